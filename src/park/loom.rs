@@ -1,0 +1,68 @@
+//! Models of the park word: a token is never lost, wherever the thread sleeps.
+
+use super::*;
+use crate::sync_shim::atomic::AtomicBool;
+
+/// Whatever was published before `unpark` is seen after `park`, and `park` returns.
+#[test]
+fn what_was_published_before_unpark_is_seen_after_park() {
+    ::loom::model(|| {
+        let parker = Parker::new();
+        let unparker = parker.unparker();
+        let flag = Arc::new(AtomicBool::new(false));
+        let seen = flag.clone();
+        let other = thread::spawn(move || {
+            // Relaxed on purpose: only the park word may carry it over.
+            seen.store(true, Ordering::Relaxed);
+            assert_eq!(unparker.unpark(), Unpark::Done);
+        });
+        parker.park();
+        assert!(flag.load(Ordering::Relaxed));
+        other.join().expect("no panic");
+    });
+}
+
+/// Two unparks and one park: the second token is kept or coalesced, never a reason to hang.
+#[test]
+fn two_unparkers_wake_one_sleeper() {
+    ::loom::model(|| {
+        let parker = Parker::new();
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let unparker = parker.unparker();
+                thread::spawn(move || {
+                    assert_eq!(unparker.unpark(), Unpark::Done);
+                })
+            })
+            .collect();
+        parker.park();
+        for other in others {
+            other.join().expect("no panic");
+        }
+    });
+}
+
+/// A thread that goes to the poller is either told not to block, or its waker is told to wake the poller.
+#[test]
+fn a_seated_thread_is_never_left_behind() {
+    ::loom::model(|| {
+        let parker = Parker::new();
+        let unparker = parker.unparker();
+        let poller = Arc::new(AtomicBool::new(false));
+        let signal = poller.clone();
+        let other = thread::spawn(move || {
+            if unparker.unpark() == Unpark::Poller {
+                signal.store(true, Ordering::Release);
+            }
+        });
+        let blocked = parker.enter_seat();
+        if blocked {
+            // The poller would block here until the signal comes: it must come.
+            while !poller.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+        }
+        parker.leave_seat();
+        other.join().expect("no panic");
+    });
+}

@@ -1,0 +1,108 @@
+//! The queue that everybody may push to: tasks spawned outside the workers and what a retired worker
+//! leaves behind.
+//!
+//! A thin coat over crossbeam's block list. A worker takes a batch at a time, so the shared lines are
+//! touched once per batch and not once per task.
+
+#[cfg(not(all(test, liten_loom)))]
+mod imp {
+    use super::super::local::Local;
+    use crossbeam_deque::{Injector as Queue, Steal};
+
+    /// The most tasks a worker takes at once: a whole block of crossbeam's list holds 63, and a larger
+    /// batch would let one worker sit on work that its peers wait for.
+    const BATCH: usize = 64;
+
+    #[derive(Debug)]
+    pub(crate) struct Injector<T>(Queue<T>);
+
+    impl<T> Injector<T> {
+        pub(crate) fn new() -> Self {
+            Self(Queue::new())
+        }
+
+        pub(crate) fn push(&self, item: T) {
+            self.0.push(item);
+        }
+
+        /// Moves a batch into `dest` and returns the oldest of it.
+        pub(crate) fn steal_into(&self, dest: &Local<T>) -> Option<T> {
+            loop {
+                match self.0.steal_batch_with_limit_and_pop(dest.inner(), BATCH) {
+                    Steal::Success(item) => return Some(item),
+                    Steal::Empty => return None,
+                    // Another worker took a batch in between: there is progress, and the queue is
+                    // shorter now.
+                    Steal::Retry => std::hint::spin_loop(),
+                }
+            }
+        }
+
+        /// Moves a batch to the back of `dest`.
+        pub(crate) fn move_into(&self, dest: &Local<T>) {
+            // A lost race is no matter: the caller comes again.
+            let _ = self.0.steal_batch_with_limit(dest.inner(), BATCH);
+        }
+
+        pub(crate) fn pop(&self) -> Option<T> {
+            loop {
+                match self.0.steal() {
+                    Steal::Success(item) => return Some(item),
+                    Steal::Empty => return None,
+                    Steal::Retry => std::hint::spin_loop(),
+                }
+            }
+        }
+
+        pub(crate) fn is_empty(&self) -> bool {
+            self.0.is_empty()
+        }
+
+        pub(crate) fn len(&self) -> usize {
+            self.0.len()
+        }
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod imp {
+    use super::super::local::Local;
+    use crate::sync_shim::Mutex;
+    use std::collections::VecDeque;
+
+    pub(crate) struct Injector<T>(Mutex<VecDeque<T>>);
+
+    impl<T> Injector<T> {
+        pub(crate) fn new() -> Self {
+            Self(Mutex::new(VecDeque::new()))
+        }
+
+        pub(crate) fn push(&self, item: T) {
+            self.0.lock().push_back(item);
+        }
+
+        pub(crate) fn steal_into(&self, _dest: &Local<T>) -> Option<T> {
+            self.pop()
+        }
+
+        pub(crate) fn move_into(&self, dest: &Local<T>) {
+            if let Some(item) = self.pop() {
+                dest.push(item);
+            }
+        }
+
+        pub(crate) fn pop(&self) -> Option<T> {
+            self.0.lock().pop_front()
+        }
+
+        pub(crate) fn is_empty(&self) -> bool {
+            self.0.lock().is_empty()
+        }
+
+        pub(crate) fn len(&self) -> usize {
+            self.0.lock().len()
+        }
+    }
+}
+
+pub(crate) use imp::Injector;

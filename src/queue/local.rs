@@ -1,0 +1,185 @@
+//! The queue of one worker: the owner pushes and pops, thieves take half.
+//!
+//! A thin coat over crossbeam's FIFO deque (Chase-Lev with epoch reclamation). It grows by doubling from
+//! 64 slots, so there is no limit to run into and no overflow path to get wrong; a burst of a million
+//! spawns costs 14 doublings. crossbeam-deque cannot run under loom: the models see a locked queue with
+//! the same interface instead.
+
+#[cfg(not(all(test, liten_loom)))]
+mod imp {
+    use crossbeam_deque::{Steal, Stealer as Thief, Worker};
+
+    /// How often a thief that lost a race tries the same victim again before it goes on to the next.
+    const RETRIES: usize = 2;
+
+    /// The owner's end. Not `Sync`: one thread pushes and pops.
+    #[derive(Debug)]
+    pub(crate) struct Local<T>(Worker<T>);
+
+    /// A thief's end.
+    #[derive(Debug, Clone)]
+    pub(crate) struct Stealer<T>(Thief<T>);
+
+    impl<T> Local<T> {
+        pub(crate) fn new() -> Self {
+            Self(Worker::new_fifo())
+        }
+
+        pub(crate) fn push(&self, item: T) {
+            self.0.push(item);
+        }
+
+        pub(crate) fn pop(&self) -> Option<T> {
+            self.0.pop()
+        }
+
+        pub(crate) fn len(&self) -> usize {
+            self.0.len()
+        }
+
+        pub(crate) fn stealer(&self) -> Stealer<T> {
+            Stealer(self.0.stealer())
+        }
+
+        pub(in crate::queue) fn inner(&self) -> &Worker<T> {
+            &self.0
+        }
+    }
+
+    impl<T> Stealer<T> {
+        /// Moves up to half of the victim's queue into `dest` and returns the oldest of it.
+        pub(crate) fn steal_into(&self, dest: &Local<T>) -> Option<T> {
+            for _ in 0..=RETRIES {
+                match self.0.steal_batch_and_pop(dest.inner()) {
+                    Steal::Success(item) => return Some(item),
+                    Steal::Empty => return None,
+                    Steal::Retry => {}
+                }
+            }
+            None
+        }
+
+        /// Takes the oldest item.
+        pub(crate) fn steal(&self) -> Option<T> {
+            loop {
+                match self.0.steal() {
+                    Steal::Success(item) => return Some(item),
+                    Steal::Empty => return None,
+                    // Somebody else took one: there is progress.
+                    Steal::Retry => std::hint::spin_loop(),
+                }
+            }
+        }
+
+        /// Moves up to half of the victim's queue to the back of `dest`.
+        pub(crate) fn move_into(&self, dest: &Local<T>) {
+            // A lost race is no matter: the caller comes again.
+            let _ = self.0.steal_batch(dest.inner());
+        }
+
+        /// Whether there is nothing to steal. Executes a SeqCst fence: for the last look before parking,
+        /// not for the hot path.
+        pub(crate) fn is_empty(&self) -> bool {
+            self.0.is_empty()
+        }
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod imp {
+    use crate::sync_shim::{Arc, Mutex};
+    use std::collections::VecDeque;
+
+    pub(crate) struct Local<T>(Arc<Mutex<VecDeque<T>>>);
+
+    pub(crate) struct Stealer<T>(Arc<Mutex<VecDeque<T>>>);
+
+    impl<T> Clone for Stealer<T> {
+        fn clone(&self) -> Self {
+            Self(self.0.clone())
+        }
+    }
+
+    impl<T> Local<T> {
+        pub(crate) fn new() -> Self {
+            Self(Arc::new(Mutex::new(VecDeque::new())))
+        }
+
+        pub(crate) fn push(&self, item: T) {
+            self.0.lock().push_back(item);
+        }
+
+        pub(crate) fn pop(&self) -> Option<T> {
+            self.0.lock().pop_front()
+        }
+
+        pub(crate) fn len(&self) -> usize {
+            self.0.lock().len()
+        }
+
+        pub(crate) fn stealer(&self) -> Stealer<T> {
+            Stealer(self.0.clone())
+        }
+    }
+
+    impl<T> Stealer<T> {
+        pub(crate) fn steal_into(&self, dest: &Local<T>) -> Option<T> {
+            let mut batch: VecDeque<T> = {
+                let mut queue = self.0.lock();
+                let half = queue.len().div_ceil(2);
+                queue.drain(..half).collect()
+            };
+            let first = batch.pop_front()?;
+            dest.0.lock().extend(batch);
+            Some(first)
+        }
+
+        pub(crate) fn steal(&self) -> Option<T> {
+            self.0.lock().pop_front()
+        }
+
+        pub(crate) fn move_into(&self, dest: &Local<T>) {
+            if let Some(first) = self.steal_into(dest) {
+                dest.push(first);
+            }
+        }
+
+        pub(crate) fn is_empty(&self) -> bool {
+            self.0.lock().is_empty()
+        }
+    }
+}
+
+pub(crate) use imp::{Local, Stealer};
+
+#[cfg(all(test, not(liten_loom)))]
+mod tests {
+    use super::Local;
+
+    #[test]
+    fn the_owner_sees_the_order_in_which_it_pushed() {
+        let local = Local::new();
+        for i in 0..1_000 {
+            local.push(i);
+        }
+        assert_eq!(local.len(), 1_000);
+        for i in 0..1_000 {
+            assert_eq!(local.pop(), Some(i));
+        }
+        assert!(local.pop().is_none());
+    }
+
+    #[test]
+    fn a_thief_takes_the_oldest_and_no_more_than_half() {
+        let victim = Local::new();
+        let thief = Local::new();
+        for i in 0..10 {
+            victim.push(i);
+        }
+        assert_eq!(victim.stealer().steal_into(&thief), Some(0));
+        assert!(victim.len() >= 5);
+        assert_eq!(victim.len() + thief.len(), 9);
+        let taken = thief.len() + 1;
+        assert_eq!(victim.stealer().steal_into(&thief), Some(taken), "the oldest that is left");
+    }
+}

@@ -1,0 +1,71 @@
+//! Floor 0: a thread-local that holds a borrowed value for the duration of a call.
+//!
+//! A worker lends itself to the code it polls, so that a wake inside a poll finds the worker's own
+//! queue. The slot is one pointer without a destructor: a read is one thread-relative load, which is
+//! what a wake can afford. Rejected: `RefCell<Option<Rc<_>>>` (a borrow flag, a lazy-registration check
+//! and a destructor per thread).
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::ptr;
+
+/// A slot for a `&T` that is filled only while [`Scoped::set`] runs.
+pub(crate) struct Scoped<T> {
+    value: Cell<*const T>,
+}
+
+impl<T> Scoped<T> {
+    pub(crate) const fn new() -> Self {
+        Self { value: Cell::new(ptr::null()) }
+    }
+
+    /// Lends `value` to every [`Scoped::with`] below `f` on this thread; what was lent before comes back
+    /// afterwards.
+    pub(crate) fn set<R>(&self, value: &T, f: impl FnOnce() -> R) -> R {
+        struct Restore<'a, T>(&'a Scoped<T>, *const T);
+        impl<T> Drop for Restore<'_, T> {
+            fn drop(&mut self) {
+                self.0.value.set(self.1);
+            }
+        }
+        let _restore = Restore(self, self.value.replace(value));
+        f()
+    }
+
+    /// Calls `f` with the value lent by the innermost running [`Scoped::set`], or `None`.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(Option<&T>) -> R) -> R {
+        let value = self.value.get();
+        // SAFETY: a non-null pointer was stored by `set`, whose caller borrows the value until `set`
+        // returns; `set` restores the old pointer before it returns, also on unwind. `Scoped` is not
+        // Sync (it holds a Cell), so this call and that one are on the same thread and this call is
+        // nested in that one. The reference cannot leave `f`, because its lifetime is chosen by this
+        // function.
+        f(unsafe { value.as_ref() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scoped;
+
+    #[test]
+    fn the_inner_value_hides_the_outer_one_and_goes_again() {
+        let slot = Scoped::new();
+        assert_eq!(slot.with(|v: Option<&i32>| v.copied()), None);
+        slot.set(&1, || {
+            slot.set(&2, || assert_eq!(slot.with(|v| v.copied()), Some(2)));
+            assert_eq!(slot.with(|v| v.copied()), Some(1));
+        });
+        assert_eq!(slot.with(|v| v.copied()), None);
+    }
+
+    #[test]
+    fn a_panic_takes_the_value_out_again() {
+        let slot = Scoped::new();
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            slot.set(&1, || panic!("inside"));
+        }));
+        assert!(result.is_err());
+        assert_eq!(slot.with(|v: Option<&i32>| v.copied()), None);
+    }
+}

@@ -1,0 +1,375 @@
+//! Floor 0: a generational slab. A key finds the value it was made for, or nothing.
+//!
+//! Two things stand on it: the timer wheel, whose entries link to each other by index, and the driver's
+//! table of I/O sources, whose keys travel through the operating system as event tokens and may come back
+//! late.
+//!
+//! - Values live in chunks of fixed size that never move: growing to a million entries copies chunk headers
+//!   only, so a lock held around `insert` is held shortly. Rejected: one `Vec`, which copies everything
+//!   each time it doubles.
+//! - When the last value is gone, all chunks but the first go back to the allocator.
+//! - The generation is a counter of the whole slab, written into the slot by each `insert`: no key equals
+//!   an earlier one within 2^32 inserts, and slots need no memory of their past, so that chunks can be
+//!   given back. Rejected: a counter per slot, which must survive its chunk.
+
+use std::mem;
+
+/// Slots per chunk: large enough to make chunk headers cheap (24 bytes in 256 slots), small enough for a
+/// runtime that has one timer.
+const CHUNK: u32 = 256;
+/// No index: the end of a list.
+const NIL: u32 = u32::MAX;
+
+// How a key fits in a `usize`, the width of an event token. The all-ones token is never a key: index `NIL`
+// (and on 32 bit the largest packed index) is never given out by a slab of tokens, so that the driver can
+// use it for itself.
+#[cfg(not(target_pointer_width = "32"))]
+mod token {
+    pub(super) const INDEX_BITS: u32 = 32;
+    pub(super) const GENERATION_MASK: u32 = u32::MAX;
+    pub(super) const CAPACITY: usize = u32::MAX as usize;
+}
+#[cfg(target_pointer_width = "32")]
+mod token {
+    // 16 + 16 would allow only 65,536 sockets; a stale token has to survive only until the end of the event
+    // batch it came in, so 4,096 generations are plenty.
+    pub(super) const INDEX_BITS: u32 = 20;
+    pub(super) const GENERATION_MASK: u32 = (1 << 12) - 1;
+    pub(super) const CAPACITY: usize = (1 << INDEX_BITS) - 1;
+}
+
+/// How many values a slab made by [`Slab::for_tokens`] may hold so that each key still fits in a token.
+pub(crate) const TOKEN_CAPACITY: usize = token::CAPACITY;
+
+/// Where a value is and which one it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Key {
+    index: u32,
+    generation: u32,
+}
+
+impl Key {
+    /// The slot, for links between values of one slab.
+    pub(crate) fn index(self) -> u32 {
+        self.index
+    }
+
+    /// Packs a key of a [`Slab::for_tokens`] slab; never `usize::MAX`.
+    pub(crate) fn to_usize(self) -> usize {
+        debug_assert!((self.index as usize) < TOKEN_CAPACITY, "more values than tokens");
+        debug_assert_eq!(self.generation & token::GENERATION_MASK, self.generation);
+        (self.generation as usize) << token::INDEX_BITS | self.index as usize
+    }
+
+    /// The key that [`Key::to_usize`] packed. Any other number gives a key that finds nothing, or what it
+    /// names.
+    pub(crate) fn from_usize(token: usize) -> Self {
+        Self {
+            index: token as u32 & (u32::MAX >> (u32::BITS - token::INDEX_BITS)),
+            generation: (token >> token::INDEX_BITS) as u32,
+        }
+    }
+}
+
+/// Values under keys that are never reused by accident.
+#[derive(Debug)]
+pub(crate) struct Slab<T> {
+    /// Every chunk but the last is full of slots, and none ever grows beyond its first allocation.
+    chunks: Vec<Vec<Slot<T>>>,
+    /// Head of the list of free slots: last freed, first used again, because it is still in the cache.
+    free: u32,
+    len: usize,
+    /// What the next insert writes into its slot.
+    generation: u32,
+    generation_mask: u32,
+}
+
+#[derive(Debug)]
+enum Slot<T> {
+    Free { next: u32 },
+    Held { generation: u32, value: T },
+}
+
+impl<T> Slab<T> {
+    /// An empty slab; allocates nothing.
+    pub(crate) const fn new() -> Self {
+        Self::with_generations(u32::MAX)
+    }
+
+    /// An empty slab whose keys fit in a `usize` as long as it holds at most [`TOKEN_CAPACITY`] values.
+    ///
+    /// The caller checks that limit: indices are dense, so a slab that never held more has no larger index.
+    pub(crate) const fn for_tokens() -> Self {
+        Self::with_generations(token::GENERATION_MASK)
+    }
+
+    const fn with_generations(generation_mask: u32) -> Self {
+        Self { chunks: Vec::new(), free: NIL, len: 0, generation: 0, generation_mask }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Stores `value` and returns the only key that finds it.
+    pub(crate) fn insert(&mut self, value: T) -> Key {
+        let generation = self.generation;
+        self.generation = generation.wrapping_add(1) & self.generation_mask;
+        let held = Slot::Held { generation, value };
+        let index = match self.free {
+            NIL => self.append(held),
+            index => match mem::replace(self.slot_mut(index), held) {
+                Slot::Free { next } => {
+                    self.free = next;
+                    index
+                }
+                Slot::Held { .. } => unreachable!("a held slot in the free list"),
+            },
+        };
+        self.len += 1;
+        Key { index, generation }
+    }
+
+    /// A new slot behind all others.
+    fn append(&mut self, slot: Slot<T>) -> u32 {
+        let full = self.chunks.last().is_none_or(|c| c.len() == CHUNK as usize);
+        if full {
+            self.chunks.push(Vec::with_capacity(CHUNK as usize));
+        }
+        let last = self.chunks.len() - 1;
+        let index = last * CHUNK as usize + self.chunks[last].len();
+        let index = u32::try_from(index).expect("a slab has at most 2^32 - 1 slots");
+        assert_ne!(index, NIL, "a slab has at most 2^32 - 1 slots");
+        self.chunks[last].push(slot);
+        index
+    }
+
+    /// The value under `key`, or `None` if it has been removed.
+    pub(crate) fn get(&self, key: Key) -> Option<&T> {
+        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;
+        match chunk.get((key.index % CHUNK) as usize)? {
+            Slot::Held { generation, value } if *generation == key.generation => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value under `key`, or `None` if it has been removed.
+    pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+        let chunk = self.chunks.get_mut((key.index / CHUNK) as usize)?;
+        match chunk.get_mut((key.index % CHUNK) as usize)? {
+            Slot::Held { generation, value } if *generation == key.generation => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Takes the value under `key` out, or returns `None` if that has been done before.
+    pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
+        self.get(key)?;
+        Some(self.remove_at(key.index))
+    }
+
+    /// The value in slot `index`.
+    ///
+    /// # Panics
+    ///
+    /// If the slot is free: only links between held values may be followed.
+    pub(crate) fn at_mut(&mut self, index: u32) -> &mut T {
+        match self.slot_mut(index) {
+            Slot::Held { value, .. } => value,
+            Slot::Free { .. } => unreachable!("a link to a free slot"),
+        }
+    }
+
+    /// Takes the value in slot `index` out.
+    ///
+    /// # Panics
+    ///
+    /// If the slot is free: only links between held values may be followed.
+    pub(crate) fn remove_at(&mut self, index: u32) -> T {
+        let next = self.free;
+        match mem::replace(self.slot_mut(index), Slot::Free { next }) {
+            Slot::Held { value, .. } => {
+                self.free = index;
+                self.len -= 1;
+                if self.len == 0 {
+                    self.release();
+                }
+                value
+            }
+            Slot::Free { .. } => unreachable!("a link to a free slot"),
+        }
+    }
+
+    /// Gives the memory of an empty slab back, except for the first chunk.
+    fn release(&mut self) {
+        debug_assert!(self.is_empty());
+        if self.chunks.len() > 1 {
+            self.chunks.truncate(1);
+            self.chunks[0].clear();
+            self.free = NIL;
+        }
+    }
+
+    /// Takes every value out, in no particular order. What the iterator has not yielded is dropped with it.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = T> + use<T> {
+        let chunks = mem::take(&mut self.chunks);
+        self.free = NIL;
+        self.len = 0;
+        chunks.into_iter().flatten().filter_map(|slot| match slot {
+            Slot::Held { value, .. } => Some(value),
+            Slot::Free { .. } => None,
+        })
+    }
+
+    /// Every value, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.chunks.iter().flatten().filter_map(|slot| match slot {
+            Slot::Held { value, .. } => Some(value),
+            Slot::Free { .. } => None,
+        })
+    }
+
+    fn slot_mut(&mut self, index: u32) -> &mut Slot<T> {
+        &mut self.chunks[(index / CHUNK) as usize][(index % CHUNK) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNK, Key, Slab};
+
+    #[test]
+    fn a_key_finds_its_value_until_it_is_removed() {
+        let mut slab = Slab::new();
+        let a = slab.insert("a");
+        let b = slab.insert("b");
+        assert_eq!((slab.len(), slab.is_empty()), (2, false));
+        assert_eq!(slab.get(a), Some(&"a"));
+        *slab.get_mut(b).unwrap() = "c";
+        assert_eq!(slab.remove(b), Some("c"));
+        assert_eq!(slab.remove(b), None);
+        assert_eq!(slab.get(b), None);
+        assert_eq!(slab.get_mut(b), None);
+        assert_eq!(slab.remove(a), Some("a"));
+        assert!(slab.is_empty());
+    }
+
+    #[test]
+    fn a_stale_key_does_not_find_the_next_value_of_its_slot() {
+        let mut slab = Slab::new();
+        let stale = slab.insert(0);
+        slab.remove(stale);
+        for n in 1..10_000 {
+            let key = slab.insert(n);
+            assert_eq!(key.index(), stale.index(), "the slot is used again");
+            assert_eq!(slab.get(stale), None);
+            assert_eq!(slab.remove(stale), None);
+            assert_eq!(slab.remove(key), Some(n));
+        }
+    }
+
+    #[test]
+    fn a_stale_key_finds_nothing_after_the_memory_was_given_back() {
+        let mut slab = Slab::new();
+        let first: Vec<Key> = (0..3 * CHUNK).map(|n| slab.insert(n)).collect();
+        for &key in &first {
+            slab.remove(key).unwrap();
+        }
+        assert_eq!(slab.chunks.len(), 1);
+        let second: Vec<Key> = (0..3 * CHUNK).map(|n| slab.insert(n)).collect();
+        assert!(first.iter().all(|&key| slab.get(key).is_none()));
+        assert!((0..).zip(&second).all(|(n, &key)| slab.get(key) == Some(&n)));
+    }
+
+    #[test]
+    fn growing_moves_no_value() {
+        let mut slab = Slab::new();
+        let key = slab.insert(0u32);
+        let before: *const u32 = slab.get(key).unwrap();
+        for n in 0..10 * CHUNK {
+            slab.insert(n);
+        }
+        let after: *const u32 = slab.get(key).unwrap();
+        assert_eq!(before, after);
+    }
+
+    #[test]
+    fn the_generation_may_wrap() {
+        let mut slab = Slab::new();
+        slab.generation = u32::MAX;
+        let last = slab.insert('l');
+        let first = slab.insert('f');
+        assert_eq!((slab.get(last), slab.get(first)), (Some(&'l'), Some(&'f')));
+        assert_ne!(last.generation, first.generation);
+    }
+
+    #[test]
+    fn tokens_round_trip_and_are_never_all_ones() {
+        let mut slab = Slab::for_tokens();
+        slab.generation = slab.generation_mask;
+        for n in 0..3 * CHUNK {
+            let key = slab.insert(n);
+            assert_ne!(key.to_usize(), usize::MAX);
+            assert_eq!(Key::from_usize(key.to_usize()), key);
+            assert_eq!(slab.get(Key::from_usize(key.to_usize())), Some(&n));
+        }
+        assert_eq!(slab.get(Key::from_usize(usize::MAX)), None);
+        assert_eq!(slab.remove(Key::from_usize(usize::MAX)), None);
+    }
+
+    #[test]
+    fn drain_and_iter_see_each_value_once() {
+        let mut slab = Slab::new();
+        let keys: Vec<Key> = (0..1_000).map(|n| slab.insert(n)).collect();
+        for key in keys.iter().step_by(3) {
+            slab.remove(*key);
+        }
+        let mut seen: Vec<i32> = slab.iter().copied().collect();
+        seen.sort_unstable();
+        let mut drained: Vec<i32> = slab.drain().collect();
+        drained.sort_unstable();
+        assert_eq!(drained, (0..1_000).filter(|n| n % 3 != 0).collect::<Vec<_>>());
+        assert!(slab.is_empty());
+        assert!(keys.iter().all(|&key| slab.get(key).is_none()));
+        slab.insert(1);
+        assert_eq!(slab.iter().count(), 1);
+    }
+
+    /// Against a map, in random order, across growth and release.
+    #[test]
+    fn behaves_like_a_map() {
+        let mut slab = Slab::new();
+        let mut model: Vec<(Key, u64)> = Vec::new();
+        let mut stale: Vec<Key> = Vec::new();
+        let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut random = |bound: usize| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            (seed >> 20) as usize % bound
+        };
+        for round in 0..200_000_u64 {
+            // Phases of growth and of decline, each down to empty.
+            let growing = round / 10_000 % 2 == 0;
+            if model.is_empty() || (random(4) != 0) == growing {
+                model.push((slab.insert(round), round));
+            } else {
+                let (key, value) = model.swap_remove(random(model.len()));
+                assert_eq!(slab.remove(key), Some(value));
+                stale.push(key);
+            }
+            assert_eq!(slab.len(), model.len());
+            if let Some(&key) = stale.get(random(stale.len().max(1))) {
+                assert_eq!(slab.get(key), None);
+            }
+            if !model.is_empty() {
+                let (key, value) = model[random(model.len())];
+                assert_eq!(slab.get(key), Some(&value));
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Tasks: spawning, joining, aborting, and what belongs to one task alone.
+//!
+//! A task is a future that the runtime polls on its own. [`spawn`] starts one and returns its [`JoinHandle`].
+//!
+//! # Inside
+//!
+//! A task is one allocation ([`cell`]) whose word ([`state`]) says what it is doing:
+//!
+//! ```text
+//!            spawn                     picked by a worker
+//!   ───────────────► hot: queued ───────────────────────► hot: running ──Ready──► complete
+//!                        ▲  ▲                                │   │
+//!                        │  └──── woken during the poll ─────┘   │ Pending
+//!                        └──────────────── wake ────────── cold ◄┘
+//! ```
+//!
+//! *Hot* means: in exactly one queue, or running. *Cold* means: in none; only its wakers and the cold
+//! [`registry`] know it. The scheduler is reached through one door, the [`Schedule`](cell::Schedule)
+//! trait, which it implements and tasks call.
+
+pub(crate) mod budget;
+pub(crate) mod cell;
+mod coop;
+pub(crate) mod current;
+mod id;
+mod join;
+mod join_set;
+mod local_key;
+pub(crate) mod registry;
+pub(crate) mod slot;
+mod spawn;
+mod state;
+mod waker;
+mod yield_now;
+
+pub use coop::{Unconstrained, consume_budget, unconstrained};
+pub use id::TaskId;
+pub use join::{AbortHandle, JoinError, JoinHandle};
+pub use join_set::JoinSet;
+pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
+pub use spawn::{id, spawn, spawn_blocking, spawn_local, try_id};
+pub use yield_now::yield_now;
+
+pub use crate::runtime::LocalExecutor;
+pub use crate::task_local;
+
+#[cfg(all(test, liten_loom))]
+mod loom;

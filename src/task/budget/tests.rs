@@ -1,0 +1,124 @@
+use super::*;
+use crate::task::id::TaskId;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Wake, Waker};
+
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// One poll of a task: `f` gets the task's context. Returns its output and whether the task yielded.
+fn poll_of_a_task<R>(f: impl FnOnce(&mut Context<'_>) -> R) -> (R, bool) {
+    let waker = Waker::from(Arc::new(Count::default()));
+    let mut cx = Context::from_waker(&waker);
+    current::enter(waker.data(), TaskId::next(), INITIAL, || f(&mut cx))
+}
+
+async fn unit() {
+    poll_fn(poll_proceed).await;
+}
+
+#[test]
+fn outside_a_task_it_is_unlimited() {
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!((0..10_000).all(|_| poll_proceed(&mut cx).is_ready()));
+}
+
+#[test]
+fn a_task_gets_128_operations_per_poll_and_then_yields() {
+    for _ in 0..2 {
+        let (granted, yielded) =
+            poll_of_a_task(|cx| (0..).take_while(|_| poll_proceed(cx).is_ready()).count());
+        assert_eq!(granted, usize::from(INITIAL));
+        assert!(yielded, "a refusal asks for another poll");
+    }
+}
+
+#[test]
+fn what_is_left_is_not_a_yield() {
+    let (granted, yielded) = poll_of_a_task(|cx| (0..INITIAL).all(|_| poll_proceed(cx).is_ready()));
+    assert!(granted && !yielded);
+}
+
+#[test]
+fn waiting_costs_nothing() {
+    let (_, yielded) = poll_of_a_task(|cx| {
+        for _ in 0..10_000 {
+            assert!(poll_leaf(cx, |_| Poll::<()>::Pending).is_pending());
+        }
+        assert!((0..INITIAL).all(|_| poll_leaf(cx, |_| Poll::Ready(())).is_ready()));
+        assert!(poll_leaf(cx, |_| -> Poll<()> { unreachable!("no unit is left") }).is_pending());
+    });
+    assert!(yielded);
+}
+
+#[test]
+fn a_refund_never_makes_more_than_a_full_budget() {
+    let (granted, _) = poll_of_a_task(|cx| {
+        refund();
+        (0..).take_while(|_| poll_proceed(cx).is_ready()).count()
+    });
+    assert_eq!(granted, usize::from(INITIAL));
+    assert_eq!(give_back(UNLIMITED), UNLIMITED);
+    assert_eq!(give_back(-5), 1);
+}
+
+#[test]
+fn unlimited_is_undone_also_by_a_panic() {
+    let (granted, _) = poll_of_a_task(|cx| {
+        unlimited(|| assert!((0..1_000).all(|_| poll_proceed(cx).is_ready())));
+        let panicking = AssertUnwindSafe(|| unlimited(|| panic!("inside")));
+        assert!(catch_unwind(panicking).is_err());
+        (0..).take_while(|_| poll_proceed(cx).is_ready()).count()
+    });
+    assert_eq!(granted, usize::from(INITIAL));
+}
+
+#[test]
+fn a_future_beside_the_tasks_may_have_a_budget_too() {
+    let count = Arc::new(Count::default());
+    let waker = Waker::from(count.clone());
+    let mut cx = Context::from_waker(&waker);
+    let granted = with_budget(|| (0..).take_while(|_| poll_proceed(&mut cx).is_ready()).count());
+    assert_eq!(granted, usize::from(INITIAL));
+    assert_eq!(count.0.load(Ordering::Relaxed), 1, "without a task the waker is woken");
+}
+
+/// A combinator with wakers of its own must not get round the budget: it stops soon after the first refusal.
+#[test]
+fn a_set_of_ready_children_is_not_emptied_in_one_poll() {
+    let mut set: FuturesUnordered<_> = (0..10_000).map(|_| unit()).collect();
+    let (done, _) =
+        poll_of_a_task(|cx| (0..).take_while(|_| set.poll_next_unpin(cx).is_ready()).count());
+    assert_eq!(done, usize::from(INITIAL));
+}
+
+/// An executor inside the poll, as `futures::executor::block_on` is: polls again whenever it was woken.
+#[test]
+fn a_foreign_executor_inside_a_poll_gets_through() {
+    let count = Arc::new(Count::default());
+    let waker = Waker::from(count.clone());
+    poll_of_a_task(|_| {
+        let mut work = pin!(async {
+            for _ in 0..1_000 {
+                unit().await;
+            }
+        });
+        let mut polls = 0;
+        while work.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+            polls += 1;
+            let woken = count.0.load(Ordering::Relaxed);
+            assert_eq!(woken, polls, "each refusal wakes the waker it was given");
+        }
+    });
+}

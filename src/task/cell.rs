@@ -1,0 +1,590 @@
+//! The one allocation of a task: header, future, later its output.
+//!
+//! ```text
+//! Header (64 B): link | state | vtable | scheduler | id | home, registry place | join waker
+//! Stage        : future, then output, then nothing
+//! ```
+//!
+//! Plain 8-byte alignment: an allocator's fast path serves it, where tokio's 128-byte alignment needs
+//! the slow one and rounds every small task up to 128 or 256 bytes. The price is that neighbouring tasks
+//! may share a cache line.
+//!
+//! # Who may touch what, and when
+//!
+//! | field | written or moved by | when |
+//! |---|---|---|
+//! | `link` | the queue that the `Hot` is in | while it is in there |
+//! | `stage` | the owner of the `Hot` | until COMPLETE |
+//! |         | the JoinHandle (JOIN_INTEREST), once | after COMPLETE |
+//! | `place` | the owner of the `Hot` | until COMPLETE |
+//! | `join_waker` | the JoinHandle | while JOIN_WAKER is 0 and COMPLETE is 0 |
+//! |              | read by the task and the JoinHandle | while JOIN_WAKER is 1 |
+//! | the rest | nobody (or atomic) | |
+//!
+//! The [`Hot`] is unique: it exists exactly while SCHEDULED is set and COMPLETE is not, made by whoever
+//! set SCHEDULED. That is what makes the `&mut` access to the future sound.
+//!
+//! # Freed exactly once
+//!
+//! The cell is freed by whoever releases the last reference (`State::release` and its combined forms say
+//! so to exactly one caller, because they are RMWs on one word). An incomplete task has its live
+//! reference, so only complete tasks are freed: the future is gone, and the output has been taken or
+//! dropped by its one owner. Freeing therefore runs no user code but the drop of a join waker, and may
+//! happen on any thread, also for tasks that are not `Send`.
+//!
+//! # The scheduler outlives its tasks
+//!
+//! The header carries the scheduler as a plain pointer: a counted one would cost an RMW on a shared line
+//! at each spawn and each completion. [`Schedule`] is an unsafe trait for this reason: its implementor
+//! stays alive until all its tasks are complete. A wake that turns a task hot may follow the pointer,
+//! because that task cannot complete before the `Hot`, which the wake holds, has been queued and run.
+//! For what the wake does *after* the task is queued it takes a counted reference first, except on the
+//! scheduler's own worker threads, which hold one anyway.
+#![allow(unsafe_code)]
+
+use super::budget;
+use super::current;
+use super::id::TaskId;
+use super::join::{JoinError, JoinHandle, Payload};
+use super::state::{Complete, DropJoin, Pending, Start, State, Wake, WakeOwned};
+use super::waker;
+use crate::queue::wake_channel::{Link, Linked};
+use crate::sync_shim::atomic::{AtomicU16, Ordering};
+use crate::sync_shim::{Arc, UnsafeCell};
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::ptr::{self, NonNull};
+use std::task::{Context, Poll, Waker};
+
+/// The single upward door of the task module: what a task asks of the scheduler it belongs to.
+///
+/// # Safety
+///
+/// Every task made with an `Arc<Self>` is complete before the last clone of that `Arc` is dropped.
+pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
+    /// Queues `task` if the calling thread belongs to the scheduler at `address`, which is compared and
+    /// not followed.
+    fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot>;
+
+    /// Queues `task` from any thread.
+    fn schedule(self: Arc<Self>, task: Hot);
+}
+
+/// What a task asks of the thread that runs it.
+pub(crate) trait Runner {
+    /// The task goes cold for the first time: whoever shuts the scheduler down must be able to find it.
+    fn register(&self, task: Cold) -> Place;
+    /// A registered task is about to be complete.
+    fn unregister(&self, place: Place);
+    /// The task was woken, or yielded, during its poll: to the back of the queue.
+    fn requeue(&self, task: Hot);
+    /// A task has completed; called before its JoinHandle learns of it.
+    fn completed(&self);
+    /// The index that wakes from outside are sent to.
+    fn home(&self) -> u16;
+}
+
+/// Where in a scheduler's registries a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) shard: u16,
+    pub(crate) index: u32,
+}
+
+impl Place {
+    /// Not registered: the task has never been cold.
+    const NONE: Place = Place { shard: u16::MAX, index: u32::MAX };
+}
+
+#[repr(C)]
+pub(super) struct Header {
+    /// First, so that a pointer to the link is a pointer to the header.
+    link: Link,
+    pub(super) state: State,
+    vtable: &'static Vtable,
+    scheduler: *const (),
+    pub(super) id: TaskId,
+    home: AtomicU16,
+    place: UnsafeCell<Place>,
+    pub(super) join_waker: UnsafeCell<Option<Waker>>,
+}
+
+/// What depends on the types of the future and the scheduler.
+struct Vtable {
+    /// Polls the future once.
+    poll: unsafe fn(NonNull<Header>) -> Polled,
+    /// Drops the future and stores a cancellation (or the panic of its destructor) as output.
+    cancel: unsafe fn(NonNull<Header>),
+    /// Moves the output to the `Poll<Result<T, JoinError>>` behind the pointer.
+    take_output: unsafe fn(NonNull<Header>, *mut ()),
+    drop_output: unsafe fn(NonNull<Header>),
+    schedule: unsafe fn(*const (), Hot),
+    free: unsafe fn(NonNull<Header>),
+}
+
+/// How a poll ended.
+enum Polled {
+    /// The output has been stored.
+    Ready,
+    Pending,
+    /// Pending, and the task asked for another turn (`yield_now`): nobody has woken it for that.
+    Yielded,
+}
+
+enum Stage<F: Future> {
+    Future(F),
+    Output(Result<F::Output, JoinError>),
+    Empty,
+}
+
+#[repr(C)]
+struct Cell<F: Future> {
+    header: Header,
+    stage: UnsafeCell<Stage<F>>,
+}
+
+/// A runnable task. Unique: see the module's header. Must be run or cancelled; dropping it would leave
+/// the task queued nowhere.
+#[must_use = "a hot task that is dropped is never run again"]
+pub(crate) struct Hot(NonNull<Header>);
+
+// SAFETY: a task is made either from a Send future, or by a local scheduler, which moves `Hot`s through
+// other threads (a foreign wake) but runs them on its own thread only. Moving the pointer touches
+// nothing of the future.
+unsafe impl Send for Hot {}
+
+// SAFETY: the link is the header's first field (repr(C)), and while the `Hot` is given away nobody
+// touches it: the owner of the `Hot` is the only one who may.
+unsafe impl Linked for Hot {
+    fn into_link(self) -> NonNull<Link> {
+        self.0.cast()
+    }
+
+    unsafe fn from_link(link: NonNull<Link>) -> Self {
+        Hot(link.cast())
+    }
+}
+
+/// A registered task, as the registry sees it: valid while it is registered, because it is unregistered
+/// before its live reference is released.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cold(NonNull<Header>);
+
+// SAFETY: only `Cold::cancel` follows the pointer, and that touches the atomic state word alone.
+unsafe impl Send for Cold {}
+
+impl Cold {
+    /// Aborts the task. Returns it if it was cold: the caller has made it hot and must run it.
+    ///
+    /// # Safety
+    ///
+    /// The task is registered, and stays so during the call (the caller holds the registry's lock).
+    pub(super) unsafe fn cancel(self) -> Option<Hot> {
+        // SAFETY: registered, therefore not complete, therefore its live reference keeps the header alive.
+        match unsafe { self.0.as_ref() }.state.abort() {
+            Wake::Schedule => Some(Hot(self.0)),
+            Wake::Nothing => None,
+        }
+    }
+}
+
+/// A counted reference to a task: what wakers, JoinHandles and AbortHandles are made of.
+#[derive(Debug)]
+pub(super) struct TaskRef(NonNull<Header>);
+
+// SAFETY: a reference gives access to atomics, to immutable fields and to the join slot under the
+// protocol in state.rs; it never reaches the future. Outputs are moved by `take_output`, whose callers
+// (JoinHandle<T>) are Send only if T is.
+unsafe impl Send for TaskRef {}
+// SAFETY: as above; all shared mutation is atomic or follows the state protocol.
+unsafe impl Sync for TaskRef {}
+
+/// Allocates a task that may run on any thread: its `Hot`, which the caller queues, and its JoinHandle.
+pub(crate) fn new_send_task<F, S>(future: F, scheduler: &Arc<S>) -> (Hot, JoinHandle<F::Output>)
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+    S: Schedule,
+{
+    // SAFETY: the future and its output are Send and 'static.
+    unsafe { new_task(future, scheduler) }
+}
+
+/// Allocates a task for `scheduler`, as [`new_send_task`] does.
+///
+/// # Safety
+///
+/// If `F` or its output are not `Send`, or not `'static`, then `scheduler` runs and cancels its tasks on
+/// the calling thread only, and completes this one before `F`'s lifetime ends; and the output's lifetime
+/// is carried by the JoinHandle's type.
+pub(crate) unsafe fn new_task<F, S>(future: F, scheduler: &Arc<S>) -> (Hot, JoinHandle<F::Output>)
+where
+    F: Future,
+    S: Schedule,
+{
+    struct VtableOf<F, S>(F, S);
+    impl<F: Future, S: Schedule> VtableOf<F, S> {
+        const VTABLE: &'static Vtable = &Vtable {
+            poll: poll::<F>,
+            cancel: cancel::<F>,
+            take_output: take_output::<F>,
+            drop_output: drop_output::<F>,
+            schedule: schedule::<S>,
+            free: free::<F>,
+        };
+    }
+    let id = TaskId::next();
+    let cell = Box::new(Cell {
+        header: Header {
+            link: Link::new(),
+            state: State::new(),
+            vtable: VtableOf::<F, S>::VTABLE,
+            scheduler: Arc::as_ptr(scheduler).cast(),
+            id,
+            home: AtomicU16::new(u16::MAX),
+            place: UnsafeCell::new(Place::NONE),
+            join_waker: UnsafeCell::new(None),
+        },
+        stage: UnsafeCell::new(Stage::Future(future)),
+    });
+    let header = NonNull::from(Box::leak(cell)).cast();
+    (Hot(header), JoinHandle::new(TaskRef(header)))
+}
+
+impl Hot {
+    fn header(&self) -> &Header {
+        // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The worker that ran the task last, or `None` before its first poll. Only a hint.
+    pub(crate) fn home(&self) -> Option<u16> {
+        // Ordering: Relaxed, a stale hint sends the task to a channel that others empty too.
+        let home = self.header().home.load(Ordering::Relaxed);
+        (home != u16::MAX).then_some(home)
+    }
+
+    /// Polls the task once, and does what the outcome asks for.
+    pub(crate) fn run(self, runner: &impl Runner) {
+        let header = self.header();
+        // Ordering: Relaxed, see `home`.
+        if header.home.load(Ordering::Relaxed) != runner.home() {
+            header.home.store(runner.home(), Ordering::Relaxed);
+        }
+        if header.state.start() == Start::Cancel {
+            return self.cancel(runner);
+        }
+        // SAFETY: we own the `Hot`, so we alone may touch the future.
+        match unsafe { (header.vtable.poll)(self.0) } {
+            Polled::Ready => return self.complete(runner),
+            // Still SCHEDULED: a wake that came meanwhile has set WOKEN, which the next `start` takes as
+            // answered.
+            Polled::Yielded => return runner.requeue(self),
+            Polled::Pending => {}
+        }
+        self.ensure_registered(runner);
+        match self.header().state.pending() {
+            // Another thread may own the task from here on: `self` is only a pointer now, and it is
+            // forgotten.
+            Pending::Cold => {}
+            Pending::Requeue => runner.requeue(self),
+            Pending::Cancel => self.cancel(runner),
+        }
+    }
+
+    /// Drops the future without polling it, and completes the task as cancelled.
+    pub(crate) fn cancel(self, runner: &impl Runner) {
+        // SAFETY: we own the `Hot`, so we alone may touch the future.
+        unsafe { (self.header().vtable.cancel)(self.0) };
+        self.complete(runner);
+    }
+
+    /// Before the first `pending`: a cold task that is in no queue is reachable through the registry only.
+    fn ensure_registered(&self, runner: &impl Runner) {
+        self.header().place.with_mut(|place| {
+            // SAFETY: `place` belongs to the owner of the `Hot`.
+            let place = unsafe { &mut *place };
+            if *place == Place::NONE {
+                *place = runner.register(Cold(self.0));
+            }
+        });
+    }
+
+    /// The output is stored: hands it over and gives up the live reference.
+    fn complete(self, runner: &impl Runner) {
+        let header = self.header();
+        // SAFETY: `place` belongs to the owner of the `Hot`.
+        let place = header.place.with(|place| unsafe { *place });
+        if place != Place::NONE {
+            runner.unregister(place);
+        }
+        runner.completed();
+        let last = match header.state.complete() {
+            Complete::Released { last } => last,
+            Complete::WakeJoiner => {
+                header.join_waker.with(|waker| {
+                    // SAFETY: JOIN_WAKER was set when COMPLETE was, so nobody writes the slot any more.
+                    if let Some(waker) = unsafe { &*waker } {
+                        // The joiner's waker is user code; its panic is no reason to lose a worker.
+                        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake_by_ref()))
+                            .map_err(forget_payload);
+                    }
+                });
+                header.state.release()
+            }
+            Complete::OutputUnwanted => {
+                // SAFETY: no JoinHandle is left, and none can come back: the output is ours.
+                unsafe { (header.vtable.drop_output)(self.0) };
+                header.state.complete_detached()
+            }
+        };
+        if last {
+            // SAFETY: `last` is said to one caller only.
+            unsafe { (header.vtable.free)(self.0) };
+        }
+    }
+}
+
+impl TaskRef {
+    pub(super) fn header(&self) -> &Header {
+        // SAFETY: a counted reference keeps the cell alive.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The waker's data pointer, and back.
+    pub(super) fn into_raw(self) -> *const () {
+        ManuallyDrop::new(self).0.as_ptr().cast_const().cast()
+    }
+
+    /// # Safety
+    ///
+    /// `data` comes from `into_raw`, and its reference is still counted for as long as the result is used.
+    pub(super) unsafe fn from_raw(data: *const ()) -> ManuallyDrop<Self> {
+        // SAFETY: `into_raw` never gives null.
+        ManuallyDrop::new(TaskRef(unsafe { NonNull::new_unchecked(data.cast_mut().cast()) }))
+    }
+
+    pub(super) fn wake(&self) {
+        if self.header().state.wake() == Wake::Schedule {
+            self.schedule();
+        }
+    }
+
+    /// As `wake`, and releases the reference, for one RMW together.
+    pub(super) fn wake_owned(self) {
+        let this = ManuallyDrop::new(self);
+        match this.header().state.wake_owned() {
+            WakeOwned::Nothing => {}
+            WakeOwned::Schedule => this.schedule(),
+            // SAFETY: said to one caller only.
+            WakeOwned::Free => unsafe { (this.header().vtable.free)(this.0) },
+        }
+    }
+
+    pub(super) fn abort(&self) {
+        if self.header().state.abort() == Wake::Schedule {
+            self.schedule();
+        }
+    }
+
+    /// The caller has just set SCHEDULED, so it makes the `Hot`.
+    fn schedule(&self) {
+        let header = self.header();
+        let (schedule, scheduler) = (header.vtable.schedule, header.scheduler);
+        // SAFETY: the task is not complete and cannot become so before this `Hot` has been run: the
+        // scheduler is alive.
+        unsafe { schedule(scheduler, Hot(self.0)) };
+    }
+
+    /// Moves the output out, if the task is complete.
+    ///
+    /// # Safety
+    ///
+    /// Called by the JoinHandle of a task whose future has the output `T`.
+    pub(super) unsafe fn take_output<T>(&self) -> Poll<Result<T, JoinError>> {
+        let mut output = Poll::Pending;
+        // SAFETY: COMPLETE was seen by the caller, so the stage belongs to the JoinHandle; the type is
+        // the caller's promise.
+        unsafe { (self.header().vtable.take_output)(self.0, (&raw mut output).cast()) };
+        output
+    }
+
+    /// The JoinHandle goes away: drops what it owned, and its reference.
+    pub(super) fn drop_join(self) {
+        let this = ManuallyDrop::new(self);
+        match this.header().state.drop_join() {
+            DropJoin::Released => return,
+            DropJoin::DropWaker => {
+                // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
+                let waker = this.header().join_waker.with_mut(|slot| unsafe { (*slot).take() });
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(waker))).map_err(forget_payload);
+            }
+            // SAFETY: the task is complete and the JoinHandle exists (we are it): the output is ours.
+            DropJoin::DropOutput => unsafe { (this.header().vtable.drop_output)(this.0) },
+        }
+        drop(ManuallyDrop::into_inner(this));
+    }
+}
+
+impl Clone for TaskRef {
+    fn clone(&self) -> Self {
+        self.header().state.add_ref();
+        TaskRef(self.0)
+    }
+}
+
+impl Drop for TaskRef {
+    fn drop(&mut self) {
+        if self.header().state.release() {
+            // SAFETY: `release` says so to one caller only.
+            unsafe { (self.header().vtable.free)(self.0) };
+        }
+    }
+}
+
+/// A panic payload may itself panic when dropped; one that nobody asked for is leaked instead.
+pub(super) fn forget_payload(payload: Payload) {
+    std::mem::forget(payload);
+}
+
+/// The future or output behind `header`.
+///
+/// # Safety
+///
+/// Here and in the functions below: `header` heads a live `Cell<F>`, and the caller owns what the table
+/// in the header of this file says.
+unsafe fn stage<F: Future>(header: NonNull<Header>) -> *mut Stage<F> {
+    // SAFETY: the caller's promise; the pointer is made without a reference to the whole cell, whose
+    // header others read.
+    unsafe { (*header.cast::<Cell<F>>().as_ptr()).stage.with_mut(|stage| stage) }
+}
+
+/// # Safety
+///
+/// See [`stage`].
+unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
+    // SAFETY: the caller owns the stage; the header is alive.
+    let (stage, id) = unsafe { (stage::<F>(header), header.as_ref().id) };
+    let data = header.as_ptr().cast_const().cast::<()>();
+    // SAFETY: the waker is borrowed: it is not dropped, and the caller's `Hot` keeps the task alive
+    // meanwhile.
+    let waker = unsafe { waker::borrowed(data) };
+    let polled = catch_unwind(AssertUnwindSafe(|| {
+        current::enter(data, id, budget::INITIAL, || {
+            // SAFETY: the stage is ours, and the future never moves: it is dropped in place.
+            let Stage::Future(future) = (unsafe { &mut *stage }) else {
+                unreachable!("a task is polled only while it holds its future")
+            };
+            // SAFETY: the cell is on the heap and the future is not moved out of it.
+            unsafe { Pin::new_unchecked(future) }.poll(&mut Context::from_waker(&waker))
+        })
+    }));
+    let output = match polled {
+        Ok((Poll::Pending, yielded)) => {
+            return if yielded { Polled::Yielded } else { Polled::Pending };
+        }
+        Ok((Poll::Ready(output), _)) => Ok(output),
+        Err(payload) => Err(JoinError::panic(id, payload)),
+    };
+    // SAFETY: as above.
+    let dropped = unsafe { drop_future(stage, data, id) };
+    let output = match dropped {
+        Ok(()) => output,
+        Err(payload) => {
+            // The destructor's panic is the news; the output it came with goes, and may panic in turn.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(output))).map_err(forget_payload);
+            Err(JoinError::panic(id, payload))
+        }
+    };
+    // SAFETY: the stage is ours and `Empty`.
+    unsafe { stage.write(Stage::Output(output)) };
+    Polled::Ready
+}
+
+/// # Safety
+///
+/// See [`stage`].
+unsafe fn cancel<F: Future>(header: NonNull<Header>) {
+    // SAFETY: the caller owns the stage; the header is alive.
+    let (stage, id) = unsafe { (stage::<F>(header), header.as_ref().id) };
+    // SAFETY: as above.
+    let dropped = unsafe { drop_future(stage, header.as_ptr().cast_const().cast(), id) };
+    let error = match dropped {
+        Ok(()) => JoinError::cancelled(id),
+        Err(payload) => JoinError::panic(id, payload),
+    };
+    // SAFETY: the stage is ours and `Empty`.
+    unsafe { stage.write(Stage::Output(Err(error))) };
+}
+
+/// Drops the future in place and leaves `Empty`, also if the destructor panics; gives the panic back.
+///
+/// # Safety
+///
+/// The caller owns `stage`.
+unsafe fn drop_future<F: Future>(
+    stage: *mut Stage<F>,
+    data: *const (),
+    id: TaskId,
+) -> Result<(), Payload> {
+    let dropped = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the caller owns the stage; whatever happens, `Empty` is written over it below without
+        // another drop.
+        current::enter(data, id, budget::INITIAL, || unsafe { ptr::drop_in_place(stage) });
+    }));
+    // SAFETY: the old value has been dropped; `write` does not drop it again.
+    unsafe { stage.write(Stage::Empty) };
+    dropped
+}
+
+/// # Safety
+///
+/// See [`stage`].
+unsafe fn take_output<F: Future>(header: NonNull<Header>, dest: *mut ()) {
+    // SAFETY: the caller owns the stage.
+    let stage = unsafe { &mut *stage::<F>(header) };
+    let Stage::Output(output) = std::mem::replace(stage, Stage::Empty) else {
+        panic!("a JoinHandle was polled after it had returned the task's output");
+    };
+    // SAFETY: `dest` is a `Poll<Result<F::Output, JoinError>>`: the promise of `TaskRef::take_output`'s
+    // caller.
+    unsafe { *dest.cast::<Poll<Result<F::Output, JoinError>>>() = Poll::Ready(output) };
+}
+
+/// # Safety
+///
+/// See [`stage`].
+unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
+    // SAFETY: the caller owns the stage; what is left in it is an output or nothing, neither of them pinned.
+    let stage = std::mem::replace(unsafe { &mut *stage::<F>(header) }, Stage::Empty);
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(stage))).map_err(forget_payload);
+}
+
+/// # Safety
+///
+/// `scheduler` is the pointer of the `Arc<S>` that `task` was made with.
+unsafe fn schedule<S: Schedule>(scheduler: *const (), task: Hot) {
+    let scheduler = scheduler.cast::<S>();
+    let Err(task) = S::schedule_here(scheduler, task) else {
+        return;
+    };
+    // SAFETY: the pointer comes from `Arc::as_ptr`, and the scheduler is alive: `task` belongs to it and
+    // is not complete. From here on the count keeps it alive, whatever happens to the task.
+    let scheduler = unsafe {
+        Arc::increment_strong_count(scheduler);
+        Arc::from_raw(scheduler)
+    };
+    scheduler.schedule(task);
+}
+
+/// # Safety
+///
+/// See [`stage`].
+unsafe fn free<F: Future>(header: NonNull<Header>) {
+    // SAFETY: the last reference is gone, the cell came from a box. A join waker that panics when
+    // dropped would unwind into whoever dropped the last waker, so it is caught.
+    let cell = unsafe { Box::from_raw(header.cast::<Cell<F>>().as_ptr()) };
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(cell))).map_err(forget_payload);
+}

@@ -1,0 +1,310 @@
+//! A set of tasks that belong together.
+//!
+//! The handles stand in a [`FuturesUnordered`]: it polls only the handles that were woken, so a set of ten
+//! thousand tasks costs one poll per finished task and not ten thousand. Rejected: a list of our own over
+//! the join wakers, which would be the same intrusive queue a second time.
+
+use super::budget;
+use super::{AbortHandle, JoinError, JoinHandle, TaskId};
+use crate::runtime::Handle;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::fmt;
+use std::future::poll_fn;
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+/// A set of tasks whose results come in the order in which they finish.
+///
+/// All tasks of a set return the same type. Dropping the set aborts every task that is still in it.
+///
+/// # Examples
+///
+/// ```
+/// use liten::task::JoinSet;
+///
+/// liten::block_on(async {
+///     let mut set = JoinSet::new();
+///     for number in 0..10 {
+///         set.spawn(async move { number * number });
+///     }
+///     let mut sum = 0;
+///     while let Some(square) = set.join_next().await {
+///         sum += square.expect("the task does not panic");
+///     }
+///     assert_eq!(sum, 285);
+/// });
+/// ```
+#[must_use = "dropping a set aborts its tasks"]
+pub struct JoinSet<T> {
+    tasks: FuturesUnordered<Tagged<T>>,
+}
+
+/// A handle whose output says which task it was.
+struct Tagged<T>(JoinHandle<T>);
+
+impl<T> Future for Tagged<T> {
+    type Output = (TaskId, Result<T, JoinError>);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let id = self.0.id();
+        Pin::new(&mut self.0).poll(cx).map(|result| (id, result))
+    }
+}
+
+impl<T> JoinSet<T> {
+    /// Returns an empty set.
+    pub fn new() -> Self {
+        Self { tasks: FuturesUnordered::new() }
+    }
+
+    /// Returns how many tasks are in the set, finished ones that have not been joined included.
+    pub fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Returns whether no task is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// Spawns `future` on the current runtime and puts the task into the set.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn spawn<F>(&mut self, future: F) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.insert(super::spawn(future))
+    }
+
+    /// Spawns `future` on the runtime of `handle` and puts the task into the set.
+    pub fn spawn_on<F>(&mut self, future: F, handle: &Handle) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.insert(handle.spawn(future))
+    }
+
+    /// Spawns `future`, which need not be `Send`, on this thread, as [`spawn_local`](super::spawn_local)
+    /// does, and puts the task into the set.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a [`LocalRuntime`](crate::runtime::LocalRuntime).
+    #[track_caller]
+    pub fn spawn_local<F>(&mut self, future: F) -> AbortHandle
+    where
+        F: Future<Output = T> + 'static,
+        T: 'static,
+    {
+        self.insert(super::spawn_local(future))
+    }
+
+    /// Runs `f` on the current runtime's pool for blocking work and puts the job into the set.
+    ///
+    /// A job that has begun cannot be aborted.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::task::JoinSet;
+    ///
+    /// liten::block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     set.spawn_blocking(|| std::fs::read_to_string("Cargo.toml"));
+    ///     let text = set.join_next().await.expect("one job").expect("no panic");
+    ///     # let _ = text;
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.insert(super::spawn_blocking(f))
+    }
+
+    /// Runs `f` on the pool for blocking work of the runtime of `handle` and puts the job into the set.
+    ///
+    /// A job that has begun cannot be aborted.
+    pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.insert(handle.spawn_blocking(f))
+    }
+
+    fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
+        let abort = handle.abort_handle();
+        self.tasks.push(Tagged(handle));
+        abort
+    }
+
+    /// Waits for the next task to finish, takes it out of the set and returns its result; `None` if the set
+    /// is empty.
+    ///
+    /// # Errors
+    ///
+    /// The inner result is a [`JoinError`] if the task panicked or was aborted.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: if the future is dropped before it is done, no task has left the set.
+    pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
+        poll_fn(|cx| self.poll_join_next(cx)).await
+    }
+
+    /// As [`join_next`](Self::join_next), with the id of the task. The id of one that failed is in the
+    /// [`JoinError`].
+    ///
+    /// # Errors
+    ///
+    /// The inner result is a [`JoinError`] if the task panicked or was aborted.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: if the future is dropped before it is done, no task has left the set.
+    pub async fn join_next_with_id(&mut self) -> Option<Result<(TaskId, T), JoinError>> {
+        let (id, result) = poll_fn(|cx| self.tasks.poll_next_unpin(cx)).await?;
+        Some(result.map(|output| (id, output)))
+    }
+
+    /// Takes a finished task out of the set and returns its result; `None` if none has finished or the set
+    /// is empty.
+    ///
+    /// A task that is finishing at this moment may be missed; the next call, or
+    /// [`join_next`](Self::join_next), finds it.
+    ///
+    /// # Errors
+    ///
+    /// The inner result is a [`JoinError`] if the task panicked or was aborted.
+    pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
+        // Nobody comes back for a refusal, so there must be none. The waker may be a dummy, because the set
+        // is borrowed exclusively: whoever waits for it polls again and leaves a real one.
+        let poll =
+            budget::unlimited(|| self.poll_join_next(&mut Context::from_waker(Waker::noop())));
+        match poll {
+            Poll::Ready(result) => result,
+            Poll::Pending => None,
+        }
+    }
+
+    /// Polls for the next task to finish: `Ready(None)` if the set is empty.
+    ///
+    /// `Pending` means that the waker of `cx` will be woken; only the one of the last call is.
+    pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
+        self.tasks.poll_next_unpin(cx).map(|next| next.map(|(_, result)| result))
+    }
+
+    /// Waits for all tasks and returns their outputs in the order in which they finished.
+    ///
+    /// # Panics
+    ///
+    /// If a task panicked, the panic goes on in the caller; if one was aborted, this panics. The remaining
+    /// tasks are aborted then. Use [`join_next`](Self::join_next) to handle failures one by one.
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: dropping the future aborts the remaining tasks and drops the outputs received so far.
+    pub async fn join_all(mut self) -> Vec<T> {
+        let mut outputs = Vec::with_capacity(self.len());
+        while let Some(result) = self.join_next().await {
+            match result.map_err(JoinError::try_into_panic) {
+                Ok(output) => outputs.push(output),
+                Err(Ok(payload)) => resume_unwind(payload),
+                Err(Err(cancelled)) => panic!("a task of the set did not finish: {cancelled}"),
+            }
+        }
+        outputs
+    }
+
+    /// Aborts every task of the set.
+    ///
+    /// The tasks stay in the set: [`join_next`](Self::join_next) returns a cancelled [`JoinError`] for
+    /// each, or the result of one that had already finished.
+    pub fn abort_all(&mut self) {
+        for task in &self.tasks {
+            task.0.abort();
+        }
+    }
+
+    /// Takes every task out of the set without aborting it: they go on unattended.
+    pub fn detach_all(&mut self) {
+        self.tasks.clear();
+    }
+
+    /// Aborts every task and waits until all of them have ended; the set is empty afterwards.
+    ///
+    /// Outputs and panics of the tasks are dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it is done, all tasks have been aborted and some are still in the
+    /// set. (If it was never polled, nothing has happened.)
+    pub async fn shutdown(&mut self) {
+        self.abort_all();
+        while self.join_next().await.is_some() {}
+    }
+}
+
+impl<T> Drop for JoinSet<T> {
+    fn drop(&mut self) {
+        self.abort_all();
+    }
+}
+
+impl<T> Default for JoinSet<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> fmt::Debug for JoinSet<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinSet").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// Spawns every future of the iterator on the current runtime.
+impl<T, F> Extend<F> for JoinSet<T>
+where
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = F>>(&mut self, futures: I) {
+        // A loop, because a closure would hide the caller from the panic message.
+        for future in futures {
+            self.spawn(future);
+        }
+    }
+}
+
+/// Spawns every future of the iterator on the current runtime.
+impl<T, F> FromIterator<F> for JoinSet<T>
+where
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = F>>(futures: I) -> Self {
+        let mut set = Self::new();
+        set.extend(futures);
+        set
+    }
+}
+
+#[cfg(all(test, not(liten_loom)))]
+mod tests;

@@ -1,0 +1,395 @@
+//! Models of a task's life: the production cell under loom, with a queue behind a lock for a scheduler.
+
+use super::cell::{Cold, Hot, Place, Runner, Schedule, new_send_task};
+use super::join::JoinHandle;
+use super::registry::Registry;
+use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync_shim::{Arc, Mutex, thread};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc as StdArc;
+use std::task::{Context, Poll, Wake, Waker};
+
+/// One queue; whoever wants runs what is in it.
+struct Queue {
+    hot: Mutex<VecDeque<Hot>>,
+    registry: Registry,
+    completed: AtomicUsize,
+}
+
+// SAFETY: each model runs its tasks to completion before it drops the queue.
+#[allow(unsafe_code)]
+unsafe impl Schedule for Queue {
+    fn schedule_here(_: *const Self, task: Hot) -> Result<(), Hot> {
+        Err(task)
+    }
+
+    fn schedule(self: Arc<Self>, task: Hot) {
+        self.hot.lock().push_back(task);
+    }
+}
+
+impl Runner for Queue {
+    fn register(&self, task: Cold) -> Place {
+        Place { shard: 0, index: self.registry.insert(task) }
+    }
+
+    fn unregister(&self, place: Place) {
+        self.registry.remove(place.index);
+    }
+
+    fn requeue(&self, task: Hot) {
+        self.hot.lock().push_back(task);
+    }
+
+    fn completed(&self) {
+        self.completed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn home(&self) -> u16 {
+        0
+    }
+}
+
+impl Queue {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            hot: Mutex::new(VecDeque::new()),
+            registry: Registry::new(),
+            completed: AtomicUsize::new(0),
+        })
+    }
+
+    fn spawn<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (hot, join) = new_send_task(future, self);
+        self.hot.lock().push_back(hot);
+        join
+    }
+
+    /// Runs what is queued until nothing is.
+    fn run(&self) {
+        loop {
+            let Some(task) = self.hot.lock().pop_front() else { return };
+            task.run(self);
+        }
+    }
+
+    /// Runs until the one task of the model is complete.
+    fn run_to_completion(&self) {
+        while self.completed.load(Ordering::Relaxed) == 0 {
+            self.run();
+            thread::yield_now();
+        }
+    }
+}
+
+/// Ready once `flag` is set; leaves its waker in `slot` before it looks, as a leaf future does.
+struct Leaf {
+    flag: Arc<AtomicBool>,
+    slot: Arc<Mutex<Option<Waker>>>,
+    drops: Option<Arc<AtomicUsize>>,
+}
+
+impl Future for Leaf {
+    type Output = u32;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<u32> {
+        if self.flag.load(Ordering::Relaxed) {
+            return Poll::Ready(7);
+        }
+        *self.slot.lock() = Some(cx.waker().clone());
+        if self.flag.load(Ordering::Relaxed) { Poll::Ready(7) } else { Poll::Pending }
+    }
+}
+
+impl Drop for Leaf {
+    fn drop(&mut self) {
+        if let Some(drops) = &self.drops {
+            drops.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn leaf() -> (Leaf, Arc<AtomicBool>, Arc<Mutex<Option<Waker>>>, Arc<AtomicUsize>) {
+    let flag = Arc::new(AtomicBool::new(false));
+    let slot = Arc::new(Mutex::new(None));
+    let drops = Arc::new(AtomicUsize::new(0));
+    let leaf = Leaf { flag: flag.clone(), slot: slot.clone(), drops: Some(drops.clone()) };
+    (leaf, flag, slot, drops)
+}
+
+struct Nobody;
+
+impl Wake for Nobody {
+    fn wake(self: StdArc<Self>) {}
+}
+
+fn poll_once<T>(join: &mut JoinHandle<T>) -> Poll<Result<T, super::JoinError>> {
+    let waker = Waker::from(StdArc::new(Nobody));
+    Pin::new(join).poll(&mut Context::from_waker(&waker))
+}
+
+/// A wake at any moment of a poll is not lost: the task completes.
+#[test]
+fn a_wake_during_the_poll_is_not_lost() {
+    ::loom::model(|| {
+        let queue = Queue::new();
+        let (leaf, flag, slot, drops) = leaf();
+        let mut join = queue.spawn(leaf);
+        let waker = thread::spawn(move || {
+            flag.store(true, Ordering::Relaxed);
+            let taken = slot.lock().take();
+            if let Some(waker) = taken {
+                waker.wake();
+            }
+        });
+        queue.run_to_completion();
+        waker.join().expect("no panic");
+        assert!(matches!(poll_once(&mut join), Poll::Ready(Ok(7))));
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// What the waking thread wrote before the wake is seen by the poll that answers it, also when the task
+/// was woken already.
+#[test]
+fn the_poll_that_answers_a_second_wake_sees_the_second_wakers_writes() {
+    ::loom::model(|| {
+        let queue = Queue::new();
+        let seen = Arc::new(AtomicUsize::new(0));
+        let data: Vec<_> = (0..2).map(|_| Arc::new(AtomicBool::new(false))).collect();
+        let (theirs, watched) = (seen.clone(), data.clone());
+        let slot = Arc::new(Mutex::new(None::<Waker>));
+        let left = slot.clone();
+        let join = queue.spawn(std::future::poll_fn(move |cx| {
+            *left.lock() = Some(cx.waker().clone());
+            // Relaxed on purpose: only the task's word may carry the writes over.
+            let sum = watched.iter().filter(|flag| flag.load(Ordering::Relaxed)).count();
+            theirs.store(sum, Ordering::Relaxed);
+            if sum == 2 { Poll::Ready(()) } else { Poll::Pending }
+        }));
+        queue.run();
+        let waker = slot.lock().clone().expect("polled once");
+        let second = {
+            let (waker, flag) = (waker.clone(), data[1].clone());
+            thread::spawn(move || {
+                flag.store(true, Ordering::Relaxed);
+                waker.wake_by_ref();
+            })
+        };
+        data[0].store(true, Ordering::Relaxed);
+        waker.wake();
+        queue.run_to_completion();
+        second.join().expect("no panic");
+        drop(join);
+        slot.lock().take();
+        assert_eq!(seen.load(Ordering::Relaxed), 2);
+    });
+}
+
+/// Two foreign wakes of a cold task make one `Hot`.
+#[test]
+fn two_wakes_queue_the_task_once() {
+    ::loom::model(|| {
+        let queue = Queue::new();
+        let (leaf, flag, slot, _) = leaf();
+        let join = queue.spawn(leaf);
+        queue.run();
+        flag.store(true, Ordering::Relaxed);
+        let waker = slot.lock().take().expect("polled once");
+        let other = {
+            let waker = waker.clone();
+            thread::spawn(move || waker.wake())
+        };
+        waker.wake();
+        other.join().expect("no panic");
+        assert_eq!(queue.hot.lock().len(), 1);
+        queue.run();
+        assert!(join.is_finished());
+    });
+}
+
+/// The joiner either finds the output or is woken for it.
+#[test]
+fn a_joiner_is_woken_or_finds_the_output() {
+    ::loom::model(|| {
+        struct Flag(AtomicBool);
+        impl Wake for Flag {
+            fn wake(self: StdArc<Self>) {
+                self.0.store(true, Ordering::Release);
+            }
+        }
+        let queue = Queue::new();
+        let mut join = queue.spawn(async { 5 });
+        let runner = {
+            let queue = queue.clone();
+            thread::spawn(move || queue.run())
+        };
+        let flag = StdArc::new(Flag(AtomicBool::new(false)));
+        let waker = Waker::from(flag.clone());
+        let mut cx = Context::from_waker(&waker);
+        let mut polled = Pin::new(&mut join).poll(&mut cx);
+        while polled.is_pending() {
+            while !flag.0.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+            polled = Pin::new(&mut join).poll(&mut cx);
+            assert!(polled.is_ready(), "woken, so the output is there");
+        }
+        assert!(matches!(polled, Poll::Ready(Ok(5))));
+        runner.join().expect("no panic");
+    });
+}
+
+/// The joiner changes its waker while the task completes: the last waker is woken, or the output found.
+#[test]
+fn a_joiner_that_changes_its_waker_is_not_forgotten() {
+    ::loom::model(|| {
+        struct Flag(AtomicBool);
+        impl Wake for Flag {
+            fn wake(self: StdArc<Self>) {
+                self.0.store(true, Ordering::Release);
+            }
+        }
+        let queue = Queue::new();
+        let mut join = queue.spawn(async { 5 });
+        assert!(poll_once(&mut join).is_pending());
+        let runner = {
+            let queue = queue.clone();
+            thread::spawn(move || queue.run())
+        };
+        let flag = StdArc::new(Flag(AtomicBool::new(false)));
+        let waker = Waker::from(flag.clone());
+        let polled = Pin::new(&mut join).poll(&mut Context::from_waker(&waker));
+        runner.join().expect("no panic");
+        assert!(polled.is_ready() || flag.0.load(Ordering::Acquire));
+    });
+}
+
+/// The JoinHandle is dropped while the task completes: the output is dropped once, the cell freed once.
+#[test]
+fn a_dropped_join_handle_leaves_one_owner_of_the_output() {
+    ::loom::model(|| {
+        struct Output(Arc<AtomicUsize>);
+        impl Drop for Output {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let queue = Queue::new();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let output = Output(drops.clone());
+        let mut join = queue.spawn(async move { output });
+        assert!(poll_once(&mut join).is_pending());
+        let runner = {
+            let queue = queue.clone();
+            thread::spawn(move || queue.run())
+        };
+        drop(join);
+        runner.join().expect("no panic");
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// An abort at any moment ends the task once: with its output if the poll won, cancelled otherwise.
+#[test]
+fn an_abort_races_a_wake_and_the_task_ends_once() {
+    ::loom::model(|| {
+        let queue = Queue::new();
+        let (leaf, flag, slot, drops) = leaf();
+        let mut join = queue.spawn(leaf);
+        queue.run();
+        let aborter = {
+            let abort = join.abort_handle();
+            thread::spawn(move || abort.abort())
+        };
+        flag.store(true, Ordering::Relaxed);
+        let waker = slot.lock().take().expect("polled once");
+        waker.wake();
+        queue.run_to_completion();
+        aborter.join().expect("no panic");
+        match poll_once(&mut join) {
+            Poll::Ready(Ok(7)) => {}
+            Poll::Ready(Err(error)) => assert!(error.is_cancelled()),
+            _ => panic!("the task has completed"),
+        }
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+        assert!(queue.hot.lock().is_empty());
+    });
+}
+
+/// The last waker is dropped while the task completes: the cell is freed once, by one of them.
+#[test]
+fn the_last_reference_frees_the_cell_once() {
+    ::loom::model(|| {
+        let queue = Queue::new();
+        let (leaf, flag, slot, drops) = leaf();
+        drop(queue.spawn(leaf));
+        queue.run();
+        let waker = slot.lock().take().expect("polled once");
+        let kept = waker.clone();
+        flag.store(true, Ordering::Relaxed);
+        waker.wake();
+        let dropper = thread::spawn(move || drop(kept));
+        queue.run();
+        dropper.join().expect("no panic");
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+        // loom reports the cell as leaked if nobody freed it.
+    });
+}
+
+/// Shutdown closes the registry while a foreign thread wakes: one of them gets the `Hot`, and the task ends.
+#[test]
+fn a_closing_registry_and_a_wake_share_one_hot() {
+    ::loom::model(|| {
+        let queue = Queue::new();
+        let (leaf, _flag, slot, drops) = leaf();
+        let mut join = queue.spawn(leaf);
+        queue.run();
+        let waker = slot.lock().take().expect("polled once");
+        let other = thread::spawn(move || waker.wake());
+        let found = queue.registry.close();
+        assert!(found.len() <= 1);
+        for task in found {
+            task.cancel(&*queue);
+        }
+        queue.run_to_completion();
+        other.join().expect("no panic");
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+        assert!(matches!(poll_once(&mut join), Poll::Ready(Err(error)) if error.is_cancelled()));
+    });
+}
+
+/// The canary: a race that loom must see. If this passes, the models run on std's types and prove nothing.
+#[test]
+#[should_panic]
+fn the_canary_races() {
+    ::loom::model(|| {
+        let cell = Arc::new(crate::sync_shim::UnsafeCell::new(0));
+        let other = {
+            let cell = Canary(cell.clone());
+            thread::spawn(move || cell.write())
+        };
+        Canary(cell).write();
+        other.join().expect("no panic");
+    });
+}
+
+struct Canary(Arc<crate::sync_shim::UnsafeCell<u32>>);
+
+// SAFETY: not safe at all: that is what the canary shows.
+#[allow(unsafe_code)]
+unsafe impl Send for Canary {}
+
+impl Canary {
+    fn write(&self) {
+        // SAFETY: none, see above.
+        #[allow(unsafe_code)]
+        self.0.with_mut(|value| unsafe { *value += 1 });
+    }
+}

@@ -1,0 +1,84 @@
+//! The cold registry: which tasks wait, so that shutdown can find and drop them.
+//!
+//! One per worker, so that its lock is not contended. A task enters the registry of the worker that
+//! first saw it go cold and stays there until it completes, wherever it runs later; a task that never
+//! waits never enters one. (tokio takes a lock on each spawn and each completion for the same purpose.)
+#![allow(unsafe_code)]
+
+use super::cell::{Cold, Hot};
+use crate::sync_shim::Mutex;
+
+#[derive(Debug)]
+pub(crate) struct Registry {
+    entries: Mutex<Entries>,
+}
+
+#[derive(Debug)]
+struct Entries {
+    tasks: Vec<Option<Cold>>,
+    free: Vec<u32>,
+    /// Set by shutdown: a task that enters afterwards is aborted on the way in.
+    closed: bool,
+}
+
+impl Registry {
+    pub(crate) fn new() -> Self {
+        Self { entries: Mutex::new(Entries { tasks: Vec::new(), free: Vec::new(), closed: false }) }
+    }
+
+    /// Enters a task that its runner still owns; returns its place.
+    pub(crate) fn insert(&self, task: Cold) -> u32 {
+        let mut entries = self.entries.lock();
+        if entries.closed {
+            // SAFETY: the runner owns the task's `Hot`, so it is not complete. The task is SCHEDULED:
+            // this only sets the bit that the runner sees when the poll is over.
+            let hot = unsafe { task.cancel() };
+            debug_assert!(hot.is_none());
+        }
+        match entries.free.pop() {
+            Some(index) => {
+                entries.tasks[index as usize] = Some(task);
+                index
+            }
+            None => {
+                let index =
+                    u32::try_from(entries.tasks.len()).expect("fewer than 2^32 waiting tasks");
+                entries.tasks.push(Some(task));
+                index
+            }
+        }
+    }
+
+    /// Takes out a task that its runner still owns.
+    pub(crate) fn remove(&self, index: u32) {
+        let mut entries = self.entries.lock();
+        let task = entries.tasks[index as usize].take();
+        debug_assert!(task.is_some());
+        if entries.tasks.len() == entries.free.len() + 1 {
+            // The last one is out: give the memory of a past crowd back.
+            entries.tasks = Vec::new();
+            entries.free = Vec::new();
+        } else {
+            entries.free.push(index);
+        }
+    }
+
+    /// Aborts every task, those that enter later included. Returns the ones that were cold: the caller
+    /// runs them. A second call does nothing.
+    pub(crate) fn close(&self) -> Vec<Hot> {
+        let mut entries = self.entries.lock();
+        if std::mem::replace(&mut entries.closed, true) {
+            // Whoever holds the `Hot` of one that was not cold then finds it aborted.
+            return Vec::new();
+        }
+        // SAFETY: an entry is taken out, under this lock, before its task completes: each is registered
+        // during the call.
+        entries.tasks.iter().flatten().filter_map(|task| unsafe { task.cancel() }).collect()
+    }
+
+    /// How many tasks are registered: those that have been cold once and are not complete.
+    pub(crate) fn len(&self) -> usize {
+        let entries = self.entries.lock();
+        entries.tasks.len() - entries.free.len()
+    }
+}

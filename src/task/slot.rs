@@ -1,0 +1,43 @@
+//! A place for one hot task that its owner fills and empties and a thief may empty too.
+//!
+//! It is the worker's *next slot*. An atomic and not a plain cell, because the task in it must not be
+//! stranded when its owner is stuck in a long poll: a thief may then take it. The owner pays one swap on
+//! its own cache line per take.
+#![allow(unsafe_code)]
+
+use super::cell::Hot;
+use crate::queue::wake_channel::{Link, Linked};
+use crate::sync_shim::atomic::{AtomicPtr, Ordering};
+use std::ptr::{self, NonNull};
+
+#[derive(Debug)]
+pub(crate) struct Slot(AtomicPtr<Link>);
+
+impl Slot {
+    pub(crate) fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// Puts `task` in; returns the task that it displaces.
+    pub(crate) fn put(&self, task: Hot) -> Option<Hot> {
+        self.swap(task.into_link().as_ptr())
+    }
+
+    /// Empties the slot.
+    pub(crate) fn take(&self) -> Option<Hot> {
+        if self.is_empty() { None } else { self.swap(ptr::null_mut()) }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        // Ordering: Relaxed, a hint; the swap decides.
+        self.0.load(Ordering::Relaxed).is_null()
+    }
+
+    fn swap(&self, new: *mut Link) -> Option<Hot> {
+        // Ordering: AcqRel. Release hands the task's memory to the thread that takes it, Acquire is that
+        // thread's end.
+        let link = NonNull::new(self.0.swap(new, Ordering::AcqRel))?;
+        // SAFETY: what is in the slot was given away by `into_link`, and a swap takes it out once.
+        Some(unsafe { Hot::from_link(link) })
+    }
+}

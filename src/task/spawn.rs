@@ -1,0 +1,113 @@
+//! Starting tasks in the current runtime.
+
+use super::current;
+use super::id::TaskId;
+use super::join::JoinHandle;
+use crate::runtime::{context, with_executor};
+use std::future::Future;
+
+/// Starts a task in the current runtime and returns its [`JoinHandle`].
+///
+/// The task runs on the workers, whether the handle is awaited or not, until it is done, aborted, or the
+/// runtime is dropped. In a [`LocalRuntime`](crate::runtime::LocalRuntime) it runs on that runtime's
+/// thread.
+///
+/// # Panics
+///
+/// If called outside a runtime.
+///
+/// # Examples
+///
+/// ```
+/// # liten::block_on(async {
+/// let tasks: Vec<_> = (0..10).map(|i| liten::spawn(async move { i * i })).collect();
+/// let mut sum = 0;
+/// for task in tasks {
+///     sum += task.await.unwrap();
+/// }
+/// assert_eq!(sum, 285);
+/// # });
+/// ```
+#[track_caller]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    context::spawn(future)
+}
+
+/// Runs `f`, which may block, on the blocking pool, and returns the JoinHandle of its result.
+///
+/// For file operations, name resolution, long computations: whatever would keep a worker from other
+/// tasks. The pool is bounded
+/// ([`Builder::max_blocking_threads`](crate::runtime::Builder::max_blocking_threads)); more jobs wait in
+/// a queue. A job that has started cannot be aborted. If the runtime ends, or no thread can be made,
+/// before the job starts, its JoinHandle says that it was cancelled.
+///
+/// # Panics
+///
+/// If called outside a runtime. A panic of `f` reaches the JoinHandle.
+///
+/// # Examples
+///
+/// ```
+/// # liten::block_on(async {
+/// let text = liten::spawn_blocking(|| std::fs::read_to_string("Cargo.toml")).await.unwrap();
+/// assert!(text.unwrap().contains("liten"));
+/// # });
+/// ```
+#[track_caller]
+pub fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    context::spawn_blocking(f)
+}
+
+/// Starts a task that need not be `Send` on the current [`LocalRuntime`](crate::runtime::LocalRuntime),
+/// whose thread this is.
+///
+/// # Panics
+///
+/// If the calling thread is not inside [`LocalRuntime::block_on`](crate::runtime::LocalRuntime::block_on).
+///
+/// # Examples
+///
+/// ```
+/// let runtime = liten::runtime::LocalRuntime::new().unwrap();
+/// runtime.block_on(async {
+///     let local = std::rc::Rc::new(5);
+///     assert_eq!(liten::task::spawn_local(async move { *local }).await.unwrap(), 5);
+/// });
+/// ```
+#[track_caller]
+pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    match with_executor(|executor| executor.map(|executor| executor.spawn(future))) {
+        Some(join) => join,
+        None => panic!(
+            "spawn_local called outside a LocalRuntime: use #[liten::main(flavor = \"current_thread\")], \
+             LocalRuntime::block_on, or a LocalExecutor"
+        ),
+    }
+}
+
+/// Returns the id of the running task.
+///
+/// # Panics
+///
+/// Outside a task. [`try_id`] does not.
+#[track_caller]
+pub fn id() -> TaskId {
+    try_id().expect("task::id called outside a task; the future given to block_on is none")
+}
+
+/// Returns the id of the running task, or `None` outside of one.
+pub fn try_id() -> Option<TaskId> {
+    current::id()
+}

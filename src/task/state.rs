@@ -1,0 +1,402 @@
+//! The word that says what a task is doing: bits, transitions, and what the caller must do after each.
+//!
+//! Pure but for the one atomic: no transition calls anybody. Each returns a `#[must_use]` action.
+//!
+//! | phase | SCHEDULED | WOKEN | COMPLETE | a [`Hot`](super::cell::Hot) exists |
+//! |---|---|---|---|---|
+//! | hot: queued | 1 | 0, or 1 if woken again meanwhile | 0 | yes, in one queue |
+//! | hot: running | 1 | 0, or 1 if woken during the poll | 0 | yes, on a runner's stack |
+//! | cold | 0 | 0 | 0 | no |
+//! | complete | – | – | 1, for ever | no |
+//!
+//! | transition | from | to | action |
+//! |---|---|---|---|
+//! | `wake` | cold | queued | `Schedule` |
+//! |        | queued, running | same, WOKEN | nothing |
+//! |        | complete | same | nothing |
+//! | `start` | queued | running, WOKEN cleared | `Poll`, or `Cancel` if CANCELLED |
+//! | `pending` | running | cold | `Cold` |
+//! |        | running, WOKEN | queued | `Requeue` |
+//! |        | running, CANCELLED | same | `Cancel` |
+//! | `abort` | cold | queued, CANCELLED | `Schedule` |
+//! |        | queued, running | same, CANCELLED | nothing |
+//! | `complete` | running | complete | who owns the output, see there |
+//!
+//! SCHEDULED stays set through the poll. So a round trip costs two RMWs: one for the wake that sets it,
+//! one for the `pending` that clears it; `start` is a load unless the task was woken twice. WOKEN is a
+//! bit and not a counter (as nexosim has it) so that a storm of wakes cannot overflow anything.
+//!
+//! The reference count is above the bits. It counts wakers, the JoinHandle, AbortHandles, and one *live*
+//! reference that stands for "not complete yet". The queued reference is not counted: it follows from
+//! SCHEDULED.
+//!
+//! Join bits. JOIN_INTEREST: the JoinHandle exists. JOIN_WAKER: the waker slot is filled and readable by
+//! the task; while it is 0 the slot belongs to the JoinHandle alone. Both are changed by the JoinHandle
+//! only, and only while COMPLETE is 0; therefore after COMPLETE nobody writes the slot, and it is
+//! dropped with the cell.
+
+use crate::sync_shim::atomic::{AtomicUsize, Ordering};
+
+const SCHEDULED: usize = 1;
+const WOKEN: usize = 1 << 1;
+const CANCELLED: usize = 1 << 2;
+const COMPLETE: usize = 1 << 3;
+const JOIN_INTEREST: usize = 1 << 4;
+const JOIN_WAKER: usize = 1 << 5;
+const REF_ONE: usize = 1 << 6;
+
+/// More references than this and a leak (`mem::forget` of clones in a loop) is about to wrap the count:
+/// abort, as Arc does.
+const MAX_REFS: usize = isize::MAX as usize;
+
+#[derive(Debug)]
+pub(crate) struct State(AtomicUsize);
+
+/// After a wake or an abort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Wake {
+    /// The task turned hot: the caller makes its `Hot` and puts it into a queue.
+    Schedule,
+    Nothing,
+}
+
+/// After a wake that also gave up its waker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum WakeOwned {
+    /// As [`Wake::Schedule`]; the waker's reference has been released.
+    Schedule,
+    /// The waker's reference has been released.
+    Nothing,
+    /// It was the last reference: the caller frees the cell.
+    Free,
+}
+
+/// Before a poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Start {
+    Poll,
+    /// Drop the future instead of polling it, then complete.
+    Cancel,
+}
+
+/// After a poll that returned Pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Pending {
+    /// The task is cold. The caller must not touch it any more: another thread may be running it already.
+    Cold,
+    /// It was woken during the poll: back into a queue.
+    Requeue,
+    /// It was aborted during the poll: drop the future, then complete.
+    Cancel,
+}
+
+/// After the output has been stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Complete {
+    /// The JoinHandle is gone: the caller drops the output, then calls `complete_detached`.
+    OutputUnwanted,
+    /// Complete; the live reference still belongs to the caller, who wakes the joiner by reference and
+    /// then releases it.
+    WakeJoiner,
+    /// Complete, the live reference is released; nothing may be touched unless this was the last reference.
+    Released { last: bool },
+}
+
+/// After the JoinHandle has been dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum DropJoin {
+    /// The task is complete: the JoinHandle owns the output, drops it and releases its reference.
+    DropOutput,
+    /// The task will not look at the waker slot again: the JoinHandle drops the waker and releases its
+    /// reference.
+    DropWaker,
+    /// Nothing to drop; the reference has been released (and was not the last).
+    Released,
+}
+
+impl State {
+    /// A task that is queued for its first poll, with a JoinHandle.
+    pub(crate) fn new() -> Self {
+        Self(AtomicUsize::new(SCHEDULED | JOIN_INTEREST | (2 * REF_ONE)))
+    }
+
+    /// Runs `step` on the current word until its result has been stored; `Err` ends without a store.
+    ///
+    /// Ordering: AcqRel on success for all transitions. Release, because whoever runs the task after a
+    /// wake must see what the waker's caller wrote (and whoever wakes after `pending` must see the
+    /// future as the poll left it); Acquire is the other end of the same pairs. Acquire on failure and
+    /// on `Err`, because COMPLETE may be read there and the output behind it.
+    fn update<T>(&self, mut step: impl FnMut(usize) -> Result<(usize, T), T>) -> T {
+        let mut word = self.0.load(Ordering::Acquire);
+        loop {
+            let (next, action) = match step(word) {
+                Ok(change) => change,
+                Err(action) => return action,
+            };
+            // Ordering: see above.
+            match self.0.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return action,
+                Err(current) => word = current,
+            }
+        }
+    }
+
+    /// A wake by reference.
+    ///
+    /// A task that is WOKEN already is written all the same: the RMW is what publishes this caller's
+    /// writes to the poll that will answer the earlier wake.
+    pub(crate) fn wake(&self) -> Wake {
+        self.update(|word| {
+            if word & COMPLETE != 0 {
+                Err(Wake::Nothing)
+            } else if word & SCHEDULED != 0 {
+                Ok((word | WOKEN, Wake::Nothing))
+            } else {
+                Ok((word | SCHEDULED, Wake::Schedule))
+            }
+        })
+    }
+
+    /// A wake that consumes the waker: the wake and the release of its reference are one RMW.
+    pub(crate) fn wake_owned(&self) -> WakeOwned {
+        self.update(|word| {
+            let next = word - REF_ONE;
+            Ok(if word & COMPLETE != 0 {
+                (next, if next < REF_ONE { WakeOwned::Free } else { WakeOwned::Nothing })
+            } else if word & SCHEDULED != 0 {
+                (next | WOKEN, WakeOwned::Nothing)
+            } else {
+                (next | SCHEDULED, WakeOwned::Schedule)
+            })
+        })
+    }
+
+    /// Before a poll: forgets wakes that this poll answers.
+    pub(crate) fn start(&self) -> Start {
+        // Ordering: Acquire pairs with the AcqRel of the wake that scheduled the task. Wakes that come
+        // after this load find SCHEDULED and set WOKEN, which `pending` sees.
+        let mut word = self.0.load(Ordering::Acquire);
+        debug_assert_eq!(word & (SCHEDULED | COMPLETE), SCHEDULED);
+        if word & WOKEN != 0 {
+            // Ordering: Acquire for the writes of the second waker, whose wake this poll answers. No
+            // Release: this thread has written nothing that a waker reads.
+            word = self.0.fetch_and(!WOKEN, Ordering::Acquire);
+        }
+        if word & CANCELLED != 0 { Start::Cancel } else { Start::Poll }
+    }
+
+    /// After a poll that returned Pending.
+    pub(crate) fn pending(&self) -> Pending {
+        self.update(|word| {
+            debug_assert_eq!(word & (SCHEDULED | COMPLETE), SCHEDULED);
+            if word & CANCELLED != 0 {
+                Err(Pending::Cancel)
+            } else if word & WOKEN != 0 {
+                Ok((word & !WOKEN, Pending::Requeue))
+            } else {
+                Ok((word & !SCHEDULED, Pending::Cold))
+            }
+        })
+    }
+
+    /// Asks the task to end without another poll.
+    pub(crate) fn abort(&self) -> Wake {
+        self.update(|word| {
+            if word & (COMPLETE | CANCELLED) != 0 {
+                Err(Wake::Nothing)
+            } else if word & SCHEDULED != 0 {
+                Ok((word | CANCELLED, Wake::Nothing))
+            } else {
+                Ok((word | CANCELLED | SCHEDULED, Wake::Schedule))
+            }
+        })
+    }
+
+    /// After the output has been stored in the cell.
+    pub(crate) fn complete(&self) -> Complete {
+        self.update(|word| {
+            debug_assert_eq!(word & (SCHEDULED | COMPLETE), SCHEDULED);
+            if word & JOIN_INTEREST == 0 {
+                Err(Complete::OutputUnwanted)
+            } else if word & JOIN_WAKER != 0 {
+                Ok((word | COMPLETE, Complete::WakeJoiner))
+            } else {
+                let next = (word | COMPLETE) - REF_ONE;
+                Ok((next, Complete::Released { last: next < REF_ONE }))
+            }
+        })
+    }
+
+    /// After the unwanted output has been dropped; releases the live reference. `true`: it was the last one.
+    #[must_use]
+    pub(crate) fn complete_detached(&self) -> bool {
+        self.update(|word| {
+            debug_assert_eq!(word & (SCHEDULED | COMPLETE | JOIN_INTEREST), SCHEDULED);
+            let next = (word | COMPLETE) - REF_ONE;
+            Ok((next, next < REF_ONE))
+        })
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        // Ordering: Acquire pairs with `complete`: who sees COMPLETE may read the output.
+        self.0.load(Ordering::Acquire) & COMPLETE != 0
+    }
+
+    /// Whether the waker slot is filled. Only the JoinHandle may ask, because only it changes the bit.
+    pub(crate) fn has_join_waker(&self) -> bool {
+        // Ordering: Relaxed, the bit was written by this same handle.
+        self.0.load(Ordering::Relaxed) & JOIN_WAKER != 0
+    }
+
+    /// Takes the waker slot back from the task. `false`: the task is complete.
+    #[must_use]
+    pub(crate) fn unset_join_waker(&self) -> bool {
+        self.update(
+            |word| {
+                if word & COMPLETE != 0 { Err(false) } else { Ok((word & !JOIN_WAKER, true)) }
+            },
+        )
+    }
+
+    /// Gives the filled waker slot to the task. `false`: the task is complete, the slot stays with the
+    /// JoinHandle.
+    #[must_use]
+    pub(crate) fn set_join_waker(&self) -> bool {
+        self.update(
+            |word| {
+                if word & COMPLETE != 0 { Err(false) } else { Ok((word | JOIN_WAKER, true)) }
+            },
+        )
+    }
+
+    /// The JoinHandle goes away.
+    pub(crate) fn drop_join(&self) -> DropJoin {
+        self.update(|word| {
+            if word & COMPLETE != 0 {
+                Err(DropJoin::DropOutput)
+            } else if word & JOIN_WAKER != 0 {
+                Ok((word & !(JOIN_INTEREST | JOIN_WAKER), DropJoin::DropWaker))
+            } else {
+                // Not the last reference: the live one is there, because the task is not complete.
+                Ok(((word & !JOIN_INTEREST) - REF_ONE, DropJoin::Released))
+            }
+        })
+    }
+
+    pub(crate) fn add_ref(&self) {
+        // Ordering: Relaxed, as in Arc: the new reference is made from one that exists.
+        if self.0.fetch_add(REF_ONE, Ordering::Relaxed) > MAX_REFS {
+            std::process::abort();
+        }
+    }
+
+    /// Releases a reference. `true`: it was the last one, the caller frees the cell.
+    #[must_use]
+    pub(crate) fn release(&self) -> bool {
+        // Ordering: Release, so that this holder's accesses come before the free; Acquire, so that the
+        // one who frees sees those of all the others.
+        let before = self.0.fetch_sub(REF_ONE, Ordering::AcqRel);
+        debug_assert!(before >= REF_ONE);
+        before < 2 * REF_ONE
+    }
+}
+
+#[cfg(all(test, not(liten_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wakes_coalesce_and_one_during_the_poll_requeues() {
+        let state = State::new();
+        assert_eq!(state.wake(), Wake::Nothing, "queued already");
+        assert_eq!(state.start(), Start::Poll);
+        assert_eq!(
+            state.pending(),
+            Pending::Cold,
+            "a wake before the poll is answered by the poll"
+        );
+        assert_eq!(state.wake(), Wake::Schedule);
+        assert_eq!(state.wake(), Wake::Nothing);
+        assert_eq!(state.start(), Start::Poll);
+        assert_eq!(state.wake(), Wake::Nothing);
+        assert_eq!(state.wake(), Wake::Nothing);
+        assert_eq!(state.pending(), Pending::Requeue);
+        assert_eq!(state.start(), Start::Poll);
+        assert_eq!(state.pending(), Pending::Cold);
+    }
+
+    #[test]
+    fn a_wake_or_abort_after_completion_is_a_no_op() {
+        let state = State::new();
+        assert_eq!(state.start(), Start::Poll);
+        assert_eq!(state.complete(), Complete::Released { last: false });
+        assert_eq!(state.wake(), Wake::Nothing);
+        assert_eq!(state.abort(), Wake::Nothing);
+        assert!(state.is_complete());
+        assert_eq!(state.drop_join(), DropJoin::DropOutput);
+        assert!(state.release(), "the JoinHandle's was the last reference");
+    }
+
+    #[test]
+    fn abort_is_seen_cold_queued_and_running() {
+        let cold = State::new();
+        assert_eq!(cold.start(), Start::Poll);
+        assert_eq!(cold.pending(), Pending::Cold);
+        assert_eq!(cold.abort(), Wake::Schedule);
+        assert_eq!(cold.abort(), Wake::Nothing);
+        assert_eq!(cold.start(), Start::Cancel);
+
+        let queued = State::new();
+        assert_eq!(queued.abort(), Wake::Nothing);
+        assert_eq!(queued.start(), Start::Cancel);
+
+        let running = State::new();
+        assert_eq!(running.start(), Start::Poll);
+        assert_eq!(running.abort(), Wake::Nothing);
+        assert_eq!(running.wake(), Wake::Nothing);
+        assert_eq!(running.pending(), Pending::Cancel);
+    }
+
+    #[test]
+    fn the_output_has_one_owner() {
+        let detached = State::new();
+        assert_eq!(detached.drop_join(), DropJoin::Released);
+        assert_eq!(detached.start(), Start::Poll);
+        assert_eq!(detached.complete(), Complete::OutputUnwanted);
+        assert!(detached.complete_detached());
+
+        let joined = State::new();
+        assert!(joined.set_join_waker() && joined.has_join_waker());
+        assert_eq!(joined.start(), Start::Poll);
+        assert_eq!(joined.complete(), Complete::WakeJoiner);
+        assert!(!joined.unset_join_waker() && !joined.set_join_waker());
+        assert!(!joined.release());
+        assert_eq!(joined.drop_join(), DropJoin::DropOutput);
+        assert!(joined.release());
+
+        let left = State::new();
+        assert!(left.set_join_waker());
+        assert_eq!(left.drop_join(), DropJoin::DropWaker);
+        assert!(!left.release());
+    }
+
+    #[test]
+    fn references_are_counted_beside_the_bits() {
+        let state = State::new();
+        state.add_ref();
+        assert!(!state.release());
+        assert_eq!(state.drop_join(), DropJoin::Released);
+        assert_eq!(state.start(), Start::Poll);
+        state.add_ref();
+        assert_eq!(state.complete(), Complete::OutputUnwanted);
+        assert!(!state.complete_detached(), "a waker is still out");
+        assert_eq!(state.wake(), Wake::Nothing);
+        assert!(state.release());
+    }
+}

@@ -1,0 +1,121 @@
+//! Giving way to other tasks.
+
+use super::current;
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// Lets the tasks that are already queued run, then goes on.
+///
+/// The task goes to the back of its worker's queue; it is polled again when its turn comes, by this worker
+/// or by one that steals it. There is no promise about the order in which other tasks run meanwhile.
+/// Outside a task, and under executors that are not liten's, this wakes the waker it is polled with and
+/// returns `Pending` once.
+///
+/// # Cancel safety
+///
+/// Dropping the future before it is done has no effect, except that the task may be polled once more than
+/// necessary.
+///
+/// # Examples
+///
+/// ```
+/// liten::block_on(async {
+///     for part in 0..3 {
+///         // ... a long computation, one part at a time ...
+///         # let _ = part;
+///         liten::task::yield_now().await;
+///     }
+/// });
+/// ```
+pub async fn yield_now() {
+    let mut asked = false;
+    poll_fn(|cx| {
+        if asked {
+            return Poll::Ready(());
+        }
+        asked = true;
+        current::yield_to(cx.waker());
+        Poll::Pending
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::yield_now;
+    use crate::task::budget::INITIAL;
+    use crate::task::current;
+    use crate::task::id::TaskId;
+    use futures_util::stream::{FuturesUnordered, StreamExt};
+    use std::pin::{Pin, pin};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Wake, Waker};
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker, own: &Waker) -> (Poll<F::Output>, bool) {
+        current::enter(own.data(), TaskId::next(), INITIAL, || {
+            future.poll(&mut Context::from_waker(waker))
+        })
+    }
+
+    #[test]
+    fn pending_once_through_the_flag() {
+        let count = Arc::new(Count::default());
+        let own = Waker::from(count.clone());
+        let mut future = pin!(yield_now());
+        assert_eq!(poll(future.as_mut(), &own, &own), (Poll::Pending, true));
+        assert_eq!(poll(future.as_mut(), &own, &own), (Poll::Ready(()), false));
+        assert_eq!(count.0.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_foreign_waker_inside_a_task_is_woken() {
+        let own = Waker::from(Arc::new(Count::default()));
+        let count = Arc::new(Count::default());
+        let foreign = Waker::from(count.clone());
+        let mut future = pin!(yield_now());
+        assert_eq!(poll(future.as_mut(), &foreign, &own), (Poll::Pending, false));
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(poll(future.as_mut(), &foreign, &own), (Poll::Ready(()), false));
+    }
+
+    #[test]
+    fn outside_a_task_the_waker_is_woken() {
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(count.clone());
+        let mut cx = Context::from_waker(&waker);
+        let mut future = pin!(yield_now());
+        assert_eq!(future.as_mut().poll(&mut cx), Poll::Pending);
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(future.as_mut().poll(&mut cx), Poll::Ready(()));
+    }
+
+    /// Children of a set have wakers of their own: a flag alone would requeue the task and leave the child
+    /// asleep.
+    #[test]
+    fn children_of_a_set_all_finish() {
+        let count = Arc::new(Count::default());
+        let own = Waker::from(count.clone());
+        let mut set: FuturesUnordered<_> = (0..10).map(|_| yield_now()).collect();
+        let (mut done, mut turns) = (0, 0);
+        while done < 10 {
+            let mut next = set.next();
+            let (polled, yielded) = poll(Pin::new(&mut next), &own, &own);
+            match polled {
+                Poll::Ready(item) => done += usize::from(item.is_some()),
+                Poll::Pending => assert!(yielded || count.0.swap(0, Ordering::Relaxed) > 0),
+            }
+            turns += 1;
+            assert!(turns < 1_000, "a child sleeps on");
+        }
+    }
+}

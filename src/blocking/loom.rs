@@ -1,0 +1,175 @@
+//! Models of the desk: every job is run, cancelled or given back, exactly once, and every thread ends.
+//!
+//! loom knows no time. A timeout is a wait that gives up the lock and takes it again, which is what a wait
+//! looks like whose time is over at once; loom puts everything that can happen in between in between.
+//!
+//! Where a thread waits without a timeout, the last job closes the desk. So a lost signal shows as a
+//! deadlock: nobody else would ever end that thread.
+
+use super::Job;
+use super::desk::Desk;
+use super::roster::Submitted;
+use crate::sync_shim::{Arc, thread};
+// Not loom's: the counts are read after every thread was joined, and each modelled access multiplies the
+// states.
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Model {
+    desk: Desk<Counted>,
+    /// The job that makes it so many closes the desk.
+    close_after: usize,
+    run: AtomicUsize,
+    cancelled: AtomicUsize,
+    refused: AtomicUsize,
+}
+
+struct Counted(Arc<Model>);
+
+impl Job for Counted {
+    fn run(self) {
+        if self.0.run.fetch_add(1, Ordering::Relaxed) + 1 == self.0.close_after {
+            self.0.desk.close();
+        }
+    }
+
+    fn cancel(self) {
+        self.0.cancelled.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Patience {
+    /// Waits for a signal.
+    Endless,
+    /// Waits for a signal, but its time is over when it comes.
+    Late,
+    /// Every wait times out.
+    None,
+}
+
+impl Model {
+    fn new(max_threads: usize, close_after: usize) -> Arc<Self> {
+        Arc::new(Self {
+            desk: Desk::new(max_threads),
+            close_after,
+            run: AtomicUsize::new(0),
+            cancelled: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
+        })
+    }
+
+    /// A thread of the pool.
+    fn serve(&self, patience: Patience) {
+        let desk = &self.desk;
+        desk.serve(|mut roster| match patience {
+            Patience::Endless => {
+                desk.work.wait(&mut roster);
+                (roster, false)
+            }
+            Patience::Late => {
+                desk.work.wait(&mut roster);
+                (roster, true)
+            }
+            Patience::None => {
+                drop(roster);
+                (desk.roster.lock(), true)
+            }
+        });
+    }
+
+    /// How many jobs were run, cancelled and refused; checks that nothing is left.
+    fn ends(&self) -> [usize; 3] {
+        let roster = self.desk.roster.lock();
+        assert_eq!((roster.threads(), roster.idle(), roster.queued()), (0, 0, 0));
+        [&self.run, &self.cancelled, &self.refused].map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+/// What `Pool::spawn` does; returns the thread if it started one.
+fn submit(model: &Arc<Model>, patience: Patience) -> Option<thread::JoinHandle<()>> {
+    let mut roster = model.desk.roster.lock();
+    match roster.submit(Counted(model.clone())) {
+        Submitted::Signal => {
+            model.desk.work.notify_one();
+        }
+        Submitted::Queued => {}
+        Submitted::Start(_) => {
+            let model = model.clone();
+            return Some(thread::spawn(move || model.serve(patience)));
+        }
+        Submitted::Closed(_) => {
+            model.refused.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    None
+}
+
+/// The second job comes while the only thread waits, times out, or has ended: it is run in every case.
+#[test]
+fn a_job_and_the_end_of_the_idle_time_at_once() {
+    loom::model(|| {
+        let model = Model::new(1, usize::MAX);
+        let first = submit(&model, Patience::None).expect("the first job starts a thread");
+        let second = submit(&model, Patience::None);
+        first.join().expect("no panic");
+        if let Some(second) = second {
+            second.join().expect("no panic");
+        }
+        assert_eq!(model.ends(), [2, 0, 0]);
+    });
+}
+
+/// A signal goes to a thread whose idle time is over at that moment, while another one sleeps on.
+#[test]
+fn a_signal_that_meets_a_timeout_is_not_lost() {
+    let mut builder = loom::model::Builder::new();
+    // Without a bound this one takes fifteen seconds; two preemptions suffice to lose a signal.
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let model = Model::new(2, 3);
+        let first = submit(&model, Patience::Late).expect("the first job starts a thread");
+        let second = submit(&model, Patience::Endless);
+        let third = submit(&model, Patience::Endless);
+        for thread in [Some(first), second, third].into_iter().flatten() {
+            thread.join().expect("no panic");
+        }
+        assert_eq!(model.ends(), [3, 0, 0]);
+    });
+}
+
+/// Two callers and one thread that never times out: nothing but their signals can bring it to the jobs.
+#[test]
+fn two_callers_and_one_sleeping_thread() {
+    loom::model(|| {
+        let model = Model::new(1, 3);
+        let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
+        let other = {
+            let model = model.clone();
+            thread::spawn(move || assert!(submit(&model, Patience::Endless).is_none()))
+        };
+        assert!(submit(&model, Patience::Endless).is_none());
+        other.join().expect("no panic");
+        first.join().expect("no panic");
+        assert_eq!(model.ends(), [3, 0, 0]);
+    });
+}
+
+/// A job, a close and a waiting thread: one end for the job, and the thread is gone when the wait is over.
+#[test]
+fn a_job_and_the_close_at_once() {
+    loom::model(|| {
+        let model = Model::new(1, usize::MAX);
+        let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
+        let closer = {
+            let model = model.clone();
+            thread::spawn(move || {
+                model.desk.close();
+                assert!(model.desk.wait_for_threads(0, None));
+            })
+        };
+        assert!(submit(&model, Patience::Endless).is_none());
+        closer.join().expect("no panic");
+        first.join().expect("no panic");
+        assert_eq!(model.ends().iter().sum::<usize>(), 2);
+    });
+}

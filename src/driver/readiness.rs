@@ -1,0 +1,271 @@
+//! What is known about one source, and who waits for it.
+//!
+//! # The state word
+//!
+//! Six ready bits (`Ready`), one shutdown bit, and above them a tick that grows with each event. An
+//! event that comes before anybody waits stays in the word, and the next wait returns at once.
+//!
+//! | what happens | ready bits | tick | wakes |
+//! |---|---|---|---|
+//! | registration | assumed: what the interest asks for | 0 | nobody |
+//! | event: `set` | the reported ones are added | +1 | all waiters of its directions |
+//! | short count: `clear` | data of the direction goes; closed, error stay | same | nobody |
+//! | `WouldBlock`: `clear_would_block` | data, closed, error of the direction go | same | nobody |
+//! | a clear of an older tick | unchanged | same | nobody |
+//! | shutdown (a bit that never goes) | unchanged | same | everybody, with an error |
+//!
+//! # Clearing
+//!
+//! The source is registered edge-triggered: an event lost is lost for good. So whoever clears names
+//! the event he acted upon, and the bits go only if the tick is still the same, in one
+//! compare-and-swap. Had a newer event been written between his system call and the clear, its bits
+//! would otherwise vanish although nobody has acted on them. An event that the system has raised
+//! but the driver not yet written needs no care: `set` comes later and adds its bits again. The
+//! tick counts the events of both directions. An event for the other side may thus keep the bits of
+//! this one, and costs one more system call that ends in `WouldBlock`; a tick per direction would
+//! save it and halve the room for each.
+//!
+//! Closed bits survive a short read: data and the end of the stream may come as one event, and the
+//! end must still be read. They do not survive `WouldBlock`: a direction that is closed never
+//! answers that, so the bit was wrong. epoll reports `HUP` for a socket not connected yet, and an
+//! ICMP error on a datagram socket looks like a closed write side; a bit that nothing clears would
+//! turn the wait for buffer space into a busy loop.
+//!
+//! # No wake is lost
+//!
+//! The dispatcher writes the word first and takes the waiters afterwards, under the lock. A waiter
+//! reads the word, takes the lock, reads the word *again*, and only then stores its waker. Two
+//! cases: the dispatcher locks after the waiter unlocks, then it finds the waker; or it locks
+//! before, then its write happens before the waiter's second read, which sees it. The lock alone
+//! carries the argument, no fence is needed. The first read is a short cut.
+//!
+//! Every event wakes all waiters of its direction. So a waiter that goes away with a wake in its
+//! hands takes nothing from the others, and nothing has to be passed on.
+//!
+//! Wakers are called and dropped outside the lock: both may run a task's own code, and that code
+//! may wait for this very source, or drop it.
+
+mod ready;
+mod waiters;
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(liten_loom)))]
+mod tests;
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::sync_shim::Mutex;
+use crate::sync_shim::atomic::{AtomicU64, Ordering};
+
+pub(crate) use ready::Direction;
+pub use ready::Ready;
+use waiters::Waiters;
+
+/// The driver is gone; follows the six ready bits.
+const SHUTDOWN: u64 = 1 << 6;
+/// The tick takes the rest of the word: 56 bits do not come round in the life of a machine.
+const TICK_SHIFT: u32 = 8;
+const TICK: u64 = 1 << TICK_SHIFT;
+
+/// The readiness of one source.
+pub(crate) struct Readiness {
+    state: AtomicU64,
+    waiters: Mutex<Waiters>,
+}
+
+/// What was ready at one moment; `clear` takes it back to tell that moment from a later one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadyEvent {
+    tick: u64,
+    pub(crate) ready: Ready,
+}
+
+impl Readiness {
+    /// Nothing is known yet, so the first operation in each direction of the interest is assumed to
+    /// be worth trying.
+    pub(crate) fn new(interest: mio::Interest) -> Self {
+        let unknown = Ready::mask(interest).intersection(Ready::READABLE | Ready::WRITABLE);
+        Self { state: AtomicU64::new(unknown.bits()), waiters: Mutex::new(Waiters::new()) }
+    }
+
+    /// Writes down an event and moves the wakers of all whom it concerns into `wakes`; calls none
+    /// of them.
+    pub(crate) fn set(&self, ready: Ready, wakes: &mut Vec<Waker>) {
+        // Ordering: read under the lock by the second look of `poll_ready` and `Waiting::poll`,
+        // which is the pair that matters; Release is for the first look, which takes no lock, so
+        // that it also sees what went before the event.
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let next = (state | ready.bits()).wrapping_add(TICK);
+            match self.state.compare_exchange_weak(
+                state,
+                next,
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => break,
+                Err(actual) => state = actual,
+            }
+        }
+        self.waiters.lock().take(ready, wakes);
+    }
+
+    /// Waits, for futures that are plain `poll_` functions. Any number of tasks may wait in one
+    /// direction; a crowd is now and then woken for nothing, to find out who has left.
+    ///
+    /// # Errors
+    ///
+    /// The driver has been shut down.
+    pub(crate) fn poll_ready(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+    ) -> Poll<io::Result<ReadyEvent>> {
+        if let Some(answer) = self.answer(direction.mask()) {
+            return Poll::Ready(answer);
+        }
+        let mut swept = Vec::new();
+        {
+            let mut waiters = self.waiters.lock();
+            if let Some(answer) = self.answer(direction.mask()) {
+                return Poll::Ready(answer);
+            }
+            waiters.line(direction).join(cx.waker(), &mut swept);
+        }
+        swept.into_iter().for_each(Waker::wake);
+        Poll::Pending
+    }
+
+    /// Waits until one of the directions of interest is ready. The future's waiter leaves when the
+    /// future is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future loses nothing: readiness stays until it is cleared.
+    ///
+    /// # Errors
+    ///
+    /// The driver has been shut down.
+    pub(crate) fn ready(&self, interest: mio::Interest) -> Waiting<'_> {
+        Waiting { readiness: self, mask: Ready::mask(interest), key: None }
+    }
+
+    /// What is known now, without waiting.
+    pub(crate) fn current(&self, interest: mio::Interest) -> ReadyEvent {
+        // Ordering: Acquire pairs with the Release in `set`.
+        event(self.state.load(Ordering::Acquire), Ready::mask(interest))
+    }
+
+    /// A read or write moved fewer bytes than it could have: the data, or the room, is used up.
+    /// Without effect if an event came after the given one.
+    ///
+    /// Not for a source on which a short count means nothing, such as a datagram socket, and not on
+    /// a system whose selector wants to see `WouldBlock` before it reports again (Windows).
+    pub(crate) fn clear(&self, event: ReadyEvent, direction: Direction) {
+        self.forget(event, direction.data());
+    }
+
+    /// The system said `WouldBlock`. Without effect if an event came after the given one.
+    pub(crate) fn clear_would_block(&self, event: ReadyEvent, direction: Direction) {
+        self.forget(event, direction.data() | direction.mask() | Ready::ERROR);
+    }
+
+    fn forget(&self, event: ReadyEvent, bits: Ready) {
+        // Ordering: Relaxed suffices. Nothing is published; that the tick is still the event's is a
+        // matter of this one word, and its modification order decides who came first, `set` or this
+        // exchange.
+        let mut state = self.state.load(Ordering::Relaxed);
+        while state >> TICK_SHIFT == event.tick && Ready::from_state(state).intersects(bits) {
+            let next = state & !bits.bits();
+            match self.state.compare_exchange_weak(
+                state,
+                next,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return,
+                Err(actual) => state = actual,
+            }
+        }
+    }
+
+    /// The driver goes: every waiter, present and future, gets an error. Calls no waker.
+    pub(crate) fn shutdown(&self, wakes: &mut Vec<Waker>) {
+        // Ordering: as in `set`; same protocol, same argument.
+        self.state.fetch_or(SHUTDOWN, Ordering::Release);
+        self.waiters.lock().take(Ready::ALL, wakes);
+    }
+
+    /// What a waiter is told; `None` if it has to wait.
+    fn answer(&self, mask: Ready) -> Option<io::Result<ReadyEvent>> {
+        // Ordering: Acquire pairs with the Release in `set` and `shutdown`. Under the lock, the
+        // lock does it already.
+        let state = self.state.load(Ordering::Acquire);
+        if state & SHUTDOWN != 0 {
+            return Some(Err(shutdown_error()));
+        }
+        let is_ready = Ready::from_state(state).intersects(mask);
+        is_ready.then(|| Ok(event(state, mask)))
+    }
+}
+
+fn event(state: u64, mask: Ready) -> ReadyEvent {
+    let told = mask | Ready::ERROR | Ready::PRIORITY;
+    ReadyEvent { tick: state >> TICK_SHIFT, ready: Ready::from_state(state).intersection(told) }
+}
+
+/// What every wait and registration returns once the driver is closed.
+#[cold]
+pub(super) fn shutdown_error() -> io::Error {
+    io::Error::other("the runtime that drives this source has been shut down")
+}
+
+/// Waits for a source with a waiter of its own; see `Readiness::ready`.
+#[must_use = "futures do nothing unless awaited"]
+pub(crate) struct Waiting<'a> {
+    readiness: &'a Readiness,
+    mask: Ready,
+    /// The slot among the waiters, from the first pending poll until the drop.
+    key: Option<usize>,
+}
+
+impl Future for Waiting<'_> {
+    type Output = io::Result<ReadyEvent>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let readiness = self.readiness;
+        if let Some(answer) = readiness.answer(self.mask) {
+            return Poll::Ready(answer);
+        }
+        let replaced = {
+            let mut waiters = readiness.waiters.lock();
+            if let Some(answer) = readiness.answer(self.mask) {
+                return Poll::Ready(answer);
+            }
+            match self.key {
+                Some(key) => waiters.keyed().rearm(key, cx.waker()),
+                None => {
+                    self.key = Some(waiters.keyed().insert(self.mask, cx.waker()));
+                    None
+                }
+            }
+        };
+        drop(replaced);
+        Poll::Pending
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key.take() {
+            // The guard ends with the statement, the waker in it lives on: it is dropped after the
+            // unlock.
+            let waker = self.readiness.waiters.lock().keyed().remove(key);
+            drop(waker);
+        }
+    }
+}

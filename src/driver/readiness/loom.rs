@@ -1,0 +1,201 @@
+//! Models of the readiness protocol: every interleaving that loom can tell apart, on the production
+//! code.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use ::loom::sync::Mutex;
+use ::loom::thread;
+
+use mio::Interest;
+
+use super::{Direction, Readiness, Ready};
+
+fn both() -> Interest {
+    Interest::READABLE.add(Interest::WRITABLE)
+}
+
+/// Counts its calls. Deliberately std's atomic: the count must add no synchronisation that the
+/// protocol lacks.
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Count {
+    fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Wakes a thread of the model; loom's own `block_on` is behind a feature that nothing else needs.
+struct Unpark(thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Sleeps for ever if nobody wakes the future: loom reports that as a deadlock.
+fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// A source of which `WouldBlock` has been seen, so that nothing is ready.
+fn drained() -> Arc<Readiness> {
+    let readiness = Readiness::new(both());
+    for direction in [Direction::Read, Direction::Write] {
+        let event = readiness.current(both());
+        readiness.clear_would_block(event, direction);
+    }
+    Arc::new(readiness)
+}
+
+/// What the dispatcher does with an event; the wakers are called after the lock is left.
+fn dispatch(readiness: &Readiness, ready: Ready) {
+    let mut wakes = Vec::new();
+    readiness.set(ready, &mut wakes);
+    wakes.into_iter().for_each(Waker::wake);
+}
+
+/// Without the second look under the lock the waiter sleeps for ever: loom reports the deadlock.
+#[test]
+fn event_against_a_new_poll_waiter() {
+    ::loom::model(|| {
+        let readiness = drained();
+        let driver = thread::spawn({
+            let readiness = readiness.clone();
+            move || dispatch(&readiness, Ready::READABLE)
+        });
+        let waiting = std::future::poll_fn(|cx| readiness.poll_ready(cx, Direction::Read));
+        assert!(block_on(waiting).unwrap().ready.is_readable());
+        driver.join().unwrap();
+    });
+}
+
+#[test]
+fn event_against_a_new_keyed_waiter() {
+    ::loom::model(|| {
+        let readiness = drained();
+        let driver = thread::spawn({
+            let readiness = readiness.clone();
+            move || dispatch(&readiness, Ready::READABLE)
+        });
+        assert!(block_on(readiness.ready(both())).unwrap().ready.is_readable());
+        driver.join().unwrap();
+        assert_eq!(readiness.waiters.lock().len(), 0);
+    });
+}
+
+#[test]
+fn shutdown_against_a_new_waiter() {
+    ::loom::model(|| {
+        let readiness = drained();
+        let driver = thread::spawn({
+            let readiness = readiness.clone();
+            move || {
+                let mut wakes = Vec::new();
+                readiness.shutdown(&mut wakes);
+                wakes.into_iter().for_each(Waker::wake);
+            }
+        });
+        assert!(block_on(readiness.ready(Interest::READABLE)).is_err());
+        driver.join().unwrap();
+    });
+}
+
+/// The reader has acted on the first event and clears it while the second one is written. Without
+/// the tick the second one would be wiped out and the read after it would never come.
+#[test]
+fn clear_never_removes_a_newer_event() {
+    ::loom::model(|| {
+        let readiness = drained();
+        dispatch(&readiness, Ready::READABLE);
+        let first = readiness.current(Interest::READABLE);
+        let driver = thread::spawn({
+            let readiness = readiness.clone();
+            move || dispatch(&readiness, Ready::READABLE)
+        });
+        readiness.clear_would_block(first, Direction::Read);
+        driver.join().unwrap();
+        assert!(readiness.current(Interest::READABLE).ready.is_readable());
+    });
+}
+
+/// The whole loop of an edge-triggered reader: it asks for readiness, reads, and clears when there
+/// is nothing to read, while data and the events about it come. Had it ever cleared too much, it
+/// would wait for ever.
+#[test]
+fn a_reader_gets_everything_that_is_sent() {
+    ::loom::model(|| {
+        let readiness = drained();
+        let socket = Arc::new(Mutex::new(0));
+        let driver = thread::spawn({
+            let (readiness, socket) = (readiness.clone(), socket.clone());
+            move || {
+                for _ in 0..2 {
+                    *socket.lock().unwrap() += 1;
+                    dispatch(&readiness, Ready::READABLE);
+                }
+            }
+        });
+        let mut received = 0;
+        while received < 2 {
+            let event = block_on(readiness.ready(Interest::READABLE)).unwrap();
+            let read = std::mem::take(&mut *socket.lock().unwrap());
+            if read == 0 {
+                readiness.clear_would_block(event, Direction::Read);
+            }
+            received += read;
+        }
+        driver.join().unwrap();
+    });
+}
+
+/// A waiter leaves while the event takes the wakers: its slot is freed once, and its neighbour is
+/// woken in any case.
+#[test]
+fn drop_of_a_keyed_waiter_against_an_event() {
+    ::loom::model(|| {
+        let readiness = drained();
+        let stays = Arc::new(Count::default());
+        let leaves = Arc::new(Count::default());
+
+        let mut staying = pin!(readiness.ready(Interest::READABLE));
+        let staying_waker = Waker::from(stays.clone());
+        assert!(staying.as_mut().poll(&mut Context::from_waker(&staying_waker)).is_pending());
+        let leaving_waker = Waker::from(leaves.clone());
+
+        let driver = thread::spawn({
+            let readiness = readiness.clone();
+            move || dispatch(&readiness, Ready::READABLE)
+        });
+        {
+            let mut leaving = pin!(readiness.ready(Interest::READABLE));
+            let polled = leaving.as_mut().poll(&mut Context::from_waker(&leaving_waker));
+            assert!(matches!(polled, Poll::Pending | Poll::Ready(Ok(_))));
+        }
+        driver.join().unwrap();
+
+        assert_eq!(readiness.waiters.lock().len(), 1, "a waiter that left is still there");
+        assert_eq!(stays.get(), 1);
+        assert!(leaves.get() <= 1);
+        drop(leaving_waker);
+        assert_eq!(Arc::strong_count(&leaves), 1, "a waker of a waiter that left is kept");
+    });
+}

@@ -1,0 +1,191 @@
+//! The two sides of a source and what the system says about them, as small sets of bits.
+
+use std::fmt;
+use std::ops::{BitOr, BitOrAssign};
+
+/// One of the two sides of a source; each has its own waiters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Read,
+    Write,
+}
+
+impl Direction {
+    /// The bits of which one is enough to try the system call.
+    pub(super) fn mask(self) -> Ready {
+        match self {
+            Self::Read => Ready::READABLE | Ready::READ_CLOSED,
+            Self::Write => Ready::WRITABLE | Ready::WRITE_CLOSED,
+        }
+    }
+
+    /// The bits that data, or room for it, stands behind; used up by taking the data.
+    pub(super) fn data(self) -> Ready {
+        match self {
+            Self::Read => Ready::READABLE | Ready::PRIORITY,
+            Self::Write => Ready::WRITABLE,
+        }
+    }
+}
+
+/// What a source is ready for, as far as the system has reported.
+///
+/// It is a hint, not a promise: another task may have taken the data meanwhile, and then the
+/// operation returns [`WouldBlock`](std::io::ErrorKind::WouldBlock) all the same.
+///
+/// # Examples
+///
+/// ```
+/// use liten::io::Ready;
+///
+/// let ready = Ready::READABLE | Ready::READ_CLOSED;
+/// assert!(ready.is_readable() && ready.is_read_closed());
+/// assert!(!ready.is_writable());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Ready(u8);
+
+impl Ready {
+    /// Nothing is known to be ready.
+    pub const EMPTY: Self = Self(0);
+    /// There is something to read, to accept, or an error to fetch.
+    pub const READABLE: Self = Self(1);
+    /// There is room to write, a connect has finished, or an error is to be fetched.
+    pub const WRITABLE: Self = Self(1 << 1);
+    /// Nothing more will come after what is left to read.
+    pub const READ_CLOSED: Self = Self(1 << 2);
+    /// Nothing can be written any more.
+    pub const WRITE_CLOSED: Self = Self(1 << 3);
+    /// The system reported an error; the next operation or `take_error` returns it.
+    pub const ERROR: Self = Self(1 << 4);
+    /// Urgent data, where the system tells it apart.
+    pub const PRIORITY: Self = Self(1 << 5);
+
+    pub(super) const ALL: Self = Self(0x3f);
+
+    /// Returns true if nothing is set.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Returns true if a read would find data, the end of the stream, or an error.
+    pub const fn is_readable(self) -> bool {
+        self.intersects(Self(Self::READABLE.0 | Self::READ_CLOSED.0))
+    }
+
+    /// Returns true if a write would find room, a closed side, or an error.
+    pub const fn is_writable(self) -> bool {
+        self.intersects(Self(Self::WRITABLE.0 | Self::WRITE_CLOSED.0))
+    }
+
+    /// Returns true if the peer has finished sending, or this side has stopped reading.
+    pub const fn is_read_closed(self) -> bool {
+        self.intersects(Self::READ_CLOSED)
+    }
+
+    /// Returns true if the system says that writing has ended.
+    pub const fn is_write_closed(self) -> bool {
+        self.intersects(Self::WRITE_CLOSED)
+    }
+
+    /// Returns true if the system reported an error.
+    pub const fn is_error(self) -> bool {
+        self.intersects(Self::ERROR)
+    }
+
+    /// Returns true if urgent data was reported.
+    pub const fn is_priority(self) -> bool {
+        self.intersects(Self::PRIORITY)
+    }
+
+    pub(super) const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The bits of which one is enough for this interest.
+    pub(super) fn mask(interest: mio::Interest) -> Self {
+        let mut mask = Self::EMPTY;
+        if interest.is_readable() {
+            mask |= Direction::Read.mask();
+        }
+        if interest.is_writable() {
+            mask |= Direction::Write.mask();
+        }
+        mask
+    }
+
+    /// The bits as they lie in the state word.
+    pub(super) fn bits(self) -> u64 {
+        u64::from(self.0)
+    }
+
+    /// Takes the ready bits out of a state word.
+    pub(super) fn from_state(state: u64) -> Self {
+        Self((state & Self::ALL.bits()) as u8)
+    }
+}
+
+impl From<&mio::event::Event> for Ready {
+    /// An error counts as both readable and writable: only an operation can fetch it, and epoll
+    /// reports an ICMP error on a datagram socket without the readable bit, so a pending receive
+    /// would never see it.
+    fn from(event: &mio::event::Event) -> Self {
+        let mut ready = Self::EMPTY;
+        let parts = [
+            (event.is_readable(), Self::READABLE),
+            (event.is_writable(), Self::WRITABLE),
+            (event.is_read_closed(), Self::READ_CLOSED),
+            (event.is_write_closed(), Self::WRITE_CLOSED),
+            (event.is_error(), Self::ERROR | Self::READABLE | Self::WRITABLE),
+            (event.is_priority(), Self::PRIORITY),
+        ];
+        for (reported, bits) in parts {
+            if reported {
+                ready |= bits;
+            }
+        }
+        ready
+    }
+}
+
+impl BitOr for Ready {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Ready {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+impl fmt::Debug for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (Self::READABLE, "READABLE"),
+            (Self::WRITABLE, "WRITABLE"),
+            (Self::READ_CLOSED, "READ_CLOSED"),
+            (Self::WRITE_CLOSED, "WRITE_CLOSED"),
+            (Self::ERROR, "ERROR"),
+            (Self::PRIORITY, "PRIORITY"),
+        ];
+        let mut separator = "";
+        for (bit, name) in names {
+            if self.intersects(bit) {
+                write!(f, "{separator}{name}")?;
+                separator = " | ";
+            }
+        }
+        if self.is_empty() {
+            f.write_str("EMPTY")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,206 @@
+//! Who waits for a source: two short lines of wakers, and the keyed waiters of `ready()` futures.
+//!
+//! No lock in here and no waker is called or dropped: what has to be woken or dropped is handed
+//! out, because both may run a task's own code. The vectors keep their capacity, so that a source
+//! in use allocates nothing.
+
+use std::mem;
+use std::task::Waker;
+
+use super::ready::{Direction, Ready};
+
+/// A line this long is swept; see `Line::join`.
+pub(super) const LINE_STEP: usize = 32;
+
+/// The next free slot's index if there is none.
+const NO_SLOT: usize = usize::MAX;
+
+pub(super) struct Waiters {
+    readers: Line,
+    writers: Line,
+    keyed: Keyed,
+}
+
+impl Waiters {
+    pub(super) fn new() -> Self {
+        Self { readers: Line::new(), writers: Line::new(), keyed: Keyed::new() }
+    }
+
+    /// The poll-style waiters of one direction.
+    pub(super) fn line(&mut self, direction: Direction) -> &mut Line {
+        match direction {
+            Direction::Read => &mut self.readers,
+            Direction::Write => &mut self.writers,
+        }
+    }
+
+    pub(super) fn keyed(&mut self) -> &mut Keyed {
+        &mut self.keyed
+    }
+
+    /// Moves out the wakers of everybody whom these bits concern.
+    pub(super) fn take(&mut self, ready: Ready, wakes: &mut Vec<Waker>) {
+        for direction in [Direction::Read, Direction::Write] {
+            if ready.intersects(direction.mask()) {
+                self.line(direction).take(wakes);
+            }
+        }
+        self.keyed.take(ready, wakes);
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.readers.len() + self.writers.len() + self.keyed.live
+    }
+
+    /// Slots of all vectors, used or not.
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.readers.rest.capacity() + self.writers.rest.capacity() + self.keyed.slots.capacity()
+    }
+}
+
+/// Wakers without a key. The first one lies inline: one task per direction is the rule, and an idle
+/// connection then costs no allocation for its waiter.
+pub(super) struct Line {
+    first: Option<Waker>,
+    rest: Vec<Waker>,
+    limit: usize,
+}
+
+impl Line {
+    fn new() -> Self {
+        Self { first: None, rest: Vec::new(), limit: LINE_STEP }
+    }
+
+    /// Adds the waker unless its task stands in the line already.
+    ///
+    /// Nobody can leave the line when he has lost interest, so a source that never gets an event
+    /// would collect the wakers of tasks long gone. A line at its limit is therefore swept: all in
+    /// it move into `swept`, to be woken, and queue again if they still care. The limit grows with
+    /// each sweep, since they may all care: under a fixed one, a larger crowd would wake each other
+    /// in turn for ever.
+    ///
+    /// The clone happens under the caller's lock. It counts a reference and runs no foreign code,
+    /// unlike a drop; cloning beforehand would cost every repeated poll a clone that is thrown
+    /// away.
+    pub(super) fn join(&mut self, waker: &Waker, swept: &mut Vec<Waker>) {
+        let mut waiting = self.first.iter().chain(&self.rest);
+        if waiting.any(|other| other.will_wake(waker)) {
+            return;
+        }
+        let len = self.len();
+        if len >= self.limit {
+            self.take(swept);
+            self.limit = len + LINE_STEP;
+        }
+        if self.first.is_none() {
+            self.first = Some(waker.clone());
+        } else {
+            self.rest.push(waker.clone());
+        }
+    }
+
+    fn take(&mut self, wakes: &mut Vec<Waker>) {
+        // As many may come back, and should then find room.
+        self.limit = LINE_STEP.max(2 * self.len());
+        wakes.extend(self.first.take());
+        wakes.append(&mut self.rest);
+    }
+
+    fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.rest.len()
+    }
+}
+
+/// Waiters that belong to one future each and leave with it.
+///
+/// A slot is freed by its future alone, never by an event: so a plain index is a safe key, and the
+/// generational slab (whose chunks are large, and there is one of these per source) is not needed.
+pub(super) struct Keyed {
+    slots: Vec<Slot>,
+    /// Head of the chain of free slots.
+    free: usize,
+    live: usize,
+    /// Slots that hold a waker; an event need not look through the others.
+    armed: usize,
+}
+
+enum Slot {
+    Free { next: usize },
+    Taken { mask: Ready, waker: Option<Waker> },
+}
+
+impl Keyed {
+    fn new() -> Self {
+        Self { slots: Vec::new(), free: NO_SLOT, live: 0, armed: 0 }
+    }
+
+    /// Adds a waiter for any of these bits and returns its key.
+    #[must_use]
+    pub(super) fn insert(&mut self, mask: Ready, waker: &Waker) -> usize {
+        let taken = Slot::Taken { mask, waker: Some(waker.clone()) };
+        self.live += 1;
+        self.armed += 1;
+        let key = self.free;
+        let Some(slot) = self.slots.get_mut(key) else {
+            self.slots.push(taken);
+            return self.slots.len() - 1;
+        };
+        if let Slot::Free { next } = mem::replace(slot, taken) {
+            self.free = next;
+        }
+        key
+    }
+
+    /// Puts the waker into a slot that an event may have emptied. Returns the waker it replaces, to
+    /// be dropped outside the lock.
+    #[must_use]
+    pub(super) fn rearm(&mut self, key: usize, waker: &Waker) -> Option<Waker> {
+        let Some(Slot::Taken { waker: stored, .. }) = self.slots.get_mut(key) else {
+            unreachable!("a keyed waiter's slot was freed before its future");
+        };
+        if stored.as_ref().is_some_and(|stored| stored.will_wake(waker)) {
+            return None;
+        }
+        let replaced = stored.replace(waker.clone());
+        if replaced.is_none() {
+            self.armed += 1;
+        }
+        replaced
+    }
+
+    /// Frees the slot. Returns the waker in it, to be dropped outside the lock.
+    #[must_use]
+    pub(super) fn remove(&mut self, key: usize) -> Option<Waker> {
+        let freed = mem::replace(&mut self.slots[key], Slot::Free { next: self.free });
+        let Slot::Taken { waker, .. } = freed else {
+            unreachable!("a keyed waiter left twice");
+        };
+        self.free = key;
+        self.live -= 1;
+        self.armed -= usize::from(waker.is_some());
+        if self.live == 0 {
+            // Events walk the slots, so a crowd of waiters long gone must not lengthen the walk.
+            self.slots.clear();
+            self.free = NO_SLOT;
+        }
+        waker
+    }
+
+    /// Moves out the wakers of all who wait for one of these bits; the slots stay with their
+    /// futures.
+    fn take(&mut self, ready: Ready, wakes: &mut Vec<Waker>) {
+        if self.armed == 0 {
+            return;
+        }
+        for slot in &mut self.slots {
+            if let Slot::Taken { mask, waker } = slot {
+                if waker.is_some() && ready.intersects(*mask) {
+                    wakes.extend(waker.take());
+                    self.armed -= 1;
+                }
+            }
+        }
+    }
+}

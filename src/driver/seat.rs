@@ -1,0 +1,346 @@
+//! The one seat in front of the poller, and how somebody asleep in it is woken.
+//!
+//! # The alarm word
+//!
+//! One word says whether the holder of the seat sleeps in the poller, and until when. It is what
+//! makes a wake cost a system call only when there is a sleeper, and only once per sleep.
+//!
+//! | word | meaning |
+//! |---|---|
+//! | `AWAKE` (0) | nobody sleeps: who enters next looks at the timers first |
+//! | `NOTIFIED` (1) | as above, and the next sleep is called off |
+//! | larger: a deadline | the holder sleeps until then, or is about to; `u64::MAX`: no end |
+//!
+//! | from | by | to | and then |
+//! |---|---|---|---|
+//! | `AWAKE` | holder, before it blocks (`announce`) | its deadline | re-reads the timers, blocks |
+//! | `NOTIFIED` | holder, before it blocks | `AWAKE` | does not block |
+//! | any | holder, after it blocked (`rise`) | `AWAKE` | |
+//! | `AWAKE`, `NOTIFIED` | `wake` | `NOTIFIED` | nothing: no sleeper |
+//! | a deadline | `wake` | `NOTIFIED` | rings |
+//! | a deadline later than the new one | `deadline_moved` | `AWAKE` | rings |
+//!
+//! To ring is to write to the poller's one `mio::Waker`. Only the step away from a deadline rings,
+//! so there is at most one write per sleep. The write may come late, when its sleeper has risen for
+//! another reason: then a later sleep ends early for nothing, and its caller looks around and comes
+//! back.
+//!
+//! # No wake is lost
+//!
+//! `wake` and the holder change the same word, both by read-modify-write, so one of them is first.
+//! If `wake` is first, the holder finds `NOTIFIED` and does not block. If the holder is first,
+//! `wake` finds the deadline and rings; whether the holder is already inside the system call does
+//! not matter, because the `mio::Waker` keeps the ring until the poll. What the caller of `wake`
+//! wrote before it is visible to the holder after its turn (release and acquire on the word; every
+//! step in between is a read-modify-write and keeps the chain).
+//!
+//! # No earlier deadline is lost
+//!
+//! Here two words are involved: the word above and the shard's earliest deadline (`next`). The
+//! registrar writes `next`, passes a `SeqCst` fence, reads the word. The holder writes the word,
+//! passes a `SeqCst` fence, reads every `next`. One of the fences is first in the single order of
+//! all such fences. If the registrar's is first, the holder reads the new `next` and sleeps no
+//! longer than that. If the holder's is first, the registrar reads the holder's deadline (or
+//! something newer) and rings if its own is earlier. Should its exchange fail because the word has
+//! changed since, then the holder has risen, and will read `next` before it sleeps again, or
+//! somebody else has rung.
+//!
+//! A turn with a limit of zero cannot sleep, so it does none of this.
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(liten_loom)))]
+mod tests;
+
+use std::io;
+use std::task::Waker;
+use std::time::Duration;
+
+use mio::Token;
+
+use super::{Driver, Sources};
+use crate::sync_shim::atomic::{AtomicU64, Ordering, fence};
+use crate::sync_shim::{Mutex, MutexGuard};
+
+/// The token of the poller's waker. No source has it: it would need 2^32 sources, and on 32 bit
+/// `Key` stops short.
+const ALARM: Token = Token(usize::MAX);
+
+/// Events fetched by one system call. Enough that the call is a small part of the work on its
+/// events; a larger batch keeps the first task of it waiting, and other threads out of the seat and
+/// of the table of sources.
+const EVENTS_PER_TURN: usize = 256;
+
+/// Longest sleep. mio before 1.2.1 hands epoll a timeout of more than 24.8 days as a negative
+/// number, that is as "no end"; a sleep cut short is merely a turn in which nothing happens.
+const LONGEST_SLEEP: Duration = Duration::from_secs(24 * 86_400);
+
+const AWAKE: u64 = 0;
+const NOTIFIED: u64 = 1;
+const FIRST_DEADLINE: u64 = 2;
+
+/// The alarm word of the table above, apart from the bell, so that it can be modelled.
+struct AlarmWord(AtomicU64);
+
+impl AlarmWord {
+    fn new() -> Self {
+        Self(AtomicU64::new(AWAKE))
+    }
+
+    /// The holder is about to sleep until `wake_at`. False: it must not, somebody has called
+    /// `wake`.
+    ///
+    /// After true the holder reads the timers once more, and sleeps no longer than they say.
+    #[must_use]
+    fn announce(&self, wake_at: u64) -> bool {
+        let wake_at = wake_at.max(FIRST_DEADLINE);
+        // Ordering: release goes to nobody, but keeps the chain from one `wake` to the next
+        // read-modify-write; acquire pairs with `wake`, whose caller's writes must be seen if the
+        // sleep is called off.
+        let announced =
+            self.0.compare_exchange(AWAKE, wake_at, Ordering::AcqRel, Ordering::Acquire);
+        if announced.is_err() {
+            // Only the one holder writes deadlines, so what it found was NOTIFIED.
+            self.rise();
+            return false;
+        }
+        // Ordering: partner of the fence in `deadline_moved`; see the header.
+        fence(Ordering::SeqCst);
+        true
+    }
+
+    /// The holder has slept.
+    fn rise(&self) {
+        // Ordering: acquire pairs with `wake`; a plain store would lose what its caller had
+        // written, and break the chain.
+        self.0.swap(AWAKE, Ordering::AcqRel);
+    }
+
+    /// True: there is a sleeper, and the caller rings.
+    #[must_use]
+    fn notify(&self) -> bool {
+        // Ordering: release pairs with `announce` and `rise`; acquire lets this wake pass on the
+        // ones before it. Reading first, and writing only what is not there yet, would not publish
+        // this caller's writes.
+        self.0.swap(NOTIFIED, Ordering::AcqRel) >= FIRST_DEADLINE
+    }
+
+    /// A shard's earliest deadline has become `deadline`, and has been published. True: the sleeper
+    /// would sleep past it, and the caller rings.
+    #[must_use]
+    fn deadline_moved(&self, deadline: u64) -> bool {
+        // Ordering: partner of the fence in `announce`; see the header. The word itself needs
+        // nothing more.
+        fence(Ordering::SeqCst);
+        let wake_at = self.0.load(Ordering::Relaxed);
+        if wake_at < FIRST_DEADLINE || wake_at <= deadline {
+            return false;
+        }
+        // Release and acquire only keep the chain between a `wake` and the holder.
+        self.0.compare_exchange(wake_at, AWAKE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+/// Tells a sleeper in the poller that it is wanted, or that a deadline has moved forward.
+pub(crate) struct Alarm {
+    wake_at: AlarmWord,
+    waker: mio::Waker,
+}
+
+impl Alarm {
+    /// The alarm of a poller; there must be only one, mio allows a single waker per poller.
+    pub(crate) fn new(registry: &mio::Registry) -> io::Result<Self> {
+        Ok(Self { wake_at: AlarmWord::new(), waker: mio::Waker::new(registry, ALARM)? })
+    }
+
+    /// A timer shard's earliest deadline is now this one, in nanoseconds since the timers' epoch.
+    /// Call it after the deadline has been published. Cheap unless somebody sleeps past it.
+    pub(crate) fn deadline_moved(&self, deadline_ns: u64) {
+        if self.wake_at.deadline_moved(deadline_ns) {
+            self.ring();
+        }
+    }
+
+    /// Makes the current sleep, or else the next one, end at once.
+    pub(super) fn wake(&self) {
+        if self.wake_at.notify() {
+            self.ring();
+        }
+    }
+
+    #[cfg(all(test, not(liten_loom)))]
+    pub(super) fn has_sleeper(&self) -> bool {
+        self.wake_at.0.load(Ordering::SeqCst) >= FIRST_DEADLINE
+    }
+
+    /// Without the ring the sleeper may sleep for ever, so a failure is not passed over.
+    fn ring(&self) {
+        loop {
+            match self.waker.wake() {
+                Ok(()) => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => panic!("the driver's poller cannot be woken: {error}"),
+            }
+        }
+    }
+}
+
+/// The place in front of the poller: one thread at a time.
+pub(super) struct Seat {
+    poller: Mutex<Poller>,
+    /// Counts comings and goings, so it is odd while somebody sits. Written by the holder only.
+    attendance: AtomicU64,
+}
+
+struct Poller {
+    poll: mio::Poll,
+    events: mio::Events,
+}
+
+impl Seat {
+    pub(super) fn new(poll: mio::Poll) -> Self {
+        Self {
+            poller: Mutex::new(Poller {
+                poll,
+                events: mio::Events::with_capacity(EVENTS_PER_TURN),
+            }),
+            attendance: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn is_attended(&self) -> bool {
+        // Ordering: a hint, nothing follows from it.
+        self.attendance.load(Ordering::Relaxed) % 2 == 1
+    }
+
+    pub(super) fn attendance(&self) -> u64 {
+        // Ordering: a hint. Rounded up, so that it grows when the seat is taken and not when it is
+        // left.
+        self.attendance.load(Ordering::Relaxed).div_ceil(2)
+    }
+
+    /// Ordering: the holder is the only writer, and the lock hands the count from one holder to the
+    /// next.
+    fn count(&self) {
+        let count = self.attendance.load(Ordering::Relaxed);
+        self.attendance.store(count + 1, Ordering::Relaxed);
+    }
+}
+
+/// The right to poll. Whoever holds it calls no waker; it is dropped first.
+pub(crate) struct SeatGuard<'a> {
+    driver: &'a Driver,
+    poller: MutexGuard<'a, Poller>,
+}
+
+impl<'a> SeatGuard<'a> {
+    pub(super) fn take(driver: &'a Driver) -> Option<Self> {
+        let poller = driver.seat.poller.try_lock()?;
+        driver.seat.count();
+        Some(Self { driver, poller })
+    }
+
+    /// One round: waits, dispatches what has come, expires timers. Moves every waker into `wakes`
+    /// and calls none.
+    ///
+    /// Waits until something happens, at most `limit`, and not past the earliest timer or a
+    /// `Driver::wake`. It may return early and empty-handed: after a signal, a late ring, or when
+    /// the timers only had to sort themselves.
+    pub(crate) fn turn(&mut self, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
+        let driver = self.driver;
+        let polled = match driver.fall_asleep(limit) {
+            Sleep::Not => self.poller.poll(Some(Duration::ZERO)),
+            Sleep::Announced(timeout) => {
+                let polled = self.poller.poll(timeout);
+                driver.alarm.wake_at.rise();
+                polled
+            }
+        };
+        if has_events(polled) {
+            dispatch(&self.poller.events, &driver.sources, wakes);
+        }
+        if driver.timers.next_deadline().is_some() {
+            driver.timers.expire(driver.timers.now_ns(), wakes);
+        }
+    }
+}
+
+impl Drop for SeatGuard<'_> {
+    fn drop(&mut self) {
+        // The lock opens after this, when the fields are dropped.
+        self.driver.seat.count();
+    }
+}
+
+impl Poller {
+    fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        self.poll.poll(&mut self.events, timeout)
+    }
+}
+
+/// Whether the holder may sleep.
+enum Sleep {
+    /// There is something to do already.
+    Not,
+    /// Yes, for this long; the alarm word says so, and is to be reset afterwards.
+    Announced(Option<Duration>),
+}
+
+impl Driver {
+    /// Decides how long the poller may block, and announces it.
+    fn fall_asleep(&self, limit: Option<Duration>) -> Sleep {
+        if limit == Some(Duration::ZERO) {
+            return Sleep::Not;
+        }
+        let now = self.timers.now_ns();
+        let limit = limit.map_or(u64::MAX, |limit| now.saturating_add(nanos(limit)));
+        let wake_at = self.no_later_than_timers(limit);
+        if wake_at <= now || !self.alarm.wake_at.announce(wake_at) {
+            return Sleep::Not;
+        }
+        // Once more: a timer registered before the announcement did not ring.
+        let wake_at = self.no_later_than_timers(wake_at);
+        Sleep::Announced((wake_at != u64::MAX).then(|| sleep_time(now, wake_at)))
+    }
+
+    fn no_later_than_timers(&self, wake_at: u64) -> u64 {
+        self.timers.next_deadline().map_or(wake_at, |deadline| deadline.min(wake_at))
+    }
+}
+
+/// mio rounds the timeout up to what the system can do (whole milliseconds with epoll), so the
+/// sleep never ends before its deadline by itself.
+fn sleep_time(now: u64, wake_at: u64) -> Duration {
+    Duration::from_nanos(wake_at.saturating_sub(now)).min(LONGEST_SLEEP)
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// mio does not retry a poll that a signal interrupted (`Poll::poll` says so). No event is consumed
+/// by it, so the turn goes on without events, and the caller polls again when it has looked around.
+/// Any other error means that the poller itself is broken, and every source with it.
+fn has_events(polled: io::Result<()>) -> bool {
+    match polled {
+        Ok(()) => true,
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => false,
+        Err(error) => panic!("the driver's poller failed: {error}"),
+    }
+}
+
+/// Hands each event to its source. A token whose source has been deregistered finds nothing, even
+/// if its place in the table has been given away since: the generation differs.
+fn dispatch(events: &mio::Events, sources: &Mutex<Sources>, wakes: &mut Vec<Waker>) {
+    let mut events = events.iter().filter(|event| event.token() != ALARM).peekable();
+    if events.peek().is_none() {
+        return;
+    }
+    // One lock for the batch. Under it nothing runs but the readiness of the sources.
+    let sources = sources.lock();
+    for event in events {
+        if let Some(readiness) = sources.find(event.token()) {
+            readiness.set(event.into(), wakes);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Models of the alarm word: whoever sleeps is rung if there is a reason, wherever the two sides
+//! meet.
+
+use std::sync::Arc;
+
+use ::loom::sync::{Condvar, Mutex};
+use ::loom::thread;
+
+use super::{AlarmWord, AtomicU64, Ordering};
+
+/// Stands for the poller: a ring is kept until the next poll, which uses it up.
+struct Poller {
+    rings: Mutex<Rings>,
+    bell: Condvar,
+}
+
+struct Rings {
+    pending: bool,
+    total: u32,
+}
+
+impl Poller {
+    fn new() -> Self {
+        Self { rings: Mutex::new(Rings { pending: false, total: 0 }), bell: Condvar::new() }
+    }
+
+    fn ring(&self) {
+        let mut rings = self.rings.lock().unwrap();
+        rings.pending = true;
+        rings.total += 1;
+        self.bell.notify_one();
+    }
+
+    /// Blocks for ever unless somebody rings: loom reports that as a deadlock.
+    fn poll(&self) {
+        let mut rings = self.rings.lock().unwrap();
+        while !rings.pending {
+            rings = self.bell.wait(rings).unwrap();
+        }
+        rings.pending = false;
+    }
+
+    fn rings(&self) -> u32 {
+        self.rings.lock().unwrap().total
+    }
+}
+
+struct Model {
+    word: AlarmWord,
+    poller: Poller,
+    /// A shard's earliest deadline.
+    next: AtomicU64,
+    /// Something that was written before a `wake`.
+    work: AtomicU64,
+}
+
+impl Model {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            word: AlarmWord::new(),
+            poller: Poller::new(),
+            next: AtomicU64::new(u64::MAX),
+            work: AtomicU64::new(0),
+        })
+    }
+
+    fn wake(&self) {
+        if self.word.notify() {
+            self.poller.ring();
+        }
+    }
+
+    fn register(&self, deadline: u64) {
+        self.next.store(deadline, Ordering::Relaxed);
+        if self.word.deadline_moved(deadline) {
+            self.poller.ring();
+        }
+    }
+
+    /// One sleep without an end, except that a timer would end it.
+    fn sleep(&self) {
+        if !self.word.announce(u64::MAX) {
+            return;
+        }
+        if self.next.load(Ordering::Relaxed) == u64::MAX {
+            self.poller.poll();
+        }
+        self.word.rise();
+    }
+}
+
+/// The wake may come before the sleep, between its announcement and the poll, or after.
+#[test]
+fn a_wake_ends_the_sleep_and_brings_what_was_written_before_it() {
+    ::loom::model(|| {
+        let model = Model::new();
+        let other = thread::spawn({
+            let model = model.clone();
+            move || {
+                // Relaxed on purpose: only the alarm word may carry it over.
+                model.work.store(1, Ordering::Relaxed);
+                model.wake();
+            }
+        });
+        model.sleep();
+        assert_eq!(model.work.load(Ordering::Relaxed), 1);
+        other.join().unwrap();
+    });
+}
+
+/// Two wakes ring at most once per sleep, and neither's work stays unseen when its wake has come in
+/// time.
+#[test]
+fn wakes_of_one_sleep_ring_once() {
+    ::loom::model(|| {
+        let model = Model::new();
+        let others = [0, 1].map(|_| {
+            let model = model.clone();
+            thread::spawn(move || {
+                model.work.fetch_add(1, Ordering::Relaxed);
+                model.wake();
+            })
+        });
+        model.sleep();
+        // The second wake may have come too late for that sleep: then it calls off the next one.
+        if model.work.load(Ordering::Relaxed) < 2 {
+            model.sleep();
+        }
+        assert_eq!(model.work.load(Ordering::Relaxed), 2);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert!(model.poller.rings() <= 2, "more rings than sleeps");
+    });
+}
+
+/// Without either fence the holder sleeps past the new deadline.
+#[test]
+fn an_earlier_deadline_is_seen_or_rings() {
+    ::loom::model(|| {
+        let model = Model::new();
+        let other = thread::spawn({
+            let model = model.clone();
+            move || model.register(7)
+        });
+        model.sleep();
+        other.join().unwrap();
+    });
+}
+
+/// Both reasons at once: the ring of one may stand for the other, but both have been written down.
+#[test]
+fn a_deadline_and_a_wake_together() {
+    ::loom::model(|| {
+        let model = Model::new();
+        let registrar = thread::spawn({
+            let model = model.clone();
+            move || model.register(7)
+        });
+        let waker = thread::spawn({
+            let model = model.clone();
+            move || model.wake()
+        });
+        model.sleep();
+        registrar.join().unwrap();
+        waker.join().unwrap();
+        assert!(model.poller.rings() <= 1, "more rings than sleeps");
+    });
+}

@@ -1,0 +1,314 @@
+//! Floor 2: the timers of one driver, a wheel per worker, all fired by whoever holds the seat.
+//!
+//! A worker registers and cancels in its own shard, so its lock is uncontended in the common life of a
+//! timer, which is to be created, polled once and dropped. Firing is not bound to the worker: the holder of
+//! the seat takes what is due from all shards, so the timers of a worker that is stuck in a long poll fire
+//! all the same. Rejected: one wheel for all (every timeout on every worker takes the same lock), and
+//! wheels without a lock that only their worker touches (a stuck worker's timers would wait for it, and a
+//! timer dropped elsewhere would need a message).
+//!
+//! # What a shard tells without its lock
+//!
+//! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it, only expiring
+//! raises it; cancelling leaves it alone. A timeout that is registered and cancelled again and again, each
+//! time a little later, therefore moves it once per timeout's length and not twice per round, and neither
+//! the poller nor its alarm hears of the others. The price is one turn for nothing when the bound has come
+//! and its timer is gone.
+//!
+//! # No deadline is missed
+//!
+//! The holder of the seat must not sleep past a deadline that was registered while it went to sleep. The
+//! two sides:
+//!
+//! | registrar (`Shard::register`)              | holder of the seat                              |
+//! |--------------------------------------------|-------------------------------------------------|
+//! | R1 lower `next`, under the lock            | H1 write the end of the sleep to the alarm word |
+//! | R2 `fence(SeqCst)`                         | H2 `fence(SeqCst)`                              |
+//! | R3 read the alarm word; ring if it is later than the deadline | H3 read every `next`, sleep no longer |
+//!
+//! R2 and H2 are ordered. If R2 comes first, H3 sees R1. If H2 comes first, R3 sees H1, or that this sleep
+//! is over. If R3 finds nobody asleep, the H2 of the next sleep is still to come, and so comes after R2. R2
+//! and R3 are `Alarm::deadline_moved`. A registrar whose deadline does not lower `next` does none of this:
+//! the one who wrote the lower value does or did, and the holder who wakes for it looks at the whole wheel.
+//!
+//! # Wakers
+//!
+//! A waker's clone, drop and wake are foreign code: the drop of the last waker may drop a task, and with it
+//! another timer of the same shard. None of the three happens under a shard's lock.
+
+use std::mem;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use crate::driver::seat::Alarm;
+use crate::driver::wheel::{self, Wheel};
+use crate::slab::Key;
+use crate::sync_shim::Mutex;
+use crate::sync_shim::atomic::{AtomicU64, Ordering};
+
+/// `next` of a shard in which no deadline is known. No deadline rounds up to it.
+const NONE: u64 = u64::MAX;
+
+/// All timers of a driver. Its clock counts nanoseconds since the driver was made.
+pub(crate) struct Timers {
+    epoch: Instant,
+    shards: Box<[Arc<Shard>]>,
+}
+
+impl Timers {
+    /// Timers in `shards` shards (at least one); `alarm` is rung when a deadline comes before the end of a
+    /// sleep.
+    pub(crate) fn new(shards: usize, alarm: Arc<Alarm>) -> Self {
+        let epoch = Instant::now();
+        let shard = |_| Arc::new(Shard::new(epoch, alarm.clone()));
+        Self { epoch, shards: (0..shards.max(1)).map(shard).collect() }
+    }
+
+    /// The shard for worker `index`; any index will do.
+    pub(crate) fn shard(&self, index: usize) -> &Arc<Shard> {
+        &self.shards[index % self.shards.len()]
+    }
+
+    /// The time now, on the clock of all deadlines here.
+    pub(crate) fn now_ns(&self) -> u64 {
+        since(self.epoch, Instant::now())
+    }
+
+    /// A moment before which [`Timers::expire`] has nothing to do; `None` if no timer waits.
+    pub(crate) fn next_deadline(&self) -> Option<u64> {
+        // Ordering: Relaxed; where a missed value would matter, the fences named in the header order it.
+        let next = |shard: &Arc<Shard>| shard.next.load(Ordering::Relaxed);
+        self.shards.iter().map(next).min().filter(|&next| next != NONE)
+    }
+
+    /// Moves the wakers of all timers that are due into `wakes`.
+    pub(crate) fn expire(&self, now_ns: u64, wakes: &mut Vec<Waker>) {
+        for shard in &self.shards {
+            // Ordering: Relaxed, as in `next_deadline`; the lock orders everything else.
+            if shard.next.load(Ordering::Relaxed) <= now_ns {
+                shard.expire(now_ns, wakes);
+            }
+        }
+    }
+
+    /// Shuts the timers down: every waker goes into `wakes`, and nothing can be registered from now on.
+    pub(crate) fn close(&self, wakes: &mut Vec<Waker>) {
+        for shard in &self.shards {
+            shard.close(wakes);
+        }
+    }
+}
+
+/// The timers of one worker.
+// Two cache lines, because processors fetch them in pairs: shards lie side by side in the heap, and each is
+// written by another worker.
+#[repr(align(128))]
+pub(crate) struct Shard {
+    /// A lower bound of the earliest deadline, or `NONE`. Written under the lock only.
+    next: AtomicU64,
+    timers: Mutex<Waiting>,
+    epoch: Instant,
+    alarm: Arc<Alarm>,
+}
+
+struct Waiting {
+    wheel: Wheel<Waker>,
+    closed: bool,
+}
+
+/// What has become of a registered timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Waiting,
+    Fired,
+    Closed,
+}
+
+impl Shard {
+    fn new(epoch: Instant, alarm: Arc<Alarm>) -> Self {
+        Self {
+            next: AtomicU64::new(NONE),
+            timers: Mutex::new(Waiting { wheel: Wheel::new(), closed: false }),
+            epoch,
+            alarm,
+        }
+    }
+
+    /// Lets `waker` be woken at `deadline`; `None` if the timers have been shut down.
+    fn register(&self, deadline: Instant, waker: &Waker) -> Option<Key> {
+        let deadline_ns = since(self.epoch, deadline);
+        let waker = waker.clone();
+        let mut timers = self.timers.lock();
+        if timers.closed {
+            drop(timers);
+            drop(waker);
+            return None;
+        }
+        let key = timers.wheel.insert(deadline_ns, waker);
+        let lowered = self.lower_next(deadline_ns);
+        drop(timers);
+        self.announce(lowered);
+        Some(key)
+    }
+
+    /// Moves a timer that still waits, with its waker, to another deadline; `None` if it has fired.
+    fn reschedule(&self, key: Key, deadline: Instant) -> Option<Key> {
+        let deadline_ns = since(self.epoch, deadline);
+        let mut timers = self.timers.lock();
+        let waker = timers.wheel.cancel(key)?;
+        let key = timers.wheel.insert(deadline_ns, waker);
+        let lowered = self.lower_next(deadline_ns);
+        drop(timers);
+        self.announce(lowered);
+        Some(key)
+    }
+
+    /// Sees to it that the timer, if it still waits, wakes `waker` and nobody else.
+    fn refresh(&self, key: Key, waker: &Waker) -> Progress {
+        let mut timers = self.timers.lock();
+        match timers.wheel.get_mut(key) {
+            None => return timers.progress_without_entry(),
+            Some(stored) if stored.will_wake(waker) => return Progress::Waiting,
+            Some(_) => drop(timers),
+        }
+        // Seldom: the timer has been handed to another task. Its waker is cloned without the lock, and the
+        // timer may fire meanwhile; only this caller can remove or replace it otherwise.
+        let fresh = waker.clone();
+        let mut timers = self.timers.lock();
+        let (progress, unused) = match timers.wheel.get_mut(key) {
+            None => (timers.progress_without_entry(), fresh),
+            Some(stored) => (Progress::Waiting, mem::replace(stored, fresh)),
+        };
+        drop(timers);
+        drop(unused);
+        progress
+    }
+
+    /// Forgets a timer; nothing happens if it has fired.
+    fn cancel(&self, key: Key) {
+        let mut timers = self.timers.lock();
+        let waker = timers.wheel.cancel(key);
+        drop(timers);
+        drop(waker);
+    }
+
+    fn expire(&self, now_ns: u64, wakes: &mut Vec<Waker>) {
+        let mut timers = self.timers.lock();
+        timers.wheel.expire(now_ns, wakes);
+        let next = timers.wheel.next_deadline().unwrap_or(NONE);
+        // Ordering: Relaxed; a registrar that lowers it again does so under this lock, after this store.
+        self.next.store(next, Ordering::Relaxed);
+    }
+
+    fn close(&self, wakes: &mut Vec<Waker>) {
+        let mut timers = self.timers.lock();
+        timers.closed = true;
+        wakes.extend(timers.wheel.drain());
+        // Ordering: Relaxed, as in `expire`.
+        self.next.store(NONE, Ordering::Relaxed);
+    }
+
+    /// Step R1 of the header, with the lock held. Returns the new bound if it is lower than the old one.
+    fn lower_next(&self, deadline_ns: u64) -> Option<u64> {
+        let due = wheel::due_at(deadline_ns);
+        // Ordering: Relaxed; all writers hold the lock, and the fence in `deadline_moved` orders the store
+        // for readers.
+        let lower = due < self.next.load(Ordering::Relaxed);
+        lower.then(|| {
+            self.next.store(due, Ordering::Relaxed);
+            due
+        })
+    }
+
+    /// Steps R2 and R3 of the header, after the lock: ringing is a system call.
+    fn announce(&self, lowered: Option<u64>) {
+        if let Some(next) = lowered {
+            self.alarm.deadline_moved(next);
+        }
+    }
+
+    #[cfg(all(test, not(liten_loom)))]
+    fn len(&self) -> usize {
+        self.timers.lock().wheel.len()
+    }
+}
+
+impl Waiting {
+    fn progress_without_entry(&self) -> Progress {
+        if self.closed { Progress::Closed } else { Progress::Fired }
+    }
+}
+
+/// One deadline somebody waits for. It enters the shard when it is first polled, and leaves it when it is
+/// dropped.
+pub(crate) struct TimerEntry {
+    shard: Arc<Shard>,
+    deadline: Instant,
+    /// Set while the timer is registered, and after it has fired until the next poll notices.
+    key: Option<Key>,
+}
+
+impl TimerEntry {
+    /// A timer that is not registered yet: costs no lock.
+    pub(crate) fn new(shard: Arc<Shard>, deadline: Instant) -> Self {
+        Self { shard, deadline, key: None }
+    }
+
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Ready once the deadline has passed, never before; until then, the waker of the last call is woken at
+    /// the deadline.
+    ///
+    /// # Panics
+    ///
+    /// If the timers are shut down and the deadline has not passed: nobody would ever wake the caller.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(key) = self.key {
+            match self.shard.refresh(key, cx.waker()) {
+                Progress::Waiting => return Poll::Pending,
+                Progress::Fired => {
+                    self.key = None;
+                    return Poll::Ready(());
+                }
+                // The waker was handed out whether its time had come or not: only the clock knows.
+                Progress::Closed => self.key = None,
+            }
+        }
+        // A fresh reading: a cached one would let the timer start in the past, and end early.
+        if Instant::now() >= self.deadline {
+            return Poll::Ready(());
+        }
+        self.key = self.shard.register(self.deadline, cx.waker());
+        assert!(self.key.is_some(), "the runtime that drives this timer has been shut down");
+        Poll::Pending
+    }
+
+    /// Sets another deadline. A task that waits for the timer goes on waiting, for the new one.
+    pub(crate) fn reset(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+        if let Some(key) = self.key {
+            self.key = self.shard.reschedule(key, deadline);
+        }
+    }
+}
+
+impl Drop for TimerEntry {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            self.shard.cancel(key);
+        }
+    }
+}
+
+/// Nanoseconds from `epoch` to `instant`: 0 for what lies before it, `u64::MAX` for what is more than 584
+/// years later.
+fn since(epoch: Instant, instant: Instant) -> u64 {
+    let nanos = instant.saturating_duration_since(epoch).as_nanos();
+    u64::try_from(nanos).unwrap_or(u64::MAX)
+}
+
+#[cfg(all(test, not(liten_loom)))]
+mod tests;

@@ -1,0 +1,84 @@
+//! The scheduler: which worker runs which task, and who is awake.
+//!
+//! # The ring
+//!
+//! ```text
+//!  spawn on a worker ──► deque ──┐
+//!  spawn in block_on ──► guest's deque ──┐           ┌── Ready ──► output, JoinHandle
+//!  spawn elsewhere ────► injector ───────┼──► run ───┤
+//!  wake on a worker ───► next slot ──────┤    poll   └── Pending ─► cold ──┐
+//!  wake elsewhere ─────► wake channel ───┘                                 │
+//!        ▲                                                                 │
+//!        └──────────────────────────── wake ───────────────────────────────┘
+//! ```
+//!
+//! | file | one noun |
+//! |---|---|
+//! | `worker` | the loop of one thread: where it looks for a task, and in which order |
+//! | `idle` | the word that says who is parked and who searches |
+//! | `shared` | what all see: the ways in from outside |
+//! | `slots` | what others see of one worker |
+//! | `role` | what the calling thread is to a scheduler |
+//! | `monitor` | the driver thread: attends the seat when no worker does, helps stalled workers' tasks |
+//! | `lifecycle` | starting, resizing, the end |
+//!
+//! # Whom a push wakes
+//!
+//! Needless wakes, not atomics, decide how fast this is. So a push on a worker that leaves it with
+//! exactly one runnable task wakes nobody: the worker runs it next. A second runnable task wakes one
+//! parked worker, unless somebody is searching already: the searcher will find it, and when it has found
+//! something and sees more, it wakes the next. A push from outside always sees to it that somebody is
+//! awake. If a worker sits on a runnable task for long, because it is stuck in a poll, the monitor wakes
+//! a peer.
+//!
+//! # No wake is lost
+//!
+//! Claim: a task that is in a queue is run by somebody, unless every worker is stuck in a poll.
+//!
+//! *Pushed by a worker.* It runs its own queues empty before it parks, so the task is run by it or taken
+//! by a thief. It reads the idle word without a fence, and may miss a parked peer: only parallelism is
+//! lost, until the next push or the monitor's next look.
+//!
+//! *Pushed from outside* (injector, guest's deque, wake channel). The pusher P and a worker W that is
+//! about to park form a Dekker pair:
+//!
+//! ```text
+//!   P: push;                SeqCst fence;  read the idle word
+//!   W: set own parked bit;  SeqCst fence;  look at the queues; sleep
+//! ```
+//!
+//! One fence comes first in the total order of SeqCst fences. If P's does, W's look sees the push. If
+//! W's does, P sees W's bit, and either claims W and unparks it (the park word keeps the token, see
+//! park.rs) or does not wake W for one of two reasons:
+//!
+//! 1. *Somebody else was claimed instead*, or P only has to wake one and somebody was awake. A worker that
+//!    is awake looks at the injector, the guests and its channel when it runs dry, and at every fair turn.
+//! 2. *Somebody, S, is searching.* S ends its search in one of two ways. With work: it leaves the count by an
+//!    RMW, fences and looks at all queues (`end_search`), and wakes a successor if there is more. Without: it
+//!    parks, and the same RMW tells it that it was the last searcher, so that it looks at *all* queues once
+//!    more after its fence (`last_look`). The RMWs on the idle word and P's read of it are ordered by the
+//!    same fences as above: either S's look comes after P's push, or P saw a count without S. A searcher
+//!    that was not the last leaves the duty to the one that is.
+//!
+//! A wake channel is an extra queue in this argument, but only the pusher of its empty → non-empty edge
+//! wakes. Pushers that come later rely on that one, who is between its push and its fence at the latest:
+//! it wakes somebody after *their* push too.
+//!
+//! *The thread loses its slot* (resizing): `active` takes the part of the parked bit, see `Slot::deactivate`.
+//! *The runtime closes*: `closed` does, see lifecycle.rs.
+
+mod idle;
+mod lifecycle;
+mod monitor;
+mod role;
+mod shared;
+mod slots;
+mod worker;
+
+pub(crate) use lifecycle::{Around, ThreadConfig};
+pub(crate) use role::{enter_guest, plays_here, spawn_here, worker_index};
+pub(crate) use shared::{Shared, WorkerCounts};
+pub(crate) use slots::MAX_WORKERS;
+
+#[cfg(all(test, liten_loom))]
+mod loom;

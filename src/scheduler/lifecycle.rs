@@ -1,0 +1,307 @@
+//! How worker threads start, leave and end, and how the runtime drops what is left.
+//!
+//! # Resizing
+//!
+//! `target` says how many workers there should be. A worker whose index is not below it leaves when it
+//! notices: it moves what it has queued to the injector and ends. Starting and leaving are decided under
+//! one lock, so a worker that was asked to leave and then to stay either has left (and a new thread
+//! starts in its slot) or stays.
+//!
+//! # The end
+//!
+//! 1. `close` sets `closed`, fences, and wakes everybody. From here on, who pushes from outside sees `closed`
+//!    after its push and drains; no worker starts another task.
+//! 2. Each worker gives up its queues and drains: it cancels all cold tasks (their registries are closed:
+//!    later ones are cancelled on the way in) and everything in every queue.
+//! 3. The last worker drains until no task is alive. What it may have to wait for is a wake or a spawn that
+//!    another thread is in the middle of: that thread has set SCHEDULED, or counted the spawn, and is a few
+//!    instructions from the push. No user code runs in between.
+//! 4. So when the last worker thread ends, every task is complete, and late wakes stop at the task's word.
+//!
+//! A worker that is stuck in a poll holds up step 3 but not step 2: all other tasks are dropped by its
+//! peers. `wait` can give up on it; it finishes steps 2 and 3 whenever it comes back.
+
+use super::monitor;
+use super::role::{self, Role};
+use super::shared::Shared;
+use super::worker::Worker;
+use crate::sync_shim::Arc;
+use crate::sync_shim::atomic::{Ordering, fence};
+use crate::task::cell::Hot;
+use std::io;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Wraps the whole life of a thread: the runtime enters its context around it.
+pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
+
+/// How threads are made.
+pub(crate) struct ThreadConfig {
+    pub(crate) name: String,
+    pub(crate) stack_size: Option<usize>,
+}
+
+#[derive(Default)]
+pub(crate) struct Threads {
+    workers: Vec<Option<JoinHandle<()>>>,
+    /// Whether a live thread works in the slot.
+    occupied: Vec<bool>,
+    driver: Option<JoinHandle<()>>,
+}
+
+impl Shared {
+    /// Starts the driver thread.
+    pub(crate) fn start_driver(self: &Arc<Self>, config: &ThreadConfig) -> io::Result<()> {
+        let shared = self.clone();
+        let thread = config.spawn("driver", move || monitor::run(shared))?;
+        self.threads.lock().driver = Some(thread);
+        Ok(())
+    }
+
+    /// Makes the number of workers `count`: starts missing ones and asks surplus ones to leave.
+    pub(crate) fn resize(
+        self: &Arc<Self>,
+        count: usize,
+        config: &ThreadConfig,
+        around: &Around,
+    ) -> io::Result<()> {
+        let mut threads = self.threads.lock();
+        if self.is_closed() {
+            return Err(io::Error::other("the runtime has been shut down"));
+        }
+        // Ordering: Relaxed, published by the lock and by the unparks below.
+        let before = self.target.swap(count, Ordering::Relaxed);
+        let slots = threads.workers.len().max(count);
+        threads.workers.resize_with(slots, || None);
+        threads.occupied.resize(slots, false);
+        for index in 0..count {
+            if threads.occupied[index] {
+                continue;
+            }
+            match self.start_worker(index, config, around) {
+                // A predecessor in this slot has left under the lock; its thread needs no join.
+                Ok(thread) => threads.workers[index] = Some(thread),
+                Err(error) => {
+                    // Ordering: as above. Keep what runs; the caller learns that there are fewer than
+                    // asked for.
+                    self.target.store(before.max(index), Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+            threads.occupied[index] = true;
+        }
+        drop(threads);
+        for index in count..before {
+            self.unpark(index);
+        }
+        Ok(())
+    }
+
+    fn start_worker(
+        self: &Arc<Self>,
+        index: usize,
+        config: &ThreadConfig,
+        around: &Around,
+    ) -> io::Result<JoinHandle<()>> {
+        let (shared, around) = (self.clone(), around.clone());
+        // Ordering: AcqRel, see `worker_ends`. Counted before the thread runs, so that a fast end cannot
+        // count below zero.
+        self.alive.fetch_add(1, Ordering::AcqRel);
+        let started = config.spawn(&index.to_string(), move || {
+            // A panic of the house in here would leave queues without an owner; tasks' panics are caught
+            // in the cell.
+            let abort = AbortOnUnwind;
+            around(&mut || worker_thread(&shared, index));
+            std::mem::forget(abort);
+        });
+        if started.is_err() {
+            // Ordering: as above.
+            self.alive.fetch_sub(1, Ordering::AcqRel);
+        }
+        started
+    }
+
+    /// How many workers there are, or are about to be.
+    pub(crate) fn worker_count(&self) -> usize {
+        // Ordering: Relaxed, a number for people.
+        self.target.load(Ordering::Relaxed)
+    }
+
+    /// Begins the end: no task starts any more.
+    pub(crate) fn close(&self) {
+        // Under the lock: no thread starts afterwards.
+        let threads = self.threads.lock();
+        // Ordering: SeqCst with the fence: close, fence, drain (by the workers); push, fence, look at
+        // `closed` (by the others).
+        self.closed.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        let slots = threads.workers.len();
+        drop(threads);
+        for index in 0..slots {
+            self.unpark(index);
+        }
+        self.monitor.wake(&self.driver);
+        self.driver.wake();
+        // Ordering: Acquire, see `worker_ends`. No worker was ever started, or all have retired into the end.
+        if self.alive.load(Ordering::Acquire) == 0 {
+            self.drain_to_the_end();
+        }
+    }
+
+    /// After `close`: waits until every task is complete and the threads have ended. `false`: `deadline`
+    /// came first.
+    ///
+    /// Called on one of the runtime's own threads it does not wait, because it would wait for itself.
+    pub(crate) fn wait(&self, deadline: Option<Instant>) -> bool {
+        let (workers, driver) = {
+            let mut threads = self.threads.lock();
+            (std::mem::take(&mut threads.workers), threads.driver.take())
+        };
+        let threads: Vec<_> = workers.into_iter().flatten().chain(driver).collect();
+        let current = std::thread::current().id();
+        if threads.iter().any(|thread| thread.thread().id() == current) {
+            return false;
+        }
+        let mut drained = self.drained.lock();
+        while !*drained {
+            match deadline {
+                None => self.drained_changed.wait(&mut drained),
+                Some(deadline) => {
+                    let late = self.drained_changed.wait_until(&mut drained, deadline).timed_out();
+                    if late && !*drained {
+                        return false;
+                    }
+                }
+            }
+        }
+        drop(drained);
+        for thread in threads {
+            // Only the house could have panicked, and that aborts.
+            let _ = thread.join();
+        }
+        true
+    }
+
+    /// One pass over everything that may hold a task: cancels what it finds. `true`: it found something.
+    pub(super) fn drain(&self) -> bool {
+        let mut found = false;
+        let mut bury = |task: Hot| {
+            found = true;
+            self.bury(task);
+        };
+        while let Some(task) = self.injector.pop() {
+            bury(task);
+        }
+        for slot in self.slots.iter() {
+            while let Some(task) = slot.steal_one() {
+                bury(task);
+            }
+            slot.channel.take_all().for_each(&mut bury);
+            slot.next.take().into_iter().for_each(&mut bury);
+            slot.registry.close().into_iter().for_each(&mut bury);
+        }
+        found
+    }
+
+    /// A worker thread ends because the runtime does.
+    fn worker_ends(&self) {
+        self.drain();
+        // Ordering: AcqRel: the last one sees what all others did before they were counted out.
+        if self.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.drain_to_the_end();
+        }
+    }
+
+    fn drain_to_the_end(&self) {
+        let mut rounds = 0u32;
+        while self.alive_tasks() != 0 {
+            if self.drain() {
+                rounds = 0;
+            } else if rounds < 64 {
+                // Another thread is between setting SCHEDULED and its push.
+                rounds += 1;
+                std::thread::yield_now();
+            } else {
+                // It has been preempted there. Nothing to wait on exists for this rare case.
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+        self.check_quiet();
+        *self.drained.lock() = true;
+        self.drained_changed.notify_all();
+    }
+}
+
+/// A worker thread's whole life.
+fn worker_thread(shared: &Arc<Shared>, index: usize) {
+    loop {
+        let worker = Worker::new(shared.clone(), index);
+        shared.slots.get(index).activate(worker.parker().unparker());
+        shared.slots.raise(index + 1);
+        let role = Role::Worker(worker);
+        let closed = role::play(&role, || match &role {
+            Role::Worker(worker) => work_until_surplus(shared, worker, index),
+            _ => unreachable!("made two lines above"),
+        });
+        // The deque is back in its slot before a successor can be started there.
+        if let Role::Worker(worker) = role {
+            worker.leave();
+        }
+        if closed || has_left(shared, index) {
+            return;
+        }
+    }
+}
+
+/// `true`: the runtime is closed and this worker has done its part. `false`: it is surplus and has given
+/// its tasks away.
+fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> bool {
+    worker.work();
+    if shared.is_closed() {
+        shared.worker_ends();
+        return true;
+    }
+    shared.slots.get(index).deactivate();
+    // Ordering: SeqCst, the pair of the fence in `Shared::sent`: deactivate, fence, empty the channel.
+    fence(Ordering::SeqCst);
+    worker.surrender(|task| shared.injector.push(task));
+    shared.pushed_from_outside();
+    false
+}
+
+/// The end of a surplus worker, if it still is one: it may have been asked to stay, or the runtime
+/// closed, in between.
+fn has_left(shared: &Arc<Shared>, index: usize) -> bool {
+    let mut threads = shared.threads.lock();
+    if shared.is_closed() {
+        drop(threads);
+        shared.worker_ends();
+        return true;
+    }
+    // Ordering: Relaxed, written under the lock.
+    if index < shared.target.load(Ordering::Relaxed) {
+        return false;
+    }
+    threads.occupied[index] = false;
+    // Ordering: AcqRel as in `worker_ends`.
+    shared.alive.fetch_sub(1, Ordering::AcqRel);
+    true
+}
+
+impl ThreadConfig {
+    fn spawn(&self, suffix: &str, f: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+        let mut builder = std::thread::Builder::new().name(format!("{}-{suffix}", self.name));
+        if let Some(size) = self.stack_size {
+            builder = builder.stack_size(size);
+        }
+        builder.spawn(f)
+    }
+}
+
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}

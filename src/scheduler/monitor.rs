@@ -1,0 +1,207 @@
+//! The driver thread: attends the seat when no worker does, and looks after workers that are stuck in a poll.
+//!
+//! It is always there, so a blocked worker can never stop I/O or timers. But it stays out of the way: an
+//! idle worker in the seat runs the task that an event wakes without a change of thread, and this thread
+//! only *watches*. It ticks, looks, and acts when the seat has been empty for a whole tick, or a worker
+//! with queued tasks has not moved for a whole tick.
+//!
+//! | what it sees | what it does |
+//! |---|---|
+//! | the seat was empty at two ticks in a row and in between | takes it until a round brings something |
+//! | a worker has work queued, is not parked, and stood still for a tick | marks it stalled, wakes a peer |
+//! | all workers parked, the seat attended, for [`QUIET_TICKS`] ticks | sleeps until a worker wakes it |
+//!
+//! Thieves may take the next slot of a stalled worker too.
+//!
+//! It leaves the seat after one round with events: the worker it woke will find the seat free when it is
+//! idle again, so the slower way over this thread is not kept longer than needed. While it sits it goes
+//! on ticking, unless all workers are parked.
+//!
+//! Sleep and wake: the monitor stores `asleep`, fences, looks at the idle word once more, and sleeps (or
+//! blocks in the poller) without a limit. A worker that leaves its park clears its bit (SeqCst RMW),
+//! then reads `asleep`. One of the two sees the other.
+
+use super::role::{self, Dispatcher, Role};
+use super::shared::Shared;
+use crate::driver::Driver;
+use crate::park::{Parker, Unpark, Unparker};
+use crate::sync_shim::Arc;
+use crate::sync_shim::atomic::{AtomicBool, Ordering, fence};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::task::Waker;
+use std::time::Duration;
+
+/// The shortest and the longest tick. Two of the longest are the most that an unattended seat or a
+/// stalled worker's queue waits; the shortest keeps that wait small right after trouble was seen. A tick
+/// that sees no trouble doubles the next one.
+const SHORTEST_TICK: Duration = Duration::from_micros(250);
+const LONGEST_TICK: Duration = Duration::from_millis(4);
+
+/// Ticks without any work before the thread sleeps without a timeout: long enough that sparse traffic
+/// does not wake it each time.
+const QUIET_TICKS: u32 = 8;
+
+pub(super) struct Monitor {
+    asleep: AtomicBool,
+    unparker: OnceLock<Unparker>,
+}
+
+impl Monitor {
+    pub(super) fn new() -> Self {
+        Self { asleep: AtomicBool::new(false), unparker: OnceLock::new() }
+    }
+
+    /// Called by a worker that has left its park.
+    pub(super) fn wake_if_asleep(&self, driver: &Driver) {
+        // Ordering: Relaxed, after the SeqCst RMW that cleared the worker's parked bit; the swap picks
+        // one waker.
+        if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
+            self.wake(driver);
+        }
+    }
+
+    /// Wakes the thread, on its own or in the seat; if it is awake its next sleep ends at once.
+    pub(super) fn wake(&self, driver: &Driver) {
+        let unpark = self.unparker.get().map(Unparker::unpark);
+        if unpark == Some(Unpark::Poller) {
+            driver.wake();
+        }
+    }
+}
+
+/// Every worker is parked: nothing can go wrong until one wakes.
+fn all_parked(shared: &Shared) -> bool {
+    // Ordering: Relaxed; a thread that is starting is counted before it runs, and when it first leaves a
+    // park it wakes us.
+    shared.idle.parked() >= shared.alive.load(Ordering::Relaxed)
+}
+
+/// Nobody works, and somebody waits for events.
+fn is_quiet(shared: &Shared) -> bool {
+    all_parked(shared) && shared.driver.is_attended()
+}
+
+/// Announces a sleep without a limit; `true` if it is still right to sleep.
+fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> bool {
+    if !condition() {
+        return false;
+    }
+    // Ordering: SeqCst fence: announce, fence, look; the other half is in the worker's `awake`.
+    shared.monitor.asleep.store(true, Ordering::Relaxed);
+    fence(Ordering::SeqCst);
+    condition() && !shared.is_closed()
+}
+
+/// What the monitor remembers from one tick to the next.
+struct Watch {
+    parker: Parker,
+    attendance: u64,
+    /// Tick counts of the workers at the last look.
+    ticks: Vec<u64>,
+    quiet: u32,
+    tick: Duration,
+    wakes: Vec<Waker>,
+}
+
+/// The driver thread's whole life.
+pub(super) fn run(shared: Arc<Shared>) {
+    let parker = Parker::new();
+    let _ = shared.monitor.unparker.set(parker.unparker());
+    let mut watch = Watch {
+        parker,
+        attendance: shared.driver.attendance(),
+        ticks: vec![0; shared.slots.workers()],
+        quiet: 0,
+        tick: SHORTEST_TICK,
+        wakes: Vec::new(),
+    };
+    let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
+    role::play(&role, || {
+        while !shared.is_closed() {
+            watch.turn(&shared, &role);
+        }
+    });
+}
+
+impl Watch {
+    fn turn(&mut self, shared: &Arc<Shared>, role: &Role) {
+        if self.seat_is_abandoned(shared) {
+            self.sit(shared, role);
+            self.tick = SHORTEST_TICK;
+        } else if self.rescue_stalled(shared) {
+            self.tick = SHORTEST_TICK;
+        } else {
+            self.tick = (self.tick * 2).min(LONGEST_TICK);
+        }
+        if is_quiet(shared) {
+            self.quiet += 1;
+        } else {
+            self.quiet = 0;
+        }
+        if self.quiet < QUIET_TICKS {
+            return self.parker.park_timeout(self.tick);
+        }
+        if announce_sleep(shared, || is_quiet(shared)) {
+            self.parker.park();
+        }
+        // Ordering: Relaxed, only this thread sets it.
+        shared.monitor.asleep.store(false, Ordering::Relaxed);
+        self.quiet = 0;
+        self.tick = SHORTEST_TICK;
+    }
+
+    /// The seat is empty, and was at the last tick, and nobody sat in it in between.
+    fn seat_is_abandoned(&mut self, shared: &Shared) -> bool {
+        let before = std::mem::replace(&mut self.attendance, shared.driver.attendance());
+        before == self.attendance && !shared.driver.is_attended()
+    }
+
+    /// Polls until one round has brought something; goes on watching the workers meanwhile.
+    fn sit(&mut self, shared: &Arc<Shared>, role: &Role) {
+        let Some(mut seat) = shared.driver.try_seat() else {
+            return;
+        };
+        while self.wakes.is_empty() && !shared.is_closed() {
+            let limit = (!announce_sleep(shared, || all_parked(shared))).then_some(self.tick);
+            if self.parker.enter_seat() {
+                seat.turn(limit, &mut self.wakes);
+            }
+            self.parker.leave_seat();
+            // Ordering: Relaxed, only this thread sets it.
+            shared.monitor.asleep.store(false, Ordering::Relaxed);
+            if !self.rescue_stalled(shared) {
+                self.tick = (self.tick * 2).min(LONGEST_TICK);
+            }
+        }
+        drop(seat);
+        for waker in self.wakes.drain(..) {
+            // A waker is user code; its panic must not cost the driver.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+                std::mem::forget(payload);
+            }
+        }
+        if let Role::Dispatcher(dispatcher) = role {
+            dispatcher.flush();
+        }
+        self.attendance = shared.driver.attendance();
+    }
+
+    /// Looks for workers that have work queued and did not move since the last tick; wakes a peer for each.
+    fn rescue_stalled(&mut self, shared: &Shared) -> bool {
+        let mut any = false;
+        for index in 0..shared.slots.high() {
+            let slot = shared.slots.get(index);
+            let ticks = slot.progress();
+            let moved = std::mem::replace(&mut self.ticks[index], ticks) != ticks;
+            let stuck = !moved && slot.is_active() && !shared.idle.is_parked(index);
+            // Ordering: Relaxed, a hint for thieves; the wake below orders it for the one it wakes.
+            slot.stalled.store(stuck, Ordering::Relaxed);
+            if stuck && (slot.has_work() || !shared.injector.is_empty()) {
+                any = true;
+                shared.wake_one(index);
+            }
+        }
+        any
+    }
+}

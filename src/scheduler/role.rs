@@ -1,0 +1,181 @@
+//! What the calling thread is to a scheduler: one of its workers, a guest in `block_on`, a dispatcher,
+//! or nothing.
+//!
+//! A wake or a spawn asks this first: it decides which queue the task goes to.
+
+use super::shared::Shared;
+use super::slots::Slot;
+use super::worker::Worker;
+use crate::queue::local::Local;
+use crate::queue::wake_channel::Chain;
+use crate::scoped::Scoped;
+use crate::sync_shim::Arc;
+use crate::task::JoinHandle;
+use crate::task::cell::Hot;
+use std::cell::RefCell;
+use std::future::Future;
+
+pub(super) enum Role {
+    Worker(Worker),
+    Guest(Guest),
+    Dispatcher(Dispatcher),
+}
+
+impl Role {
+    /// The scheduler that this thread's spawns go to the queue of.
+    fn shared(&self) -> Option<&Arc<Shared>> {
+        match self {
+            Role::Worker(worker) => Some(worker.shared()),
+            Role::Guest(guest) => Some(&guest.shared),
+            Role::Dispatcher(_) => None,
+        }
+    }
+}
+
+thread_local! {
+    static ROLE: Scoped<Role> = const { Scoped::new() };
+}
+
+/// Plays `role` on this thread while `f` runs.
+pub(super) fn play<R>(role: &Role, f: impl FnOnce() -> R) -> R {
+    ROLE.with(|slot| slot.set(role, f))
+}
+
+/// Calls `f` with the thread's role. `None` also while the thread ends and its locals are gone.
+pub(super) fn with<R>(f: impl FnOnce(Option<&Role>) -> R) -> R {
+    ROLE.with(|slot| slot.with(f))
+}
+
+/// The index of the worker that the calling thread is, whichever runtime it belongs to.
+pub(crate) fn worker_index() -> Option<usize> {
+    with(|role| match role {
+        Some(Role::Worker(worker)) => Some(worker.index()),
+        _ => None,
+    })
+}
+
+/// Whether the calling thread is a worker or a guest of `shared`.
+pub(crate) fn plays_here(shared: &Arc<Shared>) -> bool {
+    with(|role| role.and_then(Role::shared).is_some_and(|own| Arc::ptr_eq(own, shared)))
+}
+
+/// Starts a task in the scheduler that the calling thread is a worker or a guest of.
+pub(crate) fn spawn_here<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    with(|role| match role.and_then(Role::shared) {
+        Some(shared) => shared.spawn(future),
+        None => unreachable!("asked for only where `plays_here` holds"),
+    })
+}
+
+/// Runs `f` (a loop that polls a root future) as a guest of `shared`, so that what it spawns is
+/// stealable at once.
+pub(crate) fn enter_guest<R>(shared: &Arc<Shared>, f: impl FnOnce() -> R) -> R {
+    match Guest::enter(shared) {
+        Some(guest) => play(&Role::Guest(guest), f),
+        None => f(),
+    }
+}
+
+/// A thread in `block_on`, with a deque that thieves see.
+pub(super) struct Guest {
+    shared: Arc<Shared>,
+    index: usize,
+    /// Taken by drop only.
+    local: Option<Local<Hot>>,
+}
+
+impl Guest {
+    /// `None`: all guest slots are taken, spawns go to the injector instead.
+    pub(super) fn enter(shared: &Arc<Shared>) -> Option<Self> {
+        let index = shared.slots.take_guest()?;
+        let local = Some(shared.slots.get(index).take_local());
+        Some(Self { shared: shared.clone(), index, local })
+    }
+
+    pub(super) fn belongs_to(&self, shared: &Arc<Shared>) -> bool {
+        Arc::ptr_eq(&self.shared, shared)
+    }
+
+    fn slot(&self) -> &Slot {
+        self.shared.slots.get(self.index)
+    }
+
+    /// Queues what the root future has spawned. It is visible to thieves, and somebody is awake to see
+    /// it, when this returns: the root may block the thread next.
+    pub(super) fn spawned(&self, task: Hot) {
+        self.slot().stats.spawned.add(1);
+        self.local.as_ref().expect("taken by drop only").push(task);
+        self.shared.pushed_from_outside();
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let local = self.local.take().expect("taken here only");
+        let mut moved = false;
+        while let Some(task) = local.pop() {
+            self.shared.injector.push(task);
+            moved = true;
+        }
+        *self.slot().local.lock() = Some(local);
+        self.shared.slots.release_guest(self.index);
+        if moved {
+            self.shared.pushed_from_outside();
+        }
+    }
+}
+
+/// The driver thread while it calls the wakers of one round: collects the tasks per home worker and
+/// sends each worker one chain.
+pub(super) struct Dispatcher {
+    shared: Arc<Shared>,
+    /// `(home, chain)`; few workers, so a list. What has no home goes one by one.
+    chains: RefCell<Vec<(usize, Chain<Hot>)>>,
+}
+
+impl Dispatcher {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, chains: RefCell::new(Vec::new()) }
+    }
+
+    pub(super) fn address(&self) -> *const Shared {
+        Arc::as_ptr(&self.shared)
+    }
+
+    pub(super) fn push(&self, task: Hot) {
+        let Some(home) =
+            task.home().map(usize::from).filter(|&home| home < self.shared.slots.workers())
+        else {
+            return self.shared.inject(task);
+        };
+        let mut chains = self.chains.borrow_mut();
+        match chains.iter_mut().find(|(worker, _)| *worker == home) {
+            Some((_, chain)) => chain.push(task),
+            None => {
+                let mut chain = Chain::new();
+                chain.push(task);
+                chains.push((home, chain));
+            }
+        }
+    }
+
+    /// Sends what was collected: one RMW and at most one unpark per worker.
+    pub(super) fn flush(&self) {
+        // Taken out, because a send to a runtime that is shutting down runs destructors, which may wake
+        // tasks here.
+        let mut chains = self.chains.take();
+        for (home, chain) in chains.drain(..) {
+            self.shared.send_chain(home, chain);
+        }
+        // Its memory goes back for the next round, in front of what came meanwhile.
+        let late = self.chains.replace(chains);
+        if !late.is_empty() {
+            self.chains.borrow_mut().extend(late);
+            self.flush();
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! What the workers share: the slots, the injector, the idle word; and how a task enters the queues from
+//! outside.
+#![allow(unsafe_code)]
+
+use super::idle::Idle;
+use super::monitor::Monitor;
+use super::role::{self, Role};
+use super::slots::{GUESTS, Slot, Slots};
+use crate::driver::Driver;
+use crate::park::{Unpark, Unparker};
+use crate::queue::injector::Injector;
+use crate::queue::wake_channel::Chain;
+use crate::sync_shim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::sync_shim::{Arc, Condvar, Mutex};
+use crate::task::JoinHandle;
+use crate::task::cell::{Cold, Hot, Place, Runner, Schedule, new_send_task};
+use std::future::Future;
+
+pub(crate) struct Shared {
+    pub(super) slots: Slots,
+    pub(super) injector: Injector<Hot>,
+    pub(super) idle: Idle,
+    pub(super) driver: Arc<Driver>,
+    pub(super) monitor: Monitor,
+    /// The worker that holds the driver's seat, or `usize::MAX`. Only a hint: whom to wake last.
+    pub(super) seated: AtomicUsize,
+    pub(super) closed: AtomicBool,
+    /// Workers with an index below this one stay.
+    pub(super) target: AtomicUsize,
+    /// Worker threads that have not ended.
+    pub(super) alive: AtomicUsize,
+    /// Tasks spawned, and ended, on threads that have no slot.
+    foreign_spawned: AtomicU64,
+    foreign_completed: AtomicU64,
+    /// Serialises starting, retiring and joining of threads.
+    pub(super) threads: Mutex<super::lifecycle::Threads>,
+    /// Who waits for the last task to complete.
+    quiet: Mutex<Vec<Unparker>>,
+    waiting: AtomicUsize,
+    /// The last worker has drained everything.
+    pub(super) drained: Mutex<bool>,
+    pub(super) drained_changed: Condvar,
+}
+
+impl Shared {
+    pub(crate) fn new(max_workers: usize, driver: Arc<Driver>) -> Arc<Self> {
+        Arc::new(Self {
+            slots: Slots::new(max_workers),
+            injector: Injector::new(),
+            idle: Idle::new(max_workers),
+            driver,
+            monitor: Monitor::new(),
+            seated: AtomicUsize::new(usize::MAX),
+            closed: AtomicBool::new(false),
+            target: AtomicUsize::new(0),
+            alive: AtomicUsize::new(0),
+            foreign_spawned: AtomicU64::new(0),
+            foreign_completed: AtomicU64::new(0),
+            threads: Mutex::new(super::lifecycle::Threads::default()),
+            quiet: Mutex::new(Vec::new()),
+            waiting: AtomicUsize::new(0),
+            drained: Mutex::new(false),
+            drained_changed: Condvar::new(),
+        })
+    }
+
+    /// Starts a task. On a worker it goes to that worker's queue, in `block_on` to that thread's,
+    /// elsewhere to the injector.
+    pub(crate) fn spawn<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (hot, join) = new_send_task(future, self);
+        role::with(|role| match role {
+            Some(Role::Worker(worker)) if worker.belongs_to(self) => worker.spawned(hot),
+            Some(Role::Guest(guest)) if guest.belongs_to(self) => guest.spawned(hot),
+            _ => {
+                // Ordering: Relaxed. Counted before the push, so that the task is never completed before
+                // it is spawned; the push publishes both (see `alive_tasks`).
+                self.foreign_spawned.fetch_add(1, Ordering::Relaxed);
+                self.inject(hot);
+            }
+        });
+        join
+    }
+
+    /// Queues a task that no worker owns.
+    pub(super) fn inject(&self, task: Hot) {
+        self.injector.push(task);
+        self.pushed_from_outside();
+    }
+
+    /// After a push by a thread that will not run what it pushed: somebody must see it.
+    pub(super) fn pushed_from_outside(&self) {
+        // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
+        // word. The other half is in Worker::park. Likewise for `closed`: whoever closes sets it,
+        // fences, then drains.
+        fence(Ordering::SeqCst);
+        if self.is_closed() {
+            self.drain();
+        } else {
+            self.wake_one(0);
+        }
+    }
+
+    /// Wakes one parked worker unless somebody is searching already.
+    pub(super) fn wake_one(&self, near: usize) {
+        // Ordering: Relaxed, a hint.
+        let seated = self.seated.load(Ordering::Relaxed);
+        let avoid = (seated != usize::MAX).then_some(seated);
+        if let Some(worker) = self.idle.pick(near, avoid) {
+            self.unpark(worker);
+        }
+    }
+
+    /// Wakes a worker whose bit the caller has cleared, or that has to look at a flag.
+    pub(super) fn unpark(&self, worker: usize) {
+        if let Some(unparker) = self.slots.get(worker).unparker() {
+            if unparker.unpark() == Unpark::Poller {
+                self.driver.wake();
+            }
+        }
+    }
+
+    /// Sends one woken task to its home worker's channel.
+    fn send_home(&self, task: Hot) {
+        match task.home().map(usize::from) {
+            Some(home) if home < self.slots.workers() => {
+                if self.slots.get(home).channel.push(task) {
+                    self.sent(home);
+                }
+            }
+            // It has not run yet, or it ran last on a thread that has no slot.
+            _ => self.inject(task),
+        }
+    }
+
+    /// Sends a batch that one round of the driver made ready to the channel of `home`.
+    pub(super) fn send_chain(&self, home: usize, chain: Chain<Hot>) {
+        if self.slots.get(home).channel.push_chain(chain) {
+            self.sent(home);
+        }
+    }
+
+    /// After the push that made `home`'s channel non-empty: sees to it that somebody is awake to take it.
+    fn sent(&self, home: usize) {
+        // Ordering: as in `pushed_from_outside`; also against the slot's retirement, which clears
+        // `active`, fences, then empties the channel.
+        fence(Ordering::SeqCst);
+        if self.is_closed() {
+            self.drain();
+        } else if !self.slots.get(home).is_active() {
+            self.rescue_channel(home);
+        } else if self.idle.claim(home) {
+            self.unpark(home);
+        } else {
+            // The home worker is awake, perhaps for long: an idle one, if any, may take the channel.
+            self.wake_one(home);
+        }
+    }
+
+    /// Moves what is in a channel that nobody empties any more to the injector.
+    pub(super) fn rescue_channel(&self, home: usize) {
+        let mut moved = false;
+        for task in self.slots.get(home).channel.take_all() {
+            self.injector.push(task);
+            moved = true;
+        }
+        if moved {
+            self.pushed_from_outside();
+        }
+    }
+
+    /// Whether a thief would find something. For the moments when it matters: it executes fences.
+    pub(super) fn has_work(&self) -> bool {
+        let workers = (0..self.slots.high()).map(|index| self.slots.get(index));
+        !self.injector.is_empty() || workers.chain(self.slots.guests()).any(Slot::has_work)
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        // Ordering: Relaxed. Callers that must not miss it have executed a SeqCst fence
+        // (`pushed_from_outside`, `park`); the others look again soon.
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// How many tasks have been spawned and are not complete.
+    ///
+    /// Completions are read first. Each count only grows, so if both sums are equal there was a moment
+    /// between the two readings at which no task was alive. Acquire on the completions: a task that a
+    /// completed task spawned is counted.
+    pub(crate) fn alive_tasks(&self) -> u64 {
+        // Ordering: Acquire pairs with the Release increments in `completed`; see above.
+        let foreign = self.foreign_completed.load(Ordering::Acquire);
+        let completed =
+            self.slots.iter().map(|slot| slot.stats.completed.get()).sum::<u64>() + foreign;
+        // Ordering: Relaxed, ordered after the loads above by their Acquire.
+        let foreign = self.foreign_spawned.load(Ordering::Relaxed);
+        let spawned = self.slots.iter().map(|slot| slot.stats.spawned.get()).sum::<u64>() + foreign;
+        spawned.saturating_sub(completed)
+    }
+
+    /// How many tasks have been cold at least once and are not complete.
+    pub(crate) fn cold_tasks(&self) -> usize {
+        self.slots.iter().map(|slot| slot.registry.len()).sum()
+    }
+
+    pub(crate) fn injected_tasks(&self) -> usize {
+        self.injector.len()
+    }
+
+    /// What one worker has done since the runtime began. `None`: there is no such worker.
+    pub(crate) fn worker_counts(&self, worker: usize) -> Option<WorkerCounts> {
+        (worker < self.slots.workers()).then(|| {
+            let stats = &self.slots.get(worker).stats;
+            WorkerCounts {
+                polls: stats.polls.get(),
+                stolen: stats.stolen.get(),
+                injected: stats.from_injector.get(),
+                parks: stats.parks.get(),
+            }
+        })
+    }
+
+    /// Blocks the calling thread until no task is alive.
+    pub(crate) fn wait_until_quiet(&self, parker: &crate::park::Parker) {
+        // Ordering: SeqCst for the count, as the waiter's half of a Dekker pair: announce, fence, count
+        // tasks. The other half is a worker that parks: complete, fence, look for waiters.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        self.quiet.lock().push(parker.unparker());
+        fence(Ordering::SeqCst);
+        while self.alive_tasks() != 0 {
+            parker.park();
+            self.quiet.lock().push(parker.unparker());
+            fence(Ordering::SeqCst);
+        }
+        // Ordering: Relaxed, a worker that still sees the old count only looks in vain.
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// After a worker ran out of work, or a task ended elsewhere: tells those who wait for the last task.
+    pub(super) fn check_quiet(&self) {
+        // Ordering: Relaxed after the caller's SeqCst fence, see `wait_until_quiet`.
+        if self.waiting.load(Ordering::Relaxed) == 0 || self.alive_tasks() != 0 {
+            return;
+        }
+        for unparker in self.quiet.lock().drain(..) {
+            let Unpark::Done = unparker.unpark() else {
+                unreachable!("a thread in block_until_completion never sits in the poller");
+            };
+        }
+    }
+
+    /// Runs `task` as cancelled on the calling thread, which has no slot.
+    pub(super) fn bury(&self, task: Hot) {
+        task.cancel(&Undertaker(self));
+        // Ordering: complete, fence, look for waiters: see `wait_until_quiet`.
+        fence(Ordering::SeqCst);
+        self.check_quiet();
+    }
+}
+
+// SAFETY: the last worker thread, which holds an `Arc<Shared>`, ends only when no task is alive
+// (lifecycle.rs, "The end"); a task spawned later is cancelled by its spawner, who holds an `Arc` too,
+// before `spawn` returns.
+unsafe impl Schedule for Shared {
+    fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {
+        role::with(|role| match role {
+            Some(Role::Worker(worker)) if worker.address() == address => {
+                worker.woken(task);
+                Ok(())
+            }
+            Some(Role::Dispatcher(batch)) if batch.address() == address => {
+                batch.push(task);
+                Ok(())
+            }
+            _ => Err(task),
+        })
+    }
+
+    fn schedule(self: Arc<Self>, task: Hot) {
+        self.send_home(task);
+    }
+}
+
+/// See [`Shared::worker_counts`].
+pub(crate) struct WorkerCounts {
+    pub(crate) polls: u64,
+    pub(crate) stolen: u64,
+    pub(crate) injected: u64,
+    pub(crate) parks: u64,
+}
+
+/// Completes tasks on a thread that is not a worker: those that were spawned too late, and those found
+/// at shutdown.
+struct Undertaker<'a>(&'a Shared);
+
+impl Runner for Undertaker<'_> {
+    fn register(&self, _: Cold) -> Place {
+        unreachable!("a cancelled task is not polled, so it never goes cold")
+    }
+
+    fn unregister(&self, place: Place) {
+        self.0.slots.get(usize::from(place.shard)).registry.remove(place.index);
+    }
+
+    fn requeue(&self, _: Hot) {
+        unreachable!("a cancelled task is not polled, so it is never woken by its poll")
+    }
+
+    fn completed(&self) {
+        // Ordering: Release pairs with the Acquire of `alive_tasks`.
+        self.0.foreign_completed.fetch_add(1, Ordering::Release);
+    }
+
+    fn home(&self) -> u16 {
+        u16::MAX
+    }
+}
+
+// The home hint of a task and the registry's shard are 16 bits wide.
+const _: () = assert!(super::slots::MAX_WORKERS + GUESTS < u16::MAX as usize);

@@ -1,0 +1,394 @@
+//! One worker: picks a task, runs it, and parks when there is none.
+//!
+//! [`Worker::step`] picks and runs one task; the loop around it and everything that blocks is in
+//! [`Worker::work`]. All that is random comes from the worker's seeded generator, so that a simulation
+//! can drive the same steps.
+//!
+//! # Order of looking for a task
+//!
+//! Every [`FAIR_INTERVAL`] ticks first: a batch from the injector, from the guests and the own wake
+//! channel goes to the back of the deque, and the driver is polled if nobody does. Then:
+//!
+//! 1. the next slot: the task that the last one woke. At most [`NEXT_CAP`] times in a row, then it goes to
+//!    the deque's back;
+//! 2. the own deque, FIFO;
+//! 3. the own wake channel;
+//! 4. the injector, then the guests: a batch;
+//! 5. the other workers, from a random start: half a deque, or a whole channel;
+//! 6. nothing: park, in the driver's seat if it is free.
+//!
+//! Spawned tasks go to the deque and never to the next slot: with one worker, tasks start in the order
+//! of their spawns.
+//!
+//! # Bounds
+//!
+//! A task in the deque waits for the tasks before it, each with one poll, plus at most [`NEXT_CAP`] slot
+//! polls per deque poll. What waits outside (injector, channel, guests, sockets, timers) is looked at
+//! every [`FAIR_INTERVAL`] ticks at the latest, however busy the worker is with itself.
+
+use super::shared::Shared;
+use super::slots::Slot;
+use crate::park::Parker;
+use crate::queue::local::Local;
+use crate::rng::Rng;
+use crate::sync_shim::Arc;
+use crate::sync_shim::atomic::{Ordering, fence};
+use crate::task::cell::{Cold, Hot, Place, Runner};
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Waker;
+use std::time::Duration;
+
+/// Ticks between two looks at what comes from outside. tokio's event interval is 61 too; a prime does
+/// not beat with task counts.
+pub(super) const FAIR_INTERVAL: u32 = 61;
+
+/// How many tasks in a row may come from the next slot (tokio: 3). More favours pairs that wake each
+/// other over the rest.
+const NEXT_CAP: u32 = 3;
+
+pub(super) struct Worker {
+    shared: Arc<Shared>,
+    index: usize,
+    local: Local<Hot>,
+    parker: Parker,
+    rng: RefCell<Rng>,
+    tick: Cell<u32>,
+    /// Polls in a row that came from the next slot.
+    next_polls: Cell<u32>,
+    /// Counted in the idle word as searching.
+    searching: Cell<bool>,
+    /// Calling the wakers of one round of the driver: wakes are queued in order, and notified once at
+    /// the end.
+    dispatching: Cell<bool>,
+    /// Kept for its memory: the wakers of one round.
+    wakes: RefCell<Vec<Waker>>,
+}
+
+impl Worker {
+    pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
+        let local = shared.slots.get(index).take_local();
+        Self {
+            local,
+            index,
+            parker: Parker::new(),
+            rng: RefCell::new(Rng::new(index as u64)),
+            tick: Cell::new(0),
+            next_polls: Cell::new(0),
+            searching: Cell::new(false),
+            dispatching: Cell::new(false),
+            wakes: RefCell::new(Vec::new()),
+            shared,
+        }
+    }
+
+    pub(super) fn parker(&self) -> &Parker {
+        &self.parker
+    }
+
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(super) fn address(&self) -> *const Shared {
+        Arc::as_ptr(&self.shared)
+    }
+
+    pub(super) fn belongs_to(&self, shared: &Arc<Shared>) -> bool {
+        Arc::ptr_eq(&self.shared, shared)
+    }
+
+    fn slot(&self) -> &Slot {
+        self.shared.slots.get(self.index)
+    }
+
+    /// Whether this worker has been asked to leave.
+    pub(super) fn is_surplus(&self) -> bool {
+        // Ordering: Relaxed, looked at again after each park and every fair turn; the resizer unparks.
+        self.index >= self.shared.target.load(Ordering::Relaxed)
+    }
+
+    /// Runs tasks until the runtime is shut down or this worker is surplus.
+    pub(super) fn work(&self) {
+        while !self.shared.is_closed() && !self.is_surplus() {
+            if !self.step() {
+                self.park();
+            }
+        }
+        self.end_search();
+    }
+
+    /// Runs one task. `false`: there was none.
+    fn step(&self) -> bool {
+        let Some(task) = self.next_task().or_else(|| self.search()) else {
+            return false;
+        };
+        self.end_search();
+        self.slot().stats.polls.add(1);
+        task.run(self);
+        true
+    }
+
+    fn next_task(&self) -> Option<Hot> {
+        let tick = self.tick.get().wrapping_add(1);
+        self.tick.set(tick);
+        if tick % FAIR_INTERVAL == 0 {
+            self.fair_turn();
+        }
+        self.take_next().or_else(|| self.take_local()).or_else(|| self.take_outside())
+    }
+
+    fn take_next(&self) -> Option<Hot> {
+        let task = self.slot().next.take()?;
+        let polls = self.next_polls.get();
+        if polls < NEXT_CAP {
+            self.next_polls.set(polls + 1);
+            return Some(task);
+        }
+        // No notification: this worker is about to run what is in its deque.
+        self.local.push(task);
+        None
+    }
+
+    fn take_local(&self) -> Option<Hot> {
+        self.next_polls.set(0);
+        self.local.pop()
+    }
+
+    /// The own channel, the injector, the guests: one of them, moved to the deque.
+    fn take_outside(&self) -> Option<Hot> {
+        self.take_channel(self.slot()).or_else(|| self.take_injected())
+    }
+
+    fn take_channel(&self, slot: &Slot) -> Option<Hot> {
+        let mut batch = slot.channel.take_all();
+        let first = batch.next()?;
+        for task in batch {
+            self.local.push(task);
+        }
+        Some(first)
+    }
+
+    fn take_injected(&self) -> Option<Hot> {
+        let injected = || self.shared.injector.steal_into(&self.local);
+        let guests = || self.shared.slots.guests().find_map(|guest| self.steal_deque(guest));
+        let task = injected().or_else(guests)?;
+        self.slot().stats.from_injector.add(1 + self.local.len() as u64);
+        Some(task)
+    }
+
+    fn steal_deque(&self, victim: &Slot) -> Option<Hot> {
+        victim.stealer()?.steal_into(&self.local)
+    }
+
+    /// Brings what waits outside to the back of the deque, so that a worker that is busy with itself
+    /// starves nobody.
+    fn fair_turn(&self) {
+        for task in self.slot().channel.take_all() {
+            self.local.push(task);
+        }
+        self.shared.injector.move_into(&self.local);
+        for guest in self.shared.slots.guests() {
+            if let Some(stealer) = guest.stealer() {
+                stealer.move_into(&self.local);
+            }
+        }
+        self.poll_driver();
+        self.notify_surplus();
+    }
+
+    /// Looks for work in the other workers' queues, if nobody else does.
+    fn search(&self) -> Option<Hot> {
+        if !self.searching.get() {
+            if !self.shared.idle.start_search(self.index) {
+                return None;
+            }
+            self.searching.set(true);
+        }
+        self.steal()
+    }
+
+    /// One round over the other workers from a random start.
+    fn steal(&self) -> Option<Hot> {
+        let high = self.shared.slots.high();
+        let start = self.rng.borrow_mut().below(high);
+        let victims = (0..high).map(|i| (start + i) % high).filter(|&victim| victim != self.index);
+        let task = victims.map(|victim| self.shared.slots.get(victim)).find_map(|victim| {
+            let task = self.steal_deque(victim).or_else(|| self.take_channel(victim));
+            task.or_else(|| victim.is_stalled().then(|| victim.next.take()).flatten())
+        })?;
+        self.slot().stats.stolen.add(1 + self.local.len() as u64);
+        Some(task)
+    }
+
+    /// Work was found: the last searcher wakes a successor if there is more, because pushes relied on
+    /// its search.
+    fn end_search(&self) {
+        if self.searching.replace(false) && self.shared.idle.stop_search(self.index) {
+            // Ordering: Dekker again: stop searching, fence, look; a push that saw us searching, and
+            // woke nobody, is seen here.
+            fence(Ordering::SeqCst);
+            if self.shared.has_work() {
+                self.shared.wake_one(self.index);
+            }
+        }
+    }
+
+    /// Sleeps until there may be something to do.
+    fn park(&self) {
+        let searched = self.searching.replace(false);
+        let last = self.shared.idle.park(self.index, searched);
+        // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
+        // other half is a push.
+        fence(Ordering::SeqCst);
+        self.shared.check_quiet();
+        if let Some(task) = self.last_look(last) {
+            self.awake();
+            self.end_search();
+            self.slot().stats.polls.add(1);
+            return task.run(self);
+        }
+        if self.shared.is_closed() || self.is_surplus() {
+            return self.awake();
+        }
+        self.slot().stats.parks.add(1);
+        if !self.sit() {
+            self.parker.park();
+            self.awake();
+        }
+    }
+
+    /// With the parked bit set: takes work that a push may have left to us. The last searcher looks
+    /// everywhere.
+    ///
+    /// One round is enough. What was pushed before the bit was set is seen (fence); if it is gone by the
+    /// time we reach for it, somebody else has it. What is pushed later finds the bit.
+    fn last_look(&self, everywhere: bool) -> Option<Hot> {
+        self.take_outside().or_else(|| if everywhere { self.steal() } else { None })
+    }
+
+    /// Ends the park: learns whether somebody claimed us (then we count as searching), and tells a
+    /// sleeping monitor.
+    fn awake(&self) {
+        self.searching.set(!self.shared.idle.unpark_self(self.index));
+        self.shared.monitor.wake_if_asleep(&self.shared.driver);
+    }
+
+    /// Blocks in the driver's seat if it is free. `false`: it is taken.
+    fn sit(&self) -> bool {
+        let Some(mut seat) = self.shared.driver.try_seat() else {
+            return false;
+        };
+        // Ordering: Relaxed, a hint for `wake_one`.
+        self.shared.seated.store(self.index, Ordering::Relaxed);
+        let mut wakes = self.wakes.take();
+        if self.parker.enter_seat() {
+            seat.turn(None, &mut wakes);
+        }
+        self.parker.leave_seat();
+        // Ordering: Relaxed, as above. Before the seat is free, so that the next holder's store comes later.
+        self.shared.seated.store(usize::MAX, Ordering::Relaxed);
+        drop(seat);
+        self.awake();
+        self.dispatch(wakes);
+        true
+    }
+
+    /// Lets the driver do one round without blocking, if nobody sits there.
+    fn poll_driver(&self) {
+        let Some(mut seat) = self.shared.driver.try_seat() else {
+            return;
+        };
+        let mut wakes = self.wakes.take();
+        seat.turn(Some(Duration::ZERO), &mut wakes);
+        drop(seat);
+        self.dispatch(wakes);
+    }
+
+    /// Calls the wakers of one round; the tasks they wake go to the own deque, in order. Wakes one peer
+    /// if it is more than one.
+    fn dispatch(&self, mut wakes: Vec<Waker>) {
+        self.dispatching.set(true);
+        for waker in wakes.drain(..) {
+            // A waker is user code; its panic must not cost a worker.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+                std::mem::forget(payload);
+            }
+        }
+        self.dispatching.set(false);
+        *self.wakes.borrow_mut() = wakes;
+        self.notify_surplus();
+    }
+
+    /// A task was woken on this thread.
+    pub(super) fn woken(&self, task: Hot) {
+        if self.dispatching.get() {
+            return self.local.push(task);
+        }
+        if let Some(displaced) = self.slot().next.put(task) {
+            self.local.push(displaced);
+        }
+        self.notify_surplus();
+    }
+
+    /// A task was spawned on this thread.
+    pub(super) fn spawned(&self, task: Hot) {
+        self.slot().stats.spawned.add(1);
+        self.local.push(task);
+        self.notify_surplus();
+    }
+
+    /// More than one task is runnable here: wakes an idle peer, if nobody searches. Exactly one: this
+    /// worker runs it itself.
+    fn notify_surplus(&self) {
+        let queued = self.local.len() + usize::from(!self.slot().next.is_empty());
+        if queued > 1 && !self.searching.get() {
+            self.shared.wake_one(self.index);
+        }
+    }
+
+    /// Gives everything that is queued here away, newest last.
+    pub(super) fn surrender(&self, mut to: impl FnMut(Hot)) {
+        while let Some(task) = self.local.pop() {
+            to(task);
+        }
+        if let Some(task) = self.slot().next.take() {
+            to(task);
+        }
+        for task in self.slot().channel.take_all() {
+            to(task);
+        }
+    }
+
+    /// Leaves the slot: gives the deque back to it.
+    pub(super) fn leave(self) {
+        *self.shared.slots.get(self.index).local.lock() = Some(self.local);
+    }
+}
+
+impl Runner for Worker {
+    fn register(&self, task: Cold) -> Place {
+        Place { shard: self.index as u16, index: self.slot().registry.insert(task) }
+    }
+
+    fn unregister(&self, place: Place) {
+        self.shared.slots.get(usize::from(place.shard)).registry.remove(place.index);
+    }
+
+    fn requeue(&self, task: Hot) {
+        self.local.push(task);
+        self.notify_surplus();
+    }
+
+    fn completed(&self) {
+        self.slot().stats.completed.add(1);
+    }
+
+    fn home(&self) -> u16 {
+        self.index as u16
+    }
+}

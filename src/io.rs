@@ -1,0 +1,80 @@
+//! Readiness of any source, and the I/O traits and adapters of the runtime-neutral world.
+//!
+//! [`Async`] ties a non-blocking source to the runtime's driver: it tells when the source is readable or
+//! writable and repeats an operation until it does not block. All sockets in [`net`](crate::net) stand on
+//! it, and so can anything else that the operating system can poll: on Unix every such file descriptor,
+//! through `Fd`.
+//!
+//! The traits are those of `futures-io`, because that is what codecs, TLS libraries and protocol crates
+//! that are not bound to one runtime are written against; the extension traits and adapters are those of
+//! `futures-util`. liten has no I/O traits of its own.
+//!
+//! | to | use |
+//! |---|---|
+//! | read or write some bytes, all bytes, a line | [`AsyncReadExt`], [`AsyncWriteExt`], [`AsyncBufReadExt`] |
+//! | save system calls on small reads and writes | [`BufReader`], [`BufWriter`], [`LineWriter`] |
+//! | move everything from a reader to a writer | [`copy()`], [`copy_buf()`] |
+//! | test without a socket | [`Cursor`], [`empty()`], [`repeat()`], [`sink()`] |
+//! | wait for something that is no socket | [`Async`] |
+//!
+//! # Cancel safety
+//!
+//! A future that is dropped before it is ready has had no effect if its method moves bytes at most once:
+//! `read`, `read_vectored`, `write`, `write_vectored`, `fill_buf`, `flush`, `close`. Methods that move
+//! bytes several times lose the count of what they have moved: `read_exact`, `read_to_end`,
+//! `read_to_string`, `read_until`, `read_line`, `write_all` and the `copy` family. Do not use those as a
+//! branch of `select!` or under a timeout, unless the stream is given up afterwards.
+//!
+//! # Examples
+//!
+//! ```
+//! # fn main() -> std::io::Result<()> {
+//! # liten::block_on(async {
+//! use liten::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+//! use liten::net::{TcpListener, TcpStream};
+//!
+//! let listener = TcpListener::bind("127.0.0.1:0").await?;
+//! let mut client = TcpStream::connect(listener.local_addr()?).await?;
+//! let (server, _peer) = listener.accept().await?;
+//!
+//! client.write_all(b"first\nsecond\n").await?;
+//! let mut line = String::new();
+//! BufReader::new(server).read_line(&mut line).await?;
+//! assert_eq!(line, "first\n");
+//! # Ok(())
+//! # })
+//! # }
+//! ```
+
+mod async_source;
+mod bytes;
+#[cfg(unix)]
+mod fd;
+#[cfg(windows)]
+mod handle;
+mod interest;
+
+pub use self::async_source::Async;
+pub(crate) use self::async_source::current_driver;
+pub(crate) use self::bytes::{read_through, write_through};
+#[cfg(unix)]
+pub use self::fd::Fd;
+pub use self::interest::Interest;
+pub use crate::driver::readiness::Ready;
+
+pub use futures_util::io::{
+    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
+    AsyncWriteExt, BufReader, BufWriter, Chain, Cursor, Empty, LineWriter, Lines, Repeat, Sink,
+    Take, copy, copy_buf, empty, repeat, sink,
+};
+#[doc(no_inline)]
+pub use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result, SeekFrom};
+
+/// Whether a stream socket that moved fewer bytes than asked has thereby told that its kernel buffer is
+/// empty (full).
+///
+/// It has under epoll, which reports the next arrival whatever was read before. On Windows mio arms a
+/// socket again only when an operation returns `WouldBlock`, so that error must really be seen; and on
+/// kqueue a read also stops early at urgent data without an event that would tell.
+pub(crate) const SHORT_TRANSFER_DRAINS: bool =
+    cfg!(any(target_os = "linux", target_os = "android"));

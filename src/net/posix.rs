@@ -1,0 +1,65 @@
+//! What is Unix only: file descriptors, options that Winsock lacks, and how it says "not yet".
+
+use super::{TcpListener, TcpSocket, TcpStream, UdpSocket, UnixDatagram, UnixListener, UnixStream};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
+/// Whether `connect` failed only because the connection is still being made.
+pub(super) fn is_in_progress(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EINPROGRESS)
+}
+
+/// Prepares a listener for taking over an address whose old connections have not run out yet, as the
+/// standard library does.
+pub(super) fn allow_quick_rebind(socket: &TcpSocket) -> io::Result<()> {
+    socket.set_reuseaddr(true)
+}
+
+impl TcpSocket {
+    /// Returns whether other sockets may listen on the same address and port (`SO_REUSEPORT`). Unix only.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn reuseport(&self) -> io::Result<bool> {
+        self.inner().reuse_port()
+    }
+
+    /// Lets several sockets listen on the same address and port (`SO_REUSEPORT`). Unix only.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn set_reuseport(&self, on: bool) -> io::Result<()> {
+        self.inner().set_reuse_port(on)
+    }
+}
+
+/// Lends the file descriptor that the expression names.
+macro_rules! descriptor {
+    ($($face:ty: |$this:ident| $inner:expr;)*) => {$(
+        impl AsFd for $face {
+            fn as_fd(&self) -> BorrowedFd<'_> {
+                let $this = self;
+                $inner.as_fd()
+            }
+        }
+
+        impl AsRawFd for $face {
+            fn as_raw_fd(&self) -> RawFd {
+                let $this = self;
+                $inner.as_raw_fd()
+            }
+        }
+    )*};
+}
+
+descriptor! {
+    TcpListener: |this| this.io;
+    TcpStream: |this| this.io;
+    TcpSocket: |this| this.inner();
+    UdpSocket: |this| this.io;
+    UnixDatagram: |this| this.io;
+    UnixListener: |this| this.io;
+    UnixStream: |this| this.io;
+}

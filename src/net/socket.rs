@@ -1,0 +1,354 @@
+//! What the faces have in common, written once: each macro is one section of a face's `impl`, with its
+//! documentation.
+//!
+//! Macros and not a trait, so that the methods are inherent: nobody has to import a trait to ask a socket
+//! whether it is readable. A face is a struct with one field, `io: Async<the mio socket>`.
+
+/// `from_std`, `into_std`, `adopt` and `Debug` for a face over `$mio`, registered for `$interest`.
+macro_rules! conversions {
+    ($face:ident, $mio:ty, $std:ty, $interest:expr) => {
+        impl $face {
+            /// Makes it of a socket of the standard library, which is put into non-blocking mode.
+            ///
+            /// Use this to set options that have no method here before the socket is used.
+            ///
+            /// # Errors
+            ///
+            /// Returns the error of the operating system if the mode cannot be set or the socket cannot be
+            /// registered.
+            ///
+            /// # Panics
+            ///
+            /// Panics if it is called outside a runtime.
+            #[track_caller]
+            pub fn from_std(socket: $std) -> ::std::io::Result<Self> {
+                let driver = $crate::io::current_driver();
+                // First of all: a blocking socket in the driver would hold up the thread that uses it.
+                socket.set_nonblocking(true)?;
+                Self::adopt(&driver, <$mio>::from_std(socket))
+            }
+
+            /// Takes it out of the runtime and returns it as a socket of the standard library.
+            ///
+            /// It is still in non-blocking mode; `set_nonblocking(false)` changes that.
+            ///
+            /// # Errors
+            ///
+            /// Returns the error of the operating system if it refuses to deregister the socket, which is
+            /// then closed.
+            pub fn into_std(self) -> ::std::io::Result<$std> {
+                Ok(self.io.into_inner()?.into())
+            }
+
+            /// Registers a socket that is in non-blocking mode.
+            pub(in crate::net) fn adopt(
+                driver: &$crate::sync_shim::Arc<$crate::driver::Driver>,
+                socket: $mio,
+            ) -> ::std::io::Result<Self> {
+                Ok(Self { io: $crate::io::Async::register(driver, socket, $interest)? })
+            }
+        }
+
+        impl ::std::fmt::Debug for $face {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.io.get_ref().fmt(f)
+            }
+        }
+    };
+}
+
+/// Waiting for readiness, and own operations under it.
+macro_rules! readiness_methods {
+    () => {
+        /// Waits until the socket is probably readable.
+        ///
+        /// It may complete although reading would block: readiness is a hint, and a new socket is assumed
+        /// to be ready. Use it with the `try_` methods and wait again on `WouldBlock`.
+        ///
+        /// # Cancel safety
+        ///
+        /// Cancel safe: readiness is not used up by waiting for it.
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime of this socket has been shut down.
+        pub async fn readable(&self) -> ::std::io::Result<()> {
+            self.io.readable().await
+        }
+
+        /// Waits until the socket is probably writable, in the sense of [`readable`](Self::readable).
+        ///
+        /// # Cancel safety
+        ///
+        /// Cancel safe: readiness is not used up by waiting for it.
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime of this socket has been shut down.
+        pub async fn writable(&self) -> ::std::io::Result<()> {
+            self.io.writable().await
+        }
+
+        /// Waits until the socket is probably ready for anything in `interest`, and returns what it is
+        /// ready for.
+        ///
+        /// # Cancel safety
+        ///
+        /// Cancel safe: readiness is not used up by waiting for it.
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime of this socket has been shut down.
+        pub async fn ready(
+            &self,
+            interest: $crate::io::Interest,
+        ) -> ::std::io::Result<$crate::io::Ready> {
+            self.io.ready(interest).await
+        }
+
+        /// Polls for readability, in the sense of [`readable`](Self::readable).
+        ///
+        /// If it is pending, the task of `cx` is woken by the next event; several tasks may be waiting.
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime of this socket has been shut down.
+        pub fn poll_read_ready(
+            &self,
+            cx: &mut ::std::task::Context<'_>,
+        ) -> ::std::task::Poll<::std::io::Result<()>> {
+            self.io.poll_read_ready(cx)
+        }
+
+        /// Polls for writability, in the sense of [`readable`](Self::readable).
+        ///
+        /// If it is pending, the task of `cx` is woken by the next event; several tasks may be waiting.
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime of this socket has been shut down.
+        pub fn poll_write_ready(
+            &self,
+            cx: &mut ::std::task::Context<'_>,
+        ) -> ::std::task::Poll<::std::io::Result<()>> {
+            self.io.poll_write_ready(cx)
+        }
+
+        /// Runs `operation`, a call on the socket that has no method here, if the socket may be ready for
+        /// `interest`.
+        ///
+        /// `operation` must return `WouldBlock` if it could do nothing, and in no other case: the socket
+        /// then counts as not ready until the next event.
+        ///
+        /// # Errors
+        ///
+        /// Returns `WouldBlock`, without running `operation`, if the socket is known not to be ready;
+        /// otherwise what `operation` returns.
+        pub fn try_io<R>(
+            &self,
+            interest: $crate::io::Interest,
+            operation: impl FnOnce() -> ::std::io::Result<R>,
+        ) -> ::std::io::Result<R> {
+            self.io.try_io(interest, |socket| socket.try_io(operation))
+        }
+
+        /// Runs `operation`, a call on the socket that has no method here, again and again until it does
+        /// not block.
+        ///
+        /// `operation` must return `WouldBlock` if it could do nothing, and in no other case.
+        ///
+        /// # Cancel safety
+        ///
+        /// Cancel safe if `operation` is: it has had no effect, or the call completes in the same poll.
+        ///
+        /// # Errors
+        ///
+        /// Returns what `operation` returns other than `WouldBlock` and `Interrupted`, and an error if the
+        /// runtime of this socket has been shut down.
+        pub async fn async_io<R>(
+            &self,
+            interest: $crate::io::Interest,
+            mut operation: impl FnMut() -> ::std::io::Result<R>,
+        ) -> ::std::io::Result<R> {
+            self.io.async_io(interest, |socket| socket.try_io(&mut operation)).await
+        }
+
+        /// Takes the error that is pending on the socket (`SO_ERROR`), if there is one.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system if it cannot be asked.
+        pub fn take_error(&self) -> ::std::io::Result<Option<::std::io::Error>> {
+            self.io.get_ref().take_error()
+        }
+    };
+}
+
+/// Reading and writing a stream without waiting, ending it, and splitting it.
+macro_rules! stream_methods {
+    () => {
+        /// Reads some bytes into `buf` and returns how many, without waiting; 0 means the end.
+        ///
+        /// # Errors
+        ///
+        /// Returns `WouldBlock` if nothing has come, else the error of the operating system.
+        pub fn try_read(&self, buf: &mut [u8]) -> ::std::io::Result<usize> {
+            self.io.try_io($crate::io::Interest::READABLE, |mut stream| {
+                ::std::io::Read::read(&mut stream, buf)
+            })
+        }
+
+        /// Reads some bytes into `bufs`, one after the other, and returns how many, without waiting; 0
+        /// means the end.
+        ///
+        /// # Errors
+        ///
+        /// Returns `WouldBlock` if nothing has come, else the error of the operating system.
+        pub fn try_read_vectored(
+            &self,
+            bufs: &mut [::std::io::IoSliceMut<'_>],
+        ) -> ::std::io::Result<usize> {
+            self.io.try_io($crate::io::Interest::READABLE, |mut stream| {
+                ::std::io::Read::read_vectored(&mut stream, bufs)
+            })
+        }
+
+        /// Writes some bytes of `buf` and returns how many, without waiting.
+        ///
+        /// # Errors
+        ///
+        /// Returns `WouldBlock` if there is no room, else the error of the operating system.
+        pub fn try_write(&self, buf: &[u8]) -> ::std::io::Result<usize> {
+            self.io.try_io($crate::io::Interest::WRITABLE, |mut stream| {
+                ::std::io::Write::write(&mut stream, buf)
+            })
+        }
+
+        /// Writes some bytes of `bufs`, one after the other, and returns how many, without waiting.
+        ///
+        /// # Errors
+        ///
+        /// Returns `WouldBlock` if there is no room, else the error of the operating system.
+        pub fn try_write_vectored(
+            &self,
+            bufs: &[::std::io::IoSlice<'_>],
+        ) -> ::std::io::Result<usize> {
+            self.io.try_io($crate::io::Interest::WRITABLE, |mut stream| {
+                ::std::io::Write::write_vectored(&mut stream, bufs)
+            })
+        }
+
+        /// Shuts the reading side, the writing side or both down.
+        ///
+        /// After [`Write`](std::net::Shutdown::Write) the peer reads the end; this is what
+        /// [`close`](crate::io::AsyncWriteExt::close) does. It is no error if the peer has gone already.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system.
+        pub fn shutdown(&self, how: ::std::net::Shutdown) -> ::std::io::Result<()> {
+            match self.io.get_ref().shutdown(how) {
+                Err(error) if error.kind() == ::std::io::ErrorKind::NotConnected => Ok(()),
+                result => result,
+            }
+        }
+
+        /// Borrows the stream as two halves that read and write independently.
+        ///
+        /// See [`split`](crate::net::split) for the difference to [`into_split`](Self::into_split).
+        ///
+        /// Call it as `Self::split(&mut stream)` where [`AsyncReadExt`](crate::io::AsyncReadExt) is in
+        /// scope: that trait has a `split` too, which takes the stream by value and therefore wins as a
+        /// method. Its halves share a lock.
+        pub fn split(
+            &mut self,
+        ) -> ($crate::net::split::ReadHalf<'_, Self>, $crate::net::split::WriteHalf<'_, Self>) {
+            $crate::net::split::borrowed(self)
+        }
+
+        /// Turns the stream into two halves that two tasks can own.
+        ///
+        /// Dropping the writing half ends the stream for the peer; see [`split`](crate::net::split).
+        pub fn into_split(
+            self,
+        ) -> ($crate::net::split::OwnedReadHalf<Self>, $crate::net::split::OwnedWriteHalf<Self>) {
+            $crate::net::split::owned(self, |stream| {
+                // Nobody is left to be told of an error.
+                let _ = stream.shutdown(::std::net::Shutdown::Write);
+            })
+        }
+    };
+}
+
+/// The I/O traits of a stream. `$drains` tells whether a read of fewer bytes than asked proves that nothing
+/// is left.
+macro_rules! byte_stream {
+    ($face:ident, short_read_drains: $drains:literal) => {
+        impl $crate::io::AsyncRead for &$face {
+            fn poll_read(
+                self: ::std::pin::Pin<&mut Self>,
+                cx: &mut ::std::task::Context<'_>,
+                buf: &mut [u8],
+            ) -> ::std::task::Poll<::std::io::Result<usize>> {
+                let full = if $drains { buf.len() } else { 0 };
+                self.io.poll_transfer(cx, $crate::driver::readiness::Direction::Read, full, |mut stream| {
+                    ::std::io::Read::read(&mut stream, buf)
+                })
+            }
+
+            fn poll_read_vectored(
+                self: ::std::pin::Pin<&mut Self>,
+                cx: &mut ::std::task::Context<'_>,
+                bufs: &mut [::std::io::IoSliceMut<'_>],
+            ) -> ::std::task::Poll<::std::io::Result<usize>> {
+                let full = if $drains { bufs.iter().map(|buf| buf.len()).sum() } else { 0 };
+                self.io.poll_transfer(cx, $crate::driver::readiness::Direction::Read, full, |mut stream| {
+                    ::std::io::Read::read_vectored(&mut stream, bufs)
+                })
+            }
+        }
+
+        impl $crate::io::AsyncWrite for &$face {
+            fn poll_write(
+                self: ::std::pin::Pin<&mut Self>,
+                cx: &mut ::std::task::Context<'_>,
+                buf: &[u8],
+            ) -> ::std::task::Poll<::std::io::Result<usize>> {
+                let full = buf.len();
+                self.io.poll_transfer(cx, $crate::driver::readiness::Direction::Write, full, |mut stream| {
+                    ::std::io::Write::write(&mut stream, buf)
+                })
+            }
+
+            fn poll_write_vectored(
+                self: ::std::pin::Pin<&mut Self>,
+                cx: &mut ::std::task::Context<'_>,
+                bufs: &[::std::io::IoSlice<'_>],
+            ) -> ::std::task::Poll<::std::io::Result<usize>> {
+                let full = bufs.iter().map(|buf| buf.len()).sum();
+                self.io.poll_transfer(cx, $crate::driver::readiness::Direction::Write, full, |mut stream| {
+                    ::std::io::Write::write_vectored(&mut stream, bufs)
+                })
+            }
+
+            /// Does nothing: what is written is with the operating system already.
+            fn poll_flush(
+                self: ::std::pin::Pin<&mut Self>,
+                _cx: &mut ::std::task::Context<'_>,
+            ) -> ::std::task::Poll<::std::io::Result<()>> {
+                ::std::task::Poll::Ready(Ok(()))
+            }
+
+            /// Shuts the writing side down, so that the peer reads the end.
+            fn poll_close(
+                self: ::std::pin::Pin<&mut Self>,
+                _cx: &mut ::std::task::Context<'_>,
+            ) -> ::std::task::Poll<::std::io::Result<()>> {
+                ::std::task::Poll::Ready(self.shutdown(::std::net::Shutdown::Write))
+            }
+        }
+
+        $crate::io::read_through!([] $face [], this => &*this);
+        $crate::io::write_through!([] $face [], this => &*this);
+    };
+}

@@ -1,0 +1,328 @@
+//! `UdpSocket`: datagrams. Sending and receiving are here, the options in `udp/options.rs`.
+
+mod options;
+
+use super::BOTH;
+use super::address::{ToSocketAddrs, first_success};
+use crate::driver::readiness::Direction;
+use crate::io::{Async, Interest, current_driver};
+use std::future;
+use std::io;
+use std::net::SocketAddr;
+use std::task::{Context, Poll};
+
+/// A UDP socket.
+///
+/// All methods take `&self`: share it with an [`Arc`](std::sync::Arc) to send and receive, or to receive in
+/// several tasks. It is used in two ways:
+///
+/// - **one to many**: after [`bind`](Self::bind), [`send_to`](Self::send_to) and
+///   [`recv_from`](Self::recv_from) talk to anybody;
+/// - **one to one**: after [`connect`](Self::connect), [`send`](Self::send) and [`recv`](Self::recv) talk
+///   to that address, and datagrams of others are not received.
+///
+/// A datagram is received as a whole: what does not fit into the buffer is lost (on Windows with an error).
+/// Receiving or sending may return [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) on a connected
+/// socket: an *earlier* datagram found nobody listening. The socket stays usable.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// # liten::block_on(async {
+/// use liten::net::UdpSocket;
+///
+/// let server = UdpSocket::bind("127.0.0.1:0").await?;
+/// let client = UdpSocket::bind("127.0.0.1:0").await?;
+///
+/// client.send_to(b"ping", server.local_addr()?).await?;
+/// let mut buf = [0; 64];
+/// let (n, peer) = server.recv_from(&mut buf).await?;
+/// assert_eq!(&buf[..n], b"ping");
+///
+/// client.connect(server.local_addr()?).await?;
+/// server.send_to(b"pong", peer).await?;
+/// let n = client.recv(&mut buf).await?;
+/// assert_eq!(&buf[..n], b"pong");
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub struct UdpSocket {
+    pub(in crate::net) io: Async<mio::net::UdpSocket>,
+}
+
+conversions!(UdpSocket, mio::net::UdpSocket, std::net::UdpSocket, BOTH);
+
+impl UdpSocket {
+    /// Makes a socket with the first address of `address` that is free; port 0 lets the operating system
+    /// choose.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: dropping the future has no effect that lasts.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the last address that was tried, such as
+    /// [`AddrInUse`](io::ErrorKind::AddrInUse), or of the name resolution;
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if there is no address.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn bind<A: ToSocketAddrs>(address: A) -> impl Future<Output = io::Result<Self>> {
+        let driver = current_driver();
+        let target = address.target();
+        async move {
+            let bind = |address| {
+                mio::net::UdpSocket::bind(address).and_then(|io| Self::adopt(&driver, io))
+            };
+            first_success(target, |address| future::ready(bind(address))).await
+        }
+    }
+
+    /// Fixes the peer: the first address of `address` that can be used.
+    ///
+    /// Nothing is sent. It may be called again for another peer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the peer is fixed at the very end or not at all.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the last address that was tried, or of the name resolution;
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if there is no address.
+    pub async fn connect<A: ToSocketAddrs>(&self, address: A) -> io::Result<()> {
+        let connect = |address| future::ready(self.io.get_ref().connect(address));
+        first_success(address.target(), connect).await
+    }
+
+    readiness_methods!();
+
+    /// Returns the address of this socket: it tells the port that the operating system has chosen.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get_ref().local_addr()
+    }
+
+    /// Returns the address of the peer that [`connect`](Self::connect) has fixed.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`NotConnected`](io::ErrorKind::NotConnected) if there is none.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get_ref().peer_addr()
+    }
+
+    /// Sends a datagram to the peer that [`connect`](Self::connect) has fixed, and returns its length.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a datagram is sent and reported in the same poll, or not sent.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system, such as a datagram that is too large.
+    pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.io.async_io(Interest::WRITABLE, |socket| socket.send(buf)).await
+    }
+
+    /// Polls [`send`](Self::send).
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send).
+    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.io.poll_io(cx, Direction::Write, |socket| socket.send(buf))
+    }
+
+    /// [`send`](Self::send) without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, else as [`send`](Self::send).
+    pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.io.try_io(Interest::WRITABLE, |socket| socket.send(buf))
+    }
+
+    /// Sends a datagram to the first address of `target`, and returns its length.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a datagram is sent and reported in the same poll, or not sent.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system, such as a datagram that is too large, or of the name
+    /// resolution; [`InvalidInput`](io::ErrorKind::InvalidInput) if there is no address.
+    pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], target: A) -> io::Result<usize> {
+        let target = target.target().resolve_first().await?;
+        self.io.async_io(Interest::WRITABLE, |socket| socket.send_to(buf, target)).await
+    }
+
+    /// Polls [`send_to`](Self::send_to).
+    ///
+    /// # Errors
+    ///
+    /// As [`send_to`](Self::send_to).
+    pub fn poll_send_to(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+        target: SocketAddr,
+    ) -> Poll<io::Result<usize>> {
+        self.io.poll_io(cx, Direction::Write, |socket| socket.send_to(buf, target))
+    }
+
+    /// [`send_to`](Self::send_to) without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, else as
+    /// [`send_to`](Self::send_to).
+    pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
+        self.io.try_io(Interest::WRITABLE, |socket| socket.send_to(buf, target))
+    }
+
+    /// Receives a datagram into `buf` and returns its length, without saying from whom: see
+    /// [`connect`](Self::connect).
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a datagram is taken and returned in the same poll, or left for the next call.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.io.async_io(Interest::READABLE, |socket| socket.recv(buf)).await
+    }
+
+    /// Polls [`recv`](Self::recv).
+    ///
+    /// # Errors
+    ///
+    /// As [`recv`](Self::recv).
+    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.io.poll_io(cx, Direction::Read, |socket| socket.recv(buf))
+    }
+
+    /// [`recv`](Self::recv) without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing has come, else as [`recv`](Self::recv).
+    pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.io.try_io(Interest::READABLE, |socket| socket.recv(buf))
+    }
+
+    /// Receives a datagram into `buf` and returns its length and its sender.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a datagram is taken and returned in the same poll, or left for the next call.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.io.async_io(Interest::READABLE, |socket| socket.recv_from(buf)).await
+    }
+
+    /// Polls [`recv_from`](Self::recv_from).
+    ///
+    /// # Errors
+    ///
+    /// As [`recv_from`](Self::recv_from).
+    pub fn poll_recv_from(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        self.io.poll_io(cx, Direction::Read, |socket| socket.recv_from(buf))
+    }
+
+    /// [`recv_from`](Self::recv_from) without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing has come, else as
+    /// [`recv_from`](Self::recv_from).
+    pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.io.try_io(Interest::READABLE, |socket| socket.recv_from(buf))
+    }
+
+    /// Copies the next datagram into `buf` and returns its length, but leaves it for the next call.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.io.async_io(Interest::READABLE, |socket| socket.peek(buf)).await
+    }
+
+    /// Polls [`peek`](Self::peek).
+    ///
+    /// # Errors
+    ///
+    /// As [`peek`](Self::peek).
+    pub fn poll_peek(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.io.poll_io(cx, Direction::Read, |socket| socket.peek(buf))
+    }
+
+    /// [`peek`](Self::peek) without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing has come, else as [`peek`](Self::peek).
+    pub fn try_peek(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.io.try_io(Interest::READABLE, |socket| socket.peek(buf))
+    }
+
+    /// Copies the next datagram into `buf` and returns its length and its sender, but leaves it for the
+    /// next call.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.io.async_io(Interest::READABLE, |socket| socket.peek_from(buf)).await
+    }
+
+    /// Polls [`peek_from`](Self::peek_from).
+    ///
+    /// # Errors
+    ///
+    /// As [`peek_from`](Self::peek_from).
+    pub fn poll_peek_from(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        self.io.poll_io(cx, Direction::Read, |socket| socket.peek_from(buf))
+    }
+
+    /// [`peek_from`](Self::peek_from) without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing has come, else as
+    /// [`peek_from`](Self::peek_from).
+    pub fn try_peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.io.try_io(Interest::READABLE, |socket| socket.peek_from(buf))
+    }
+}

@@ -1,0 +1,26 @@
+//! Unix sockets: streams and datagrams between processes of one machine. Unix only.
+//!
+//! Addresses are those of the standard library, [`std::os::unix::net::SocketAddr`]. Binding to a path
+//! creates a file there that outlives the socket: whoever binds removes it.
+
+mod datagram;
+mod listener;
+mod stream;
+
+pub use self::datagram::UnixDatagram;
+pub use self::listener::UnixListener;
+pub use self::stream::UnixStream;
+
+use super::split;
+
+/// The borrowed reading half of a [`UnixStream`], from [`UnixStream::split`].
+pub type ReadHalf<'a> = split::ReadHalf<'a, UnixStream>;
+/// The borrowed writing half of a [`UnixStream`], from [`UnixStream::split`].
+pub type WriteHalf<'a> = split::WriteHalf<'a, UnixStream>;
+/// The owned reading half of a [`UnixStream`], from [`UnixStream::into_split`].
+pub type OwnedReadHalf = split::OwnedReadHalf<UnixStream>;
+/// The owned writing half of a [`UnixStream`], from [`UnixStream::into_split`]; dropping it ends the stream
+/// for the peer.
+pub type OwnedWriteHalf = split::OwnedWriteHalf<UnixStream>;
+/// Two halves that are not of the same [`UnixStream`].
+pub type ReuniteError = split::ReuniteError<UnixStream>;

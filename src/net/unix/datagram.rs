@@ -1,0 +1,280 @@
+//! `UnixDatagram`: datagrams within the machine.
+
+use crate::driver::readiness::Direction;
+use crate::io::{Async, Interest, current_driver};
+use crate::net::BOTH;
+use std::io;
+use std::net::Shutdown;
+use std::os::unix::net::{self, SocketAddr};
+use std::path::Path;
+use std::task::{Context, Poll};
+
+/// A Unix socket for datagrams, which arrive whole, in order and at most once.
+///
+/// All methods take `&self`: share it with an [`Arc`](std::sync::Arc) to send and receive, or to receive in
+/// several tasks. What does not fit into the buffer of the receiver is lost.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// # liten::block_on(async {
+/// use liten::net::UnixDatagram;
+///
+/// let (here, there) = UnixDatagram::pair()?;
+/// here.send(b"ping").await?;
+/// let mut buf = [0; 64];
+/// let n = there.recv(&mut buf).await?;
+/// assert_eq!(&buf[..n], b"ping");
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub struct UnixDatagram {
+    pub(in crate::net) io: Async<mio::net::UnixDatagram>,
+}
+
+conversions!(UnixDatagram, mio::net::UnixDatagram, net::UnixDatagram, BOTH);
+
+impl UnixDatagram {
+    /// Makes a socket with the address `path`, where it creates a file.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system: [`AddrInUse`](io::ErrorKind::AddrInUse) if the file
+    /// exists already.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<Self> {
+        Self::adopt(&current_driver(), mio::net::UnixDatagram::bind(path)?)
+    }
+
+    /// Makes a socket with the address `address`, which may also be an abstract one.
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind).
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn bind_addr(address: &SocketAddr) -> io::Result<Self> {
+        Self::adopt(&current_driver(), mio::net::UnixDatagram::bind_addr(address)?)
+    }
+
+    /// Makes a socket without an address: it can send, and receive from the peer it is connected to.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system, such as too many open files.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn unbound() -> io::Result<Self> {
+        Self::adopt(&current_driver(), mio::net::UnixDatagram::unbound()?)
+    }
+
+    /// Makes two sockets that are connected with each other.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system, such as too many open files.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let driver = current_driver();
+        let (first, second) = mio::net::UnixDatagram::pair()?;
+        Ok((Self::adopt(&driver, first)?, Self::adopt(&driver, second)?))
+    }
+
+    /// Fixes the peer: the socket at `path`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system: [`NotFound`](io::ErrorKind::NotFound) if there is no such
+    /// file, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if its socket is gone.
+    pub fn connect<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
+        self.io.get_ref().connect(path)
+    }
+
+    readiness_methods!();
+
+    /// Shuts the receiving side, the sending side or both down.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`NotConnected`](io::ErrorKind::NotConnected) if the socket has no peer.
+    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.io.get_ref().shutdown(how)
+    }
+
+    /// Returns the address of this socket.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get_ref().local_addr()
+    }
+
+    /// Returns the address of the peer that [`connect`](Self::connect) has fixed.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`NotConnected`](io::ErrorKind::NotConnected) if there is none.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get_ref().peer_addr()
+    }
+
+    /// Sends a datagram to the peer that [`connect`](Self::connect) or [`pair`](Self::pair) has fixed, and
+    /// returns its length. It waits while the queue of the peer is full.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a datagram is sent and reported in the same poll, or not sent.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system, such as a datagram that is too large. BSD and macOS
+    /// return an error for a full queue, too.
+    pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.io.async_io(Interest::WRITABLE, |socket| socket.send(buf)).await
+    }
+
+    /// Polls [`send`](Self::send).
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send).
+    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.io.poll_io(cx, Direction::Write, |socket| socket.send(buf))
+    }
+
+    /// [`send`](Self::send) without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, else as [`send`](Self::send).
+    pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.io.try_io(Interest::WRITABLE, |socket| socket.send(buf))
+    }
+
+    /// Sends a datagram to the socket at `path`, and returns its length. It waits while the queue of that
+    /// socket is full.
+    ///
+    /// Linux cannot tell when such a queue has room again, unless it is that of the connected peer: the
+    /// wait then asks over and over. [`connect`](Self::connect) first if the receiver may be slow.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a datagram is sent and reported in the same poll, or not sent.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system: [`NotFound`](io::ErrorKind::NotFound) if there is no such
+    /// file, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if its socket is gone.
+    pub async fn send_to<P: AsRef<Path>>(&self, buf: &[u8], path: P) -> io::Result<usize> {
+        let path = path.as_ref();
+        self.io.async_io(Interest::WRITABLE, |socket| socket.send_to(buf, path)).await
+    }
+
+    /// Polls [`send_to`](Self::send_to).
+    ///
+    /// # Errors
+    ///
+    /// As [`send_to`](Self::send_to).
+    pub fn poll_send_to<P: AsRef<Path>>(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+        path: P,
+    ) -> Poll<io::Result<usize>> {
+        self.io.poll_io(cx, Direction::Write, |socket| socket.send_to(buf, &path))
+    }
+
+    /// [`send_to`](Self::send_to) without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, else as
+    /// [`send_to`](Self::send_to).
+    pub fn try_send_to<P: AsRef<Path>>(&self, buf: &[u8], path: P) -> io::Result<usize> {
+        self.io.try_io(Interest::WRITABLE, |socket| socket.send_to(buf, path))
+    }
+
+    /// Receives a datagram into `buf` and returns its length.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a datagram is taken and returned in the same poll, or left for the next call.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.io.async_io(Interest::READABLE, |socket| socket.recv(buf)).await
+    }
+
+    /// Polls [`recv`](Self::recv).
+    ///
+    /// # Errors
+    ///
+    /// As [`recv`](Self::recv).
+    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.io.poll_io(cx, Direction::Read, |socket| socket.recv(buf))
+    }
+
+    /// [`recv`](Self::recv) without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing has come, else as [`recv`](Self::recv).
+    pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.io.try_io(Interest::READABLE, |socket| socket.recv(buf))
+    }
+
+    /// Receives a datagram into `buf` and returns its length and its sender, which may be unnamed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a datagram is taken and returned in the same poll, or left for the next call.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.io.async_io(Interest::READABLE, |socket| socket.recv_from(buf)).await
+    }
+
+    /// Polls [`recv_from`](Self::recv_from).
+    ///
+    /// # Errors
+    ///
+    /// As [`recv_from`](Self::recv_from).
+    pub fn poll_recv_from(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        self.io.poll_io(cx, Direction::Read, |socket| socket.recv_from(buf))
+    }
+
+    /// [`recv_from`](Self::recv_from) without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing has come, else as
+    /// [`recv_from`](Self::recv_from).
+    pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.io.try_io(Interest::READABLE, |socket| socket.recv_from(buf))
+    }
+}

@@ -1,0 +1,139 @@
+//! `UnixStream`: a connection within the machine.
+
+use crate::driver::Driver;
+use crate::io::{Async, current_driver};
+use crate::net::BOTH;
+use crate::runtime::context;
+use crate::sync_shim::Arc;
+use std::io::{self, ErrorKind};
+use std::os::unix::net::{self, SocketAddr};
+use std::path::Path;
+
+/// A stream socket between two processes of one machine.
+///
+/// It is made by [`connect`](Self::connect), by [`UnixListener::accept`](super::UnixListener::accept), as a
+/// [pair](Self::pair) or [from the standard library](Self::from_std). It is read and written through
+/// [`AsyncRead`](crate::io::AsyncRead) and [`AsyncWrite`](crate::io::AsyncWrite), which `&UnixStream`
+/// implements too. Dropping it closes the connection.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// # liten::block_on(async {
+/// use liten::io::{AsyncReadExt, AsyncWriteExt};
+/// use liten::net::UnixStream;
+///
+/// let (mut here, mut there) = UnixStream::pair()?;
+/// here.write_all(b"hello").await?;
+/// drop(here);
+///
+/// let mut received = String::new();
+/// there.read_to_string(&mut received).await?;
+/// assert_eq!(received, "hello");
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub struct UnixStream {
+    pub(in crate::net) io: Async<mio::net::UnixStream>,
+}
+
+conversions!(UnixStream, mio::net::UnixStream, net::UnixStream, BOTH);
+// A read ends early, with more to come, where file descriptors were passed along or the sender's
+// credentials change.
+byte_stream!(UnixStream, short_read_drains: false);
+
+impl UnixStream {
+    /// Connects to the socket at `path`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: dropping the future closes the connection.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system: [`NotFound`](ErrorKind::NotFound) if there is no such
+    /// file, [`ConnectionRefused`](ErrorKind::ConnectionRefused) if nobody listens.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn connect<P: AsRef<Path>>(path: P) -> impl Future<Output = io::Result<Self>> {
+        let driver = current_driver();
+        let address = SocketAddr::from_pathname(path);
+        async move { Self::connect_to(&driver, address?).await }
+    }
+
+    /// Connects to `address`, which may also be an abstract one.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: dropping the future closes the connection.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn connect_addr(address: &SocketAddr) -> impl Future<Output = io::Result<Self>> + use<> {
+        let driver = current_driver();
+        let address = address.clone();
+        async move { Self::connect_to(&driver, address).await }
+    }
+
+    async fn connect_to(driver: &Arc<Driver>, address: SocketAddr) -> io::Result<Self> {
+        match mio::net::UnixStream::connect_addr(&address) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            result => return Self::adopt(driver, result?),
+        }
+        // The listener's queue is full, and Linux has no event that tells when it is not: waiting for
+        // writability would last for ever. A blocking call does wait for room, so one is made where it may
+        // block.
+        let connecting = context::spawn_blocking(move || net::UnixStream::connect_addr(&address));
+        let stream = connecting.await.map_err(|error| io::Error::other(error.to_string()))??;
+        stream.set_nonblocking(true)?;
+        Self::adopt(driver, mio::net::UnixStream::from_std(stream))
+    }
+
+    /// Makes two sockets that are connected with each other.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system, such as too many open files.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let driver = current_driver();
+        let (first, second) = mio::net::UnixStream::pair()?;
+        Ok((Self::adopt(&driver, first)?, Self::adopt(&driver, second)?))
+    }
+
+    readiness_methods!();
+    stream_methods!();
+
+    /// Returns the address of this end.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get_ref().local_addr()
+    }
+
+    /// Returns the address of the peer.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`NotConnected`](ErrorKind::NotConnected) if the connection is gone.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.io.get_ref().peer_addr()
+    }
+}

@@ -1,0 +1,147 @@
+//! Runtimes: making one, entering it, running futures in it, ending it.
+//!
+//! Most programs need only `#[liten::main]`. A [`Runtime`] is an ordinary value: a process may have
+//! many, one after the other or side by side, and dropping one ends its threads and frees its file
+//! descriptors.
+//!
+//! # Start and stop, in order
+//!
+//! Start: driver, blocking pool (no threads yet), the driver thread, the workers. Stop: the blocking
+//! pool takes no new jobs and cancels the queued ones; the workers stop after the poll they are in;
+//! every task that is left is dropped; the threads end; sources and timers that outlive the runtime are
+//! told.
+
+pub(crate) mod block_on;
+mod blocking_task;
+mod builder;
+pub(crate) mod context;
+mod handle;
+mod local;
+mod local_runtime;
+mod metrics;
+mod shutdown;
+
+pub use builder::Builder;
+pub use context::EnterGuard;
+pub use handle::{Handle, TryCurrentError};
+pub use local::LocalExecutor;
+pub use local_runtime::LocalRuntime;
+pub(crate) use local_runtime::with_executor;
+pub use metrics::RuntimeMetrics;
+
+use crate::task::JoinHandle;
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+/// A multithreaded runtime: workers, a driver thread, a blocking pool.
+///
+/// Dropping it cancels the tasks that are left and waits until its threads have ended; that includes blocking
+/// work that is under way. [`Runtime::shutdown_timeout`] bounds the wait.
+/// Dropped on one of its own threads it does not wait, because it would wait for itself.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = liten::runtime::Runtime::new().unwrap();
+/// let answer = runtime.block_on(async { liten::spawn(async { 42 }).await.unwrap() });
+/// assert_eq!(answer, 42);
+/// ```
+#[derive(Debug)]
+pub struct Runtime {
+    handle: Handle,
+}
+
+impl Runtime {
+    /// Returns a runtime with the default settings: one worker per CPU, or `LITEN_WORKER_THREADS` of them.
+    ///
+    /// # Errors
+    ///
+    /// See [`Builder::build`].
+    pub fn new() -> io::Result<Self> {
+        Builder::new_multi_thread().build()
+    }
+
+    fn from_handle(handle: Handle) -> Self {
+        Self { handle }
+    }
+
+    /// Returns the handle, with which other threads spawn tasks here.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Runs `future` on the calling thread until it is done, and returns its output.
+    ///
+    /// The future is the *root*: it need not be `Send` and may borrow from the caller. What it spawns
+    /// runs on the workers, at once, even if the root then blocks its thread. Tasks that are alive when
+    /// the root is done go on running, until the runtime is dropped.
+    ///
+    /// # Panics
+    ///
+    /// If called inside a task, because it would block a worker. If the root panics.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.handle.block_on(future)
+    }
+
+    /// Blocks the calling thread until no task is alive; returns at once if none is.
+    ///
+    /// Blocking work that no task waits for is not counted.
+    ///
+    /// # Panics
+    ///
+    /// If called inside a task, which would wait for itself.
+    #[track_caller]
+    pub fn block_until_completion(&self) {
+        self.handle.block_until_completion();
+    }
+
+    /// Starts a task in this runtime. See [`liten::spawn`](crate::spawn).
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.handle.spawn(future)
+    }
+
+    /// Runs `f` on the blocking pool. See [`liten::spawn_blocking`](crate::spawn_blocking).
+    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.handle.spawn_blocking(f)
+    }
+
+    /// Makes this the runtime of the calling thread until the guard is dropped.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.handle.enter()
+    }
+
+    /// Returns numbers about what the runtime is doing.
+    pub fn metrics(&self) -> RuntimeMetrics {
+        self.handle.metrics()
+    }
+
+    /// Ends the runtime as dropping it does, but waits for `timeout` at most.
+    ///
+    /// Threads that are stuck longer, in a poll or in blocking work, are left behind; they end when they
+    /// come back.
+    pub fn shutdown_timeout(self, timeout: Duration) {
+        self.handle.shutdown(Some(timeout));
+    }
+
+    /// Ends the runtime without waiting for anything. May be called inside a task.
+    pub fn shutdown_background(self) {
+        self.shutdown_timeout(Duration::ZERO);
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        // A second shutdown, after `shutdown_timeout`, finds nothing left to do and does not wait.
+        self.handle.shutdown(None);
+    }
+}

@@ -1,0 +1,102 @@
+//! Blocking work as tasks: the same cell and JoinHandle, run by the blocking pool instead of a worker.
+#![allow(unsafe_code)]
+
+use crate::blocking::{self, Job, SpawnError};
+use crate::sync_shim::Arc;
+use crate::task::JoinHandle;
+use crate::task::cell::{Cold, Hot, Place, Runner, Schedule, new_send_task};
+use crate::task::current;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// A job of the pool: a task that its first poll completes.
+pub(crate) struct BlockingJob(Hot);
+
+impl Job for BlockingJob {
+    fn run(self) {
+        self.0.run(&PoolThread);
+    }
+
+    fn cancel(self) {
+        self.0.cancel(&PoolThread);
+    }
+}
+
+/// What blocking tasks have for a scheduler. They never go cold, so it is never asked for anything.
+pub(super) struct BlockingTasks;
+
+impl BlockingTasks {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self)
+    }
+
+    /// Queues `f`. If the pool is closed, or no thread can be made, the job is cancelled: its JoinHandle
+    /// says so.
+    pub(super) fn spawn<F, T>(
+        self: &Arc<Self>,
+        pool: &Arc<blocking::Pool<BlockingJob>>,
+        f: F,
+    ) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let (hot, join) = new_send_task(Once(Some(f)), self);
+        match pool.spawn(BlockingJob(hot)) {
+            Ok(()) => {}
+            Err(SpawnError::Closed(job) | SpawnError::NoThread(job, _)) => job.cancel(),
+        }
+        join
+    }
+}
+
+// SAFETY: a blocking task is hot from its making to its completion (its only poll is ready), so the
+// pointer to the scheduler, which is followed when a cold task turns hot, is never followed.
+unsafe impl Schedule for BlockingTasks {
+    fn schedule_here(_: *const Self, task: Hot) -> Result<(), Hot> {
+        Err(task)
+    }
+
+    fn schedule(self: Arc<Self>, _: Hot) {
+        unreachable!("a blocking task never goes cold, so it is never scheduled again")
+    }
+}
+
+/// A future that calls a function at its first poll.
+struct Once<F>(Option<F>);
+
+impl<F> Unpin for Once<F> {}
+
+impl<F: FnOnce() -> T, T> Future for Once<F> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
+        let f = self.0.take().expect("a ready future is not polled again");
+        // No budget, and yields of futures that `f` blocks on are its own: it may take its time.
+        Poll::Ready(current::outside(f))
+    }
+}
+
+/// A thread of the pool, or the thread that closes it.
+struct PoolThread;
+
+impl Runner for PoolThread {
+    fn register(&self, _: Cold) -> Place {
+        unreachable!("a blocking task never goes cold")
+    }
+
+    fn unregister(&self, _: Place) {
+        unreachable!("a blocking task never goes cold")
+    }
+
+    fn requeue(&self, _: Hot) {
+        unreachable!("a blocking task is ready at its first poll")
+    }
+
+    fn completed(&self) {}
+
+    fn home(&self) -> u16 {
+        u16::MAX
+    }
+}

@@ -1,0 +1,197 @@
+//! Settings of a runtime, and making one.
+
+use super::Runtime;
+use super::blocking_task::BlockingTasks;
+use super::handle::{self, Flavor, Handle, Inner, check_workers, invalid};
+use super::local::LocalExecutor;
+use super::local_runtime::LocalRuntime;
+use crate::blocking;
+use crate::driver::Driver;
+use crate::scheduler::{MAX_WORKERS, Shared, ThreadConfig};
+use crate::sync_shim::Arc;
+use std::io;
+use std::time::Duration;
+
+/// The environment variable that sets the default number of workers.
+const WORKERS_VARIABLE: &str = "LITEN_WORKER_THREADS";
+
+/// Default bound of the blocking pool, as in tokio: enough for every file operation in flight, and a
+/// bound on memory.
+const MAX_BLOCKING: usize = 512;
+
+/// How long an idle thread of the blocking pool stays by default, as in tokio.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// Builds a [`Runtime`] or a [`LocalRuntime`].
+///
+/// Everything is on by default: there is nothing to enable.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = liten::runtime::Builder::new_multi_thread()
+///     .worker_threads(2)
+///     .thread_name("my-service")
+///     .build()
+///     .unwrap();
+/// runtime.block_on(async { /* … */ });
+/// ```
+#[derive(Debug, Clone)]
+pub struct Builder {
+    worker_threads: Option<usize>,
+    max_worker_threads: Option<usize>,
+    max_blocking_threads: usize,
+    thread_name: String,
+    thread_stack_size: Option<usize>,
+    thread_keep_alive: Duration,
+}
+
+impl Builder {
+    /// Returns the default settings.
+    pub fn new_multi_thread() -> Self {
+        Self {
+            worker_threads: None,
+            max_worker_threads: None,
+            max_blocking_threads: MAX_BLOCKING,
+            thread_name: "liten-worker".to_owned(),
+            thread_stack_size: None,
+            thread_keep_alive: KEEP_ALIVE,
+        }
+    }
+
+    /// Returns the default settings, for [`Builder::build_local`].
+    pub fn new_current_thread() -> Self {
+        Self::new_multi_thread()
+    }
+
+    /// Sets the number of workers. Default: `LITEN_WORKER_THREADS` if it is set, else one per CPU that
+    /// the process may use.
+    pub fn worker_threads(&mut self, count: usize) -> &mut Self {
+        self.worker_threads = Some(count);
+        self
+    }
+
+    /// Sets how many workers [`Handle::set_worker_threads`] may ask for. Default: twice the number of
+    /// workers, and 64 at least; at most 4096.
+    pub fn max_worker_threads(&mut self, count: usize) -> &mut Self {
+        self.max_worker_threads = Some(count);
+        self
+    }
+
+    /// Sets the most threads of the blocking pool. Default: 512. They are made when needed.
+    pub fn max_blocking_threads(&mut self, count: usize) -> &mut Self {
+        self.max_blocking_threads = count;
+        self
+    }
+
+    /// Sets the beginning of the threads' names: workers are `NAME-0`, `NAME-1`, …; there are
+    /// `NAME-driver` and `NAME-blocking-0`, … too. Default: `liten-worker`.
+    pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
+        self.thread_name = name.into();
+        self
+    }
+
+    /// Sets the stack size of the threads in bytes. Default: std's, which is 2 MiB.
+    pub fn thread_stack_size(&mut self, bytes: usize) -> &mut Self {
+        self.thread_stack_size = Some(bytes);
+        self
+    }
+
+    /// Sets how long an idle thread of the blocking pool stays. Default: 10 s.
+    pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
+        self.thread_keep_alive = duration;
+        self
+    }
+
+    /// Makes the runtime and starts its threads.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` naming the option if a number is 0 or beyond its bound, or `LITEN_WORKER_THREADS`
+    /// is not a number. The operating system's error if the poller or a thread cannot be made.
+    pub fn build(&mut self) -> io::Result<Runtime> {
+        let workers = self.workers()?;
+        let max_workers = self.max_workers(workers)?;
+        check_workers(workers, max_workers)?;
+        self.check_thread_name()?;
+        // One shard per worker, and one for all other threads.
+        let driver = Driver::new(workers.max(num_cpus::get()) + 1)?;
+        let scheduler = Shared::new(max_workers, driver.clone());
+        let threads =
+            ThreadConfig { name: self.thread_name.clone(), stack_size: self.thread_stack_size };
+        let flavor = Flavor::MultiThread { scheduler, threads, max_workers };
+        // From here on an error drops the runtime, which ends the threads that are there.
+        let runtime = Runtime::from_handle(self.handle(flavor, driver)?);
+        if let Flavor::MultiThread { scheduler, threads, .. } = &runtime.handle.inner.flavor {
+            scheduler.start_driver(threads)?;
+            scheduler.resize(workers, threads, &runtime.handle.around())?;
+        }
+        Ok(runtime)
+    }
+
+    /// Makes a runtime that lives on the calling thread and runs `!Send` tasks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::build`]; setting [`Builder::worker_threads`] is an error too.
+    pub fn build_local(&mut self) -> io::Result<LocalRuntime> {
+        if self.worker_threads.is_some() {
+            return Err(invalid("worker_threads has no meaning for a LocalRuntime".into()));
+        }
+        self.check_thread_name()?;
+        let driver = Driver::new(1)?;
+        let executor = LocalExecutor::new();
+        let handle = self.handle(Flavor::CurrentThread(executor.shared().clone()), driver)?;
+        Ok(LocalRuntime::from_parts(handle, executor))
+    }
+
+    fn handle(&self, flavor: Flavor, driver: Arc<Driver>) -> io::Result<Handle> {
+        if self.max_blocking_threads == 0 {
+            return Err(invalid("max_blocking_threads must not be 0".into()));
+        }
+        let inner = Arc::new_cyclic(|inner| Inner {
+            flavor,
+            driver,
+            blocking: blocking::Pool::new(blocking::Config {
+                max_threads: self.max_blocking_threads,
+                keep_alive: self.thread_keep_alive,
+                thread_name: self.thread_name.clone(),
+                stack_size: self.thread_stack_size,
+                on_thread: handle::around(inner.clone()),
+            }),
+            blocking_tasks: BlockingTasks::new(),
+        });
+        Ok(Handle { inner })
+    }
+
+    fn workers(&self) -> io::Result<usize> {
+        if let Some(count) = self.worker_threads {
+            return Ok(count);
+        }
+        match std::env::var(WORKERS_VARIABLE) {
+            Ok(value) => value.trim().parse().ok().filter(|&count| count != 0).ok_or_else(|| {
+                invalid(format!("{WORKERS_VARIABLE} must be a number above 0, but is {value:?}"))
+            }),
+            Err(std::env::VarError::NotPresent) => Ok(num_cpus::get().min(MAX_WORKERS)),
+            Err(error) => Err(invalid(format!("{WORKERS_VARIABLE}: {error}"))),
+        }
+    }
+
+    fn max_workers(&self, workers: usize) -> io::Result<usize> {
+        match self.max_worker_threads {
+            None => Ok((workers.saturating_mul(2)).clamp(64, MAX_WORKERS)),
+            Some(0) => Err(invalid("max_worker_threads must not be 0".into())),
+            Some(max) if max > MAX_WORKERS => {
+                Err(invalid(format!("max_worker_threads is {max}, but at most {MAX_WORKERS}")))
+            }
+            Some(max) => Ok(max),
+        }
+    }
+
+    fn check_thread_name(&self) -> io::Result<()> {
+        match self.thread_name.contains('\0') {
+            true => Err(invalid("thread_name must not contain a zero byte".into())),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Which runtime the calling thread is in.
+
+use super::handle::Handle;
+use crate::driver::Driver;
+use crate::scheduler;
+use crate::sync_shim::Arc;
+use crate::task::JoinHandle;
+use std::cell::RefCell;
+use std::future::Future;
+use std::marker::PhantomData;
+
+/// What to do about a call outside a runtime; one text for all of them.
+pub(crate) const OUTSIDE: &str =
+    "outside a runtime: use #[liten::main], Runtime::enter, or Handle::spawn";
+
+thread_local! {
+    static CURRENT: RefCell<Option<Handle>> = const { RefCell::new(None) };
+}
+
+/// Keeps a runtime the current one of the thread; made by [`Handle::enter`] and
+/// [`Runtime::enter`](super::Runtime::enter).
+///
+/// Guards are dropped in the reverse order of their making, as local variables are.
+#[must_use = "the runtime is left when the guard is dropped"]
+#[derive(Debug)]
+pub struct EnterGuard<'a> {
+    previous: Option<Handle>,
+    /// Not Send: it restores a thread-local.
+    handle: PhantomData<(&'a Handle, *const ())>,
+}
+
+impl Drop for EnterGuard<'_> {
+    fn drop(&mut self) {
+        let previous = self.previous.take();
+        // The handle that leaves may be the last one; it is dropped outside the borrow.
+        let left = CURRENT.try_with(|current| current.replace(previous));
+        drop(left);
+    }
+}
+
+/// Makes `handle` the current one. The guard restores what was.
+pub(crate) fn enter<'a>(handle: &Handle) -> EnterGuard<'a> {
+    let previous = CURRENT.with(|current| current.replace(Some(handle.clone())));
+    EnterGuard { previous, handle: PhantomData }
+}
+
+/// Calls `f` with the current handle. `None`: the thread is in no runtime, or is ending. `f` calls no
+/// user code, which might enter a runtime.
+pub(crate) fn with<R>(f: impl FnOnce(Option<&Handle>) -> R) -> R {
+    let mut f = Some(f);
+    let result = CURRENT.try_with(|current| {
+        let f = f.take().expect("called once");
+        f(current.borrow().as_ref())
+    });
+    result.unwrap_or_else(|_| f.take().expect("not called above")(None))
+}
+
+/// Returns the current handle.
+///
+/// # Panics
+///
+/// Outside a runtime, at the caller; `what` was called there.
+#[track_caller]
+pub(crate) fn expect(what: &str) -> Handle {
+    match with(|handle| handle.cloned()) {
+        Some(handle) => handle,
+        None => panic!("{what} called {OUTSIDE}"),
+    }
+}
+
+/// Calls `f` with the driver of the current runtime and the timer shard of this thread. `f` calls no
+/// user code.
+#[track_caller]
+pub(crate) fn with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R {
+    let shard = scheduler::worker_index().unwrap_or(usize::MAX);
+    // The panic is here and not inside the closure, which has no caller to point at.
+    match with(|handle| handle.map(|handle| f(handle.driver(), shard))) {
+        Some(result) => result,
+        None => panic!("I/O or timer used {OUTSIDE}"),
+    }
+}
+
+/// Starts a task in the current runtime.
+///
+/// On a worker of that runtime the handle is not even cloned: its count is a line that all workers share.
+#[track_caller]
+pub(crate) fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let here = with(|handle| handle.is_some_and(Handle::is_played_here));
+    if here { scheduler::spawn_here(future) } else { expect("spawn").spawn(future) }
+}
+
+/// Runs `f` on the blocking pool of the current runtime.
+#[track_caller]
+pub(crate) fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    expect("spawn_blocking").spawn_blocking(f)
+}

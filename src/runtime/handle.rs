@@ -1,0 +1,208 @@
+//! A handle to a runtime: cheap to clone, for any thread, outlives the runtime without harm.
+
+use super::block_on;
+use super::blocking_task::{BlockingJob, BlockingTasks};
+use super::context::{self, EnterGuard, OUTSIDE};
+use super::local::LocalShared;
+use super::metrics::RuntimeMetrics;
+use crate::blocking;
+use crate::driver::Driver;
+use crate::park::Parker;
+use crate::scheduler::{self, MAX_WORKERS, Shared, ThreadConfig};
+use crate::sync_shim::Arc;
+use crate::task::JoinHandle;
+use std::fmt;
+use std::future::Future;
+use std::io;
+
+/// Spawns into a runtime from any thread, and asks about it.
+///
+/// A handle does not keep the runtime running. After the runtime's end, what is spawned is cancelled at once.
+#[derive(Clone)]
+pub struct Handle {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) flavor: Flavor,
+    pub(super) driver: Arc<Driver>,
+    pub(super) blocking: Arc<blocking::Pool<BlockingJob>>,
+    pub(super) blocking_tasks: Arc<BlockingTasks>,
+}
+
+pub(super) enum Flavor {
+    MultiThread { scheduler: Arc<Shared>, threads: ThreadConfig, max_workers: usize },
+    CurrentThread(Arc<LocalShared>),
+}
+
+impl Handle {
+    /// Returns the handle of the runtime that the calling thread is in.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime. [`Handle::try_current`] does not.
+    #[track_caller]
+    pub fn current() -> Self {
+        context::expect("Handle::current")
+    }
+
+    /// Returns the handle of the runtime that the calling thread is in.
+    ///
+    /// # Errors
+    ///
+    /// If the thread is in none.
+    pub fn try_current() -> Result<Self, TryCurrentError> {
+        context::with(|handle| handle.cloned()).ok_or(TryCurrentError { _private: () })
+    }
+
+    /// Makes this the runtime of the calling thread until the guard is dropped: spawns, timers and
+    /// sockets use it.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        context::enter(self)
+    }
+
+    /// Starts a task in this runtime, from any thread. See [`liten::spawn`](crate::spawn).
+    ///
+    /// After the runtime's end the task is cancelled before it has run.
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        match &self.inner.flavor {
+            Flavor::MultiThread { scheduler, .. } => scheduler.spawn(future),
+            Flavor::CurrentThread(local) => local.spawn_send(future),
+        }
+    }
+
+    /// Runs `f` on the runtime's blocking pool. See [`liten::spawn_blocking`](crate::spawn_blocking).
+    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.inner.blocking_tasks.spawn(&self.inner.blocking, f)
+    }
+
+    /// Runs `future` on the calling thread, in this runtime, until it is done.
+    ///
+    /// With the handle of a [`LocalRuntime`](super::LocalRuntime) this drives only `future`: its tasks,
+    /// sockets and timers make progress only while the runtime's own `block_on` runs on its own thread.
+    ///
+    /// # Panics
+    ///
+    /// If called inside a task. If `future` panics.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        block_on::refuse_in_task("block_on");
+        let _entered = self.enter();
+        match &self.inner.flavor {
+            Flavor::MultiThread { scheduler, .. } => {
+                scheduler::enter_guest(scheduler, || block_on::run(future))
+            }
+            Flavor::CurrentThread(_) => block_on::run(future),
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn block_until_completion(&self) {
+        block_on::refuse_in_task("block_until_completion");
+        if let Flavor::MultiThread { scheduler, .. } = &self.inner.flavor {
+            scheduler.wait_until_quiet(&Parker::new());
+        }
+    }
+
+    /// Changes the number of workers while the runtime runs; nothing queued is lost.
+    ///
+    /// New threads run when this returns. Surplus ones end after the poll they are in.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if `count` is 0 or larger than
+    /// [`Builder::max_worker_threads`](super::Builder::max_worker_threads), or the runtime is a
+    /// [`LocalRuntime`](super::LocalRuntime). The operating system's error if a thread cannot be made;
+    /// those that could be stay. `Other` after the runtime's end.
+    pub fn set_worker_threads(&self, count: usize) -> io::Result<()> {
+        let Flavor::MultiThread { scheduler, threads, max_workers } = &self.inner.flavor else {
+            return Err(invalid("set_worker_threads: a LocalRuntime has no worker threads".into()));
+        };
+        check_workers(count, *max_workers)?;
+        scheduler.resize(count, threads, &self.around())
+    }
+
+    /// Returns numbers about what the runtime is doing.
+    pub fn metrics(&self) -> RuntimeMetrics {
+        RuntimeMetrics::new(self.clone())
+    }
+
+    pub(crate) fn driver(&self) -> &Arc<Driver> {
+        &self.inner.driver
+    }
+
+    /// Whether the calling thread is a worker or a guest of this runtime's scheduler.
+    pub(super) fn is_played_here(&self) -> bool {
+        match &self.inner.flavor {
+            Flavor::MultiThread { scheduler, .. } => scheduler::plays_here(scheduler),
+            Flavor::CurrentThread(_) => false,
+        }
+    }
+
+    /// What goes around the life of each thread of the runtime: it is in the runtime, and known as one
+    /// of its own.
+    pub(super) fn around(&self) -> scheduler::Around {
+        around(Arc::downgrade(&self.inner))
+    }
+}
+
+/// As [`Handle::around`], for a runtime that is still being made.
+pub(super) fn around(inner: std::sync::Weak<Inner>) -> scheduler::Around {
+    Arc::new(move |run: &mut dyn FnMut()| {
+        // The runtime may be gone before its thread has started; then there is nothing to be in.
+        let Some(inner) = inner.upgrade() else {
+            return run();
+        };
+        let handle = Handle { inner };
+        let _entered = handle.enter();
+        block_on::own_thread(&handle, run);
+    })
+}
+
+/// The bounds of a number of workers.
+pub(super) fn check_workers(count: usize, max: usize) -> io::Result<()> {
+    debug_assert!(max <= MAX_WORKERS);
+    match count {
+        0 => Err(invalid("worker_threads must not be 0".into())),
+        _ if count > max => {
+            Err(invalid(format!("worker_threads is {count}, but max_worker_threads is {max}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn invalid(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let flavor = match self.inner.flavor {
+            Flavor::MultiThread { .. } => "multi_thread",
+            Flavor::CurrentThread(_) => "current_thread",
+        };
+        f.debug_struct("Handle").field("flavor", &flavor).finish_non_exhaustive()
+    }
+}
+
+/// The calling thread is in no runtime; from [`Handle::try_current`].
+#[derive(Debug)]
+pub struct TryCurrentError {
+    _private: (),
+}
+
+impl fmt::Display for TryCurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "called {OUTSIDE}")
+    }
+}
+
+impl std::error::Error for TryCurrentError {}

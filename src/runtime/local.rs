@@ -1,0 +1,345 @@
+//! Tasks that stay on one thread: they need not be `Send`, and may borrow from whoever made the executor.
+//!
+//! The cell, the waker and the JoinHandle are those of the multithreaded scheduler; only the queue is
+//! another. It is one locked queue, because a foreign thread may wake a local task: that moves a pointer
+//! into the queue and no more. Futures are polled and dropped by [`LocalExecutor`] alone, which cannot
+//! leave its thread.
+//!
+//! # Why a leaked waker is harmless
+//!
+//! A waker refers to the task's cell, never to the future's type. The executor's drop drops every
+//! future, on its own thread and before the lifetime `'a` ends; afterwards a waker finds a complete
+//! task. If the executor itself is leaked (`mem::forget`), its tasks are never polled or dropped again,
+//! so they never touch what they borrowed. `'a` is invariant: an executor for long-lived tasks cannot be
+//! made to look like one for short-lived ones, which it would outlive.
+#![allow(unsafe_code)]
+
+use super::block_on;
+use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync_shim::{Arc, Mutex};
+use crate::task::JoinHandle;
+use crate::task::cell::{Cold, Hot, Place, Runner, Schedule, new_send_task, new_task};
+use crate::task::registry::Registry;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc as StdArc;
+use std::task::{Context, Poll, Wake, Waker};
+
+/// How many tasks one poll of [`LocalExecutor::run`] runs before it gives way to whatever else its
+/// thread polls, and to the driver. tokio's current-thread interval is of the same size.
+const TURN: usize = 61;
+
+/// Runs tasks that need not be `Send` and may borrow from the caller.
+///
+/// The executor runs its tasks only while [`LocalExecutor::run`] is being polled. Dropping it drops the
+/// tasks that are left.
+///
+/// # Examples
+///
+/// ```
+/// use std::cell::RefCell;
+/// # liten::block_on(async {
+/// let log = RefCell::new(Vec::new());
+/// let executor = liten::task::LocalExecutor::new();
+/// let one = executor.spawn(async { log.borrow_mut().push(1) });
+/// let two = executor.spawn(async { log.borrow_mut().push(2) });
+/// executor.run(async { (one.await.unwrap(), two.await.unwrap()) }).await;
+/// assert_eq!(*log.borrow(), [1, 2]);
+/// # });
+/// ```
+pub struct LocalExecutor<'a> {
+    shared: Arc<LocalShared>,
+    /// Invariant in `'a`, and on one thread: see the header.
+    tasks: PhantomData<(Cell<&'a ()>, Rc<()>)>,
+}
+
+impl<'a> LocalExecutor<'a> {
+    /// Returns an executor without tasks.
+    pub fn new() -> Self {
+        Self { shared: Arc::new(LocalShared::new()), tasks: PhantomData }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<LocalShared> {
+        &self.shared
+    }
+
+    /// Starts a task. It runs when [`LocalExecutor::run`] is polled next.
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'a,
+        F::Output: 'a,
+    {
+        // SAFETY: this executor polls and drops its tasks on this thread only, as it is neither Send nor
+        // Sync: `Hot`s are run in `turn` and in `drop`, both called through it (`LocalShared` itself
+        // never runs one). Its drop completes all tasks before 'a ends, because 'a outlives the executor
+        // (it has a destructor). The output type keeps its lifetime in JoinHandle<F::Output>.
+        let (hot, join) = unsafe { new_task(future, &self.shared) };
+        // Ordering: Relaxed, read on this thread or after the queue's lock.
+        self.shared.spawned.fetch_add(1, Ordering::Relaxed);
+        self.shared.push(hot);
+        join
+    }
+
+    /// Runs `future` and, whenever it waits, the tasks; returns the future's output.
+    ///
+    /// Tasks that are left run on at the next call. Several calls may run side by side.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the returned future drops `future`; the tasks stay in the executor.
+    pub async fn run<F: Future>(&self, future: F) -> F::Output {
+        let root = StdArc::new(Root::new());
+        let waker = Waker::from(root.clone());
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            block_on::in_local(|| {
+                root.follow(cx.waker());
+                if root.take_woken() {
+                    // The waker tells the root's wakes from its tasks'; the budget is the outer poll's.
+                    let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+                    if polled.is_ready() {
+                        return polled;
+                    }
+                }
+                self.turn(cx);
+                Poll::Pending
+            })
+        })
+        .await
+    }
+
+    /// Runs the tasks; returns when none is alive.
+    pub(super) async fn drain(&self) {
+        poll_fn(|cx| {
+            block_on::in_local(|| {
+                self.turn(cx);
+                if self.shared.alive_tasks() == 0 { Poll::Ready(()) } else { Poll::Pending }
+            })
+        })
+        .await;
+    }
+
+    /// Runs up to [`TURN`] tasks; asks for another poll if there are more.
+    fn turn(&self, cx: &Context<'_>) {
+        for _ in 0..TURN {
+            match self.shared.pop(cx.waker()) {
+                Some(task) => task.run(&*self.shared),
+                None => return,
+            }
+        }
+        cx.waker().wake_by_ref();
+    }
+}
+
+impl Default for LocalExecutor<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for LocalExecutor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalExecutor")
+            .field("alive", &self.shared.alive_tasks())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for LocalExecutor<'_> {
+    fn drop(&mut self) {
+        self.shared.queue.lock().closed = true;
+        block_on::in_local(|| {
+            for task in self.shared.registry.close() {
+                task.cancel(&*self.shared);
+            }
+            // What is alive and not in the queue is in the hands of a thread that is in the middle of
+            // waking it: it has set SCHEDULED and is a few instructions from the push. The borrow 'a
+            // ends here, so it has to be waited for.
+            while self.shared.alive_tasks() != 0 {
+                let task = self.shared.queue.lock().hot.pop_front();
+                match task {
+                    Some(task) => task.cancel(&*self.shared),
+                    None => std::thread::yield_now(),
+                }
+            }
+        });
+    }
+}
+
+/// What the wakers of local tasks reach.
+pub(crate) struct LocalShared {
+    queue: Mutex<Queue>,
+    registry: Registry,
+    spawned: AtomicU64,
+    completed: AtomicU64,
+}
+
+struct Queue {
+    hot: VecDeque<Hot>,
+    /// Who polls `run` and found nothing to do. Usually one.
+    idle: Vec<Waker>,
+    /// Set when the executor is dropped: nothing is spawned any more.
+    closed: bool,
+}
+
+impl LocalShared {
+    fn new() -> Self {
+        Self {
+            queue: Mutex::new(Queue { hot: VecDeque::new(), idle: Vec::new(), closed: false }),
+            registry: Registry::new(),
+            spawned: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+        }
+    }
+
+    /// Starts a task from any thread. It is cancelled at once if the executor is gone.
+    pub(super) fn spawn_send<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (hot, join) = new_send_task(future, self);
+        // Ordering: Relaxed; counted under the lock that the executor's drop takes before it counts.
+        let mut queue = self.queue.lock();
+        self.spawned.fetch_add(1, Ordering::Relaxed);
+        if queue.closed {
+            drop(queue);
+            // The future is Send, so this thread may drop it.
+            hot.cancel(&**self);
+            return join;
+        }
+        queue.hot.push_back(hot);
+        wake_all(queue);
+        join
+    }
+
+    pub(super) fn alive_tasks(&self) -> u64 {
+        // Ordering: Acquire pairs with `completed`; completions first, see scheduler/shared.rs.
+        let completed = self.completed.load(Ordering::Acquire);
+        self.spawned.load(Ordering::Relaxed).saturating_sub(completed)
+    }
+
+    pub(super) fn cold_tasks(&self) -> usize {
+        self.registry.len()
+    }
+
+    pub(super) fn queued_tasks(&self) -> usize {
+        self.queue.lock().hot.len()
+    }
+
+    fn push(&self, task: Hot) {
+        let mut queue = self.queue.lock();
+        queue.hot.push_back(task);
+        wake_all(queue);
+    }
+
+    /// The next task; without one, leaves `waker` behind, under the same lock, so that the next push is
+    /// not missed.
+    fn pop(&self, waker: &Waker) -> Option<Hot> {
+        let mut queue = self.queue.lock();
+        let task = queue.hot.pop_front();
+        if task.is_none() {
+            queue.follow(waker);
+        }
+        task
+    }
+}
+
+impl Queue {
+    fn follow(&mut self, waker: &Waker) {
+        if !self.idle.iter().any(|known| known.will_wake(waker)) {
+            self.idle.push(waker.clone());
+        }
+    }
+}
+
+/// Wakes whoever waits for a push, outside the lock.
+fn wake_all(mut queue: crate::sync_shim::MutexGuard<'_, Queue>) {
+    let mut idle = std::mem::take(&mut queue.idle);
+    drop(queue);
+    idle.drain(..).for_each(Waker::wake);
+}
+
+// SAFETY: the executor's drop completes all tasks while it holds an `Arc<LocalShared>`; a leaked
+// executor leaks that `Arc`; a task that a `Handle` spawns later is cancelled by its spawner.
+unsafe impl Schedule for LocalShared {
+    fn schedule_here(_: *const Self, task: Hot) -> Result<(), Hot> {
+        Err(task)
+    }
+
+    fn schedule(self: Arc<Self>, task: Hot) {
+        self.push(task);
+    }
+}
+
+impl Runner for LocalShared {
+    fn register(&self, task: Cold) -> Place {
+        Place { shard: 0, index: self.registry.insert(task) }
+    }
+
+    fn unregister(&self, place: Place) {
+        self.registry.remove(place.index);
+    }
+
+    fn requeue(&self, task: Hot) {
+        self.push(task);
+    }
+
+    fn completed(&self) {
+        // Ordering: Release pairs with `alive_tasks`.
+        self.completed.fetch_add(1, Ordering::Release);
+    }
+
+    fn home(&self) -> u16 {
+        0
+    }
+}
+
+/// The waker of a root future: remembers that it was called, and wakes whoever polls the executor.
+struct Root {
+    woken: AtomicBool,
+    parent: Mutex<Option<Waker>>,
+}
+
+impl Root {
+    fn new() -> Self {
+        Self { woken: AtomicBool::new(true), parent: Mutex::new(None) }
+    }
+
+    /// From now on a wake goes to `waker`.
+    fn follow(&self, waker: &Waker) {
+        let mut parent = self.parent.lock();
+        if parent.as_ref().is_some_and(|parent| parent.will_wake(waker)) {
+            return;
+        }
+        let old = parent.replace(waker.clone());
+        drop(parent);
+        drop(old);
+    }
+
+    fn take_woken(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `wake`. A wake after this swap sets the flag again
+        // and wakes the parent, whom `follow` has set before.
+        self.woken.swap(false, Ordering::Acquire)
+    }
+}
+
+impl Wake for Root {
+    fn wake(self: StdArc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &StdArc<Self>) {
+        // Ordering: Release, see `take_woken`.
+        self.woken.store(true, Ordering::Release);
+        let parent = self.parent.lock().clone();
+        if let Some(parent) = parent {
+            parent.wake();
+        }
+    }
+}

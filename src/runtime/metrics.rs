@@ -1,0 +1,106 @@
+//! Numbers about a running runtime; always on, because they cost plain stores.
+
+use super::handle::{Flavor, Handle};
+use std::fmt;
+
+/// Numbers about what a runtime is doing. Each call reads anew; numbers read one after the other need
+/// not fit together.
+#[derive(Clone)]
+pub struct RuntimeMetrics {
+    handle: Handle,
+}
+
+impl RuntimeMetrics {
+    pub(super) fn new(handle: Handle) -> Self {
+        Self { handle }
+    }
+
+    /// Returns the number of workers; 1 for a [`LocalRuntime`](super::LocalRuntime).
+    pub fn num_workers(&self) -> usize {
+        match &self.handle.inner.flavor {
+            Flavor::MultiThread { scheduler, .. } => scheduler.worker_count(),
+            Flavor::CurrentThread(_) => 1,
+        }
+    }
+
+    /// Returns how many tasks have been spawned and have not ended.
+    pub fn num_alive_tasks(&self) -> usize {
+        let tasks = match &self.handle.inner.flavor {
+            Flavor::MultiThread { scheduler, .. } => scheduler.alive_tasks(),
+            Flavor::CurrentThread(local) => local.alive_tasks(),
+        };
+        usize::try_from(tasks).unwrap_or(usize::MAX)
+    }
+
+    /// Returns how many live tasks have waited for something at least once: those in the cold registries.
+    pub fn num_cold_tasks(&self) -> usize {
+        match &self.handle.inner.flavor {
+            Flavor::MultiThread { scheduler, .. } => scheduler.cold_tasks(),
+            Flavor::CurrentThread(local) => local.cold_tasks(),
+        }
+    }
+
+    /// Returns how many tasks are in the injector (or the queue of a [`LocalRuntime`](super::LocalRuntime)).
+    pub fn global_queue_depth(&self) -> usize {
+        match &self.handle.inner.flavor {
+            Flavor::MultiThread { scheduler, .. } => scheduler.injected_tasks(),
+            Flavor::CurrentThread(local) => local.queued_tasks(),
+        }
+    }
+
+    /// Returns how many polls `worker` has made. 0 for a worker that does not exist.
+    pub fn worker_poll_count(&self, worker: usize) -> u64 {
+        self.worker(worker, |counts| counts.polls)
+    }
+
+    /// Returns how many tasks `worker` has taken from other workers.
+    pub fn worker_steal_count(&self, worker: usize) -> u64 {
+        self.worker(worker, |counts| counts.stolen)
+    }
+
+    /// Returns how many tasks `worker` has taken from the injector and from threads in `block_on`.
+    pub fn worker_injected_count(&self, worker: usize) -> u64 {
+        self.worker(worker, |counts| counts.injected)
+    }
+
+    /// Returns how often `worker` has gone to sleep.
+    pub fn worker_park_count(&self, worker: usize) -> u64 {
+        self.worker(worker, |counts| counts.parks)
+    }
+
+    /// Returns the number of threads of the blocking pool.
+    pub fn num_blocking_threads(&self) -> usize {
+        self.handle.inner.blocking.threads()
+    }
+
+    /// Returns how many threads of the blocking pool have nothing to do.
+    pub fn num_idle_blocking_threads(&self) -> usize {
+        self.handle.inner.blocking.idle_threads()
+    }
+
+    /// Returns how many blocking jobs wait for a thread.
+    pub fn blocking_queue_depth(&self) -> usize {
+        self.handle.inner.blocking.queued()
+    }
+
+    fn worker(&self, worker: usize, pick: impl Fn(crate::scheduler::WorkerCounts) -> u64) -> u64 {
+        match &self.handle.inner.flavor {
+            Flavor::MultiThread { scheduler, .. } => {
+                scheduler.worker_counts(worker).map_or(0, pick)
+            }
+            Flavor::CurrentThread(_) => 0,
+        }
+    }
+}
+
+impl fmt::Debug for RuntimeMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeMetrics")
+            .field("num_workers", &self.num_workers())
+            .field("num_alive_tasks", &self.num_alive_tasks())
+            .field("num_cold_tasks", &self.num_cold_tasks())
+            .field("global_queue_depth", &self.global_queue_depth())
+            .field("num_blocking_threads", &self.num_blocking_threads())
+            .finish_non_exhaustive()
+    }
+}

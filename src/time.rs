@@ -1,0 +1,81 @@
+//! Waiting for time: sleep, deadlines on other futures, and regular ticks.
+//!
+//! - [`sleep()`] and [`sleep_until`] wait for a moment; [`Sleep::reset`] moves the moment.
+//! - [`timeout()`] and [`timeout_at`] give another future a deadline.
+//! - [`interval()`] and [`interval_at`] tick at a period; [`MissedTickBehavior`] says what happens to late
+//!   ticks.
+//!
+//! All of them must be created inside a runtime, which is the one whose driver fires them; they may then be
+//! moved and polled anywhere. A timer is cheap: no allocation of its own, nothing registered before the
+//! first poll, and nothing left when it is dropped.
+//!
+//! # What is promised
+//!
+//! - **Never early.** What waits for a deadline is not ready before [`Instant::now`] has reached it.
+//! - **Not exactly on time.** Deadlines are rounded up to 65.5 µs, the system's poller rounds up further
+//!   (to a millisecond, as a rule), and the task must be scheduled.
+//! - **Any duration is fine.** Zero is ready at the first poll; [`Duration::MAX`], like every moment that
+//!   an [`Instant`] cannot say, means about 30 years.
+//! - **One clock.** The clock is the monotonic one of [`std::time`]; whether it goes on while the machine
+//!   is suspended is the system's choice.
+//!
+//! When the runtime is shut down, a timer whose deadline has passed is still ready when polled. Polling one
+//! whose deadline lies ahead panics, because nothing would ever wake the task.
+//!
+//! # Examples
+//!
+//! ```
+//! use liten::time::{self, Duration};
+//!
+//! # let runtime = liten::runtime::Runtime::new()?;
+//! # runtime.block_on(async {
+//! let answer = time::timeout(Duration::from_secs(5), async {
+//!     time::sleep(Duration::from_millis(1)).await;
+//!     42
+//! });
+//! assert_eq!(answer.await, Ok(42));
+//! # });
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod interval;
+mod sleep;
+mod timeout;
+
+/// What can go wrong with time.
+pub mod error {
+    pub use super::timeout::Elapsed;
+}
+
+pub use interval::{Interval, MissedTickBehavior, interval, interval_at};
+pub use sleep::{Sleep, sleep, sleep_until};
+pub use std::time::{Duration, Instant};
+pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
+
+use crate::driver::timers::TimerEntry;
+use crate::runtime::context;
+
+/// What stands for a duration that leads beyond the last moment an [`Instant`] can say: 30 years of 365 days.
+///
+/// Long enough to be "for ever" to a program, short enough to be added to any `Instant` the system gives out.
+const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
+
+/// `start + delay`, or about 30 years after `start` if there is no such moment.
+///
+/// A delay of more than 30 years that can be said is kept: it must not end early.
+fn after(start: Instant, delay: Duration) -> Instant {
+    // The second fallback is for a `start` that lies within 30 years of the last moment there is, and so
+    // for ever away.
+    let far = || start.checked_add(FAR).unwrap_or(start);
+    start.checked_add(delay).unwrap_or_else(far)
+}
+
+/// An unregistered timer of the current runtime, in the shard of this thread.
+#[track_caller]
+fn entry(deadline: Instant) -> TimerEntry {
+    let shard = context::with_driver(|driver, shard| driver.timers().shard(shard).clone());
+    TimerEntry::new(shard, deadline)
+}
+
+#[cfg(all(test, not(liten_loom)))]
+mod tests;

@@ -1,0 +1,159 @@
+//! Floor 5: a deadline on another future.
+
+use crate::driver::timers::TimerEntry;
+use pin_project_lite::pin_project;
+use std::error::Error;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+/// Waits for `future`, but no longer than `duration`, counted from now.
+///
+/// The future is polled first: if it is ready in time or at once, its output is returned, whatever the
+/// clock says. With a duration of zero it is polled once. A future that does not return from `poll` cannot
+/// be interrupted.
+///
+/// # Cancel safety
+///
+/// Dropping the timeout drops `future` and frees the timer at once. When the time is up, `future` is
+/// dropped with the timeout, so it should itself be cancel safe; to keep it, pass `&mut future`.
+///
+/// # Errors
+///
+/// [`Elapsed`] if the time is up first. It converts into an [`io::Error`] of kind
+/// [`io::ErrorKind::TimedOut`].
+///
+/// # Panics
+///
+/// Outside a runtime. The future panics when it is polled after the runtime was shut down, unless `future`
+/// is ready or the time has passed.
+///
+/// # Examples
+///
+/// ```
+/// use liten::time::{Duration, timeout};
+/// use std::future::pending;
+///
+/// # let runtime = liten::runtime::Runtime::new()?;
+/// # runtime.block_on(async {
+/// let answer = timeout(Duration::from_millis(5), pending::<()>()).await;
+/// assert!(answer.is_err());
+/// # });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[track_caller]
+pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    timeout_at(super::after(Instant::now(), duration), future)
+}
+
+/// Waits for `future`, but not beyond `deadline`. Otherwise as [`timeout`].
+///
+/// # Cancel safety
+///
+/// As for [`timeout`].
+///
+/// # Errors
+///
+/// [`Elapsed`] if the deadline passes first.
+///
+/// # Panics
+///
+/// As for [`timeout`].
+///
+/// # Examples
+///
+/// One deadline for several steps:
+///
+/// ```
+/// use liten::time::{Duration, Elapsed, Instant, timeout_at};
+///
+/// # async fn connect() -> u8 { 1 }
+/// # async fn ask(_: u8) -> u8 { 2 }
+/// async fn dialogue() -> Result<u8, Elapsed> {
+///     let deadline = Instant::now() + Duration::from_secs(5);
+///     let connection = timeout_at(deadline, connect()).await?;
+///     timeout_at(deadline, ask(connection)).await
+/// }
+/// # let runtime = liten::runtime::Runtime::new()?;
+/// # assert_eq!(runtime.block_on(dialogue()), Ok(2));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[track_caller]
+pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
+    Timeout { value: future.into_future(), entry: super::entry(deadline) }
+}
+
+pin_project! {
+    /// The future of [`timeout`] and [`timeout_at`].
+    #[must_use = "futures do nothing unless they are polled"]
+    pub struct Timeout<F> {
+        #[pin]
+        value: F,
+        // Not a `Sleep`, which would take from the task's budget: a future that always uses the budget up
+        // before it returns would then never time out.
+        entry: TimerEntry,
+    }
+}
+
+impl<F> Timeout<F> {
+    /// Returns the future with the deadline.
+    pub fn get_ref(&self) -> &F {
+        &self.value
+    }
+
+    /// Returns the future with the deadline.
+    pub fn get_mut(&mut self) -> &mut F {
+        &mut self.value
+    }
+
+    /// Takes the deadline away and returns the future.
+    pub fn into_inner(self) -> F {
+        self.value
+    }
+}
+
+impl<F: Future> Future for Timeout<F> {
+    type Output = Result<F::Output, Elapsed>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if let Poll::Ready(output) = this.value.poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        ready!(this.entry.poll(cx));
+        Poll::Ready(Err(Elapsed(())))
+    }
+}
+
+impl<F: fmt::Debug> fmt::Debug for Timeout<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timeout")
+            .field("value", &self.value)
+            .field("deadline", &self.entry.deadline())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error of [`timeout`] and [`timeout_at`]: the time was up before the future was ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elapsed(());
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the time limit was reached")
+    }
+}
+
+impl Error for Elapsed {}
+
+impl From<Elapsed> for io::Error {
+    fn from(elapsed: Elapsed) -> Self {
+        io::Error::new(io::ErrorKind::TimedOut, elapsed)
+    }
+}
+
+#[cfg(all(test, not(liten_loom)))]
+mod tests;

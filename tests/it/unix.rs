@@ -1,0 +1,319 @@
+//! Unix sockets: streams by path, name and pair, datagrams, full queues.
+
+use crate::loopback::{pattern, poll_once, run};
+use liten::future::StreamExt;
+use liten::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use liten::net::{UnixDatagram, UnixListener, UnixStream};
+use std::future::poll_fn;
+use std::io::ErrorKind;
+use std::net::Shutdown;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+
+/// A path for a socket of this process; the file goes with it.
+struct SocketPath(PathBuf);
+
+impl SocketPath {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("liten-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        Self(path)
+    }
+}
+
+impl AsRef<Path> for SocketPath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for SocketPath {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn a_stream_connects_by_path() {
+    run(async {
+        let path = SocketPath::new("connect");
+        let listener = UnixListener::bind(&path).unwrap();
+        let mut client = UnixStream::connect(&path).await.unwrap();
+        let (mut server, peer) = listener.accept().await.unwrap();
+        assert!(peer.is_unnamed());
+        assert_eq!(client.peer_addr().unwrap().as_pathname(), Some(path.as_ref()));
+        assert_eq!(server.local_addr().unwrap().as_pathname(), Some(path.as_ref()));
+        assert_eq!(listener.local_addr().unwrap().as_pathname(), Some(path.as_ref()));
+        assert!(listener.take_error().unwrap().is_none());
+
+        client.write_all(b"question").await.unwrap();
+        client.close().await.unwrap();
+        let mut received = String::new();
+        server.read_to_string(&mut received).await.unwrap();
+        assert_eq!(received, "question");
+        server.write_all(b"answer").await.unwrap();
+        drop(server);
+        received.clear();
+        client.read_to_string(&mut received).await.unwrap();
+        assert_eq!(received, "answer");
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn abstract_addresses_need_no_file() {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::SocketAddr;
+    run(async {
+        let name = |kind: &str| {
+            SocketAddr::from_abstract_name(format!("liten-{}-{kind}", std::process::id())).unwrap()
+        };
+        let listener = UnixListener::bind_addr(&name("stream")).unwrap();
+        let client = UnixStream::connect_addr(&name("stream")).await.unwrap();
+        let (server, _) = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap();
+        assert_eq!(client.try_write(b"x").unwrap(), 1);
+        let mut server = server;
+        assert_eq!(server.read(&mut [0; 8]).await.unwrap(), 1);
+
+        let datagram = UnixDatagram::bind_addr(&name("datagram")).unwrap();
+        assert_eq!(
+            datagram.local_addr().unwrap().as_abstract_name(),
+            name("datagram").as_abstract_name()
+        );
+    });
+}
+
+#[test]
+fn missing_taken_and_deserted_paths_are_errors() {
+    run(async {
+        let path = SocketPath::new("errors");
+        assert_eq!(UnixStream::connect(&path).await.unwrap_err().kind(), ErrorKind::NotFound);
+        let listener = UnixListener::bind(&path).unwrap();
+        assert_eq!(UnixListener::bind(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
+        assert_eq!(UnixDatagram::bind(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
+        drop(listener);
+        assert_eq!(
+            UnixStream::connect(&path).await.unwrap_err().kind(),
+            ErrorKind::ConnectionRefused
+        );
+        let too_long = "x".repeat(300);
+        assert_eq!(
+            UnixStream::connect(&too_long).await.unwrap_err().kind(),
+            ErrorKind::InvalidInput
+        );
+    });
+}
+
+#[test]
+#[should_panic(expected = "outside a runtime")]
+fn a_pair_outside_a_runtime_panics() {
+    let _ = UnixStream::pair();
+}
+
+#[test]
+#[should_panic(expected = "outside a runtime")]
+fn connecting_outside_a_runtime_panics_before_it_is_awaited() {
+    drop(UnixStream::connect("/nowhere"));
+}
+
+/// Linux answers "try again" to a connect that finds the queue full, and has no event that says when.
+/// Other systems refuse the connection.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_queue_of_connections_is_waited_for() {
+    run(async {
+        let path = SocketPath::new("queue");
+        let socket =
+            socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None).unwrap();
+        socket.bind(&socket2::SockAddr::unix(&path).unwrap()).unwrap();
+        socket.listen(1).unwrap();
+        let listener = UnixListener::from_std(std::os::unix::net::UnixListener::from(
+            std::os::fd::OwnedFd::from(socket),
+        ))
+        .unwrap();
+        let mut clients = Vec::new();
+        for _ in 0..8 {
+            let connecting = UnixStream::connect(path.0.clone());
+            clients.push(liten::spawn(async move { connecting.await.map(drop) }));
+        }
+        for _ in 0..8 {
+            listener.accept().await.unwrap();
+        }
+        for client in clients {
+            client.await.unwrap().unwrap();
+        }
+    });
+}
+
+#[test]
+fn two_mebibytes_go_each_way_at_once() {
+    run(async {
+        let (here, there) = UnixStream::pair().unwrap();
+        let data = Arc::new(pattern(2 << 20));
+        let mut tasks = Vec::new();
+        for end in [here, there] {
+            let (mut read, mut write) = end.into_split();
+            let (sent, expected) = (Arc::clone(&data), Arc::clone(&data));
+            tasks.push(liten::spawn(async move { write.write_all(&sent).await.unwrap() }));
+            tasks.push(liten::spawn(async move {
+                let mut received = Vec::new();
+                read.read_to_end(&mut received).await.unwrap();
+                assert!(received == *expected, "the bytes differ");
+            }));
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn streams_try_shut_down_and_come_together_again() {
+    run(async {
+        let (here, there) = UnixStream::pair().unwrap();
+        let mut buf = [0; 8];
+        assert_eq!(there.try_read(&mut buf).unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert_eq!(here.try_write(b"abc").unwrap(), 3);
+        there.readable().await.unwrap();
+        let mut n = there.try_read(&mut buf);
+        while n.is_err() {
+            there.readable().await.unwrap();
+            n = there.try_read(&mut buf);
+        }
+        assert_eq!(n.unwrap(), 3);
+        assert!(there.ready(Interest::WRITABLE).await.unwrap().is_writable());
+        assert!(there.take_error().unwrap().is_none());
+
+        let (read, write) = here.into_split();
+        let here = read.reunite(write).unwrap();
+        here.shutdown(Shutdown::Write).unwrap();
+        assert_eq!((&there).read(&mut buf).await.unwrap(), 0);
+        (&there).write_all(b"back").await.unwrap();
+        assert_eq!((&here).read(&mut buf).await.unwrap(), 4);
+    });
+}
+
+#[test]
+fn listeners_and_streams_come_from_std_and_go_back() {
+    run(async {
+        let path = SocketPath::new("std");
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let listener = UnixListener::from_std(listener).unwrap();
+        {
+            let mut waiting = pin!(listener.accept());
+            assert!(poll_once(&mut waiting).await.is_none(), "a blocking listener");
+        }
+        let client = std::os::unix::net::UnixStream::connect(&path).unwrap();
+        let client = UnixStream::from_std(client).unwrap();
+        let mut incoming = listener.incoming();
+        let server = incoming.next().await.unwrap().unwrap();
+        drop(incoming);
+        listener.into_std().unwrap();
+        let client = client.into_std().unwrap();
+        client.set_nonblocking(false).unwrap();
+        std::io::Write::write_all(&mut &client, b"std").unwrap();
+        assert_eq!((&server).read(&mut [0; 8]).await.unwrap(), 3);
+    });
+}
+
+#[test]
+fn datagrams_keep_their_bounds_and_senders() {
+    run(async {
+        let (here, there) = UnixDatagram::pair().unwrap();
+        here.send(b"one").await.unwrap();
+        assert_eq!(here.try_send(b"22").unwrap(), 2);
+        assert_eq!(poll_fn(|cx| here.poll_send(cx, b"three")).await.unwrap(), 5);
+        let mut buf = [0; 4];
+        assert_eq!(there.recv(&mut buf).await.unwrap(), 3);
+        assert_eq!(there.try_recv(&mut buf).unwrap(), 2);
+        assert_eq!(poll_fn(|cx| there.poll_recv(cx, &mut buf)).await.unwrap(), 4, "cut off");
+        assert_eq!(there.try_recv(&mut buf).unwrap_err().kind(), ErrorKind::WouldBlock);
+
+        let (path, peer_path) = (SocketPath::new("datagram"), SocketPath::new("datagram-peer"));
+        let socket = UnixDatagram::bind(&path).unwrap();
+        let peer = UnixDatagram::bind(&peer_path).unwrap();
+        peer.send_to(b"1", &path).await.unwrap();
+        peer.try_send_to(b"22", &path).unwrap();
+        poll_fn(|cx| peer.poll_send_to(cx, b"333", &path)).await.unwrap();
+        let (n, from) = socket.recv_from(&mut buf).await.unwrap();
+        assert_eq!((n, from.as_pathname()), (1, Some(peer_path.as_ref())));
+        assert_eq!(socket.try_recv_from(&mut buf).unwrap().0, 2);
+        assert_eq!(poll_fn(|cx| socket.poll_recv_from(cx, &mut buf)).await.unwrap().0, 3);
+
+        let unbound = UnixDatagram::unbound().unwrap();
+        assert!(unbound.send(b"x").await.is_err(), "sent to nobody");
+        unbound.connect(&path).unwrap();
+        assert_eq!(unbound.peer_addr().unwrap().as_pathname(), Some(path.as_ref()));
+        unbound.send(b"4444").await.unwrap();
+        let (n, from) = socket.recv_from(&mut buf).await.unwrap();
+        assert!(n == 4 && from.is_unnamed());
+
+        let std_socket = socket.into_std().unwrap();
+        let socket = UnixDatagram::from_std(std_socket).unwrap();
+        unbound.send(b"5").await.unwrap();
+        assert_eq!(socket.recv(&mut buf).await.unwrap(), 1);
+        drop(socket);
+        let error = peer.send_to(b"x", &path).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    });
+}
+
+#[test]
+fn a_datagram_socket_that_is_shut_down_sends_no_more() {
+    run(async {
+        let (here, _there) = UnixDatagram::pair().unwrap();
+        here.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(here.send(b"x").await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+    });
+}
+
+/// Other systems return an error when the queue is full.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sender_waits_while_the_queue_of_its_peer_is_full() {
+    run(async {
+        let (here, there) = UnixDatagram::pair().unwrap();
+        let sender = liten::spawn(async move {
+            for number in 0..2000_u32 {
+                here.send(&number.to_le_bytes()).await.unwrap();
+            }
+        });
+        for number in 0..2000_u32 {
+            let mut buf = [0; 4];
+            there.recv(&mut buf).await.unwrap();
+            assert_eq!(u32::from_le_bytes(buf), number);
+        }
+        sender.await.unwrap();
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn senders_without_a_peer_wait_for_a_queue_that_others_have_filled() {
+    run(async {
+        let path = SocketPath::new("crowd");
+        let receiver = UnixDatagram::bind(&path).unwrap();
+        // A sender is stopped by its own buffer first: only a fresh one tells that the queue is full.
+        let mut crowd = Vec::new();
+        let late = loop {
+            let fresh = UnixDatagram::unbound().unwrap();
+            if fresh.try_send_to(b"noise", &path).is_err() {
+                break fresh;
+            }
+            while fresh.try_send_to(b"noise", &path).is_ok() {}
+            crowd.push(fresh);
+        };
+        let to = path.0.clone();
+        let sender = liten::spawn(async move { late.send_to(b"late", &to).await.unwrap() });
+        liten::time::sleep(std::time::Duration::from_millis(20)).await;
+        let mut buf = [0; 8];
+        loop {
+            let n = receiver.recv(&mut buf).await.unwrap();
+            if &buf[..n] == b"late" {
+                break;
+            }
+        }
+        assert_eq!(sender.await.unwrap(), 4);
+    });
+}

@@ -1,0 +1,271 @@
+//! The house rules, as tests: each reads the sources and prints `file:line: reason` for every breach.
+//!
+//! What is allowed where stands in the tables below, and nowhere else. To add a row is a decision: it
+//! comes with its reason, and the tests fail when nothing uses a permission any more. The rules
+//! themselves are in `tidy/rules.rs` and `tidy/floors.rs`; `tidy/bites.rs` feeds each of them a bad
+//! snippet, to prove that it can fail.
+
+#[path = "tidy/bites.rs"]
+mod bites;
+#[path = "tidy/floors.rs"]
+mod floors;
+#[path = "tidy/rules.rs"]
+mod rules;
+#[path = "tidy/source.rs"]
+mod source;
+
+use floors::Plan;
+use rules::Confined;
+use source::Source;
+use std::path::Path;
+
+const FILE_LINES: usize = 700;
+const FUNCTION_LINES: usize = 70;
+const COLUMNS: usize = 110;
+/// How far above an atomic access the comment that argues for its ordering may end.
+const ORDERING_REACH: usize = 8;
+
+/// Arrows point down only: a module names modules on lower floors, or in its own room.
+const HOUSE: Plan = Plan {
+    floors: &[
+        // Ground: knows nothing of async.
+        ("sync_shim", 0),
+        ("rng", 0),
+        ("slab", 0),
+        ("scoped", 0),
+        // Waiting and handing over.
+        ("park", 1),
+        ("queue", 1),
+        // Three halves of a runtime, blind to each other.
+        ("task", 2),
+        ("driver", 2),
+        ("blocking", 2),
+        // Who runs what, and when.
+        ("scheduler", 3),
+        // Assembly.
+        ("runtime", 4),
+        // Faces. The public half of `task` is one of them: it finds the current runtime by itself.
+        ("task::spawn", 5),
+        ("task::join_set", 5),
+        ("task::local_key", 5),
+        ("task::local", 5),
+        ("net", 5),
+        ("time", 5),
+        ("io", 5),
+        ("sync", 5),
+        ("future", 5),
+    ],
+    sideways: &[
+        // The switch between std and loom is the ground that the rest of the ground stands on.
+        ("rng", "sync_shim"),
+        ("slab", "sync_shim"),
+        ("scoped", "sync_shim"),
+        // Sockets are sources: the low-level door to the driver is `io::Async`, and sockets use it like
+        // anybody.
+        ("net", "io"),
+    ],
+    doors: &[
+        // A worker borrows the seat and knows nothing else of I/O and timers.
+        ("scheduler", "driver", &["driver::Driver", "driver::Seat", "driver::seat"]),
+    ],
+    fronts: &[
+        // `task.rs` is the front page of both halves.
+        ("task", &["runtime::LocalExecutor", "task_local"]),
+    ],
+};
+
+const UNSAFE: Confined = Confined {
+    what: "`unsafe`",
+    words: &["unsafe", "allow(unsafe_code)"],
+    homes: &[
+        ("src/scoped.rs", "a thread-local that lends a reference for the length of a call"),
+        ("src/queue/wake_channel.rs", "links inside the tasks"),
+        ("src/task/cell.rs", "the future, then its output, pinned in one allocation"),
+        ("src/task/waker.rs", "the waker's function table"),
+        ("src/task/slot.rs", "a slot for a hot task that others may take"),
+        ("src/task/join.rs", "reads the output and leaves a waker where the task's word allows it"),
+        ("src/task/registry.rs", "cancels tasks that it knows to be registered"),
+        ("src/scheduler/shared.rs", "promises to outlive its tasks"),
+        ("src/runtime/blocking_task.rs", "promises that its tasks never go cold"),
+        ("src/runtime/local.rs", "tasks that borrow, on the thread that owns them"),
+    ],
+};
+
+const CLOCK: Confined = Confined {
+    what: "a reading of the clock",
+    words: &["Instant::now", "SystemTime::now", ".elapsed()"],
+    homes: &[
+        ("src/driver", "the turn expires timers; a timer's first poll reads a fresh clock"),
+        ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
+        ("src/time", "deadlines relative to now"),
+    ],
+};
+
+const THREADS: Confined = Confined {
+    what: "the start of a thread",
+    words: &["thread::spawn", "thread::Builder", "thread::scope"],
+    homes: &[
+        ("src/blocking.rs", "the pool for blocking calls"),
+        ("src/scheduler/lifecycle.rs", "workers come and go"),
+    ],
+};
+
+const THREAD_LOCALS: Confined = Confined {
+    what: "`thread_local!`",
+    words: &["thread_local!"],
+    homes: &[
+        ("src/runtime/context.rs", "the current runtime"),
+        ("src/runtime/block_on.rs", "which runtime made this thread"),
+        ("src/runtime/local_runtime.rs", "the current local runtime"),
+        ("src/scheduler/role.rs", "what this thread is to the scheduler"),
+        ("src/task/current.rs", "the task being polled, and what is left of its turn"),
+        ("src/task/local_key.rs", "one slot per task-local key"),
+        ("src/task/id.rs", "a range of ids per thread"),
+    ],
+};
+
+const MIO: Confined = Confined {
+    what: "mio",
+    words: &["mio"],
+    homes: &[
+        ("src/driver", "the poller and its registrations"),
+        ("src/io", "any source that mio can poll"),
+        ("src/net", "mio's sockets"),
+    ],
+};
+
+const CFG: Confined = Confined {
+    what: "a `cfg` other than `cfg(test)`",
+    words: &["cfg(", "cfg!(", "cfg_attr("],
+    homes: &[
+        ("src/lib.rs", "features gate whole modules, on one line each"),
+        ("src/sync_shim.rs", "std or loom"),
+        ("src/slab.rs", "the width of a token on 32-bit machines"),
+        ("src/queue/local.rs", "loom sees a locked queue in place of crossbeam's"),
+        ("src/queue/injector.rs", "loom sees a locked queue in place of crossbeam's"),
+        ("src/io.rs", "descriptors on Unix, handles on Windows"),
+        ("src/net.rs", "what each system's sockets can do, a file per system"),
+    ],
+};
+
+const CONFINED: &[&Confined] = &[&UNSAFE, &CLOCK, &THREADS, &THREAD_LOCALS, &MIO, &CFG];
+
+/// A breach of a rule.
+#[derive(Debug)]
+pub struct Violation {
+    place: String,
+    reason: String,
+}
+
+/// A breach at `line`, counted from 0.
+pub fn violation(source: &Source, line: usize, reason: impl Into<String>) -> Violation {
+    Violation { place: format!("{}:{}", source.path, line + 1), reason: reason.into() }
+}
+
+/// Everything that is written by hand.
+fn whole_tree() -> Vec<Source> {
+    read(&["src", "macros/src", "tests", "examples", "benches"])
+}
+
+fn read(folders: &[&str]) -> Vec<Source> {
+    let sources = source::read_tree(Path::new(env!("CARGO_MANIFEST_DIR")), folders);
+    assert!(!sources.is_empty(), "found no sources, so the rules would pass without looking");
+    sources
+}
+
+#[track_caller]
+fn report(violations: impl IntoIterator<Item = Violation>) {
+    let lines: Vec<String> =
+        violations.into_iter().map(|v| format!("{}: {}", v.place, v.reason)).collect();
+    assert!(lines.is_empty(), "{} breach(es):\n{}", lines.len(), lines.join("\n"));
+}
+
+#[track_caller]
+fn check(sources: &[Source], rule: impl Fn(&Source) -> Vec<Violation>) {
+    report(sources.iter().flat_map(rule));
+}
+
+#[test]
+fn imports_point_down() {
+    check(&read(&["src"]), |source| floors::check(source, &HOUSE));
+}
+
+#[test]
+fn file_names_are_nouns() {
+    check(&whole_tree(), rules::file_name);
+}
+
+#[test]
+fn files_functions_and_lines_are_short() {
+    check(&whole_tree(), |source| {
+        let mut found = rules::file_length(source, FILE_LINES);
+        found.extend(rules::function_length(source, FUNCTION_LINES));
+        found.extend(rules::line_length(source, COLUMNS));
+        found
+    });
+}
+
+#[test]
+fn each_unsafe_says_why_it_holds() {
+    check(&whole_tree(), rules::safety_comments);
+}
+
+#[test]
+fn each_ordering_is_argued() {
+    check(&read(&["src"]), |source| rules::ordering_comments(source, ORDERING_REACH));
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    check(&whole_tree(), rules::leftovers);
+}
+
+#[test]
+fn the_oldest_compiler_understands_every_file() {
+    check(&whole_tree(), rules::let_chains);
+}
+
+#[test]
+fn every_file_names_the_same_oldest_compiler() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let msrv = env!("CARGO_PKG_RUST_VERSION");
+    let lines = [
+        ("Cargo.toml", format!("rust-version = \"{msrv}\"")),
+        ("clippy.toml", format!("msrv = \"{msrv}\"")),
+        ("README.md", format!("Rust {msrv}")),
+        (".github/workflows/ci.yml", format!("toolchain: \"{msrv}\"")),
+    ];
+    for (file, line) in lines {
+        // The published package leaves some of them out.
+        if let Ok(text) = std::fs::read_to_string(root.join(file)) {
+            assert!(
+                text.contains(&line),
+                "{file}: does not say `{line}`, but Cargo.toml does for the package"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_unwrap_in_shipped_code() {
+    check(&read(&["src", "macros/src"]), rules::unwraps);
+}
+
+#[test]
+fn confined_words_stay_at_home() {
+    let sources = read(&["src", "macros/src"]);
+    report(
+        CONFINED
+            .iter()
+            .flat_map(|rule| sources.iter().flat_map(|source| rules::confined(source, rule))),
+    );
+}
+
+#[test]
+fn each_permission_is_used() {
+    let sources = read(&["src", "macros/src"]);
+    report(CONFINED.iter().flat_map(|rule| rules::unused_homes(&sources, rule)));
+    for (home, reason) in CONFINED.iter().flat_map(|rule| rule.homes) {
+        assert!(!reason.is_empty(), "{home} is listed without a reason");
+    }
+}

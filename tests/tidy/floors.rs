@@ -1,0 +1,145 @@
+//! Who imports whom: finds every `crate::` and `super::` path in shipped code and compares floors.
+
+use crate::source::{Source, is_ident, skip_blanks};
+use crate::{Violation, violation};
+
+/// The plan of the house; the tables themselves stand in `tests/tidy.rs`.
+pub struct Plan {
+    /// Module and floor. The longest entry that is a prefix of a path decides.
+    pub floors: &'static [(&'static str, u8)],
+    /// Importer and imported rooms on one floor that may meet all the same.
+    pub sideways: &'static [(&'static str, &'static str)],
+    /// Importer, imported room, and the only paths in it that the importer may name.
+    pub doors: &'static [(&'static str, &'static str, &'static [&'static str])],
+    /// A room's own file and what that file may re-export from anywhere for its public half.
+    pub fronts: &'static [(&'static str, &'static [&'static str])],
+}
+
+pub fn check(source: &Source, plan: &Plan) -> Vec<Violation> {
+    match source.module() {
+        // The roof imports anything: it only re-exports.
+        Some(module) if !module.is_empty() => {
+            let shipped =
+                imports(source, &module).into_iter().filter(|(at, _)| source.is_shipped(*at));
+            shipped
+                .filter_map(|(line, path)| {
+                    judge(&module.join("::"), &path.join("::"), plan)
+                        .map(|reason| violation(source, line, reason))
+                })
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Why `from` must not name `to`, if it must not.
+fn judge(from: &str, to: &str, plan: &Plan) -> Option<String> {
+    let room = |path: &str| path.split("::").next().unwrap_or_default().to_owned();
+    let (from_room, to_room) = (room(from), room(to));
+    if plan.fronts.iter().any(|(front, names)| *front == from && names.contains(&to)) {
+        return None;
+    }
+    let floor = |path: &str| {
+        let holds = |entry: &str| {
+            path.strip_prefix(entry).is_some_and(|r| r.is_empty() || r.starts_with("::"))
+        };
+        let rows = plan.floors.iter().filter(|(entry, _)| holds(entry));
+        rows.max_by_key(|(entry, _)| entry.len()).map(|(_, floor)| *floor)
+    };
+    let Some(from_floor) = floor(from) else {
+        return Some(format!("`{from_room}` has no floor in the table of tests/tidy.rs"));
+    };
+    let Some(to_floor) = floor(to) else {
+        return Some(format!(
+            "`crate::{to}` is the roof or has no floor in the table of tests/tidy.rs"
+        ));
+    };
+    if to_floor > from_floor {
+        return Some(format!(
+            "`{from}` (floor {from_floor}) imports upward: `{to}` is on floor {to_floor}"
+        ));
+    }
+    if from_room == to_room {
+        return None;
+    }
+    let meets = plan.sideways.contains(&(from_room.as_str(), to_room.as_str()));
+    if to_floor == from_floor && !meets {
+        return Some(format!("`{from}` imports sideways: `{to}` is on floor {to_floor} too"));
+    }
+    let mut doors = plan.doors.iter().filter(|(f, t, _)| *f == from_room && *t == to_room);
+    let closed = doors.any(|(_, _, open)| !open.iter().any(|door| to.starts_with(door)));
+    closed.then(|| {
+        format!("`{from}` may enter `{to_room}` only by the doors in tests/tidy.rs, not by `{to}`")
+    })
+}
+
+/// Line and absolute path (without `crate`) of everything that the file names by `crate::` or `super::`.
+fn imports(source: &Source, module: &[String]) -> Vec<(usize, Vec<String>)> {
+    let mut found = Vec::new();
+    for at in source.words("crate::") {
+        // `pub(in crate::x)` says who may see an item, it imports nothing.
+        if !preceding(source, at).ends_with("(in ") {
+            read_tree(source, at + "crate::".len(), Vec::new(), &mut found);
+        }
+    }
+    let inline = source.inline_modules();
+    for at in source.words("super::") {
+        if preceding(source, at).ends_with("super::") {
+            continue;
+        }
+        let (mut after, mut up) = (at, 0);
+        while source.code[after..].starts_with(&"super::".chars().collect::<Vec<_>>()) {
+            after += "super::".len();
+            up += 1;
+        }
+        let depth = inline.iter().filter(|span| span.contains(&at)).count();
+        if up > depth {
+            let kept = module.len().saturating_sub(up - depth);
+            read_tree(source, after, module[..kept].to_vec(), &mut found);
+        }
+    }
+    found
+}
+
+fn preceding(source: &Source, at: usize) -> String {
+    source.code[at.saturating_sub(8)..at].iter().collect()
+}
+
+/// Reads a path, or a `use` tree with braces, that continues `prefix` at `at`; returns where it ends.
+fn read_tree(
+    source: &Source,
+    at: usize,
+    prefix: Vec<String>,
+    found: &mut Vec<(usize, Vec<String>)>,
+) -> usize {
+    let code = &source.code;
+    let mut at = skip_blanks(code, at);
+    if code.get(at) == Some(&'{') {
+        at = skip_blanks(code, at + 1);
+        while at < code.len() && code[at] != '}' {
+            at = read_tree(source, at, prefix.clone(), found);
+            while at < code.len() && !matches!(code[at], ',' | '}') {
+                at += 1; // `as Name`
+            }
+            if code.get(at) == Some(&',') {
+                at = skip_blanks(code, at + 1);
+            }
+        }
+        return at + 1;
+    }
+    let name: String = code[at..].iter().take_while(|c| is_ident(**c)).collect();
+    let end = at + name.chars().count();
+    let mut path = prefix;
+    if name == "super" {
+        path.pop();
+    } else if !name.is_empty() && name != "self" {
+        path.push(name);
+    }
+    if code[end..].starts_with(&[':', ':']) {
+        return read_tree(source, end + 2, path, found);
+    }
+    if !path.is_empty() {
+        found.push((source.line_of(at.min(code.len() - 1)), path));
+    }
+    end.max(at + usize::from(code.get(at) == Some(&'*')))
+}

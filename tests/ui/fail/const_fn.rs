@@ -1,0 +1,4 @@
+#[liten::main]
+pub const async fn constant() {}
+
+fn main() {}

@@ -1,0 +1,5 @@
+#[liten::main]
+fn main() {}
+
+#[liten::test]
+fn test() {}

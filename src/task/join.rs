@@ -37,7 +37,6 @@ pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 /// assert_eq!(handle.await.unwrap(), 42);
 /// # });
 /// ```
-#[must_use = "dropping a JoinHandle detaches the task; await it, or say so with drop()"]
 pub struct JoinHandle<T> {
     /// Taken only by drop.
     task: Option<TaskRef>,

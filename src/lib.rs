@@ -62,6 +62,7 @@ mod rng;
 mod scoped;
 mod slab;
 mod sync_shim;
+mod wakers;
 
 pub use runtime::block_on::block_on;
 pub use task::{spawn, spawn_blocking};

@@ -50,6 +50,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Runtime {
     handle: Handle,
+    /// A bounded shutdown has been tried: drop does not wait again.
+    over: bool,
 }
 
 impl Runtime {
@@ -63,7 +65,7 @@ impl Runtime {
     }
 
     fn from_handle(handle: Handle) -> Self {
-        Self { handle }
+        Self { handle, over: false }
     }
 
     /// Returns the handle, with which other threads spawn tasks here.
@@ -129,7 +131,8 @@ impl Runtime {
     ///
     /// Threads that are stuck longer, in a poll or in blocking work, are left behind; they end when they
     /// come back.
-    pub fn shutdown_timeout(self, timeout: Duration) {
+    pub fn shutdown_timeout(mut self, timeout: Duration) {
+        self.over = true;
         self.handle.shutdown(Some(timeout));
     }
 
@@ -141,7 +144,8 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        // A second shutdown, after `shutdown_timeout`, finds nothing left to do and does not wait.
-        self.handle.shutdown(None);
+        if !self.over {
+            self.handle.shutdown(None);
+        }
     }
 }

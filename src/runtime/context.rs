@@ -40,7 +40,9 @@ impl Drop for EnterGuard<'_> {
 
 /// Makes `handle` the current one. The guard restores what was.
 pub(crate) fn enter<'a>(handle: &Handle) -> EnterGuard<'a> {
-    let previous = CURRENT.with(|current| current.replace(Some(handle.clone())));
+    // A thread that is ending has no current runtime any more, and needs none.
+    let previous =
+        CURRENT.try_with(|current| current.replace(Some(handle.clone()))).unwrap_or(None);
     EnterGuard { previous, handle: PhantomData }
 }
 

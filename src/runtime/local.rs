@@ -16,10 +16,11 @@
 
 use super::block_on;
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync_shim::{Arc, Mutex};
+use crate::sync_shim::{Arc, Mutex, MutexGuard};
 use crate::task::JoinHandle;
 use crate::task::cell::{Cold, Hot, Place, Runner, Schedule, new_send_task, new_task};
 use crate::task::registry::Registry;
+use crate::wakers;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
@@ -93,6 +94,7 @@ impl<'a> LocalExecutor<'a> {
     ///
     /// Dropping the returned future drops `future`; the tasks stay in the executor.
     pub async fn run<F: Future>(&self, future: F) -> F::Output {
+        let visit = Visit::new(&self.shared);
         let root = StdArc::new(Root::new());
         let waker = Waker::from(root.clone());
         let mut future = pin!(future);
@@ -106,7 +108,7 @@ impl<'a> LocalExecutor<'a> {
                         return polled;
                     }
                 }
-                self.turn(cx);
+                self.turn(&visit, cx);
                 Poll::Pending
             })
         })
@@ -115,9 +117,10 @@ impl<'a> LocalExecutor<'a> {
 
     /// Runs the tasks; returns when none is alive.
     pub(super) async fn drain(&self) {
+        let visit = Visit::new(&self.shared);
         poll_fn(|cx| {
             block_on::in_local(|| {
-                self.turn(cx);
+                self.turn(&visit, cx);
                 if self.shared.alive_tasks() == 0 { Poll::Ready(()) } else { Poll::Pending }
             })
         })
@@ -125,9 +128,9 @@ impl<'a> LocalExecutor<'a> {
     }
 
     /// Runs up to [`TURN`] tasks; asks for another poll if there are more.
-    fn turn(&self, cx: &Context<'_>) {
+    fn turn(&self, visit: &Visit<'_>, cx: &Context<'_>) {
         for _ in 0..TURN {
-            match self.shared.pop(cx.waker()) {
+            match visit.pop(cx.waker()) {
                 Some(task) => task.run(&*self.shared),
                 None => return,
             }
@@ -181,8 +184,9 @@ pub(crate) struct LocalShared {
 
 struct Queue {
     hot: VecDeque<Hot>,
-    /// Who polls `run` and found nothing to do. Usually one.
-    idle: Vec<Waker>,
+    /// Who polls `run` and found nothing to do, by the number of its visit. Usually one.
+    idle: Vec<(u64, Waker)>,
+    visits: u64,
     /// Set when the executor is dropped: nothing is spawned any more.
     closed: bool,
 }
@@ -190,7 +194,12 @@ struct Queue {
 impl LocalShared {
     fn new() -> Self {
         Self {
-            queue: Mutex::new(Queue { hot: VecDeque::new(), idle: Vec::new(), closed: false }),
+            queue: Mutex::new(Queue {
+                hot: VecDeque::new(),
+                idle: Vec::new(),
+                visits: 0,
+                closed: false,
+            }),
             registry: Registry::new(),
             spawned: AtomicU64::new(0),
             completed: AtomicU64::new(0),
@@ -204,17 +213,17 @@ impl LocalShared {
         F::Output: Send + 'static,
     {
         let (hot, join) = new_send_task(future, self);
-        // Ordering: Relaxed; counted under the lock that the executor's drop takes before it counts.
         let mut queue = self.queue.lock();
-        self.spawned.fetch_add(1, Ordering::Relaxed);
         if queue.closed {
             drop(queue);
-            // The future is Send, so this thread may drop it.
-            hot.cancel(&**self);
+            // The future is Send, so this thread may drop it. Never counted: the executor does not wait for it.
+            hot.cancel(&Late);
             return join;
         }
+        // Ordering: Relaxed; counted under the lock that the executor's drop takes before it counts.
+        self.spawned.fetch_add(1, Ordering::Relaxed);
         queue.hot.push_back(hot);
-        wake_all(queue);
+        wake_idle(queue);
         join
     }
 
@@ -235,34 +244,69 @@ impl LocalShared {
     fn push(&self, task: Hot) {
         let mut queue = self.queue.lock();
         queue.hot.push_back(task);
-        wake_all(queue);
-    }
-
-    /// The next task; without one, leaves `waker` behind, under the same lock, so that the next push is
-    /// not missed.
-    fn pop(&self, waker: &Waker) -> Option<Hot> {
-        let mut queue = self.queue.lock();
-        let task = queue.hot.pop_front();
-        if task.is_none() {
-            queue.follow(waker);
-        }
-        task
-    }
-}
-
-impl Queue {
-    fn follow(&mut self, waker: &Waker) {
-        if !self.idle.iter().any(|known| known.will_wake(waker)) {
-            self.idle.push(waker.clone());
-        }
+        wake_idle(queue);
     }
 }
 
 /// Wakes whoever waits for a push, outside the lock.
-fn wake_all(mut queue: crate::sync_shim::MutexGuard<'_, Queue>) {
-    let mut idle = std::mem::take(&mut queue.idle);
+fn wake_idle(mut queue: MutexGuard<'_, Queue>) {
+    let idle = std::mem::take(&mut queue.idle);
     drop(queue);
-    idle.drain(..).for_each(Waker::wake);
+    for (_, waker) in idle {
+        wakers::guard(|| waker.wake());
+    }
+}
+
+/// One call of `run`: what it leaves in the list of the idle goes with it.
+struct Visit<'a> {
+    shared: &'a LocalShared,
+    number: u64,
+}
+
+impl<'a> Visit<'a> {
+    fn new(shared: &'a LocalShared) -> Self {
+        let mut queue = shared.queue.lock();
+        queue.visits += 1;
+        Self { shared, number: queue.visits }
+    }
+
+    /// The next task; without one, leaves `waker` behind, under the same lock, so that the next push is not missed.
+    ///
+    /// Wakers are cloned and dropped outside the lock: both are user code.
+    fn pop(&self, waker: &Waker) -> Option<Hot> {
+        let mut clone = None;
+        loop {
+            let mut queue = self.shared.queue.lock();
+            if let Some(task) = queue.hot.pop_front() {
+                drop(queue);
+                return Some(task);
+            }
+            let mine = queue.idle.iter().position(|(number, _)| *number == self.number);
+            if mine.is_some_and(|index| queue.idle[index].1.will_wake(waker)) {
+                return None;
+            }
+            let Some(clone) = clone.take() else {
+                drop(queue);
+                clone = Some(waker.clone());
+                continue;
+            };
+            let old = mine.map(|index| queue.idle.swap_remove(index));
+            queue.idle.push((self.number, clone));
+            drop(queue);
+            drop(old);
+            return None;
+        }
+    }
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.shared.queue.lock();
+        let mine = queue.idle.iter().position(|(number, _)| *number == self.number);
+        let left = mine.map(|index| queue.idle.swap_remove(index));
+        drop(queue);
+        drop(left);
+    }
 }
 
 // SAFETY: the executor's drop completes all tasks while it holds an `Arc<LocalShared>`; a leaked
@@ -300,6 +344,29 @@ impl Runner for LocalShared {
     }
 }
 
+/// Completes a task that came too late to be counted.
+struct Late;
+
+impl Runner for Late {
+    fn register(&self, _: Cold) -> Place {
+        unreachable!("a cancelled task is not polled, so it never goes cold")
+    }
+
+    fn unregister(&self, _: Place) {
+        unreachable!("a task that was never polled is not registered")
+    }
+
+    fn requeue(&self, _: Hot) {
+        unreachable!("a cancelled task is not polled, so it is not woken by its poll")
+    }
+
+    fn completed(&self) {}
+
+    fn home(&self) -> u16 {
+        u16::MAX
+    }
+}
+
 /// The waker of a root future: remembers that it was called, and wakes whoever polls the executor.
 struct Root {
     woken: AtomicBool,
@@ -313,12 +380,13 @@ impl Root {
 
     /// From now on a wake goes to `waker`.
     fn follow(&self, waker: &Waker) {
-        let mut parent = self.parent.lock();
-        if parent.as_ref().is_some_and(|parent| parent.will_wake(waker)) {
+        let same = |parent: &Option<Waker>| parent.as_ref().is_some_and(|p| p.will_wake(waker));
+        if same(&self.parent.lock()) {
             return;
         }
-        let old = parent.replace(waker.clone());
-        drop(parent);
+        // Cloned and dropped outside the lock: both are user code.
+        let clone = waker.clone();
+        let old = self.parent.lock().replace(clone);
         drop(old);
     }
 
@@ -337,7 +405,8 @@ impl Wake for Root {
     fn wake_by_ref(self: &StdArc<Self>) {
         // Ordering: Release, see `take_woken`.
         self.woken.store(true, Ordering::Release);
-        let parent = self.parent.lock().clone();
+        // Taken, not cloned: cloning is user code, and the poll that answers this wake leaves its waker again.
+        let parent = self.parent.lock().take();
         if let Some(parent) = parent {
             parent.wake();
         }

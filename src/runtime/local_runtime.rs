@@ -10,10 +10,10 @@ use crate::scoped::Scoped;
 use crate::sync_shim::Arc;
 use crate::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::task::{JoinHandle, budget};
+use crate::wakers;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -191,10 +191,5 @@ fn turn(driver: &Driver, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
     };
     seat.turn(limit, wakes);
     drop(seat);
-    for waker in wakes.drain(..) {
-        // A waker is user code; its panic must not keep the others from being called.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-            std::mem::forget(payload);
-        }
-    }
+    wakers::wake_all(wakes);
 }

@@ -2,6 +2,7 @@
 
 use super::block_on;
 use super::handle::{Flavor, Handle};
+use crate::wakers;
 use std::time::{Duration, Instant};
 
 impl Handle {
@@ -24,9 +25,7 @@ impl Handle {
         // in vain.
         let mut wakes = Vec::new();
         inner.driver.close(&mut wakes);
-        for waker in wakes {
-            waker.wake();
-        }
+        wakers::wake_all(&mut wakes);
         if ended && may_wait {
             inner.blocking.wait(deadline);
         }

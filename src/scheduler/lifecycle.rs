@@ -183,12 +183,17 @@ impl Shared {
     }
 
     /// One pass over everything that may hold a task: cancels what it finds. `true`: it found something.
+    ///
+    /// All registries are closed before the first destructor runs. Otherwise a destructor that wakes a cold task
+    /// on a thread without a role would come back here for it, and so on for each task of a chain.
     pub(super) fn drain(&self) -> bool {
-        let mut found = false;
+        let cold: Vec<Hot> = self.slots.iter().flat_map(|slot| slot.registry.close()).collect();
+        let mut found = !cold.is_empty();
         let mut bury = |task: Hot| {
             found = true;
             self.bury(task);
         };
+        cold.into_iter().for_each(&mut bury);
         while let Some(task) = self.injector.pop() {
             bury(task);
         }
@@ -198,13 +203,15 @@ impl Shared {
             }
             slot.channel.take_all().for_each(&mut bury);
             slot.next.take().into_iter().for_each(&mut bury);
-            slot.registry.close().into_iter().for_each(&mut bury);
         }
         found
     }
 
     /// A worker thread ends because the runtime does.
     fn worker_ends(&self) {
+        // Ordering: SeqCst, the closing side's fence once more, by the thread that drains: see closed, fence, drain; push,
+        // fence, look at `closed`.
+        fence(Ordering::SeqCst);
         self.drain();
         // Ordering: AcqRel: the last one sees what all others did before they were counted out.
         if self.alive.fetch_sub(1, Ordering::AcqRel) == 1 {

@@ -27,7 +27,7 @@ use crate::driver::Driver;
 use crate::park::{Parker, Unpark, Unparker};
 use crate::sync_shim::Arc;
 use crate::sync_shim::atomic::{AtomicBool, Ordering, fence};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::wakers;
 use std::sync::OnceLock;
 use std::task::Waker;
 use std::time::Duration;
@@ -175,12 +175,7 @@ impl Watch {
             }
         }
         drop(seat);
-        for waker in self.wakes.drain(..) {
-            // A waker is user code; its panic must not cost the driver.
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                std::mem::forget(payload);
-            }
-        }
+        wakers::wake_all(&mut self.wakes);
         if let Role::Dispatcher(dispatcher) = role {
             dispatcher.flush();
         }

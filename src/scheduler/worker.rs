@@ -34,8 +34,8 @@ use crate::rng::Rng;
 use crate::sync_shim::Arc;
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::task::cell::{Cold, Hot, Place, Runner};
+use crate::wakers;
 use std::cell::{Cell, RefCell};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -313,12 +313,7 @@ impl Worker {
     /// if it is more than one.
     fn dispatch(&self, mut wakes: Vec<Waker>) {
         self.dispatching.set(true);
-        for waker in wakes.drain(..) {
-            // A waker is user code; its panic must not cost a worker.
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                std::mem::forget(payload);
-            }
-        }
+        wakers::wake_all(&mut wakes);
         self.dispatching.set(false);
         *self.wakes.borrow_mut() = wakes;
         self.notify_surplus();

@@ -19,6 +19,7 @@
 //! | `place` | the owner of the `Hot` | until COMPLETE |
 //! | `join_waker` | the JoinHandle | while JOIN_WAKER is 0 and COMPLETE is 0 |
 //! |              | read by the task and the JoinHandle | while JOIN_WAKER is 1 |
+//! |              | emptied by the later of the two: the task that has woken, the JoinHandle's drop | after COMPLETE |
 //! | the rest | nobody (or atomic) | |
 //!
 //! The [`Hot`] is unique: it exists exactly while SCHEDULED is set and COMPLETE is not, made by whoever
@@ -29,8 +30,8 @@
 //! The cell is freed by whoever releases the last reference (`State::release` and its combined forms say
 //! so to exactly one caller, because they are RMWs on one word). An incomplete task has its live
 //! reference, so only complete tasks are freed: the future is gone, and the output has been taken or
-//! dropped by its one owner. Freeing therefore runs no user code but the drop of a join waker, and may
-//! happen on any thread, also for tasks that are not `Send`.
+//! dropped by its one owner. The join waker is gone too (state.rs, "Join bits"). Freeing therefore runs no
+//! user code, cannot recurse, and may happen on any thread, also for tasks that are not `Send`.
 //!
 //! # The scheduler outlives its tasks
 //!
@@ -46,11 +47,12 @@ use super::budget;
 use super::current;
 use super::id::TaskId;
 use super::join::{JoinError, JoinHandle, Payload};
-use super::state::{Complete, DropJoin, Pending, Start, State, Wake, WakeOwned};
+use super::state::{Complete, DropJoin, JoinerWoken, Pending, Start, State, Wake, WakeOwned};
 use super::waker;
 use crate::queue::wake_channel::{Link, Linked};
 use crate::sync_shim::atomic::{AtomicU16, Ordering};
 use crate::sync_shim::{Arc, UnsafeCell};
+use crate::wakers;
 use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -253,6 +255,19 @@ where
     (Hot(header), JoinHandle::new(TaskRef(header)))
 }
 
+impl Header {
+    /// Empties the join waker's slot.
+    ///
+    /// # Safety
+    ///
+    /// The slot is the caller's: see the table in this file's header.
+    unsafe fn drop_join_waker(&self) {
+        // SAFETY: the caller's promise.
+        let waker = self.join_waker.with_mut(|slot| unsafe { (*slot).take() });
+        wakers::guard(|| drop(waker));
+    }
+}
+
 impl Hot {
     fn header(&self) -> &Header {
         // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive.
@@ -320,7 +335,11 @@ impl Hot {
         if place != Place::NONE {
             runner.unregister(place);
         }
-        runner.completed();
+        // Without a JoinHandle the output's destructor is part of the task, so the task is counted as ended after it.
+        let joined = header.state.has_join_handle();
+        if joined {
+            runner.completed();
+        }
         let last = match header.state.complete() {
             Complete::Released { last } => last,
             Complete::WakeJoiner => {
@@ -328,15 +347,24 @@ impl Hot {
                     // SAFETY: JOIN_WAKER was set when COMPLETE was, so nobody writes the slot any more.
                     if let Some(waker) = unsafe { &*waker } {
                         // The joiner's waker is user code; its panic is no reason to lose a worker.
-                        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake_by_ref()))
-                            .map_err(forget_payload);
+                        wakers::guard(|| waker.wake_by_ref());
                     }
                 });
-                header.state.release()
+                match header.state.joiner_woken() {
+                    JoinerWoken::Released { last } => last,
+                    JoinerWoken::DropWaker => {
+                        // SAFETY: the JoinHandle is gone and has left the slot to us.
+                        unsafe { header.drop_join_waker() };
+                        header.state.release()
+                    }
+                }
             }
             Complete::OutputUnwanted => {
                 // SAFETY: no JoinHandle is left, and none can come back: the output is ours.
                 unsafe { (header.vtable.drop_output)(self.0) };
+                if !joined {
+                    runner.completed();
+                }
                 header.state.complete_detached()
             }
         };
@@ -414,15 +442,19 @@ impl TaskRef {
     /// The JoinHandle goes away: drops what it owned, and its reference.
     pub(super) fn drop_join(self) {
         let this = ManuallyDrop::new(self);
-        match this.header().state.drop_join() {
+        let header = this.header();
+        match header.state.drop_join() {
             DropJoin::Released => return,
-            DropJoin::DropWaker => {
-                // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
-                let waker = this.header().join_waker.with_mut(|slot| unsafe { (*slot).take() });
-                let _ = catch_unwind(AssertUnwindSafe(|| drop(waker))).map_err(forget_payload);
+            // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
+            DropJoin::DropWaker => unsafe { header.drop_join_waker() },
+            DropJoin::Complete { slot_is_ours } => {
+                // SAFETY: the task is complete and the JoinHandle exists (we are it): the output is ours.
+                unsafe { (header.vtable.drop_output)(this.0) };
+                if slot_is_ours {
+                    // SAFETY: the task has handed the slot back, or never had it.
+                    unsafe { header.drop_join_waker() };
+                }
             }
-            // SAFETY: the task is complete and the JoinHandle exists (we are it): the output is ours.
-            DropJoin::DropOutput => unsafe { (this.header().vtable.drop_output)(this.0) },
         }
         drop(ManuallyDrop::into_inner(this));
     }
@@ -442,11 +474,6 @@ impl Drop for TaskRef {
             unsafe { (self.header().vtable.free)(self.0) };
         }
     }
-}
-
-/// A panic payload may itself panic when dropped; one that nobody asked for is leaked instead.
-pub(super) fn forget_payload(payload: Payload) {
-    std::mem::forget(payload);
 }
 
 /// The future or output behind `header`.
@@ -494,7 +521,7 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
         Ok(()) => output,
         Err(payload) => {
             // The destructor's panic is the news; the output it came with goes, and may panic in turn.
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(output))).map_err(forget_payload);
+            wakers::guard(|| drop(output));
             Err(JoinError::panic(id, payload))
         }
     };
@@ -559,7 +586,7 @@ unsafe fn take_output<F: Future>(header: NonNull<Header>, dest: *mut ()) {
 unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
     // SAFETY: the caller owns the stage; what is left in it is an output or nothing, neither of them pinned.
     let stage = std::mem::replace(unsafe { &mut *stage::<F>(header) }, Stage::Empty);
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(stage))).map_err(forget_payload);
+    wakers::guard(|| drop(stage));
 }
 
 /// # Safety
@@ -586,5 +613,5 @@ unsafe fn free<F: Future>(header: NonNull<Header>) {
     // SAFETY: the last reference is gone, the cell came from a box. A join waker that panics when
     // dropped would unwind into whoever dropped the last waker, so it is caught.
     let cell = unsafe { Box::from_raw(header.cast::<Cell<F>>().as_ptr()) };
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(cell))).map_err(forget_payload);
+    wakers::guard(|| drop(cell));
 }

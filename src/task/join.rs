@@ -103,12 +103,12 @@ impl<T> JoinHandle<T> {
                 // has come.
                 return state.is_complete();
             }
-            if !state.unset_join_waker() {
-                return true;
-            }
         }
-        // Cloned before the slot is touched: a waker's clone is user code.
+        // Cloned before the slot is touched: a waker's clone is user code, and may panic.
         let waker = cx.waker().clone();
+        if state.has_join_waker() && !state.unset_join_waker() {
+            return true;
+        }
         // SAFETY: JOIN_WAKER is 0 and the task was not complete when it became so: the slot is ours
         // alone until `set_join_waker` gives it to the task.
         let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(waker) });

@@ -296,6 +296,28 @@ fn a_dropped_join_handle_leaves_one_owner_of_the_output() {
     });
 }
 
+/// The JoinHandle is dropped while the task wakes its joiner: one of them drops the waker, although a reference is kept.
+#[test]
+fn a_complete_task_keeps_no_join_waker() {
+    ::loom::model(|| {
+        let queue = Queue::new();
+        let mut join = queue.spawn(async { 5 });
+        let kept = join.abort_handle();
+        let joiner = StdArc::new(Nobody);
+        let waker = Waker::from(joiner.clone());
+        assert!(Pin::new(&mut join).poll(&mut Context::from_waker(&waker)).is_pending());
+        drop(waker);
+        let runner = {
+            let queue = queue.clone();
+            thread::spawn(move || queue.run())
+        };
+        drop(join);
+        runner.join().expect("no panic");
+        assert_eq!(StdArc::strong_count(&joiner), 1);
+        drop(kept);
+    });
+}
+
 /// An abort at any moment ends the task once: with its output if the poll won, cancelled otherwise.
 #[test]
 fn an_abort_races_a_wake_and_the_task_ends_once() {

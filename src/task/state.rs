@@ -30,10 +30,11 @@
 //! reference that stands for "not complete yet". The queued reference is not counted: it follows from
 //! SCHEDULED.
 //!
-//! Join bits. JOIN_INTEREST: the JoinHandle exists. JOIN_WAKER: the waker slot is filled and readable by
-//! the task; while it is 0 the slot belongs to the JoinHandle alone. Both are changed by the JoinHandle
-//! only, and only while COMPLETE is 0; therefore after COMPLETE nobody writes the slot, and it is
-//! dropped with the cell.
+//! Join bits. JOIN_INTEREST: the JoinHandle exists. JOIN_WAKER: the waker slot is filled and readable by the
+//! task; while it is 0 the slot belongs to the JoinHandle alone. Before COMPLETE both are changed by the
+//! JoinHandle only. After COMPLETE the task, when it has woken the joiner, clears JOIN_WAKER, and the JoinHandle,
+//! when it is dropped, clears JOIN_INTEREST: whoever comes second finds the other's bit cleared and empties the
+//! slot. So no complete task keeps a waker, which would keep another task, and so on along a chain of joins.
 
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 
@@ -107,12 +108,23 @@ pub(crate) enum Complete {
     Released { last: bool },
 }
 
+/// After the joiner has been woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum JoinerWoken {
+    /// The slot is the JoinHandle's again; the live reference is released, as in [`Complete::Released`].
+    Released { last: bool },
+    /// The JoinHandle is gone: the caller empties the slot, then releases the live reference.
+    DropWaker,
+}
+
 /// After the JoinHandle has been dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum DropJoin {
-    /// The task is complete: the JoinHandle owns the output, drops it and releases its reference.
-    DropOutput,
+    /// The task is complete: the JoinHandle owns the output, drops it and releases its reference. It empties the
+    /// waker slot too if that is its own; else the task, which is just waking the joiner, will.
+    Complete { slot_is_ours: bool },
     /// The task will not look at the waker slot again: the JoinHandle drops the waker and releases its
     /// reference.
     DropWaker,
@@ -233,6 +245,24 @@ impl State {
         })
     }
 
+    /// After the joiner has been woken: hands the slot back and releases the live reference.
+    pub(crate) fn joiner_woken(&self) -> JoinerWoken {
+        self.update(|word| {
+            debug_assert_eq!(word & (COMPLETE | JOIN_WAKER), COMPLETE | JOIN_WAKER);
+            if word & JOIN_INTEREST == 0 {
+                return Err(JoinerWoken::DropWaker);
+            }
+            let next = (word & !JOIN_WAKER) - REF_ONE;
+            Ok((next, JoinerWoken::Released { last: next < REF_ONE }))
+        })
+    }
+
+    /// Whether the JoinHandle exists. It may be dropped at any moment, but not come back.
+    pub(crate) fn has_join_handle(&self) -> bool {
+        // Ordering: Relaxed, what follows from it is decided again by `complete`.
+        self.0.load(Ordering::Relaxed) & JOIN_INTEREST != 0
+    }
+
     /// After the unwanted output has been dropped; releases the live reference. `true`: it was the last one.
     #[must_use]
     pub(crate) fn complete_detached(&self) -> bool {
@@ -279,7 +309,8 @@ impl State {
     pub(crate) fn drop_join(&self) -> DropJoin {
         self.update(|word| {
             if word & COMPLETE != 0 {
-                Err(DropJoin::DropOutput)
+                let slot_is_ours = word & JOIN_WAKER == 0;
+                Ok((word & !JOIN_INTEREST, DropJoin::Complete { slot_is_ours }))
             } else if word & JOIN_WAKER != 0 {
                 Ok((word & !(JOIN_INTEREST | JOIN_WAKER), DropJoin::DropWaker))
             } else {
@@ -339,7 +370,7 @@ mod tests {
         assert_eq!(state.wake(), Wake::Nothing);
         assert_eq!(state.abort(), Wake::Nothing);
         assert!(state.is_complete());
-        assert_eq!(state.drop_join(), DropJoin::DropOutput);
+        assert_eq!(state.drop_join(), DropJoin::Complete { slot_is_ours: true });
         assert!(state.release(), "the JoinHandle's was the last reference");
     }
 
@@ -376,9 +407,18 @@ mod tests {
         assert_eq!(joined.start(), Start::Poll);
         assert_eq!(joined.complete(), Complete::WakeJoiner);
         assert!(!joined.unset_join_waker() && !joined.set_join_waker());
-        assert!(!joined.release());
-        assert_eq!(joined.drop_join(), DropJoin::DropOutput);
+        assert_eq!(joined.joiner_woken(), JoinerWoken::Released { last: false });
+        assert_eq!(joined.drop_join(), DropJoin::Complete { slot_is_ours: true });
         assert!(joined.release());
+
+        let crossed = State::new();
+        assert!(crossed.set_join_waker());
+        assert_eq!(crossed.start(), Start::Poll);
+        assert_eq!(crossed.complete(), Complete::WakeJoiner);
+        assert_eq!(crossed.drop_join(), DropJoin::Complete { slot_is_ours: false });
+        assert!(!crossed.release());
+        assert_eq!(crossed.joiner_woken(), JoinerWoken::DropWaker);
+        assert!(crossed.release());
 
         let left = State::new();
         assert!(left.set_join_waker());

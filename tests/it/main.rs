@@ -3,6 +3,8 @@
 mod async_source;
 #[cfg(feature = "macros")]
 mod attributes;
+mod ends;
+mod guard;
 mod lookup;
 mod loopback;
 mod tcp;

@@ -1,0 +1,78 @@
+//! Floor 0: calling wakers that came from outside.
+//!
+//! A waker is user code: it may panic. That must cost neither the thread that calls it nor the wakers that come
+//! after it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Waker;
+
+/// Wakes all of `wakers`, in order; keeps the list's memory.
+pub(crate) fn wake_all(wakers: &mut Vec<Waker>) {
+    for waker in wakers.drain(..) {
+        guard(|| waker.wake());
+    }
+}
+
+/// Runs user code whose panic has nobody to go to.
+pub(crate) fn guard(f: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+        discard(payload);
+    }
+}
+
+/// Drops the payload of a panic that nobody wants. Its destructor may panic in turn: that payload is leaked, or it
+/// might go on for ever.
+pub(crate) fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
+    }
+}
+
+#[cfg(all(test, not(liten_loom)))]
+mod tests {
+    use super::{guard, wake_all};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+
+    struct Bad;
+
+    impl Wake for Bad {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker that panics");
+        }
+    }
+
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_panicking_waker_does_not_keep_the_others_from_being_called() {
+        let count = Arc::new(Count(AtomicUsize::new(0)));
+        let mut wakers = vec![
+            Waker::from(count.clone()),
+            Waker::from(Arc::new(Bad)),
+            Waker::from(count.clone()),
+        ];
+        wake_all(&mut wakers);
+        assert!(wakers.is_empty());
+        assert_eq!(count.0.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn a_payload_that_panics_when_dropped_ends_here_too() {
+        struct Payload;
+        impl Drop for Payload {
+            fn drop(&mut self) {
+                panic!("a payload that panics");
+            }
+        }
+        guard(|| std::panic::panic_any(Payload));
+    }
+}

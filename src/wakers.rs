@@ -1,7 +1,7 @@
 //! Floor 0: calling wakers that came from outside.
 //!
-//! A waker is user code: it may panic. That must cost neither the thread that calls it nor the wakers that come
-//! after it.
+//! A waker is user code: it may panic. That must cost neither the thread that calls it nor the wakers
+//! that come after it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,8 +21,8 @@ pub(crate) fn guard(f: impl FnOnce()) {
     }
 }
 
-/// Drops the payload of a panic that nobody wants. Its destructor may panic in turn: that payload is leaked, or it
-/// might go on for ever.
+/// Drops the payload of a panic that nobody wants. Its destructor may panic in turn: that payload is
+/// leaked, or it might go on for ever.
 pub(crate) fn discard(payload: Box<dyn Any + Send>) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);

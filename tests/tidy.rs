@@ -33,6 +33,7 @@ const HOUSE: Plan = Plan {
         ("rng", 0),
         ("slab", 0),
         ("scoped", 0),
+        ("wakers", 0),
         // Waiting and handing over.
         ("park", 1),
         ("queue", 1),

@@ -65,8 +65,8 @@ impl Timers {
         Self { epoch, shards: (0..shards.max(1)).map(shard).collect() }
     }
 
-    /// The shard for worker `index`. Any index will do: those beyond the last shard share it, as do threads that are
-    /// no workers and come with `usize::MAX`.
+    /// The shard for worker `index`. Any index will do: those beyond the last shard share it, as do
+    /// threads that are no workers and come with `usize::MAX`.
     pub(crate) fn shard(&self, index: usize) -> &Arc<Shard> {
         &self.shards[index.min(self.shards.len() - 1)]
     }

@@ -216,14 +216,15 @@ impl LocalShared {
         let mut queue = self.queue.lock();
         if queue.closed {
             drop(queue);
-            // The future is Send, so this thread may drop it. Never counted: the executor does not wait for it.
+            // The future is Send, so this thread may drop it. Never counted: the executor does not wait
+            // for it.
             hot.cancel(&Late);
             return join;
         }
         // Ordering: Relaxed; counted under the lock that the executor's drop takes before it counts.
         self.spawned.fetch_add(1, Ordering::Relaxed);
         queue.hot.push_back(hot);
-        wake_idle(queue);
+        self.wake_idle(queue);
         join
     }
 
@@ -244,16 +245,19 @@ impl LocalShared {
     fn push(&self, task: Hot) {
         let mut queue = self.queue.lock();
         queue.hot.push_back(task);
-        wake_idle(queue);
+        self.wake_idle(queue);
     }
-}
 
-/// Wakes whoever waits for a push, outside the lock.
-fn wake_idle(mut queue: MutexGuard<'_, Queue>) {
-    let idle = std::mem::take(&mut queue.idle);
-    drop(queue);
-    for (_, waker) in idle {
-        wakers::guard(|| waker.wake());
+    /// Wakes whoever waits for a push, outside the lock. One by one and not the list as a whole, so that
+    /// the list keeps its memory; no more than there are now, because who is woken comes back to the
+    /// list when it finds nothing.
+    fn wake_idle<'q>(&'q self, mut queue: MutexGuard<'q, Queue>) {
+        for _ in 0..queue.idle.len() {
+            let Some((_, waker)) = queue.idle.pop() else { return };
+            drop(queue);
+            wakers::guard(|| waker.wake());
+            queue = self.queue.lock();
+        }
     }
 }
 
@@ -270,7 +274,8 @@ impl<'a> Visit<'a> {
         Self { shared, number: queue.visits }
     }
 
-    /// The next task; without one, leaves `waker` behind, under the same lock, so that the next push is not missed.
+    /// The next task; without one, leaves `waker` behind, under the same lock, so that the next push is
+    /// not missed.
     ///
     /// Wakers are cloned and dropped outside the lock: both are user code.
     fn pop(&self, waker: &Waker) -> Option<Hot> {
@@ -405,7 +410,8 @@ impl Wake for Root {
     fn wake_by_ref(self: &StdArc<Self>) {
         // Ordering: Release, see `take_woken`.
         self.woken.store(true, Ordering::Release);
-        // Taken, not cloned: cloning is user code, and the poll that answers this wake leaves its waker again.
+        // Taken, not cloned: cloning is user code, and the poll that answers this wake leaves its waker
+        // again.
         let parent = self.parent.lock().take();
         if let Some(parent) = parent {
             parent.wake();

@@ -9,8 +9,9 @@
 //!
 //! # The end
 //!
-//! 1. `close` sets `closed`, fences, and wakes everybody. From here on, who pushes from outside sees `closed`
-//!    after its push and drains; no worker starts another task.
+//! 1. `close` sets `closed`, fences, and wakes everybody. From here on no worker starts another task, and who
+//!    spawns from outside counts the task, fences, sees `closed` and cancels the task itself. A wake from
+//!    outside only queues: nobody but the workers runs destructors of tasks that are not its own.
 //! 2. Each worker gives up its queues and drains: it cancels all cold tasks (their registries are closed:
 //!    later ones are cancelled on the way in) and everything in every queue.
 //! 3. The last worker drains until no task is alive. What it may have to wait for is a wake or a spawn that
@@ -53,7 +54,12 @@ impl Shared {
     /// Starts the driver thread.
     pub(crate) fn start_driver(self: &Arc<Self>, config: &ThreadConfig) -> io::Result<()> {
         let shared = self.clone();
-        let thread = config.spawn("driver", move || monitor::run(shared))?;
+        let thread = config.spawn("driver", move || {
+            // Without this thread nobody would attend an abandoned seat: better to end loudly.
+            let abort = AbortOnUnwind;
+            monitor::run(shared);
+            std::mem::forget(abort);
+        })?;
         self.threads.lock().driver = Some(thread);
         Ok(())
     }
@@ -78,8 +84,11 @@ impl Shared {
             if threads.occupied[index] {
                 continue;
             }
+            if let Some(predecessor) = threads.workers[index].take() {
+                // It has left, under this lock; at most its last instructions are still to come.
+                let _ = predecessor.join();
+            }
             match self.start_worker(index, config, around) {
-                // A predecessor in this slot has left under the lock; its thread needs no join.
                 Ok(thread) => threads.workers[index] = Some(thread),
                 Err(error) => {
                     // Ordering: as above. Keep what runs; the caller learns that there are fewer than
@@ -107,6 +116,10 @@ impl Shared {
         // Ordering: AcqRel, see `worker_ends`. Counted before the thread runs, so that a fast end cannot
         // count below zero.
         self.alive.fetch_add(1, Ordering::AcqRel);
+        // Ordering: SeqCst, as in a worker's `awake`: the new worker may take a task before it has ever
+        // parked, so the monitor must not believe that all are parked.
+        fence(Ordering::SeqCst);
+        self.monitor.wake_if_asleep(&self.driver);
         let started = config.spawn(&index.to_string(), move || {
             // A panic of the house in here would leave queues without an owner; tasks' panics are caught
             // in the cell.
@@ -162,19 +175,19 @@ impl Shared {
         if threads.iter().any(|thread| thread.thread().id() == current) {
             return false;
         }
-        let mut drained = self.drained.lock();
-        while !*drained {
+        let mut draining = self.draining.lock();
+        while !self.is_drained() {
             match deadline {
-                None => self.drained_changed.wait(&mut drained),
+                None => self.drained_changed.wait(&mut draining),
                 Some(deadline) => {
-                    let late = self.drained_changed.wait_until(&mut drained, deadline).timed_out();
-                    if late && !*drained {
+                    let late = self.drained_changed.wait_until(&mut draining, deadline).timed_out();
+                    if late && !self.is_drained() {
                         return false;
                     }
                 }
             }
         }
-        drop(drained);
+        drop(draining);
         for thread in threads {
             // Only the house could have panicked, and that aborts.
             let _ = thread.join();
@@ -184,8 +197,9 @@ impl Shared {
 
     /// One pass over everything that may hold a task: cancels what it finds. `true`: it found something.
     ///
-    /// All registries are closed before the first destructor runs. Otherwise a destructor that wakes a cold task
-    /// on a thread without a role would come back here for it, and so on for each task of a chain.
+    /// All registries are closed before the first destructor runs. Otherwise a destructor that wakes a
+    /// cold task on a thread without a role would come back here for it, and so on for each task of a
+    /// chain.
     pub(super) fn drain(&self) -> bool {
         let cold: Vec<Hot> = self.slots.iter().flat_map(|slot| slot.registry.close()).collect();
         let mut found = !cold.is_empty();
@@ -209,8 +223,8 @@ impl Shared {
 
     /// A worker thread ends because the runtime does.
     fn worker_ends(&self) {
-        // Ordering: SeqCst, the closing side's fence once more, by the thread that drains: see closed, fence, drain; push,
-        // fence, look at `closed`.
+        // Ordering: SeqCst, the closing side's fence once more, by the thread that drains: see closed,
+        // fence, drain; push, fence, look at `closed`.
         fence(Ordering::SeqCst);
         self.drain();
         // Ordering: AcqRel: the last one sees what all others did before they were counted out.
@@ -234,8 +248,12 @@ impl Shared {
             }
         }
         self.check_quiet();
-        *self.drained.lock() = true;
+        let draining = self.draining.lock();
+        // Ordering: Release pairs with `is_drained`.
+        self.drained.store(true, Ordering::Release);
+        drop(draining);
         self.drained_changed.notify_all();
+        self.monitor.wake(&self.driver);
     }
 }
 

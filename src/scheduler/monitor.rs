@@ -90,7 +90,7 @@ fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> bool {
     // Ordering: SeqCst fence: announce, fence, look; the other half is in the worker's `awake`.
     shared.monitor.asleep.store(true, Ordering::Relaxed);
     fence(Ordering::SeqCst);
-    condition() && !shared.is_closed()
+    condition() && !shared.is_drained()
 }
 
 /// What the monitor remembers from one tick to the next.
@@ -118,7 +118,7 @@ pub(super) fn run(shared: Arc<Shared>) {
     };
     let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
     role::play(&role, || {
-        while !shared.is_closed() {
+        while !shared.is_drained() {
             watch.turn(&shared, &role);
         }
     });
@@ -162,7 +162,7 @@ impl Watch {
         let Some(mut seat) = shared.driver.try_seat() else {
             return;
         };
-        while self.wakes.is_empty() && !shared.is_closed() {
+        while self.wakes.is_empty() && !shared.is_drained() {
             let limit = (!announce_sleep(shared, || all_parked(shared))).then_some(self.tick);
             if self.parker.enter_seat() {
                 seat.turn(limit, &mut self.wakes);
@@ -193,8 +193,7 @@ impl Watch {
             // Ordering: Relaxed, a hint for thieves; the wake below orders it for the one it wakes.
             slot.stalled.store(stuck, Ordering::Relaxed);
             if stuck && (slot.has_work() || !shared.injector.is_empty()) {
-                any = true;
-                shared.wake_one(index);
+                any |= shared.wake_one(index);
             }
         }
         any

@@ -108,6 +108,9 @@ impl Guest {
     /// it, when this returns: the root may block the thread next.
     pub(super) fn spawned(&self, task: Hot) {
         self.slot().stats.spawned.add(1);
+        if !self.shared.may_spawn() {
+            return self.shared.bury(task);
+        }
         self.local.as_ref().expect("taken by drop only").push(task);
         self.shared.pushed_from_outside();
     }
@@ -165,8 +168,7 @@ impl Dispatcher {
 
     /// Sends what was collected: one RMW and at most one unpark per worker.
     pub(super) fn flush(&self) {
-        // Taken out, because a send to a runtime that is shutting down runs destructors, which may wake
-        // tasks here.
+        // Taken out, so that nothing is borrowed while other threads are woken.
         let mut chains = self.chains.take();
         for (home, chain) in chains.drain(..) {
             self.shared.send_chain(home, chain);

@@ -37,8 +37,9 @@ pub(crate) struct Shared {
     /// Who waits for the last task to complete.
     quiet: Mutex<Vec<Unparker>>,
     waiting: AtomicUsize,
-    /// The last worker has drained everything.
-    pub(super) drained: Mutex<bool>,
+    /// The last worker has drained everything. Set under `draining`.
+    pub(super) drained: AtomicBool,
+    pub(super) draining: Mutex<()>,
     pub(super) drained_changed: Condvar,
 }
 
@@ -59,7 +60,8 @@ impl Shared {
             threads: Mutex::new(super::lifecycle::Threads::default()),
             quiet: Mutex::new(Vec::new()),
             waiting: AtomicUsize::new(0),
-            drained: Mutex::new(false),
+            drained: AtomicBool::new(false),
+            draining: Mutex::new(()),
             drained_changed: Condvar::new(),
         })
     }
@@ -76,13 +78,22 @@ impl Shared {
             Some(Role::Worker(worker)) if worker.belongs_to(self) => worker.spawned(hot),
             Some(Role::Guest(guest)) if guest.belongs_to(self) => guest.spawned(hot),
             _ => {
-                // Ordering: Relaxed. Counted before the push, so that the task is never completed before
-                // it is spawned; the push publishes both (see `alive_tasks`).
+                // Ordering: Relaxed, the fence in `may_spawn` publishes it.
                 self.foreign_spawned.fetch_add(1, Ordering::Relaxed);
-                self.inject(hot);
+                if self.may_spawn() { self.inject(hot) } else { self.bury(hot) }
             }
         });
         join
+    }
+
+    /// Asked by a thread that is no worker after it has counted a task and before it queues it. `false`:
+    /// the runtime is closed, and the caller cancels the task, which is its own.
+    pub(super) fn may_spawn(&self) -> bool {
+        // Ordering: Dekker with the end of the runtime: count, fence, look at `closed`; close, fence,
+        // look at the counts. Who sees `false` here is seen by the last worker, which does not end
+        // before it has found the task.
+        fence(Ordering::SeqCst);
+        !self.is_closed()
     }
 
     /// Queues a task that no worker owns.
@@ -94,24 +105,21 @@ impl Shared {
     /// After a push by a thread that will not run what it pushed: somebody must see it.
     pub(super) fn pushed_from_outside(&self) {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
-        // word. The other half is in Worker::park. Likewise for `closed`: whoever closes sets it,
-        // fences, then drains.
+        // word. The other half is in Worker::park.
         fence(Ordering::SeqCst);
-        if self.is_closed() {
-            self.drain();
-        } else {
-            self.wake_one(0);
-        }
+        self.wake_one(0);
     }
 
-    /// Wakes one parked worker unless somebody is searching already.
-    pub(super) fn wake_one(&self, near: usize) {
+    /// Wakes one parked worker unless somebody is searching already. `true`: it did.
+    pub(super) fn wake_one(&self, near: usize) -> bool {
         // Ordering: Relaxed, a hint.
         let seated = self.seated.load(Ordering::Relaxed);
         let avoid = (seated != usize::MAX).then_some(seated);
-        if let Some(worker) = self.idle.pick(near, avoid) {
+        let picked = self.idle.pick(near, avoid);
+        if let Some(worker) = picked {
             self.unpark(worker);
         }
+        picked.is_some()
     }
 
     /// Wakes a worker whose bit the caller has cleared, or that has to look at a flag.
@@ -148,9 +156,7 @@ impl Shared {
         // Ordering: as in `pushed_from_outside`; also against the slot's retirement, which clears
         // `active`, fences, then empties the channel.
         fence(Ordering::SeqCst);
-        if self.is_closed() {
-            self.drain();
-        } else if !self.slots.get(home).is_active() {
+        if !self.slots.get(home).is_active() {
             self.rescue_channel(home);
         } else if self.idle.claim(home) {
             self.unpark(home);
@@ -182,6 +188,12 @@ impl Shared {
         // Ordering: Relaxed. Callers that must not miss it have executed a SeqCst fence
         // (`pushed_from_outside`, `park`); the others look again soon.
         self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Whether the runtime is closed and no task is alive any more.
+    pub(super) fn is_drained(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `drain_to_the_end`.
+        self.drained.load(Ordering::Acquire)
     }
 
     /// How many tasks have been spawned and are not complete.
@@ -227,15 +239,19 @@ impl Shared {
         // Ordering: SeqCst for the count, as the waiter's half of a Dekker pair: announce, fence, count
         // tasks. The other half is a worker that parks: complete, fence, look for waiters.
         self.waiting.fetch_add(1, Ordering::SeqCst);
-        self.quiet.lock().push(parker.unparker());
-        fence(Ordering::SeqCst);
-        while self.alive_tasks() != 0 {
-            parker.park();
+        loop {
             self.quiet.lock().push(parker.unparker());
             fence(Ordering::SeqCst);
+            if self.alive_tasks() == 0 {
+                break;
+            }
+            parker.park();
         }
-        // Ordering: Relaxed, a worker that still sees the old count only looks in vain.
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        let mut quiet = self.quiet.lock();
+        // Ordering: Relaxed, under the lock; a worker that still sees the old count only looks in vain.
+        if self.waiting.fetch_sub(1, Ordering::Relaxed) == 1 {
+            quiet.clear();
+        }
     }
 
     /// After a worker ran out of work, or a task ended elsewhere: tells those who wait for the last task.

@@ -249,6 +249,8 @@ impl Worker {
         if let Some(task) = self.last_look(last) {
             self.awake();
             self.end_search();
+            // It may have been a whole chain, whose pusher relied on our search.
+            self.notify_surplus();
             self.slot().stats.polls.add(1);
             return task.run(self);
         }
@@ -312,6 +314,11 @@ impl Worker {
     /// Calls the wakers of one round; the tasks they wake go to the own deque, in order. Wakes one peer
     /// if it is more than one.
     fn dispatch(&self, mut wakes: Vec<Waker>) {
+        if !wakes.is_empty() {
+            // A waker of somebody else's may take its time; a searcher that does not search would make
+            // everybody deaf.
+            self.end_search();
+        }
         self.dispatching.set(true);
         wakers::wake_all(&mut wakes);
         self.dispatching.set(false);

@@ -19,7 +19,7 @@
 //! | `place` | the owner of the `Hot` | until COMPLETE |
 //! | `join_waker` | the JoinHandle | while JOIN_WAKER is 0 and COMPLETE is 0 |
 //! |              | read by the task and the JoinHandle | while JOIN_WAKER is 1 |
-//! |              | emptied by the later of the two: the task that has woken, the JoinHandle's drop | after COMPLETE |
+//! |              | the later of: the task, having woken; the JoinHandle's drop | after COMPLETE |
 //! | the rest | nobody (or atomic) | |
 //!
 //! The [`Hot`] is unique: it exists exactly while SCHEDULED is set and COMPLETE is not, made by whoever
@@ -335,7 +335,8 @@ impl Hot {
         if place != Place::NONE {
             runner.unregister(place);
         }
-        // Without a JoinHandle the output's destructor is part of the task, so the task is counted as ended after it.
+        // Without a JoinHandle the output's destructor is part of the task, so the task is counted as
+        // ended after it.
         let joined = header.state.has_join_handle();
         if joined {
             runner.completed();

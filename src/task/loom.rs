@@ -175,6 +175,9 @@ fn the_poll_that_answers_a_second_wake_sees_the_second_wakers_writes() {
         }));
         queue.run();
         let waker = slot.lock().clone().expect("polled once");
+        // Twice: the second thread finds the task queued and woken.
+        waker.wake_by_ref();
+        waker.wake_by_ref();
         let second = {
             let (waker, flag) = (waker.clone(), data[1].clone());
             thread::spawn(move || {
@@ -183,7 +186,7 @@ fn the_poll_that_answers_a_second_wake_sees_the_second_wakers_writes() {
             })
         };
         data[0].store(true, Ordering::Relaxed);
-        waker.wake();
+        drop(waker);
         queue.run_to_completion();
         second.join().expect("no panic");
         drop(join);
@@ -296,7 +299,8 @@ fn a_dropped_join_handle_leaves_one_owner_of_the_output() {
     });
 }
 
-/// The JoinHandle is dropped while the task wakes its joiner: one of them drops the waker, although a reference is kept.
+/// The JoinHandle is dropped while the task wakes its joiner: one of them drops the waker, although a
+/// reference is kept.
 #[test]
 fn a_complete_task_keeps_no_join_waker() {
     ::loom::model(|| {

@@ -8,6 +8,9 @@
 use super::cell::{Cold, Hot};
 use crate::sync_shim::Mutex;
 
+/// Entries whose memory an empty registry keeps: 12 KiB.
+const KEPT: usize = 1024;
+
 #[derive(Debug)]
 pub(crate) struct Registry {
     entries: Mutex<Entries>,
@@ -55,9 +58,12 @@ impl Registry {
         let task = entries.tasks[index as usize].take();
         debug_assert!(task.is_some());
         if entries.tasks.len() == entries.free.len() + 1 {
-            // The last one is out: give the memory of a past crowd back.
-            entries.tasks = Vec::new();
-            entries.free = Vec::new();
+            // The last one is out: give the memory of a past crowd back, and keep what a few tasks need,
+            // so that one task that comes and goes does not allocate each time.
+            entries.tasks.clear();
+            entries.tasks.shrink_to(KEPT);
+            entries.free.clear();
+            entries.free.shrink_to(KEPT);
         } else {
             entries.free.push(index);
         }

@@ -30,11 +30,12 @@
 //! reference that stands for "not complete yet". The queued reference is not counted: it follows from
 //! SCHEDULED.
 //!
-//! Join bits. JOIN_INTEREST: the JoinHandle exists. JOIN_WAKER: the waker slot is filled and readable by the
-//! task; while it is 0 the slot belongs to the JoinHandle alone. Before COMPLETE both are changed by the
-//! JoinHandle only. After COMPLETE the task, when it has woken the joiner, clears JOIN_WAKER, and the JoinHandle,
-//! when it is dropped, clears JOIN_INTEREST: whoever comes second finds the other's bit cleared and empties the
-//! slot. So no complete task keeps a waker, which would keep another task, and so on along a chain of joins.
+//! Join bits. JOIN_INTEREST: the JoinHandle exists. JOIN_WAKER: the waker slot is filled and readable by
+//! the task; while it is 0 the slot belongs to the JoinHandle alone. Before COMPLETE both are changed by
+//! the JoinHandle only. After COMPLETE the task, when it has woken the joiner, clears JOIN_WAKER, and
+//! the JoinHandle, when it is dropped, clears JOIN_INTEREST: whoever comes second finds the other's bit
+//! cleared and empties the slot. So no complete task keeps a waker, which would keep another task, and
+//! so on along a chain of joins.
 
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 
@@ -122,8 +123,9 @@ pub(crate) enum JoinerWoken {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum DropJoin {
-    /// The task is complete: the JoinHandle owns the output, drops it and releases its reference. It empties the
-    /// waker slot too if that is its own; else the task, which is just waking the joiner, will.
+    /// The task is complete: the JoinHandle owns the output, drops it and releases its reference. It
+    /// empties the waker slot too if that is its own; else the task, which is just waking the joiner,
+    /// will.
     Complete { slot_is_ours: bool },
     /// The task will not look at the waker slot again: the JoinHandle drops the waker and releases its
     /// reference.

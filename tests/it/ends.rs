@@ -65,7 +65,8 @@ async fn yield_until_cold(tasks: usize) {
     }
 }
 
-/// A complete task keeps no waker of its joiner; a kept handle therefore keeps one task and not the whole chain.
+/// A complete task keeps no waker of its joiner; a kept handle therefore keeps one task and not the
+/// whole chain.
 #[test]
 fn a_kept_abort_handle_does_not_keep_the_chain_behind_it() {
     guarded(|| {
@@ -139,7 +140,8 @@ fn many_calls_of_run_leave_nothing_behind() {
     });
 }
 
-/// A late spawn from another thread, whose destructor waits for the executor's end, does not hold that end up.
+/// A late spawn from another thread, whose destructor waits for the executor's end, does not hold that
+/// end up.
 #[test]
 fn a_late_spawn_does_not_hold_up_the_end_of_a_local_runtime() {
     struct OnDrop<F: FnOnce()>(Option<F>);
@@ -242,5 +244,139 @@ fn wakers_may_do_anything_when_they_are_cloned() {
             }
         }
         panic!("the task was woken often enough");
+    });
+}
+
+/// Waits, on a thread that is no worker of it, until `handle`'s runtime takes no more tasks.
+fn until_closed(handle: &liten::runtime::Handle) {
+    until(|| {
+        let probe = handle.spawn(pending::<()>());
+        let closed = probe.is_finished();
+        probe.abort();
+        closed
+    });
+}
+
+/// A wake from outside during shutdown only queues: it never runs other tasks' destructors under the
+/// waker's locks.
+#[test]
+fn a_wake_during_shutdown_runs_no_destructor_on_the_waking_thread() {
+    type Slot = Arc<std::sync::Mutex<Option<Waker>>>;
+    struct Locks(Slot);
+    impl Drop for Locks {
+        fn drop(&mut self) {
+            drop(self.0.lock());
+        }
+    }
+    guarded(|| {
+        let runtime = workers(1);
+        let slot: Slot = Slot::default();
+        let left = slot.clone();
+        runtime.spawn(std::future::poll_fn(move |cx| {
+            *left.lock().unwrap() = Some(cx.waker().clone());
+            Poll::<()>::Pending
+        }));
+        let locks = Locks(slot.clone());
+        runtime.spawn(async move {
+            pending::<()>().await;
+            drop(locks);
+        });
+        runtime.block_on(yield_until_cold(2));
+        let release = stuck_worker(&runtime);
+        let handle = runtime.handle().clone();
+        let dropping = thread::spawn(move || drop(runtime));
+        until_closed(&handle);
+        let mut guard = slot.lock().unwrap();
+        if let Some(waker) = guard.take() {
+            waker.wake();
+        }
+        drop(guard);
+        drop(release);
+        dropping.join().unwrap();
+    });
+}
+
+/// Destructors that spawn during shutdown do not recurse into each other.
+#[test]
+fn destructors_may_spawn_during_shutdown() {
+    struct Spawns(liten::runtime::Handle);
+    impl Drop for Spawns {
+        fn drop(&mut self) {
+            self.0.spawn(async {});
+        }
+    }
+    guarded(|| {
+        let runtime = workers(1);
+        let release = stuck_worker(&runtime);
+        for _ in 0..50_000 {
+            let spawns = Spawns(runtime.handle().clone());
+            runtime.spawn(async move { drop(spawns) });
+        }
+        let handle = runtime.handle().clone();
+        let dropping = thread::spawn(move || drop(runtime));
+        until_closed(&handle);
+        drop(handle.spawn(async {}));
+        drop(release);
+        dropping.join().unwrap();
+    });
+}
+
+/// A poll that is under way may wait for a thread that waits for a timer of the same runtime: timers run
+/// to the end.
+#[test]
+fn timers_run_until_the_last_poll_is_over() {
+    guarded(|| {
+        let runtime = workers(1);
+        let handle = runtime.handle().clone();
+        let (begun, begin) = mpsc::channel();
+        runtime.spawn(async move {
+            begun.send(()).unwrap();
+            let other = thread::spawn(move || {
+                until_closed(&handle);
+                handle.block_on(async { liten::time::sleep(Duration::from_millis(20)).await });
+            });
+            other.join().unwrap();
+        });
+        begin.recv().unwrap();
+        drop(runtime);
+    });
+}
+
+#[test]
+fn waiting_for_nothing_leaves_nothing_behind() {
+    guarded(|| {
+        let runtime = workers(1);
+        for _ in 0..1_000 {
+            runtime.block_until_completion();
+        }
+        // Woken for a later task as if the earlier calls had never been.
+        let (release, held) = liten::sync::oneshot::channel::<()>();
+        let task = runtime.spawn(held);
+        let waiting = {
+            let handle = runtime.handle().clone();
+            thread::spawn(move || {
+                until(|| handle.metrics().num_cold_tasks() == 1);
+                release.send(()).unwrap();
+            })
+        };
+        runtime.block_until_completion();
+        assert!(task.is_finished());
+        waiting.join().unwrap();
+    });
+}
+
+/// A worker that was started a moment ago and blocks with a task in its queue: a peer comes for that task.
+#[test]
+fn a_task_behind_a_fresh_worker_that_blocks_is_not_stranded() {
+    guarded(|| {
+        for _ in 0..200 {
+            let runtime = workers(2);
+            let (sender, receiver) = mpsc::channel();
+            let task = runtime.spawn(async move {
+                liten::spawn(async move { sender.send(()).unwrap() });
+                receiver.recv().unwrap();
+            });
+            runtime.block_on(task).unwrap();
+        }
     });
 }

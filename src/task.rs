@@ -1,10 +1,10 @@
 //! Tasks: spawning, joining, aborting, and what belongs to one task alone.
 //!
-//! A task is a future that the runtime polls on its own. [`spawn`] starts one and returns its [`JoinHandle`].
+//! A task is a future that the runtime polls on its own. [`spawn()`] starts one and returns its [`JoinHandle`].
 //!
 //! # Inside
 //!
-//! A task is one allocation ([`cell`]) whose word ([`state`]) says what it is doing:
+//! A task is one allocation (`task/cell.rs`) whose word (`task/state.rs`) says what it is doing:
 //!
 //! ```text
 //!            spawn                     picked by a worker
@@ -15,8 +15,7 @@
 //! ```
 //!
 //! *Hot* means: in exactly one queue, or running. *Cold* means: in none; only its wakers and the cold
-//! [`registry`] know it. The scheduler is reached through one door, the [`Schedule`](cell::Schedule)
-//! trait, which it implements and tasks call.
+//! registry know it. The scheduler is reached through one door, the `Schedule` trait, which it implements and tasks call.
 
 pub(crate) mod budget;
 pub(crate) mod cell;

@@ -153,13 +153,13 @@ const CONFINED: &[&Confined] = &[&UNSAFE, &CLOCK, &THREADS, &THREAD_LOCALS, &MIO
 
 /// A breach of a rule.
 #[derive(Debug)]
-pub struct Violation {
+pub(crate) struct Violation {
     place: String,
     reason: String,
 }
 
 /// A breach at `line`, counted from 0.
-pub fn violation(source: &Source, line: usize, reason: impl Into<String>) -> Violation {
+pub(crate) fn violation(source: &Source, line: usize, reason: impl Into<String>) -> Violation {
     Violation { place: format!("{}:{}", source.path, line + 1), reason: reason.into() }
 }
 

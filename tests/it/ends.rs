@@ -49,8 +49,9 @@ fn a_long_chain_of_joins_is_dropped_without_recursion() {
                 });
             }
             yield_until_cold(50_001).await;
-            previous
+            Some(previous)
         });
+        let last = last.expect("just made");
         let release = stuck_worker(&runtime);
         runtime.shutdown_background();
         drop(release);

@@ -1,13 +1,45 @@
-//! What liten promises, by promise; one binary, because each costs a link.
+//! The runtime as its users see it: one file per promise; one binary, because each costs a link.
+//! `tests/README.md` says which test shows what.
+
+mod guard;
+mod loopback;
+mod probe;
+mod process;
+
+mod abort;
+mod block_on;
+mod blocking;
+mod completion;
+mod ends;
+mod errors;
+mod fairness;
+#[cfg(target_os = "linux")]
+mod idle;
+mod io;
+mod join;
+mod local;
+mod neutral;
+mod order;
+mod panic;
+mod resize;
+mod shutdown;
+#[cfg(unix)]
+mod signals;
+mod spawn;
+mod steal;
+mod storm;
+mod sync;
+mod time;
+mod wake;
 
 mod async_source;
-#[cfg(feature = "macros")]
-mod attributes;
-mod ends;
-mod guard;
 mod lookup;
-mod loopback;
 mod tcp;
 mod udp;
 #[cfg(unix)]
 mod unix;
+
+#[cfg(feature = "macros")]
+mod attributes;
+
+mod rows;

@@ -4,18 +4,18 @@ use crate::source::{Source, is_ident, skip_blanks};
 use crate::{Violation, violation};
 
 /// The plan of the house; the tables themselves stand in `tests/tidy.rs`.
-pub struct Plan {
+pub(crate) struct Plan {
     /// Module and floor. The longest entry that is a prefix of a path decides.
-    pub floors: &'static [(&'static str, u8)],
+    pub(crate) floors: &'static [(&'static str, u8)],
     /// Importer and imported rooms on one floor that may meet all the same.
-    pub sideways: &'static [(&'static str, &'static str)],
+    pub(crate) sideways: &'static [(&'static str, &'static str)],
     /// Importer, imported room, and the only paths in it that the importer may name.
-    pub doors: &'static [(&'static str, &'static str, &'static [&'static str])],
+    pub(crate) doors: &'static [(&'static str, &'static str, &'static [&'static str])],
     /// A room's own file and what that file may re-export from anywhere for its public half.
-    pub fronts: &'static [(&'static str, &'static [&'static str])],
+    pub(crate) fronts: &'static [(&'static str, &'static [&'static str])],
 }
 
-pub fn check(source: &Source, plan: &Plan) -> Vec<Violation> {
+pub(crate) fn check(source: &Source, plan: &Plan) -> Vec<Violation> {
     match source.module() {
         // The roof imports anything: it only re-exports.
         Some(module) if !module.is_empty() => {

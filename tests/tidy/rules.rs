@@ -6,11 +6,11 @@ use crate::{Violation, violation};
 use std::path::Path;
 
 /// Words that are confined to listed places, each place with the reason why it is one.
-pub struct Confined {
-    pub what: &'static str,
-    pub words: &'static [&'static str],
+pub(crate) struct Confined {
+    pub(crate) what: &'static str,
+    pub(crate) words: &'static [&'static str],
     /// A file, or a room (`src/net` is `src/net.rs` and everything in `src/net/`), and why it is listed.
-    pub homes: &'static [(&'static str, &'static str)],
+    pub(crate) homes: &'static [(&'static str, &'static str)],
 }
 
 impl Confined {
@@ -37,7 +37,7 @@ impl Confined {
     }
 }
 
-pub fn confined(source: &Source, rule: &Confined) -> Vec<Violation> {
+pub(crate) fn confined(source: &Source, rule: &Confined) -> Vec<Violation> {
     if rule.home_of(&source.path).is_some() {
         return Vec::new();
     }
@@ -47,7 +47,7 @@ pub fn confined(source: &Source, rule: &Confined) -> Vec<Violation> {
 }
 
 /// Permissions that nothing uses any more: a list that only grows confines nothing.
-pub fn unused_homes(sources: &[Source], rule: &Confined) -> Vec<Violation> {
+pub(crate) fn unused_homes(sources: &[Source], rule: &Confined) -> Vec<Violation> {
     let used = |home: &str| {
         sources.iter().any(|s| rule.home_of(&s.path) == Some(home) && !rule.uses(s).is_empty())
     };
@@ -59,7 +59,7 @@ pub fn unused_homes(sources: &[Source], rule: &Confined) -> Vec<Violation> {
     .collect()
 }
 
-pub fn file_name(source: &Source) -> Vec<Violation> {
+pub(crate) fn file_name(source: &Source) -> Vec<Violation> {
     let stem =
         Path::new(&source.path).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let reason = match stem.as_str() {
@@ -74,7 +74,7 @@ pub fn file_name(source: &Source) -> Vec<Violation> {
     vec![violation(source, 0, reason)]
 }
 
-pub fn file_length(source: &Source, limit: usize) -> Vec<Violation> {
+pub(crate) fn file_length(source: &Source, limit: usize) -> Vec<Violation> {
     let lines = source.raw.len();
     let over = lines > limit;
     let found = over.then(|| {
@@ -83,7 +83,7 @@ pub fn file_length(source: &Source, limit: usize) -> Vec<Violation> {
     found.into_iter().collect()
 }
 
-pub fn line_length(source: &Source, limit: usize) -> Vec<Violation> {
+pub(crate) fn line_length(source: &Source, limit: usize) -> Vec<Violation> {
     let lines = source.raw.iter().enumerate().map(|(line, text)| (line, text.chars().count()));
     let long = lines.filter(|(_, columns)| *columns > limit);
     long.map(|(line, columns)| {
@@ -92,7 +92,7 @@ pub fn line_length(source: &Source, limit: usize) -> Vec<Violation> {
     .collect()
 }
 
-pub fn function_length(source: &Source, limit: usize) -> Vec<Violation> {
+pub(crate) fn function_length(source: &Source, limit: usize) -> Vec<Violation> {
     let mut found = Vec::new();
     for span in source.functions() {
         let first = source.line_of(span.start);
@@ -110,7 +110,7 @@ pub fn function_length(source: &Source, limit: usize) -> Vec<Violation> {
 
 /// Each `unsafe` block and `unsafe impl` stands below a `SAFETY:` comment, with nothing but the
 /// beginning of the same statement or attributes between.
-pub fn safety_comments(source: &Source) -> Vec<Violation> {
+pub(crate) fn safety_comments(source: &Source) -> Vec<Violation> {
     let code = source.code_lines();
     let mut found = Vec::new();
     for at in source.words("unsafe") {
@@ -157,7 +157,7 @@ fn comment_block<'a>(
 
 /// Each atomic ordering in shipped code stands at most `reach` lines below a comment, in the same
 /// function, that argues for it.
-pub fn ordering_comments(source: &Source, reach: usize) -> Vec<Violation> {
+pub(crate) fn ordering_comments(source: &Source, reach: usize) -> Vec<Violation> {
     let code = source.code_lines();
     let functions = source.functions();
     let mut found = Vec::new();
@@ -211,7 +211,7 @@ fn in_use_item(source: &Source, at: usize) -> bool {
 
 /// What must not be left behind in any file. The names are spelled in halves, so that this file passes
 /// its own rule.
-pub fn leftovers(source: &Source) -> Vec<Violation> {
+pub(crate) fn leftovers(source: &Source) -> Vec<Violation> {
     let macros = [
         concat!("to", "do!"),
         concat!("unimple", "mented!"),
@@ -243,7 +243,7 @@ pub fn leftovers(source: &Source) -> Vec<Violation> {
 
 /// `if let .. && ..`, `.. && let ..` and `if let` in a match guard: newer than the oldest compiler we
 /// support, and the usual compiler does not say so.
-pub fn let_chains(source: &Source) -> Vec<Violation> {
+pub(crate) fn let_chains(source: &Source) -> Vec<Violation> {
     let code = &source.code;
     let mut found = Vec::new();
     for at in source.words("let") {
@@ -293,7 +293,7 @@ fn follows_unsafe(code: &[char], at: usize) -> bool {
     before.trim_end().ends_with("unsafe")
 }
 
-pub fn unwraps(source: &Source) -> Vec<Violation> {
+pub(crate) fn unwraps(source: &Source) -> Vec<Violation> {
     let lines = source.words(".unwrap()").into_iter().map(|at| source.line_of(at));
     let shipped = lines.filter(|line| source.is_shipped(*line));
     let reason = "`.unwrap()` tells the reader nothing; `.expect(..)` says why it cannot fail";

@@ -9,22 +9,22 @@ use std::ops::Range;
 use std::path::Path;
 
 /// One file, split into views of equal shape: character `i` of line `n` is the same place in each of them.
-pub struct Source {
+pub(crate) struct Source {
     /// Relative to the repository, with forward slashes.
-    pub path: String,
+    pub(crate) path: String,
     /// The file as it is.
-    pub raw: Vec<String>,
+    pub(crate) raw: Vec<String>,
     /// Comments and the insides of literals are blanks.
-    pub code: Vec<char>,
+    pub(crate) code: Vec<char>,
     /// Everything but comments is blank.
-    pub comments: Vec<String>,
+    pub(crate) comments: Vec<String>,
     /// Per line: compiled for tests only, by a `cfg` in this file or in the parent that declares it.
-    pub in_test: Vec<bool>,
+    pub(crate) in_test: Vec<bool>,
     line_starts: Vec<usize>,
 }
 
 impl Source {
-    pub fn new(path: &str, text: &str) -> Self {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
         let text = text.replace("\r\n", "\n");
         let (code, comments) = split(&text);
         let mut line_starts = vec![0];
@@ -46,22 +46,22 @@ impl Source {
     }
 
     /// Library code: shipped to users and not compiled for tests only.
-    pub fn is_shipped(&self, line: usize) -> bool {
+    pub(crate) fn is_shipped(&self, line: usize) -> bool {
         !self.in_test[line]
     }
 
     /// Index (from 0) of the line with the character at `offset`.
-    pub fn line_of(&self, offset: usize) -> usize {
+    pub(crate) fn line_of(&self, offset: usize) -> usize {
         self.line_starts.partition_point(|start| *start <= offset) - 1
     }
 
     /// The code of each line, blanks where comments and literals were.
-    pub fn code_lines(&self) -> Vec<String> {
+    pub(crate) fn code_lines(&self) -> Vec<String> {
         self.code.iter().collect::<String>().split('\n').map(str::to_owned).collect()
     }
 
     /// `["runtime", "handle"]` for `src/runtime/handle.rs`; empty for `src/lib.rs`. `None` outside `src`.
-    pub fn module(&self) -> Option<Vec<String>> {
+    pub(crate) fn module(&self) -> Option<Vec<String>> {
         let name = self.path.strip_prefix("src/")?.strip_suffix(".rs")?;
         let parts =
             if name == "lib" { Vec::new() } else { name.split('/').map(str::to_owned).collect() };
@@ -70,7 +70,7 @@ impl Source {
 
     /// Paths without `.rs` of the files that this one declares under a test `cfg`, as in `#[cfg(test)]
     /// mod model;`.
-    pub fn test_children(&self) -> Vec<String> {
+    pub(crate) fn test_children(&self) -> Vec<String> {
         let own = self.path.strip_suffix(".rs").unwrap_or(&self.path);
         let folder = own.strip_suffix("/lib").unwrap_or(own);
         let declared = self.test_items().into_iter().filter_map(|(_, child)| child);
@@ -78,7 +78,7 @@ impl Source {
     }
 
     /// Offsets at which `word` stands as a whole word in the code.
-    pub fn words(&self, word: &str) -> Vec<usize> {
+    pub(crate) fn words(&self, word: &str) -> Vec<usize> {
         let wanted: Vec<char> = word.chars().collect();
         let free = |at: Option<&char>| at.is_none_or(|c| !is_ident(*c));
         let hit = |at: &usize| {
@@ -90,7 +90,7 @@ impl Source {
     }
 
     /// Functions with a body: from `fn` to the closing brace.
-    pub fn functions(&self) -> Vec<Range<usize>> {
+    pub(crate) fn functions(&self) -> Vec<Range<usize>> {
         let named = |at: &usize| {
             let after = skip_blanks(&self.code, at + 2);
             self.code.get(after).is_some_and(|c| is_ident(*c) || *c == '$')
@@ -101,7 +101,7 @@ impl Source {
     }
 
     /// Bodies of the modules that are written inside this file.
-    pub fn inline_modules(&self) -> Vec<Range<usize>> {
+    pub(crate) fn inline_modules(&self) -> Vec<Range<usize>> {
         let spans = self.words("mod").into_iter().map(|at| at..item_end(&self.code, at));
         spans.filter(|span| self.code[span.end - 1] == '}').collect()
     }
@@ -131,7 +131,7 @@ impl Source {
 }
 
 /// Whether the `cfg` at `at` is one of the two forms that mean "tests only".
-pub fn is_test_gate(code: &[char], at: usize) -> bool {
+pub(crate) fn is_test_gate(code: &[char], at: usize) -> bool {
     let gate: String =
         code[at..].iter().take_while(|c| **c != ']').filter(|c| !c.is_whitespace()).collect();
     let inside = gate.trim_start_matches("#[").trim_start_matches("cfg(");
@@ -140,7 +140,7 @@ pub fn is_test_gate(code: &[char], at: usize) -> bool {
 
 /// Every `.rs` file below `folders` of the repository, sorted. A folder that is missing has no files:
 /// the published package is smaller than the repository.
-pub fn read_tree(root: &Path, folders: &[&str]) -> Vec<Source> {
+pub(crate) fn read_tree(root: &Path, folders: &[&str]) -> Vec<Source> {
     let mut paths = Vec::new();
     for folder in folders {
         collect(&root.join(folder), &mut paths);
@@ -192,11 +192,11 @@ fn is_test_file(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
-pub fn is_ident(c: char) -> bool {
+pub(crate) fn is_ident(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-pub fn skip_blanks(code: &[char], mut at: usize) -> usize {
+pub(crate) fn skip_blanks(code: &[char], mut at: usize) -> usize {
     while code.get(at).is_some_and(|c| c.is_whitespace()) {
         at += 1;
     }
@@ -204,7 +204,7 @@ pub fn skip_blanks(code: &[char], mut at: usize) -> usize {
 }
 
 /// Just after the bracket that closes the one at `at`, or the end of the file.
-pub fn bracket_end(code: &[char], at: usize) -> usize {
+pub(crate) fn bracket_end(code: &[char], at: usize) -> usize {
     let mut depth = 0usize;
     for (i, c) in code.iter().enumerate().skip(at) {
         match c {

@@ -1,0 +1,85 @@
+//! Bodies that measure timers.
+
+use crate::clock::Clock;
+use crate::row::Row;
+use crate::runtimes::Spawner;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+const SLEEPS: usize = 10_000;
+const EXPIRIES: usize = 10_000;
+/// Longer than any of the runtimes needs to make the sleepers.
+const UNTIL_EXPIRY: Duration = Duration::from_millis(60);
+const PATIENCE: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(3600);
+
+pub(crate) fn rows<R: Clock>() -> Vec<Row<R>> {
+    vec![
+        Row::new("sleep_cancel_one_task", SLEEPS, |runtime, n| cancel(runtime, 1, n)),
+        Row::new("sleep_cancel_two_tasks", SLEEPS, |runtime, n| cancel(runtime, 2, n)),
+        Row::new("mass_expiry", EXPIRIES, mass_expiry),
+    ]
+}
+
+/// Makes sleeps, polls each once and drops it, in so many tasks at once. The operation is one sleep
+/// of one task.
+fn cancel<R: Clock>(runtime: &R, tasks: usize, iterations: u64) -> Duration {
+    let mut total = Duration::ZERO;
+    for _ in 0..iterations {
+        let arrived = Arc::new(AtomicUsize::new(0));
+        let sleepers =
+            (0..tasks).map(|_| runtime.spawn(make_and_drop::<R>(arrived.clone(), tasks)));
+        let sleepers: Vec<_> = sleepers.collect();
+        total += runtime.block_on(async {
+            let mut longest = Duration::ZERO;
+            for sleeper in sleepers {
+                longest = longest.max(sleeper.await);
+            }
+            longest
+        });
+    }
+    total
+}
+
+async fn make_and_drop<R: Clock>(arrived: Arc<AtomicUsize>, tasks: usize) -> Duration {
+    // All tasks start together, each on a worker of its own: this waits without an await.
+    arrived.fetch_add(1, Ordering::SeqCst);
+    let arrival = Instant::now();
+    while arrived.load(Ordering::SeqCst) < tasks {
+        assert!(
+            arrival.elapsed() < PATIENCE,
+            "the other task does not start, although a worker is free"
+        );
+    }
+    let start = Instant::now();
+    // A clock reading per sleep would be a good part of what is measured; the moment does not matter.
+    let deadline = start + LONG;
+    for _ in 0..SLEEPS {
+        let sleep = pin!(R::sleep_until(deadline));
+        assert_eq!(sleep.poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
+    }
+    start.elapsed()
+}
+
+/// Many tasks wait for the same moment. What counts is the time from there until the last one has run.
+fn mass_expiry<R: Clock>(runtime: &R, iterations: u64) -> Duration {
+    let spawner = runtime.spawner();
+    let mut total = Duration::ZERO;
+    for _ in 0..iterations {
+        let deadline = Instant::now() + UNTIL_EXPIRY;
+        let sleepers = runtime.spawn(async move {
+            let sleeper = |_| spawner.spawn(R::sleep_until(deadline));
+            let sleepers: Vec<_> = (0..EXPIRIES).map(sleeper).collect();
+            for sleeper in sleepers {
+                sleeper.await;
+            }
+        });
+        runtime.block_on(sleepers);
+        total += deadline.elapsed();
+    }
+    total
+}

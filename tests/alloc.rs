@@ -1,0 +1,372 @@
+//! The steady path does not allocate: a spawn costs one allocation, everything after it none.
+//!
+//! And whatever happens to a task, its memory comes back.
+//!
+//! A test binary of its own, because it replaces the allocator. The counters cover all threads, so its tests
+//! run one at a time.
+#![allow(unsafe_code)]
+
+use liten::io::{AsyncReadExt, AsyncWriteExt};
+use liten::net::{TcpListener, TcpStream, UdpSocket};
+use liten::runtime::{Builder, LocalRuntime, Runtime};
+use liten::task::yield_now;
+use liten::time::{self, Duration, Instant, sleep};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+
+struct Counting;
+
+static ON: AtomicBool = AtomicBool::new(false);
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+/// Blocks that have been allocated and not given back.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+fn count() {
+    if ON.load(Ordering::Relaxed) {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: hands every call on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        LIVE.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Rounds that are counted together.
+const ROUNDS: usize = 50;
+/// Groups of rounds that are not counted, in which queues and tables grow to their size.
+const WARM_UP: usize = 2;
+/// Groups that are counted. The cheapest one counts: a table that some thread first needs a little later is
+/// made once, while something that each round costs shows up in all groups.
+const COUNTED: usize = 3;
+
+/// What has been measured: the operation, and how many allocations `ROUNDS` rounds of it cost.
+#[derive(Default)]
+struct Bill(Vec<(&'static str, usize)>);
+
+impl Bill {
+    /// Which rows are not as they should be.
+    fn wrong(self, place: &str) -> Vec<String> {
+        let expected = |what: &str| if what.starts_with("spawn") { ROUNDS } else { 0 };
+        let wrong = self.0.into_iter().filter(|(what, cost)| *cost != expected(what));
+        wrong.map(|(what, cost)| format!("{place}: {what}: {cost}")).collect()
+    }
+}
+
+fn start() {
+    ALLOCATIONS.store(0, Ordering::SeqCst);
+    ON.store(true, Ordering::SeqCst);
+}
+
+fn stop() -> usize {
+    ON.store(false, Ordering::SeqCst);
+    ALLOCATIONS.load(Ordering::SeqCst)
+}
+
+/// Puts the cost of an operation on the bill. A macro, because the compiler cannot see yet that the future of
+/// a function that takes an async closure is `Send`.
+macro_rules! measure {
+    ($bill:ident, $what:expr, $operation:expr) => {{
+        let mut cheapest = usize::MAX;
+        for group in 0..WARM_UP + COUNTED {
+            start();
+            for _ in 0..ROUNDS {
+                $operation;
+            }
+            let cost = stop();
+            if group >= WARM_UP {
+                cheapest = cheapest.min(cost);
+            }
+        }
+        $bill.0.push(($what, cheapest));
+    }};
+}
+
+/// A turn of conversation between two tasks, or a task and a thread: who has the ball, and who waits for it.
+#[derive(Default)]
+struct Ball {
+    place: AtomicUsize,
+    wakers: [Mutex<Option<Waker>>; 2],
+}
+
+impl Ball {
+    async fn take(&self, player: usize) {
+        poll_fn(|cx| {
+            if self.place.load(Ordering::SeqCst) == player {
+                return Poll::Ready(());
+            }
+            *self.wakers[player].lock().unwrap() = Some(cx.waker().clone());
+            match self.place.load(Ordering::SeqCst) == player {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
+    }
+
+    fn pass(&self, to: usize) {
+        self.place.store(to, Ordering::SeqCst);
+        let waker = self.wakers[to].lock().unwrap().take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+async fn tasks(bill: &mut Bill) {
+    measure!(bill, "yield", yield_now().await);
+    measure!(bill, "wake itself", {
+        let mut first = true;
+        poll_fn(|cx| {
+            cx.waker().wake_by_ref();
+            let clone = cx.waker().clone();
+            clone.wake();
+            if std::mem::replace(&mut first, false) { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+    });
+
+    let ball = Arc::new(Ball::default());
+    let theirs = Arc::clone(&ball);
+    let other = liten::spawn(async move {
+        loop {
+            theirs.take(1).await;
+            theirs.pass(0);
+        }
+    });
+    measure!(bill, "wake another task and be woken by it", {
+        ball.pass(1);
+        ball.take(0).await;
+    });
+    other.abort();
+
+    let ball = Arc::new(Ball::default());
+    let theirs = Arc::clone(&ball);
+    let thread = std::thread::spawn(move || {
+        loop {
+            match theirs.place.load(Ordering::SeqCst) {
+                1 => theirs.pass(0),
+                0 => std::thread::yield_now(),
+                _ => return,
+            }
+        }
+    });
+    measure!(bill, "be woken by a foreign thread", {
+        ball.pass(1);
+        ball.take(0).await;
+    });
+    ball.place.store(2, Ordering::SeqCst);
+    thread.join().unwrap();
+
+    measure!(bill, "spawn and join", liten::spawn(async {}).await.unwrap());
+    measure!(bill, "spawn and join a task that waits", {
+        liten::spawn(async { sleep(Duration::from_micros(10)).await }).await.unwrap();
+    });
+}
+
+async fn timers(bill: &mut Bill) {
+    let far = Duration::from_secs(100_000);
+    measure!(bill, "a sleep that is dropped", {
+        let mut sleep = sleep(far);
+        poll_fn(|cx| {
+            assert!(Pin::new(&mut sleep).poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+    });
+    measure!(bill, "a sleep", sleep(Duration::from_micros(10)).await);
+    let mut one = sleep(far);
+    measure!(bill, "a sleep that is reset", {
+        Pin::new(&mut one).reset(Instant::now() + Duration::from_micros(10));
+        (&mut one).await;
+    });
+    measure!(bill, "a timeout", time::timeout(far, yield_now()).await.unwrap());
+    let mut interval = time::interval(Duration::from_micros(50));
+    measure!(bill, "a tick", interval.tick().await);
+}
+
+async fn streams() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    (client, listener.accept().await.unwrap().0)
+}
+
+async fn sockets(bill: &mut Bill) {
+    let mut buf = [0; 64];
+    let (mut client, mut server) = streams().await;
+    let echo = liten::spawn(async move {
+        let mut buf = [0; 64];
+        while server.read_exact(&mut buf).await.is_ok() {
+            server.write_all(&buf).await.unwrap();
+        }
+    });
+    measure!(bill, "a message and its echo over TCP", {
+        client.write_all(&[7; 64]).await.unwrap();
+        client.read_exact(&mut buf).await.unwrap();
+    });
+    drop(client);
+    echo.await.unwrap();
+
+    let (mut client, mut server) = streams().await;
+    measure!(bill, "a message over TCP within one task", {
+        client.write_all(&[7; 64]).await.unwrap();
+        server.read_exact(&mut buf).await.unwrap();
+    });
+
+    let one = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let two = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let address = two.local_addr().unwrap();
+    measure!(bill, "a datagram", {
+        one.send_to(&[7; 64], address).await.unwrap();
+        assert_eq!(two.recv_from(&mut buf).await.unwrap().0, 64);
+    });
+}
+
+async fn everything() -> Bill {
+    let mut bill = Bill::default();
+    tasks(&mut bill).await;
+    timers(&mut bill).await;
+    sockets(&mut bill).await;
+    bill
+}
+
+fn runtime(workers: usize) -> Runtime {
+    Builder::new_multi_thread().worker_threads(workers).build().unwrap()
+}
+
+/// Jobs of the blocking pool: the task, and nothing else once a thread is there.
+async fn jobs() -> Bill {
+    let mut bill = Bill::default();
+    measure!(bill, "spawn blocking work", liten::spawn_blocking(|| {}).await.unwrap());
+    bill
+}
+
+#[test]
+fn after_the_spawn_nothing_allocates() {
+    let _alone = ALONE.lock();
+    let mut wrong = Vec::new();
+    for workers in [1, 2] {
+        let runtime = runtime(workers);
+        let place = |what: &str| format!("{what}, {workers} worker(s)");
+        wrong.extend(runtime.block_on(runtime.spawn(everything())).unwrap().wrong(&place("task")));
+        wrong.extend(runtime.block_on(everything()).wrong(&place("root")));
+        wrong.extend(runtime.block_on(runtime.spawn(jobs())).unwrap().wrong(&place("task")));
+    }
+    let local = LocalRuntime::new().unwrap();
+    wrong.extend(local.block_on(local.spawn_local(everything())).unwrap().wrong("local task"));
+    wrong.extend(local.block_on(everything()).wrong("local root"));
+    assert!(wrong.is_empty(), "allocations in {ROUNDS} rounds:\n{}", wrong.join("\n"));
+}
+
+/// How many blocks are left over from `rounds` calls, after some calls that do not count.
+fn left_over(rounds: usize, mut call: impl FnMut()) -> usize {
+    (0..rounds / 4).for_each(|_| call());
+    let before = LIVE.load(Ordering::SeqCst);
+    (0..rounds).for_each(|_| call());
+    LIVE.load(Ordering::SeqCst).saturating_sub(before)
+}
+
+/// A task of each fate.
+fn spawn_all_kinds(runtime: &Runtime, kept: &mut Vec<Waker>) {
+    let text = || String::from("a block that belongs to the task");
+    // Joined, detached, and with an output that nobody takes.
+    runtime.block_on(runtime.spawn(async move { text() })).unwrap();
+    drop(runtime.spawn(async move { text() }));
+    drop(runtime.spawn(async move {
+        let text = text();
+        yield_now().await;
+        text
+    }));
+    // Panicked, in the poll and in the destructor.
+    let panics = runtime.spawn(async move {
+        let _text = text();
+        std::panic::resume_unwind(Box::new(text()));
+    });
+    assert!(runtime.block_on(panics).is_err());
+    drop(runtime.spawn(async move { std::panic::resume_unwind(Box::new(text())) }));
+    // Aborted, before and after it was polled.
+    for polled in [false, true] {
+        let task = runtime.spawn(async move {
+            let _text = text();
+            std::future::pending::<()>().await;
+        });
+        if polled {
+            runtime.block_on(yield_now());
+        }
+        task.abort();
+        drop(runtime.block_on(task));
+    }
+    // Survived by its waker, which is woken too late.
+    let sender = Arc::new(Mutex::new(None));
+    let (fill, text) = (Arc::clone(&sender), text());
+    let task = runtime.spawn(poll_fn(move |cx| {
+        let _kept = &text;
+        *fill.lock().unwrap() = Some(cx.waker().clone());
+        Poll::Ready(())
+    }));
+    runtime.block_on(task).unwrap();
+    kept.extend(sender.lock().unwrap().take());
+    if kept.len() == 10 {
+        kept.drain(..).for_each(Waker::wake);
+    }
+}
+
+#[test]
+fn the_memory_of_every_task_comes_back() {
+    let _alone = ALONE.lock();
+    let runtime = runtime(2);
+    let mut kept = Vec::new();
+    let tasks = left_over(1_000, || spawn_all_kinds(&runtime, &mut kept));
+    runtime.block_until_completion();
+    // Nothing per round; a few blocks may be underway between threads, or wait for the collector of the
+    // queues.
+    assert!(tasks < 250, "{tasks} blocks of 1000 rounds");
+}
+
+#[test]
+fn the_memory_of_every_runtime_comes_back() {
+    let _alone = ALONE.lock();
+    let runtimes = left_over(200, || {
+        let runtime = runtime(2);
+        for _ in 0..10 {
+            drop(runtime.spawn(async { sleep(Duration::from_secs(100_000)).await }));
+            drop(runtime.spawn(std::future::pending::<()>()));
+        }
+        runtime.block_on(async {
+            drop(streams().await);
+            liten::spawn_blocking(|| {}).await.unwrap();
+        });
+        drop(runtime);
+        let local = LocalRuntime::new().unwrap();
+        drop(local.spawn_local(std::future::pending::<()>()));
+        local.block_on(yield_now());
+    });
+    assert!(runtimes < 100, "{runtimes} blocks of 200 runtimes");
+}

@@ -1,0 +1,228 @@
+//! Wrong use: what is refused, with which words, and pointing at whom.
+
+use crate::guard::{guarded, until, workers};
+use crate::process::{alone, alone_with, child, is_child};
+use liten::net::{TcpListener, TcpStream, UdpSocket};
+use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
+use liten::task::{JoinSet, LocalExecutor};
+use std::io::{self, ErrorKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+#[track_caller]
+fn names<T>(built: io::Result<T>, option: &str) {
+    let error = built.err().expect("it is refused");
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains(option), "{error}");
+}
+
+#[test]
+fn options_out_of_bounds_are_refused_by_name() {
+    guarded(|| {
+        type Set = fn(&mut Builder) -> &mut Builder;
+        let cases: [(Set, &str); 7] = [
+            (|builder| builder.worker_threads(0), "worker_threads"),
+            (|builder| builder.worker_threads(usize::MAX), "worker_threads"),
+            (|builder| builder.max_worker_threads(0), "max_worker_threads"),
+            (|builder| builder.max_worker_threads(usize::MAX), "max_worker_threads"),
+            (|builder| builder.worker_threads(5).max_worker_threads(4), "max_worker_threads"),
+            (|builder| builder.max_blocking_threads(0), "max_blocking_threads"),
+            (|builder| builder.thread_name("a\0b"), "thread_name"),
+        ];
+        for (set, option) in cases {
+            names(set(Builder::new_multi_thread().worker_threads(1)).build(), option);
+        }
+        let mut local = Builder::new_current_thread();
+        names(local.worker_threads(2).build_local(), "worker_threads");
+        names(
+            Builder::new_current_thread().max_blocking_threads(0).build_local(),
+            "max_blocking_threads",
+        );
+    });
+}
+
+/// A refused build leaves nothing behind, and the builder may be used again.
+#[test]
+fn a_builder_may_be_corrected_and_used_again() {
+    guarded(|| {
+        let mut builder = Builder::new_multi_thread();
+        assert!(builder.worker_threads(0).build().is_err());
+        for count in [1, 2] {
+            let runtime = builder.worker_threads(count).build().unwrap();
+            assert_eq!(runtime.metrics().num_workers(), count);
+        }
+    });
+}
+
+const VARIABLE: &str = "LITEN_WORKER_THREADS";
+
+#[test]
+fn the_variable_sets_the_number_of_workers() {
+    let test = "errors::the_variable_sets_the_number_of_workers";
+    guarded(|| {
+        alone_with(test, &[(VARIABLE, "3")], || {
+            assert_eq!(Runtime::new().unwrap().metrics().num_workers(), 3);
+            // What the program says counts more.
+            assert_eq!(workers(2).metrics().num_workers(), 2);
+        });
+    });
+}
+
+#[test]
+fn a_variable_that_is_no_number_is_refused_by_name() {
+    let test = "errors::a_variable_that_is_no_number_is_refused_by_name";
+    guarded(|| {
+        for value in ["0", "abc", "", "-1", "1.5", "99999999999999999999"] {
+            alone_with(test, &[(VARIABLE, value)], || {
+                names(Runtime::new(), VARIABLE);
+                assert_eq!(workers(2).metrics().num_workers(), 2, "not asked for");
+                let said = catch_unwind(|| liten::block_on(async {})).unwrap_err();
+                assert!(said.downcast_ref::<String>().unwrap().contains(VARIABLE));
+            });
+            if is_child() {
+                break;
+            }
+        }
+    });
+}
+
+/// What a panic said, and the line it pointed at.
+fn caught<T>(f: impl FnOnce() -> T) -> (String, String, u32) {
+    let seen = Arc::new(Mutex::new(None));
+    let place = Arc::clone(&seen);
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let location = info.location().unwrap();
+        *place.lock().unwrap() = Some((location.file().to_owned(), location.line()));
+    }));
+    let result = catch_unwind(AssertUnwindSafe(f));
+    std::panic::set_hook(hook);
+    let payload = result.err().expect("it panics");
+    let text = payload.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+    let (file, line) = seen.lock().unwrap().take().unwrap();
+    (text.unwrap(), file, line)
+}
+
+/// Asserts that the expression panics, says so, and points at this line.
+macro_rules! points_here {
+    ($words:expr, $call:expr) => {{
+        let (text, file, line) = caught(|| $call);
+        assert!(text.contains($words), "{text}");
+        assert_eq!((file.as_str(), line), (file!(), line!()), "{}", stringify!($call));
+    }};
+}
+
+const OUTSIDE: &str = "outside a runtime: use #[liten::main], Runtime::enter, or Handle::spawn";
+
+/// In a process of its own, because there is one panic hook per process.
+#[test]
+fn use_outside_a_runtime_panics_and_points_at_the_caller() {
+    guarded(|| {
+        alone("errors::use_outside_a_runtime_panics_and_points_at_the_caller", || {
+            points_here!(OUTSIDE, drop(liten::spawn(async {})));
+            points_here!(OUTSIDE, drop(liten::spawn_blocking(|| {})));
+            points_here!(OUTSIDE, Handle::current());
+            points_here!(OUTSIDE, liten::time::sleep(Duration::ZERO));
+            points_here!(OUTSIDE, liten::time::sleep_until(liten::time::Instant::now()));
+            points_here!(OUTSIDE, liten::time::interval(Duration::from_secs(1)));
+            points_here!(OUTSIDE, drop(liten::time::timeout(Duration::ZERO, async {})));
+            points_here!(OUTSIDE, drop(TcpListener::bind("127.0.0.1:0")));
+            points_here!(OUTSIDE, drop(TcpStream::connect("127.0.0.1:1")));
+            points_here!(OUTSIDE, drop(UdpSocket::bind("127.0.0.1:0")));
+            points_here!(OUTSIDE, drop(JoinSet::new().spawn(async {})));
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            points_here!(OUTSIDE, UdpSocket::from_std(socket));
+            points_here!("outside a LocalRuntime", drop(liten::task::spawn_local(async {})));
+            points_here!("outside a task", liten::task::id());
+            points_here!("must not be zero", liten::time::interval(Duration::ZERO));
+            let error = Handle::try_current().unwrap_err();
+            assert!(error.to_string().contains(OUTSIDE), "{error}");
+        });
+    });
+}
+
+const INSIDE: &str = "block_on called inside a task";
+
+#[test]
+fn blocking_inside_a_task_panics_and_points_at_the_caller() {
+    guarded(|| {
+        alone("errors::blocking_inside_a_task_panics_and_points_at_the_caller", || {
+            let (runtime, other) = (workers(1), workers(1));
+            let local = LocalRuntime::new().unwrap();
+            let handles =
+                [runtime.handle().clone(), other.handle().clone(), local.handle().clone()];
+            let task = runtime.spawn(async move {
+                points_here!(INSIDE, liten::block_on(async {}));
+                for handle in handles {
+                    points_here!(INSIDE, handle.block_on(async {}));
+                }
+                points_here!(INSIDE, other.block_on(async {}));
+                let what = "block_until_completion called inside a task";
+                points_here!(what, other.block_until_completion());
+                other
+            });
+            drop(runtime.block_on(task).unwrap());
+            local.block_on(async {
+                points_here!(INSIDE, liten::block_on(async {}));
+                points_here!(INSIDE, local.block_on(async {}));
+                points_here!("block_until_completion", local.block_until_completion());
+                let executor = LocalExecutor::new();
+                let task =
+                    executor.spawn(async { points_here!(INSIDE, liten::block_on(async {})) });
+                executor.run(task).await.unwrap();
+            });
+            // The message gives advice, and the runtime goes on.
+            let task = runtime.spawn(async { caught(|| liten::block_on(async {})).0 });
+            assert!(runtime.block_on(task).unwrap().contains("use .await"));
+        });
+    });
+}
+
+/// The root is no task: there another runtime may be blocked on.
+#[test]
+fn blocking_inside_a_root_is_allowed() {
+    guarded(|| {
+        let (outer, inner) = (workers(1), workers(1));
+        let answer =
+            outer.block_on(async { inner.block_on(async { liten::spawn(async { 42 }).await }) });
+        assert_eq!(answer.unwrap(), 42);
+    });
+}
+
+/// A program that panics in its main future ends with a message, and does not hang.
+#[test]
+fn a_panic_in_the_root_of_a_program_ends_it() {
+    let test = "errors::a_panic_in_the_root_of_a_program_ends_it";
+    guarded(|| {
+        if is_child() {
+            liten::block_on(async {
+                drop(liten::spawn(std::future::pending::<()>()));
+                panic!("the program fails");
+            });
+        }
+        let output = child(test, &[]).output().unwrap();
+        assert!(!output.status.success());
+        let text = [output.stdout, output.stderr].concat();
+        assert!(String::from_utf8_lossy(&text).contains("the program fails"));
+    });
+}
+
+#[test]
+fn tasks_that_use_the_runtime_of_another_thread_are_told_apart() {
+    guarded(|| {
+        // A thread that has entered may use it; when the guard is gone it may not.
+        let runtime = workers(1);
+        let handle = runtime.handle().clone();
+        std::thread::spawn(move || {
+            let guard = handle.enter();
+            let task = liten::spawn(async { 1 });
+            until(|| task.is_finished());
+            drop(guard);
+            assert!(Handle::try_current().is_err());
+        })
+        .join()
+        .unwrap();
+    });
+}

@@ -1,0 +1,175 @@
+//! A runtime with nothing to do does nothing: no thread of it wakes up, none uses the CPU.
+
+use crate::guard::{guarded, named, until};
+use crate::probe::Bell;
+use crate::process::{Thread, threads};
+use liten::io::{AsyncReadExt, AsyncWriteExt};
+use liten::net::{TcpListener, UdpSocket};
+use liten::runtime::{LocalRuntime, Runtime};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a thread has done so far.
+type Trace = (u32, String, u64, u64);
+
+fn trace(prefixes: &[&str]) -> Vec<Trace> {
+    let all = prefixes.iter().flat_map(|prefix| threads(prefix));
+    all.map(|Thread { id, name, sleeps, cpu }| (id, name, sleeps, cpu)).collect()
+}
+
+/// Waits until the threads have come to rest, and then for `time`, in which none of them may do anything.
+pub(crate) fn assert_idle(prefixes: &[&str], time: Duration) {
+    let mut before = trace(prefixes);
+    let mut since = Instant::now();
+    until(|| {
+        let now = trace(prefixes);
+        if now != before {
+            (before, since) = (now, Instant::now());
+        }
+        since.elapsed() >= Duration::from_millis(200)
+    });
+    thread::sleep(time);
+    assert_eq!(
+        trace(prefixes),
+        before,
+        "(id, name, sleeps, ns of CPU) of each thread, now and before"
+    );
+}
+
+/// Lets all parts of the runtime do something.
+fn use_everything(runtime: &Runtime) {
+    let tasks: Vec<_> = (0..1_000).map(|_| runtime.spawn(liten::task::yield_now())).collect();
+    runtime.block_on(async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+        for _ in 0..5 {
+            liten::spawn(liten::time::sleep(Duration::from_millis(1))).await.unwrap();
+        }
+        let sleep = liten::time::timeout(Duration::from_secs(100_000), async {});
+        sleep.await.unwrap();
+        liten::spawn_blocking(|| {}).await.unwrap();
+        let (client, server) = crate::loopback::tcp_pair().await;
+        client.try_write(b"x").unwrap();
+        server.readable().await.unwrap();
+    });
+}
+
+#[test]
+fn runtimes_with_nothing_to_do_sleep() {
+    guarded(|| {
+        // Fresh.
+        let fresh = named(4, "idlefr");
+        // After work.
+        let used = named(4, "idleus");
+        use_everything(&used);
+        // With tasks that wait: for a connection, for a datagram, for a time that is far away.
+        let waiting = named(4, "idlewa");
+        use_everything(&waiting);
+        let bell = Bell::default();
+        for _ in 0..100 {
+            let waits = bell.clone();
+            drop(waiting.spawn(async move { waits.wait().await }));
+        }
+        drop(waiting.spawn(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let _ = listener.accept().await;
+        }));
+        drop(waiting.spawn(async {
+            let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            let _ = socket.recv(&mut [0; 8]).await;
+        }));
+        drop(waiting.spawn(async { liten::time::sleep(Duration::from_secs(100_000)).await }));
+        // With a thread in block_on, and one in a LocalRuntime.
+        let (root, local) = (Bell::default(), Bell::default());
+        let (waits, handle) = (root.clone(), used.handle().clone());
+        let root_thread = thread::Builder::new().name("idlert".into());
+        let root_thread = root_thread.spawn(move || handle.block_on(waits.wait())).unwrap();
+        let waits = local.clone();
+        let local_thread = thread::Builder::new().name("idlelo".into()).spawn(move || {
+            let runtime = LocalRuntime::new().unwrap();
+            drop(runtime.spawn_local(std::future::pending::<()>()));
+            runtime.block_on(waits.wait());
+        });
+        until(|| root.waiting() == 1 && local.waiting() == 1);
+
+        assert_idle(&["idlefr", "idleus", "idlewa", "idlert", "idlelo"], Duration::from_secs(2));
+
+        root.ring();
+        local.ring();
+        root_thread.join().unwrap();
+        local_thread.unwrap().join().unwrap();
+        drop((fresh, used, waiting));
+    });
+}
+
+/// A worker that is stuck is somebody to look after; when it is free again, everybody goes back to sleep.
+#[test]
+fn after_a_worker_was_stuck_all_sleep_again() {
+    guarded(|| {
+        let runtime = named(2, "idlest");
+        let (release, released) = mpsc::channel::<()>();
+        let task = runtime.spawn(async move {
+            drop(liten::spawn(async {}));
+            let _ = released.recv();
+        });
+        runtime.block_on(async { liten::time::sleep(Duration::from_millis(50)).await });
+        drop(release);
+        runtime.block_on(task).unwrap();
+        assert_idle(&["idlest"], Duration::from_millis(500));
+        // And is there when it is called.
+        use_everything(&runtime);
+        assert_idle(&["idlest"], Duration::from_millis(500));
+    });
+}
+
+/// Many timers far away cost nothing while they wait.
+#[test]
+fn a_hundred_thousand_sleeping_tasks_use_no_cpu() {
+    guarded(|| {
+        let runtime = named(2, "idlesl");
+        for i in 0..100_000u64 {
+            // In more than an hour, all at different moments.
+            let duration = Duration::from_secs(4_000) + Duration::from_micros(i * 1_013);
+            drop(runtime.spawn(async move { liten::time::sleep(duration).await }));
+        }
+        until(|| runtime.metrics().num_cold_tasks() == 100_000);
+        assert_idle(&["idlesl"], Duration::from_secs(1));
+    });
+}
+
+/// The worker that waits in the poller runs what its events wake: nothing goes through the driver thread,
+/// which only looks after them now and then.
+#[test]
+fn an_event_costs_no_change_of_thread() {
+    const ROUNDS: u64 = 2_000;
+    guarded(|| {
+        let runtime = named(1, "idleec");
+        let driver = || {
+            let threads = threads("idleec-driver");
+            threads.iter().map(|thread| thread.sleeps).sum::<u64>()
+        };
+        let before = driver();
+        let task = runtime.spawn(async {
+            let (mut client, mut server) = crate::loopback::tcp_pair().await;
+            let echo = liten::spawn(async move {
+                let mut buf = [0; 8];
+                while server.read_exact(&mut buf).await.is_ok() {
+                    server.write_all(&buf).await.unwrap();
+                }
+            });
+            for _ in 0..ROUNDS {
+                let mut buf = [0; 8];
+                client.write_all(b"question").await.unwrap();
+                client.read_exact(&mut buf).await.unwrap();
+            }
+            drop(client);
+            echo.await.unwrap();
+        });
+        runtime.block_on(task).unwrap();
+        // Two events per round. One every few milliseconds is the driver thread's own business.
+        let sleeps = driver() - before;
+        assert!(sleeps < ROUNDS / 2, "{sleeps} times in {ROUNDS} rounds");
+    });
+}

@@ -1,0 +1,218 @@
+//! The I/O traits and their extension methods over sockets that give and take what they like.
+
+use crate::loopback::{pattern, run, tcp_pair};
+use liten::future::{StreamExt, join};
+use liten::io::{
+    self, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, BufWriter,
+};
+use liten::net::TcpStream;
+use std::io::{ErrorKind, Result};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Gives and takes one byte at a time.
+struct Dribble<S>(S);
+
+impl<S: AsyncRead + Unpin> AsyncRead for Dribble<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<Result<usize>> {
+        let length = buf.len().min(1);
+        Pin::new(&mut self.0).poll_read(cx, &mut buf[..length])
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Dribble<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, &buf[..buf.len().min(1)])
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.0).poll_close(cx)
+    }
+}
+
+#[test]
+fn short_writes_go_on_where_they_stopped() {
+    run(async {
+        let (client, mut server) = tcp_pair().await;
+        let data = pattern(5_000);
+        let sent = data.clone();
+        let writer = liten::spawn(async move {
+            let mut client = Dribble(client);
+            client.write_all(&sent).await.unwrap();
+            client.close().await.unwrap();
+        });
+        let mut received = Vec::new();
+        Dribble(&mut server).read_to_end(&mut received).await.unwrap();
+        assert!(received == data, "the bytes differ");
+        writer.await.unwrap();
+    });
+}
+
+/// The delimiter may come late, in two parts of one read, at the very end, or not at all.
+#[test]
+fn lines_are_found_however_they_arrive() {
+    run(async {
+        let (mut client, server) = tcp_pair().await;
+        let mut reader = BufReader::with_capacity(4, server);
+        let mut line = String::new();
+        let lines = async {
+            for expected in ["one\n", "a longer one\n", "\n", "three\r\n"] {
+                line.clear();
+                reader.read_line(&mut line).await.unwrap();
+                assert_eq!(line, expected);
+            }
+            let mut rest = Vec::new();
+            assert_eq!(reader.read_until(b';', &mut rest).await.unwrap(), 5);
+            assert_eq!(rest, b"semi;");
+            rest.clear();
+            assert_eq!(reader.read_until(b';', &mut rest).await.unwrap(), 6);
+            assert_eq!(rest, b"no end", "the end of the stream ends it too");
+            assert_eq!(reader.read_until(b';', &mut rest).await.unwrap(), 0);
+        };
+        let writes = async {
+            for part in ["o", "ne", "\na longer", " one\n\nthr", "ee\r", "\nsemi", ";no end"] {
+                client.write_all(part.as_bytes()).await.unwrap();
+                // The other side sees each part by itself.
+                for _ in 0..20 {
+                    liten::task::yield_now().await;
+                }
+            }
+            client.close().await.unwrap();
+        };
+        join!(lines, writes);
+    });
+}
+
+#[test]
+fn lines_are_a_stream() {
+    run(async {
+        let (client, server) = tcp_pair().await;
+        let writer = liten::spawn(async move {
+            let mut writer = BufWriter::new(client);
+            for i in 0..1_000 {
+                writer.write_all(format!("line {i}\n").as_bytes()).await.unwrap();
+            }
+            writer.close().await.unwrap();
+        });
+        let lines: Vec<_> = BufReader::new(server).lines().map(Result::unwrap).collect().await;
+        assert_eq!(lines.len(), 1_000);
+        assert!(lines.iter().enumerate().all(|(i, line)| *line == format!("line {i}")));
+        writer.await.unwrap();
+    });
+}
+
+#[test]
+fn a_stream_that_ends_too_soon_is_an_error() {
+    run(async {
+        let (mut client, mut server) = tcp_pair().await;
+        client.write_all(b"half").await.unwrap();
+        drop(client);
+        let error = server.read_exact(&mut [0; 8]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    });
+}
+
+#[test]
+fn ten_mebibytes_are_read_to_the_end() {
+    run(async {
+        let (mut client, mut server) = tcp_pair().await;
+        let data = Arc::new(pattern(10 << 20));
+        let sent = Arc::clone(&data);
+        let writer = liten::spawn(async move {
+            client.write_all(&sent).await.unwrap();
+            client.close().await.unwrap();
+        });
+        let mut received = Vec::new();
+        assert_eq!(server.read_to_end(&mut received).await.unwrap(), data.len());
+        assert!(received == *data, "the bytes differ");
+        writer.await.unwrap();
+    });
+}
+
+/// One task copies what comes back to where it came from, over the two halves of one stream.
+#[test]
+fn a_stream_is_copied_onto_itself() {
+    run(async {
+        let (client, server) = tcp_pair().await;
+        let echo = liten::spawn(async move {
+            let (reader, mut writer) = server.into_split();
+            let copied = io::copy(reader, &mut writer).await.unwrap();
+            writer.close().await.unwrap();
+            copied
+        });
+        let data = pattern(300_000);
+        let (sent, received) = exchange(client, &data).await;
+        assert_eq!(sent, data.len());
+        assert!(received == data, "the bytes differ");
+        assert_eq!(echo.await.unwrap(), data.len() as u64);
+    });
+}
+
+/// Writes and reads at the same time, through one shared reference each.
+async fn exchange(stream: TcpStream, data: &[u8]) -> (usize, Vec<u8>) {
+    let (mut writer, mut reader) = (&stream, &stream);
+    let mut received = Vec::new();
+    let writes = async {
+        writer.write_all(data).await.unwrap();
+        writer.close().await.unwrap();
+        data.len()
+    };
+    let (sent, read) = join!(writes, reader.read_to_end(&mut received));
+    read.unwrap();
+    (sent, received)
+}
+
+/// Sockets that are opened and closed again and again: neither descriptors nor memory pile up.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hundred_thousand_sockets_come_and_go() {
+    use crate::guard::within;
+    use liten::net::UdpSocket;
+    use std::time::Duration;
+
+    fn memory() -> usize {
+        let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+        text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+    }
+
+    within(Duration::from_secs(150), || {
+        crate::process::alone("io::a_hundred_thousand_sockets_come_and_go", || {
+            let runtime = crate::guard::workers(2);
+            runtime.block_on(async {
+                let mut before = None;
+                for round in 0..100_000 {
+                    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+                    let mut buf = [0; 8];
+                    let receiving = socket.recv(&mut buf);
+                    // Somebody waits for it, sometimes in vain and sometimes not, when it goes.
+                    let mut receiving = Box::pin(receiving);
+                    assert!(crate::loopback::poll_once(&mut receiving).await.is_none());
+                    if round % 4 == 0 {
+                        let address = socket.local_addr().unwrap();
+                        socket.send_to(b"x", address).await.unwrap();
+                    }
+                    if round == 10_000 {
+                        before = Some((crate::process::descriptors(), memory()));
+                    }
+                }
+                // The socket of round 10,000 was open.
+                let (descriptors, bytes) = before.unwrap();
+                assert_eq!(crate::process::descriptors(), descriptors - 1);
+                assert!(memory() < bytes + (4 << 20), "{} bytes more", memory() - bytes);
+            });
+        });
+    });
+}

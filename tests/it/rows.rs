@@ -1,0 +1,83 @@
+//! Keeps the table in `tests/README.md` honest: every row is there, and what it names exists.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rows that the table has to have.
+fn expected() -> BTreeSet<String> {
+    let numbered = |article: &str, last: u32| -> Vec<String> {
+        (1..=last).map(|row| format!("{article}.{row:02}")).collect()
+    };
+    let mut rows: BTreeSet<String> = (1..=5).map(|row| format!("4.b{row}")).collect();
+    for (article, last) in [("0", 30), ("1", 27), ("2", 21), ("3", 21), ("4", 24)] {
+        rows.extend(numbered(article, last));
+    }
+    rows
+}
+
+/// The rows of the table: number, and what shows it.
+fn rows(text: &str) -> BTreeMap<String, String> {
+    let mut rows = BTreeMap::new();
+    for line in text.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let digit = |c: char| c.is_ascii_digit();
+        if !(cells[0].starts_with(digit) && cells[0].ends_with(digit)) {
+            continue;
+        }
+        assert_eq!(cells.len(), 3, "number, promise and proof: {line}");
+        let twice = rows.insert(cells[0].to_owned(), cells[2].to_owned());
+        assert!(twice.is_none(), "{} stands there twice", cells[0]);
+    }
+    rows
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What stands between backticks.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The file that `name` stands for: a path from the root of the repository, or a file beside this one.
+fn file(name: &str) -> PathBuf {
+    match name.ends_with(".rs") || name.contains('/') {
+        true => root().join(name),
+        false => root().join("tests/it").join(format!("{name}.rs")),
+    }
+}
+
+/// What is wrong with a reference, which is `file` or `file::function`.
+fn wrong(reference: &str) -> Option<String> {
+    let (name, function) = match reference.split_once("::") {
+        Some((name, function)) => (name, Some(function)),
+        None => (reference, None),
+    };
+    let path = file(name);
+    let Ok(text) = fs::read_to_string(&path) else {
+        return Some(format!("{reference}: there is no {}", path.display()));
+    };
+    let known = function.is_none_or(|function| text.contains(&format!("fn {function}(")));
+    (!known).then(|| format!("{reference}: no such function in {}", path.display()))
+}
+
+#[test]
+fn every_row_is_shown_by_something_that_exists() {
+    let Ok(text) = fs::read_to_string(root().join("tests/README.md")) else {
+        panic!("tests/README.md is missing");
+    };
+    let rows = rows(&text);
+    assert_eq!(rows.keys().cloned().collect::<BTreeSet<_>>(), expected());
+    let mut breaches = Vec::new();
+    for (row, proof) in &rows {
+        // A row without a test says why.
+        if names(proof).next().is_none() && !proof.starts_with("none: ") {
+            breaches.push(format!("{row}: neither a test nor a reason"));
+        }
+        let references = names(proof).filter(|name| name.contains("::") || name.ends_with(".rs"));
+        breaches.extend(references.filter_map(wrong).map(|breach| format!("{row}: {breach}")));
+    }
+    assert!(breaches.is_empty(), "\n{}", breaches.join("\n"));
+}

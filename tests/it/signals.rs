@@ -1,0 +1,81 @@
+//! Signals interrupt the system calls of all threads again and again; nothing notices.
+//!
+//! A process that is stopped and continued finds its blocked calls interrupted, the one in the poller
+//! included, although it has no handler for any signal: so no handler has to be written here.
+
+use crate::guard::{guarded, workers};
+use crate::loopback::{pattern, tcp_pair};
+use crate::process::{child, is_child};
+use liten::io::{AsyncReadExt, AsyncWriteExt};
+use liten::runtime::LocalRuntime;
+use std::io::ErrorKind;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How many interruptions the child waits for.
+const ENOUGH: usize = 50;
+
+#[test]
+fn a_storm_of_signals_disturbs_nothing() {
+    guarded(|| {
+        if is_child() {
+            return work_until_disturbed_enough();
+        }
+        let mut child = child("signals::a_storm_of_signals_disturbs_nothing", &[]);
+        let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // Ends by itself when the process is gone.
+        let storm = "while kill -STOP $0 2>/dev/null; do kill -CONT $0; sleep 0.001; done";
+        let mut sender =
+            Command::new("sh").args(["-c", storm, &child.id().to_string()]).spawn().unwrap();
+        let status = child.wait().unwrap();
+        sender.kill().unwrap();
+        sender.wait().unwrap();
+        assert!(status.success());
+    });
+}
+
+/// A poller of our own, to know that the signals arrive: mio does not hide that a poll was interrupted.
+fn count_interruptions(count: Arc<AtomicUsize>) {
+    let mut poll = mio::Poll::new().unwrap();
+    let mut events = mio::Events::with_capacity(1);
+    while count.load(Ordering::SeqCst) < ENOUGH {
+        match poll.poll(&mut events, Some(Duration::from_secs(30))) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {
+                count.fetch_add(1, Ordering::SeqCst)
+            }
+            other => panic!("not interrupted: {other:?}"),
+        };
+    }
+}
+
+fn work_until_disturbed_enough() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let counting = std::thread::spawn(move || count_interruptions(counted));
+    let theirs = Arc::clone(&count);
+    let local = std::thread::spawn(move || {
+        LocalRuntime::new().unwrap().block_on(work(theirs));
+    });
+    workers(2).block_on(async { liten::spawn(work(count)).await.unwrap() });
+    local.join().unwrap();
+    counting.join().unwrap();
+}
+
+async fn work(count: Arc<AtomicUsize>) {
+    let data = pattern(100_000);
+    while count.load(Ordering::SeqCst) < ENOUGH {
+        let (mut client, mut server) = tcp_pair().await;
+        let mut received = vec![0; data.len()];
+        let (sent, got) =
+            liten::future::join!(client.write_all(&data), server.read_exact(&mut received));
+        sent.unwrap();
+        got.unwrap();
+        assert!(received == data, "the bytes differ");
+        let start = Instant::now();
+        liten::time::sleep(Duration::from_millis(2)).await;
+        assert!(start.elapsed() >= Duration::from_millis(2));
+        assert_eq!(liten::spawn_blocking(|| 42).await.unwrap(), 42);
+    }
+}

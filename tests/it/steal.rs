@@ -1,0 +1,255 @@
+//! Work stealing: what one worker cannot do at once, another one does.
+
+use crate::guard::{guarded, named, until, workers};
+use crate::loopback::tcp_pair;
+use crate::probe::{Bell, Count, Report};
+use liten::io::{AsyncReadExt, AsyncWriteExt};
+use liten::runtime::Runtime;
+use liten::task::yield_now;
+use std::collections::HashMap;
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+/// All workers have to be in a task of this at the same time, the one that spawned the others included. Each
+/// of them blocks its thread: nobody gives anything away by itself.
+#[test]
+fn what_a_blocked_worker_has_queued_is_taken() {
+    guarded(|| {
+        for count in [2, 4, 8] {
+            let runtime = workers(count);
+            for _ in 0..20 {
+                let barrier = Arc::new(Barrier::new(count));
+                let task = runtime.spawn(async move {
+                    for _ in 1..count {
+                        let barrier = Arc::clone(&barrier);
+                        drop(liten::spawn(async move {
+                            barrier.wait();
+                        }));
+                    }
+                    barrier.wait();
+                });
+                runtime.block_on(task).unwrap();
+            }
+        }
+    });
+}
+
+/// More workers than fit in one word of the idle set.
+#[test]
+fn a_hundred_workers_all_come() {
+    guarded(|| {
+        let count = 100;
+        let runtime = workers(count);
+        for from_inside in [true, false] {
+            let barrier = Arc::new(Barrier::new(count));
+            let meet = move |barrier: Arc<Barrier>| async move { barrier.wait().is_leader() };
+            if from_inside {
+                let task = runtime.spawn(async move {
+                    for _ in 1..count {
+                        drop(liten::spawn(meet(Arc::clone(&barrier))));
+                    }
+                    barrier.wait();
+                });
+                runtime.block_on(task).unwrap();
+            } else {
+                for _ in 0..count {
+                    drop(runtime.spawn(meet(Arc::clone(&barrier))));
+                }
+            }
+            runtime.block_until_completion();
+        }
+    });
+}
+
+/// A woken task stands in the waking worker's next slot, which is its own; until the worker is stuck.
+#[test]
+fn a_task_woken_by_a_worker_that_blocks_then_runs_elsewhere() {
+    guarded(|| {
+        let runtime = workers(2);
+        for _ in 0..20 {
+            let bell = Bell::default();
+            let waits = bell.clone();
+            let (ran, has_run) = mpsc::channel();
+            drop(runtime.spawn(async move {
+                waits.wait().await;
+                ran.send(()).unwrap();
+            }));
+            until(|| bell.waiting() == 1);
+            let task = runtime.spawn(async move {
+                bell.ring();
+                has_run.recv().unwrap();
+            });
+            runtime.block_on(task).unwrap();
+        }
+    });
+}
+
+/// A task is woken from outside while the worker that polled it last is stuck; the other one comes free
+/// before or after the wake.
+#[test]
+fn a_task_whose_last_worker_is_stuck_is_run_by_another() {
+    guarded(|| {
+        let runtime = workers(2);
+        for round in 0..50 {
+            let (report, home) = (Report::default(), Arc::new(Mutex::new(None)));
+            let (mut spy, seen) = (report.spy(), Arc::clone(&home));
+            let task = runtime.spawn(std::future::poll_fn(move |cx| {
+                *seen.lock().unwrap() = Some(thread::current().id());
+                std::pin::Pin::new(&mut spy).poll(cx)
+            }));
+            until(|| report.polls() == 1);
+            let home = home.lock().unwrap().unwrap();
+            let mut stuck = occupy(&runtime, 2);
+            let home = stuck.remove(&home).unwrap();
+            report.end();
+            if round % 2 == 0 {
+                report.waker().unwrap().wake();
+                drop(stuck);
+            } else {
+                drop(stuck);
+                report.waker().unwrap().wake();
+            }
+            runtime.block_on(task).unwrap();
+            drop(home);
+            runtime.block_until_completion();
+        }
+    });
+}
+
+/// Blocks all `count` workers of the runtime, each until its sender is dropped.
+pub(crate) fn occupy(runtime: &Runtime, count: usize) -> HashMap<ThreadId, mpsc::Sender<()>> {
+    let (tell, told) = mpsc::channel();
+    for _ in 0..count {
+        let tell = tell.clone();
+        drop(runtime.spawn(async move {
+            let (release, released) = mpsc::channel();
+            tell.send((thread::current().id(), release)).unwrap();
+            let _ = released.recv();
+        }));
+    }
+    (0..count).map(|_| told.recv().unwrap()).collect()
+}
+
+/// How many tasks each thread has run, when one task spawns `tasks` that take `work` each.
+fn executed(runtime: &Runtime, tasks: usize, work: Duration) -> HashMap<String, usize> {
+    let counts = Arc::new(Mutex::new(HashMap::new()));
+    let all = Arc::clone(&counts);
+    drop(runtime.spawn(async move {
+        for _ in 0..tasks {
+            let counts = Arc::clone(&all);
+            drop(liten::spawn(async move {
+                // A sleep and not a calculation: this is about who takes how many, not about cores.
+                thread::sleep(work);
+                let name = thread::current().name().unwrap().to_owned();
+                *counts.lock().unwrap().entry(name).or_default() += 1;
+            }));
+        }
+    }));
+    runtime.block_until_completion();
+    let counts = counts.lock().unwrap();
+    assert_eq!(counts.values().sum::<usize>(), tasks);
+    counts.clone()
+}
+
+#[test]
+fn every_worker_takes_part_of_what_one_has() {
+    guarded(|| {
+        let runtime = named(4, "batch");
+        let counts = executed(&runtime, 10_000, Duration::from_micros(20));
+        assert_eq!(counts.len(), 4, "{counts:?}");
+        let stolen = |worker| runtime.metrics().worker_steal_count(worker);
+        assert!((0..4).map(stolen).sum::<u64>() > 0);
+    });
+}
+
+#[test]
+fn the_load_is_levelled() {
+    guarded(|| {
+        let runtime = named(4, "level");
+        let counts = executed(&runtime, 800, Duration::from_millis(1));
+        let (min, max) = (counts.values().min().unwrap(), counts.values().max().unwrap());
+        assert!(counts.len() == 4 && max <= &(2 * min), "{counts:?}");
+    });
+}
+
+/// The own queue, the injector and the peers' queues: each is a source of tasks.
+#[test]
+fn tasks_come_from_the_own_queue_the_injector_and_the_peers() {
+    guarded(|| {
+        let runtime = workers(4);
+        let metrics = runtime.metrics();
+        let injected = |worker| metrics.worker_injected_count(worker);
+        let stolen = |worker| metrics.worker_steal_count(worker);
+        while (0..4).map(injected).sum::<u64>() == 0 || (0..4).map(stolen).sum::<u64>() == 0 {
+            executed(&runtime, 100, Duration::from_micros(50));
+        }
+        // With nobody to take them, the tasks that a task has spawned come from the worker's own queue.
+        let runtime = workers(1);
+        executed(&runtime, 100, Duration::ZERO);
+        let metrics = runtime.metrics();
+        assert_eq!((metrics.worker_injected_count(0), metrics.worker_steal_count(0)), (1, 0));
+        assert_eq!(metrics.worker_poll_count(0), 101);
+    });
+}
+
+/// All but one worker are stuck: tasks, timers and sockets go on.
+#[test]
+fn one_free_worker_keeps_everything_going() {
+    guarded(|| {
+        let runtime = workers(4);
+        let blocked = occupy(&runtime, 3);
+        runtime.block_on(async {
+            let (mut client, mut server) = tcp_pair().await;
+            let echo = liten::spawn(async move {
+                let mut buf = [0; 5];
+                for _ in 0..50 {
+                    server.read_exact(&mut buf).await.unwrap();
+                    server.write_all(&buf).await.unwrap();
+                }
+            });
+            let asks = liten::spawn(async move {
+                let mut buf = [0; 5];
+                for _ in 0..50 {
+                    client.write_all(b"hello").await.unwrap();
+                    client.read_exact(&mut buf).await.unwrap();
+                    liten::time::sleep(Duration::from_micros(100)).await;
+                    yield_now().await;
+                }
+            });
+            asks.await.unwrap();
+            echo.await.unwrap();
+        });
+        drop(blocked);
+        runtime.block_until_completion();
+    });
+}
+
+/// Every worker is stuck: no task can run, but the root can, and its timers and sockets work.
+#[test]
+fn the_root_waits_for_time_and_sockets_while_every_worker_is_stuck() {
+    guarded(|| {
+        let runtime = workers(2);
+        let blocked = occupy(&runtime, 2);
+        let ran = Count::default();
+        let counted = ran.clone();
+        runtime.block_on(async {
+            drop(liten::spawn(async move {
+                counted.add();
+            }));
+            let (mut client, mut server) = tcp_pair().await;
+            for _ in 0..20 {
+                liten::time::sleep(Duration::from_millis(1)).await;
+                let mut buf = [0; 5];
+                let (sent, received) =
+                    liten::future::join!(client.write_all(b"hello"), server.read_exact(&mut buf));
+                sent.unwrap();
+                received.unwrap();
+            }
+        });
+        assert_eq!(ran.get(), 0);
+        drop(blocked);
+        runtime.block_until_completion();
+        assert_eq!(ran.get(), 1);
+    });
+}

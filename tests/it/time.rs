@@ -1,0 +1,376 @@
+//! Time: never early, side by side, any duration, and nothing left of what was given up.
+
+use crate::guard::{guarded, until, workers};
+use crate::loopback::poll_once;
+use crate::probe::{Calls, Count, poll_with};
+use liten::future::{FutureExt, StreamExt, join_all, select};
+use liten::runtime::{LocalRuntime, Runtime};
+use liten::time::{
+    Duration, Instant, Interval, MissedTickBehavior, interval, interval_at, sleep, sleep_until,
+    timeout, timeout_at,
+};
+use std::future::pending;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::thread;
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const FOR_EVER: Duration = Duration::from_secs(100_000);
+
+#[test]
+fn no_sleep_ends_early() {
+    async fn sleeps() {
+        let tasks = (0..500u64).map(|i| {
+            liten::spawn(async move {
+                // From nothing to 40 ms, at moments that no clock's tick knows.
+                let duration = Duration::from_nanos(i * i * 161);
+                let start = Instant::now();
+                let waiting = sleep(duration);
+                let deadline = waiting.deadline();
+                waiting.await;
+                assert!(start.elapsed() >= duration && Instant::now() >= deadline);
+            })
+        });
+        for task in tasks.collect::<Vec<_>>() {
+            task.await.unwrap();
+        }
+    }
+
+    guarded(|| {
+        workers(3).block_on(sleeps());
+        LocalRuntime::new().unwrap().block_on(sleeps());
+    });
+}
+
+/// One after the other they would take more than three minutes.
+#[test]
+fn sleeps_pass_side_by_side() {
+    guarded(|| {
+        let start = Instant::now();
+        let runtime = workers(1);
+        // In one task.
+        runtime.block_on(async { join_all((0..1_000).map(|_| sleep(100 * MILLISECOND))).await });
+        // In many.
+        runtime.block_on(async {
+            let sleeps = (0..1_000).map(|_| liten::spawn(async { sleep(100 * MILLISECOND).await }));
+            for sleep in sleeps.collect::<Vec<_>>() {
+                sleep.await.unwrap();
+            }
+        });
+        let elapsed = start.elapsed();
+        assert!(elapsed >= 200 * MILLISECOND && elapsed < 50_000 * MILLISECOND, "{elapsed:?}");
+    });
+}
+
+/// The last two lie around what a signed number of milliseconds can say, which poll and epoll take.
+#[test]
+fn long_and_endless_durations_are_just_not_over_yet() {
+    guarded(|| {
+        let day = Duration::from_secs(86_400);
+        let border = Duration::from_millis(i32::MAX as u64);
+        let durations = [
+            Duration::MAX,
+            Duration::from_secs(u64::MAX),
+            36_500 * day,
+            30 * 365 * day,
+            25 * day,
+            border,
+            border + MILLISECOND,
+        ];
+        for runtime in [Some(workers(1)), None] {
+            let test = async {
+                let mut sleeps: Vec<_> = durations.into_iter().map(sleep).collect();
+                for _ in 0..3 {
+                    for sleep in &mut sleeps {
+                        assert!(poll_once(sleep).await.is_none());
+                        assert!(!sleep.is_elapsed());
+                    }
+                    // The poller sleeps with these deadlines before it, and is woken for the shorter one.
+                    sleep(2 * MILLISECOND).await;
+                }
+                let mut long = std::pin::pin!(timeout(Duration::MAX, pending::<()>()));
+                assert!(poll_once(&mut long).await.is_none());
+                assert_eq!(timeout(Duration::MAX, async { 1 }).await, Ok(1));
+            };
+            match runtime {
+                Some(runtime) => runtime.block_on(test),
+                None => LocalRuntime::new().unwrap().block_on(test),
+            }
+        }
+    });
+}
+
+/// With nothing else to wake it, the runtime sleeps until the end of time, and is woken by a task.
+#[test]
+fn a_runtime_with_an_endless_sleep_alone_is_woken_by_others() {
+    guarded(|| {
+        let runtime = workers(1);
+        let task = runtime.spawn(async { sleep(Duration::MAX).await });
+        until(|| runtime.metrics().num_cold_tasks() == 1);
+        thread::sleep(5 * MILLISECOND);
+        assert_eq!(runtime.block_on(runtime.spawn(async { 42 })).unwrap(), 42);
+        assert!(!task.is_finished());
+    });
+}
+
+#[test]
+fn no_time_at_all_is_ready_at_the_first_poll() {
+    guarded(|| {
+        workers(1).block_on(async {
+            assert!(poll_once(&mut sleep(Duration::ZERO)).await.is_some());
+            assert!(poll_once(&mut sleep_until(Instant::now())).await.is_some());
+            let past = Instant::now().checked_sub(MILLISECOND).unwrap_or_else(Instant::now);
+            assert!(poll_once(&mut sleep_until(past)).await.is_some());
+            let over = timeout(Duration::ZERO, pending::<()>());
+            assert!(poll_once(&mut std::pin::pin!(over)).await.unwrap().is_err());
+            assert_eq!(timeout(Duration::ZERO, async { 1 }).await, Ok(1));
+        });
+    });
+}
+
+#[test]
+fn a_reset_moves_the_deadline_either_way_and_revives() {
+    guarded(|| {
+        workers(1).block_on(async {
+            let mut waiting = sleep(FOR_EVER);
+            assert!(poll_once(&mut waiting).await.is_none());
+            // Earlier, while somebody waits; nobody polls it for that.
+            let soon = Instant::now() + 5 * MILLISECOND;
+            Pin::new(&mut waiting).reset(soon);
+            (&mut waiting).await;
+            assert!(Instant::now() >= soon);
+            // Again, after it was over.
+            let again = Instant::now() + 5 * MILLISECOND;
+            Pin::new(&mut waiting).reset(again);
+            assert!(!waiting.is_elapsed());
+            (&mut waiting).await;
+            assert!(Instant::now() >= again);
+            // Later, again and again: the first deadline must not count.
+            let start = Instant::now();
+            let mut waiting = sleep(5 * MILLISECOND);
+            for _ in 0..10 {
+                assert!(poll_once(&mut waiting).await.is_none());
+                Pin::new(&mut waiting).reset(Instant::now() + 10 * MILLISECOND);
+                sleep(2 * MILLISECOND).await;
+            }
+            waiting.await;
+            assert!(start.elapsed() >= 28 * MILLISECOND);
+        });
+    });
+}
+
+#[test]
+fn a_sleep_that_is_dropped_forgets_its_waker() {
+    guarded(|| {
+        let runtime = workers(1);
+        let _entered = runtime.enter();
+        for duration in [FOR_EVER, MILLISECOND] {
+            let (calls, waker) = Calls::new();
+            let mut sleeps: Vec<_> = (0..1_000).map(|_| sleep(duration)).collect();
+            for sleep in &mut sleeps {
+                let _ = poll_with(sleep, &waker);
+            }
+            drop((sleeps, waker));
+            until(|| Arc::strong_count(&calls) == 1);
+        }
+    });
+}
+
+/// Timeouts that are not reached, one after the other, by many tasks at once.
+#[test]
+fn timers_that_are_given_up_leave_nothing_behind() {
+    guarded(|| {
+        let runtime = workers(2);
+        let tasks: Vec<_> = (0..8)
+            .map(|_| {
+                runtime.spawn(async {
+                    for i in 0..5_000u32 {
+                        let mut waiting = sleep(FOR_EVER + i * MILLISECOND);
+                        assert!(poll_once(&mut waiting).await.is_none());
+                        timeout(FOR_EVER, async {}).await.unwrap();
+                    }
+                })
+            })
+            .collect();
+        runtime.block_on(async {
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+        runtime.block_until_completion();
+    });
+}
+
+#[test]
+fn only_the_last_task_that_polls_a_sleep_is_woken() {
+    guarded(|| {
+        let runtime = workers(1);
+        let _entered = runtime.enter();
+        let ((first, first_waker), (second, second_waker)) = (Calls::new(), Calls::new());
+        let mut waiting = sleep(FOR_EVER);
+        for _ in 0..3 {
+            assert!(poll_with(&mut waiting, &first_waker).is_pending());
+            assert!(poll_with(&mut waiting, &second_waker).is_pending());
+        }
+        Pin::new(&mut waiting).reset(Instant::now() + MILLISECOND);
+        until(|| second.get() > 0);
+        assert!(poll_with(&mut waiting, &first_waker).is_ready());
+        assert_eq!((first.get(), second.get()), (0, 1));
+    });
+}
+
+/// A sleep belongs to the runtime it was made in, and may be waited for anywhere.
+#[test]
+fn a_sleep_may_move_to_another_runtime() {
+    guarded(|| {
+        let (owner, other) = (workers(1), workers(1));
+        let waiting = {
+            let _entered = owner.enter();
+            sleep(5 * MILLISECOND)
+        };
+        let deadline = waiting.deadline();
+        other.block_on(other.spawn(waiting)).unwrap();
+        assert!(Instant::now() >= deadline);
+        let _entered = owner.enter();
+        smol::block_on(sleep(5 * MILLISECOND));
+    });
+}
+
+#[test]
+fn the_time_limit_ends_what_waits_and_not_what_is_ready() {
+    guarded(|| {
+        workers(1).block_on(async {
+            let start = Instant::now();
+            let error = timeout(5 * MILLISECOND, pending::<()>()).await.unwrap_err();
+            assert!(start.elapsed() >= 5 * MILLISECOND);
+            assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::TimedOut);
+            assert_eq!(timeout(FOR_EVER, async { sleep(MILLISECOND).await }).await, Ok(()));
+            let past = Instant::now();
+            sleep(MILLISECOND).await;
+            assert_eq!(timeout_at(past, async { 42 }).await, Ok(42), "the future comes first");
+            // The future is dropped with the timeout, and survives it if it was only lent.
+            let mut lent = Box::pin(sleep(10 * MILLISECOND));
+            assert!(timeout(MILLISECOND, &mut lent).await.is_err());
+            lent.await;
+        });
+    });
+}
+
+/// The ticks of an interval whose task is busy for 3.5 periods after the first one: for each tick, how many
+/// periods after the start it was planned, and how long after the tick before it came.
+async fn late_ticks(behavior: MissedTickBehavior) -> (Vec<f64>, Vec<Duration>) {
+    let period = 20 * MILLISECOND;
+    let mut ticks: Interval = interval(period);
+    ticks.set_missed_tick_behavior(behavior);
+    let start = ticks.tick().await;
+    thread::sleep(period * 7 / 2);
+    let (mut planned, mut gaps, mut last) = (vec![0.0], Vec::new(), start);
+    for _ in 0..6 {
+        let due = ticks.tick().await;
+        let now = Instant::now();
+        assert!(now >= due, "a tick came early");
+        planned.push((due - start).as_secs_f64() / period.as_secs_f64());
+        gaps.push(now - last);
+        last = now;
+    }
+    (planned, gaps)
+}
+
+/// The planned moments, if they are multiples of the period.
+#[track_caller]
+fn multiples(planned: &[f64]) -> Vec<u32> {
+    assert!(planned.iter().all(|tick| (tick - tick.round()).abs() < 0.001), "{planned:?}");
+    planned.iter().map(|tick| tick.round() as u32).collect()
+}
+
+#[test]
+fn missed_ticks_come_at_once_or_later_or_not_at_all() {
+    guarded(|| {
+        let runtime = workers(1);
+        // Every tick of the plan comes.
+        let (planned, _) = runtime.block_on(late_ticks(MissedTickBehavior::Burst));
+        assert_eq!(multiples(&planned), [0, 1, 2, 3, 4, 5, 6]);
+        // Some are left out, the others keep to the plan.
+        let (planned, _) = runtime.block_on(late_ticks(MissedTickBehavior::Skip));
+        let planned = multiples(&planned);
+        assert!(planned.windows(2).all(|pair| pair[0] < pair[1]) && planned[2] >= 4, "{planned:?}");
+        // The plan is counted anew from the late tick.
+        let (planned, gaps) = runtime.block_on(late_ticks(MissedTickBehavior::Delay));
+        assert!(planned[2] >= 4.5, "{planned:?}");
+        // A tick taken up to 5 ms late counts as punctual, so two ticks may be closer by that.
+        assert!(gaps[1..].iter().all(|gap| *gap >= 14 * MILLISECOND), "{gaps:?}");
+    });
+}
+
+#[test]
+fn an_interval_begins_when_it_is_told_to() {
+    guarded(|| {
+        workers(1).block_on(async {
+            let start = Instant::now() + 10 * MILLISECOND;
+            let mut ticks = interval_at(start, 5 * MILLISECOND);
+            assert_eq!(ticks.tick().await, start);
+            assert!(Instant::now() >= start);
+            ticks.reset_after(20 * MILLISECOND);
+            let reset = Instant::now();
+            ticks.tick().await;
+            assert!(reset.elapsed() >= 19 * MILLISECOND);
+            ticks.reset_immediately();
+            ticks.tick().await;
+            let planned: Vec<_> = ticks.take(3).collect().await;
+            assert_eq!(planned.len(), 3);
+        });
+    });
+}
+
+#[test]
+fn a_tick_that_loses_a_select_is_not_lost() {
+    guarded(|| {
+        workers(1).block_on(async {
+            let start = Instant::now();
+            let mut ticks = interval(10 * MILLISECOND);
+            let mut taken = Vec::new();
+            while taken.len() < 5 {
+                let mut short = Box::pin(sleep(MILLISECOND).fuse());
+                select! {
+                    tick = Box::pin(ticks.tick()).fuse() => taken.push(tick),
+                    () = short => {}
+                }
+            }
+            let planned = (0..5).map(|i| taken[0] + i * 10 * MILLISECOND);
+            assert_eq!(taken, planned.collect::<Vec<_>>());
+            assert!(start.elapsed() >= 40 * MILLISECOND);
+        });
+    });
+}
+
+/// A clock that goes by tasks on all workers, made by hand from resets.
+#[test]
+fn resets_that_race_with_the_end_of_a_sleep_lose_nothing() {
+    guarded(|| {
+        let runtime: Runtime = workers(2);
+        let done = Count::default();
+        let tasks: Vec<_> = (0..20u64)
+            .map(|i| {
+                let done = done.clone();
+                runtime.spawn(async move {
+                    let mut waiting = sleep(Duration::from_micros(100 + i));
+                    for _ in 0..50 {
+                        let _ = poll_once(&mut waiting).await;
+                        let deadline = Instant::now() + Duration::from_micros(i * 13);
+                        Pin::new(&mut waiting).reset(deadline);
+                        (&mut waiting).await;
+                        assert!(Instant::now() >= deadline);
+                        Pin::new(&mut waiting).reset(deadline + MILLISECOND);
+                    }
+                    done.add();
+                })
+            })
+            .collect();
+        runtime.block_on(async {
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+        assert_eq!(done.get(), 20);
+    });
+}

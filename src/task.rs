@@ -1,6 +1,7 @@
 //! Tasks: spawning, joining, aborting, and what belongs to one task alone.
 //!
-//! A task is a future that the runtime polls on its own. [`spawn()`] starts one and returns its [`JoinHandle`].
+//! A task is a future that the runtime polls on its own. [`spawn()`] starts one and returns its
+//! [`JoinHandle`].
 //!
 //! # Inside
 //!
@@ -15,7 +16,8 @@
 //! ```
 //!
 //! *Hot* means: in exactly one queue, or running. *Cold* means: in none; only its wakers and the cold
-//! registry know it. The scheduler is reached through one door, the `Schedule` trait, which it implements and tasks call.
+//! registry know it. The scheduler is reached through one door, the `Schedule` trait, which it
+//! implements and tasks call.
 
 pub(crate) mod budget;
 pub(crate) mod cell;

@@ -345,8 +345,7 @@ fn the_memory_of_every_task_comes_back() {
     let mut kept = Vec::new();
     let tasks = left_over(1_000, || spawn_all_kinds(&runtime, &mut kept));
     runtime.block_until_completion();
-    // Nothing per round; a few blocks may be underway between threads, or wait for the collector of the
-    // queues.
+    // Nothing per round; a few blocks may be underway between threads, or wait for the queues' collector.
     assert!(tasks < 250, "{tasks} blocks of 1000 rounds");
 }
 

@@ -191,12 +191,16 @@ impl Worker {
         for task in self.slot().channel.take_all() {
             self.local.push(task);
         }
+        let before = self.local.len();
         self.shared.injector.move_into(&self.local);
         for guest in self.shared.slots.guests() {
             if let Some(stealer) = guest.stealer() {
                 stealer.move_into(&self.local);
             }
         }
+        // Less what a thief takes in between: the deque does not say how many it moved.
+        let moved = self.local.len().saturating_sub(before);
+        self.slot().stats.from_injector.add(moved as u64);
         self.poll_driver();
         self.notify_surplus();
     }

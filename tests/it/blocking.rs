@@ -119,6 +119,28 @@ fn a_thread_without_work_goes_after_a_while() {
 }
 
 #[test]
+fn any_idle_time_and_any_number_of_threads_will_do() {
+    guarded(|| {
+        for keep_alive in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
+            let mut builder = Builder::new_multi_thread();
+            builder
+                .worker_threads(1)
+                .max_blocking_threads(usize::MAX)
+                .thread_keep_alive(keep_alive);
+            let runtime = builder.build().unwrap();
+            let jobs: Vec<_> = (0..20).map(|i| runtime.spawn_blocking(move || i)).collect();
+            for (i, job) in jobs.into_iter().enumerate() {
+                assert_eq!(runtime.block_on(job).unwrap(), i);
+            }
+            if keep_alive < Duration::MAX {
+                until(|| runtime.metrics().num_blocking_threads() == 0);
+            }
+            assert_eq!(runtime.block_on(runtime.spawn_blocking(|| 42)).unwrap(), 42);
+        }
+    });
+}
+
+#[test]
 fn a_thread_is_kept_for_the_next_job() {
     guarded(|| {
         let runtime = pool(8);

@@ -87,6 +87,67 @@ fn a_variable_that_is_no_number_is_refused_by_name() {
     });
 }
 
+/// Without a thread there is no runtime, and nothing of it is left; a pool alone may do without.
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_that_cannot_be_made_are_an_error() {
+    // More than there is address space for.
+    const STACK: usize = 1 << 60;
+    let test = "errors::threads_that_cannot_be_made_are_an_error";
+    guarded(|| {
+        alone(test, || {
+            let census = || (crate::process::threads("").len(), crate::process::descriptors());
+            let before = census();
+            let mut builder = Builder::new_multi_thread();
+            assert!(builder.worker_threads(2).thread_stack_size(STACK).build().is_err());
+            assert_eq!(census(), before);
+            let local =
+                Builder::new_current_thread().thread_stack_size(STACK).build_local().unwrap();
+            local.block_on(async {
+                assert!(liten::spawn_blocking(|| {}).await.unwrap_err().is_cancelled());
+                assert_eq!(liten::task::spawn_local(async { 42 }).await.unwrap(), 42);
+            });
+        });
+    });
+}
+
+/// In a process that may have few descriptors, and has used them up.
+#[cfg(unix)]
+#[test]
+fn descriptors_that_cannot_be_had_are_an_error() {
+    let test = "errors::descriptors_that_cannot_be_had_are_an_error";
+    guarded(|| {
+        if !is_child() {
+            let inner = child(test, &[]);
+            let mut limited = std::process::Command::new("sh");
+            limited.args(["-c", "ulimit -n 64 && exec \"$0\" \"$@\""]).arg(inner.get_program());
+            limited
+                .args(inner.get_args())
+                .envs(inner.get_envs().filter_map(|(k, v)| Some((k, v?))));
+            let output = limited.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+            return;
+        }
+        let mut hoard = Vec::new();
+        while let Ok(file) = std::fs::File::open("/dev/null") {
+            hoard.push(file);
+        }
+        for free in 0..3 {
+            assert!(workers_or_error(1).is_err(), "with {free} descriptors");
+            assert!(LocalRuntime::new().is_err(), "with {free} descriptors");
+            assert!(catch_unwind(|| liten::block_on(async {})).is_err(), "with {free} descriptors");
+            hoard.pop();
+        }
+        drop(hoard);
+        assert_eq!(liten::block_on(async { liten::spawn(async { 42 }).await.unwrap() }), 42);
+    });
+}
+
+#[cfg(unix)]
+fn workers_or_error(count: usize) -> io::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(count).build()
+}
+
 /// What a panic said, and the line it pointed at.
 fn caught<T>(f: impl FnOnce() -> T) -> (String, String, u32) {
     let seen = Arc::new(Mutex::new(None));

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The threads of all `count` workers: each has to come to the barrier.
 fn worker_ids(runtime: &Runtime, count: usize) -> HashSet<ThreadId> {
@@ -230,9 +230,10 @@ fn a_waker_of_a_timer_or_socket_that_panics_stops_neither() {
             let before = worker_ids(&runtime, count);
             runtime.block_on(async {
                 let (timer_calls, timer_waker) = Wrath::waker();
-                let mut sleep = liten::time::sleep(Duration::from_millis(5));
+                let mut sleep = liten::time::sleep(Duration::MAX);
                 let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(&timer_waker));
                 assert!(polled.is_pending());
+                Pin::new(&mut sleep).reset(Instant::now() + Duration::from_millis(5));
 
                 let (client, server) = crate::loopback::tcp_pair().await;
                 assert!(server.try_read(&mut [0; 8]).is_err());

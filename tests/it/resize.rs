@@ -171,8 +171,8 @@ fn a_worker_that_is_stuck_leaves_later() {
     });
 }
 
-/// What a thread does when it ends, and its thread locals with it: it is no worker any more, but the
-/// runtime is still there.
+/// What a thread does when it ends, and its thread locals with it: it is no worker any more, but the runtime
+/// is still there.
 struct Parting {
     bell: Bell,
     handle: Handle,

@@ -58,8 +58,8 @@ impl RuntimeMetrics {
         self.worker(worker, |counts| counts.stolen)
     }
 
-    /// Returns how many tasks `worker` has taken from the injector and from threads in `block_on`. A peer that steals
-    /// from it at that very moment may make the count too low.
+    /// Returns how many tasks `worker` has taken from the injector and from threads in `block_on`. A
+    /// peer that steals from it at that very moment may make the count too low.
     pub fn worker_injected_count(&self, worker: usize) -> u64 {
         self.worker(worker, |counts| counts.injected)
     }

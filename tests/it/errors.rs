@@ -112,7 +112,7 @@ fn threads_that_cannot_be_made_are_an_error() {
 }
 
 /// In a process that may have few descriptors, and has used them up.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn descriptors_that_cannot_be_had_are_an_error() {
     let test = "errors::descriptors_that_cannot_be_had_are_an_error";
@@ -143,7 +143,7 @@ fn descriptors_that_cannot_be_had_are_an_error() {
     });
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn workers_or_error(count: usize) -> io::Result<Runtime> {
     Builder::new_multi_thread().worker_threads(count).build()
 }

@@ -25,7 +25,7 @@ mod order;
 mod panic;
 mod resize;
 mod shutdown;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod signals;
 mod spawn;
 mod steal;

@@ -1,6 +1,7 @@
 //! What a process knows of itself: its threads, their sleep and their CPU time, its descriptors; and tests
 //! that need a process of their own.
 
+#[cfg(target_os = "linux")]
 use std::io::Read;
 use std::process::{Command, Stdio};
 

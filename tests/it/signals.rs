@@ -1,6 +1,6 @@
 //! Signals interrupt the system calls of all threads again and again; nothing notices.
 //!
-//! A process that is stopped and continued finds its blocked calls interrupted, the one in the poller
+//! On Linux, a process that is stopped and continued finds its blocked calls interrupted, the one in the poller
 //! included, although it has no handler for any signal: so no handler has to be written here.
 
 use crate::guard::{guarded, workers};

@@ -11,6 +11,7 @@ fn send<T: Send>() {}
 fn send_and_sync<T: Send + Sync>() {}
 fn owned<T: 'static>() {}
 fn unpin<T: Unpin>() {}
+fn unwind_safe<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
 
 /// Compiles only if `T` is not `Send`: otherwise there are two ways to call `ambiguous`.
 macro_rules! not_send {
@@ -31,6 +32,7 @@ fn handles_go_anywhere_if_their_output_may() {
     send_and_sync::<(Runtime, Handle, Builder, RuntimeMetrics)>();
     send_and_sync::<(AbortHandle, TaskId, JoinError)>();
     owned::<JoinError>();
+    unwind_safe::<(Runtime, Handle, JoinHandle<()>)>();
     // An output may be Send without being Sync; the handle is both all the same.
     send_and_sync::<(JoinHandle<Cell<u8>>, JoinHandle<()>)>();
     send::<JoinSet<Cell<u8>>>();

@@ -20,6 +20,7 @@ mod io;
 mod join;
 mod local;
 mod metrics;
+mod monkey;
 mod neutral;
 mod order;
 mod panic;

@@ -1,7 +1,7 @@
 //! Signals interrupt the system calls of all threads again and again; nothing notices.
 //!
-//! On Linux, a process that is stopped and continued finds its blocked calls interrupted, the one in the poller
-//! included, although it has no handler for any signal: so no handler has to be written here.
+//! On Linux, a process that is stopped and continued finds its blocked calls interrupted, the one in the
+//! poller included, although it has no handler for any signal: so no handler has to be written here.
 
 use crate::guard::{guarded, workers};
 use crate::loopback::{pattern, tcp_pair};

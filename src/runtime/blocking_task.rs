@@ -4,7 +4,7 @@
 use crate::blocking::{self, Job, SpawnError};
 use crate::sync_shim::Arc;
 use crate::task::JoinHandle;
-use crate::task::cell::{Cold, Hot, Place, Runner, Schedule, new_send_task};
+use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task};
 use crate::task::current;
 use std::future::Future;
 use std::pin::Pin;
@@ -81,20 +81,22 @@ impl<F: FnOnce() -> T, T> Future for Once<F> {
 /// A thread of the pool, or the thread that closes it.
 struct PoolThread;
 
-impl Runner for PoolThread {
-    fn register(&self, _: Cold) -> Place {
+impl Ender for PoolThread {
+    fn unregister(&self, _: Place) {
         unreachable!("a blocking task never goes cold")
     }
 
-    fn unregister(&self, _: Place) {
+    fn completed(&self) {}
+}
+
+impl Runner for PoolThread {
+    fn register(&self, _: Cold) -> Place {
         unreachable!("a blocking task never goes cold")
     }
 
     fn requeue(&self, _: Hot) {
         unreachable!("a blocking task is ready at its first poll")
     }
-
-    fn completed(&self) {}
 
     fn home(&self) -> u16 {
         u16::MAX

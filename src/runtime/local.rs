@@ -18,7 +18,7 @@ use super::block_on;
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync_shim::{Arc, Mutex, MutexGuard};
 use crate::task::JoinHandle;
-use crate::task::cell::{Cold, Hot, Place, Runner, Schedule, new_send_task, new_task};
+use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task, new_task};
 use crate::task::registry::Registry;
 use crate::wakers;
 use std::cell::Cell;
@@ -326,22 +326,24 @@ unsafe impl Schedule for LocalShared {
     }
 }
 
-impl Runner for LocalShared {
-    fn register(&self, task: Cold) -> Place {
-        Place { shard: 0, index: self.registry.insert(task) }
-    }
-
+impl Ender for LocalShared {
     fn unregister(&self, place: Place) {
         self.registry.remove(place.index);
-    }
-
-    fn requeue(&self, task: Hot) {
-        self.push(task);
     }
 
     fn completed(&self) {
         // Ordering: Release pairs with `alive_tasks`.
         self.completed.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl Runner for LocalShared {
+    fn register(&self, task: Cold) -> Place {
+        Place { shard: 0, index: self.registry.insert(task) }
+    }
+
+    fn requeue(&self, task: Hot) {
+        self.push(task);
     }
 
     fn home(&self) -> u16 {
@@ -352,24 +354,12 @@ impl Runner for LocalShared {
 /// Completes a task that came too late to be counted.
 struct Late;
 
-impl Runner for Late {
-    fn register(&self, _: Cold) -> Place {
-        unreachable!("a cancelled task is not polled, so it never goes cold")
-    }
-
+impl Ender for Late {
     fn unregister(&self, _: Place) {
         unreachable!("a task that was never polled is not registered")
     }
 
-    fn requeue(&self, _: Hot) {
-        unreachable!("a cancelled task is not polled, so it is not woken by its poll")
-    }
-
     fn completed(&self) {}
-
-    fn home(&self) -> u16 {
-        u16::MAX
-    }
 }
 
 /// The waker of a root future: remembers that it was called, and wakes whoever polls the executor.

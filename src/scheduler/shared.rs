@@ -13,7 +13,7 @@ use crate::queue::wake_channel::Chain;
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sync_shim::{Arc, Condvar, Mutex};
 use crate::task::JoinHandle;
-use crate::task::cell::{Cold, Hot, Place, Runner, Schedule, new_send_task};
+use crate::task::cell::{Ender, Hot, Place, Schedule, new_send_task};
 use std::future::Future;
 
 pub(crate) struct Shared {
@@ -311,26 +311,14 @@ pub(crate) struct WorkerCounts {
 /// at shutdown.
 struct Undertaker<'a>(&'a Shared);
 
-impl Runner for Undertaker<'_> {
-    fn register(&self, _: Cold) -> Place {
-        unreachable!("a cancelled task is not polled, so it never goes cold")
-    }
-
+impl Ender for Undertaker<'_> {
     fn unregister(&self, place: Place) {
         self.0.slots.get(usize::from(place.shard)).registry.remove(place.index);
-    }
-
-    fn requeue(&self, _: Hot) {
-        unreachable!("a cancelled task is not polled, so it is never woken by its poll")
     }
 
     fn completed(&self) {
         // Ordering: Release pairs with the Acquire of `alive_tasks`.
         self.0.foreign_completed.fetch_add(1, Ordering::Release);
-    }
-
-    fn home(&self) -> u16 {
-        u16::MAX
     }
 }
 

@@ -33,7 +33,7 @@ use crate::queue::local::Local;
 use crate::rng::Rng;
 use crate::sync_shim::Arc;
 use crate::sync_shim::atomic::{Ordering, fence};
-use crate::task::cell::{Cold, Hot, Place, Runner};
+use crate::task::cell::{Cold, Ender, Hot, Place, Runner};
 use crate::wakers;
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
@@ -376,22 +376,24 @@ impl Worker {
     }
 }
 
+impl Ender for Worker {
+    fn unregister(&self, place: Place) {
+        self.shared.slots.get(usize::from(place.shard)).registry.remove(place.index);
+    }
+
+    fn completed(&self) {
+        self.slot().stats.completed.add(1);
+    }
+}
+
 impl Runner for Worker {
     fn register(&self, task: Cold) -> Place {
         Place { shard: self.index as u16, index: self.slot().registry.insert(task) }
     }
 
-    fn unregister(&self, place: Place) {
-        self.shared.slots.get(usize::from(place.shard)).registry.remove(place.index);
-    }
-
     fn requeue(&self, task: Hot) {
         self.local.push(task);
         self.notify_surplus();
-    }
-
-    fn completed(&self) {
-        self.slot().stats.completed.add(1);
     }
 
     fn home(&self) -> u16 {

@@ -74,16 +74,20 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
     fn schedule(self: Arc<Self>, task: Hot);
 }
 
-/// What a task asks of the thread that runs it.
-pub(crate) trait Runner {
-    /// The task goes cold for the first time: whoever shuts the scheduler down must be able to find it.
-    fn register(&self, task: Cold) -> Place;
+/// What a task asks of the thread that ends it, by its last poll or by cancelling it.
+pub(crate) trait Ender {
     /// A registered task is about to be complete.
     fn unregister(&self, place: Place);
-    /// The task was woken, or yielded, during its poll: to the back of the queue.
-    fn requeue(&self, task: Hot);
     /// A task has completed; called before its JoinHandle learns of it.
     fn completed(&self);
+}
+
+/// What a task asks of the thread that polls it.
+pub(crate) trait Runner: Ender {
+    /// The task goes cold for the first time: whoever shuts the scheduler down must be able to find it.
+    fn register(&self, task: Cold) -> Place;
+    /// The task was woken, or yielded, during its poll: to the back of the queue.
+    fn requeue(&self, task: Hot);
     /// The index that wakes from outside are sent to.
     fn home(&self) -> u16;
 }
@@ -310,10 +314,10 @@ impl Hot {
     }
 
     /// Drops the future without polling it, and completes the task as cancelled.
-    pub(crate) fn cancel(self, runner: &impl Runner) {
+    pub(crate) fn cancel(self, ender: &impl Ender) {
         // SAFETY: we own the `Hot`, so we alone may touch the future.
         unsafe { (self.header().vtable.cancel)(self.0) };
-        self.complete(runner);
+        self.complete(ender);
     }
 
     /// Before the first `pending`: a cold task that is in no queue is reachable through the registry only.
@@ -328,18 +332,18 @@ impl Hot {
     }
 
     /// The output is stored: hands it over and gives up the live reference.
-    fn complete(self, runner: &impl Runner) {
+    fn complete(self, ender: &impl Ender) {
         let header = self.header();
         // SAFETY: `place` belongs to the owner of the `Hot`.
         let place = header.place.with(|place| unsafe { *place });
         if place != Place::NONE {
-            runner.unregister(place);
+            ender.unregister(place);
         }
         // Without a JoinHandle the output's destructor is part of the task, so the task is counted as
         // ended after it.
         let joined = header.state.has_join_handle();
         if joined {
-            runner.completed();
+            ender.completed();
         }
         let last = match header.state.complete() {
             Complete::Released { last } => last,
@@ -364,7 +368,7 @@ impl Hot {
                 // SAFETY: no JoinHandle is left, and none can come back: the output is ours.
                 unsafe { (header.vtable.drop_output)(self.0) };
                 if !joined {
-                    runner.completed();
+                    ender.completed();
                 }
                 header.state.complete_detached()
             }

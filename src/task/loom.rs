@@ -1,6 +1,6 @@
 //! Models of a task's life: the production cell under loom, with a queue behind a lock for a scheduler.
 
-use super::cell::{Cold, Hot, Place, Runner, Schedule, new_send_task};
+use super::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task};
 use super::join::JoinHandle;
 use super::registry::Registry;
 use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -30,21 +30,23 @@ unsafe impl Schedule for Queue {
     }
 }
 
+impl Ender for Queue {
+    fn unregister(&self, place: Place) {
+        self.registry.remove(place.index);
+    }
+
+    fn completed(&self) {
+        self.completed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 impl Runner for Queue {
     fn register(&self, task: Cold) -> Place {
         Place { shard: 0, index: self.registry.insert(task) }
     }
 
-    fn unregister(&self, place: Place) {
-        self.registry.remove(place.index);
-    }
-
     fn requeue(&self, task: Hot) {
         self.hot.lock().push_back(task);
-    }
-
-    fn completed(&self) {
-        self.completed.fetch_add(1, Ordering::Relaxed);
     }
 
     fn home(&self) -> u16 {

@@ -6,6 +6,8 @@ mod echo;
 mod row;
 #[path = "contest/runtimes.rs"]
 mod runtimes;
+#[path = "contest/sockets.rs"]
+mod sockets;
 #[path = "contest/stage.rs"]
 mod stage;
 

@@ -10,6 +10,8 @@ mod runtimes;
 mod stage;
 #[path = "contest/tasks.rs"]
 mod tasks;
+#[path = "contest/yields.rs"]
+mod yields;
 
 fn main() {
     let mut criterion = stage::criterion();

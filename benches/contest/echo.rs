@@ -1,169 +1,19 @@
-//! Echo servers, written once, and a client without any runtime: only the server differs.
+//! Echo of 64 bytes, and a client without any runtime: only the server differs.
 //!
 //! The client is one std thread with blocking sockets. In each round it sends one message on every
 //! connection, then reads all answers; so there are as many messages on their way as there are
 //! connections, and the client costs little beside the server.
 
 use crate::row::{Row, time};
-use crate::runtimes::{Liten, Runtime, Smol, Spawner, Tokio};
-use smol::io::{AsyncReadExt, AsyncWriteExt};
-use std::future::Future;
-use std::io::{self, Read, Write};
+use crate::runtimes::Spawner;
+use crate::sockets::{LOOPBACK, Sockets, echo, echo_datagrams};
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 const MESSAGE: usize = 64;
 /// Ends a bench whose answer never comes.
 const PATIENCE: Duration = Duration::from_secs(10);
-const LOOPBACK: &str = "127.0.0.1:0";
-
-pub(crate) trait Sockets: Runtime {
-    type Listener: Send + Sync + 'static;
-    type Stream: Send + 'static;
-    type Udp: Send + Sync + 'static;
-
-    fn listen() -> impl Future<Output = io::Result<(Self::Listener, SocketAddr)>>;
-    fn accept(listener: &Self::Listener) -> impl Future<Output = io::Result<Self::Stream>> + Send;
-    fn read(
-        stream: &mut Self::Stream,
-        buffer: &mut [u8],
-    ) -> impl Future<Output = io::Result<usize>> + Send;
-    fn write_all(
-        stream: &mut Self::Stream,
-        bytes: &[u8],
-    ) -> impl Future<Output = io::Result<()>> + Send;
-
-    fn bind() -> impl Future<Output = io::Result<(Self::Udp, SocketAddr)>>;
-    fn recv_from(
-        socket: &Self::Udp,
-        buffer: &mut [u8],
-    ) -> impl Future<Output = io::Result<(usize, SocketAddr)>> + Send;
-    fn send_to(
-        socket: &Self::Udp,
-        bytes: &[u8],
-        target: SocketAddr,
-    ) -> impl Future<Output = io::Result<usize>> + Send;
-}
-
-impl Sockets for Liten {
-    type Listener = liten::net::TcpListener;
-    type Stream = liten::net::TcpStream;
-    type Udp = liten::net::UdpSocket;
-
-    async fn listen() -> io::Result<(Self::Listener, SocketAddr)> {
-        let listener = Self::Listener::bind(LOOPBACK).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    }
-
-    async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    }
-
-    async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
-        stream.read(buffer).await
-    }
-
-    async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
-        stream.write_all(bytes).await
-    }
-
-    async fn bind() -> io::Result<(Self::Udp, SocketAddr)> {
-        let socket = Self::Udp::bind(LOOPBACK).await?;
-        let address = socket.local_addr()?;
-        Ok((socket, address))
-    }
-
-    async fn recv_from(socket: &Self::Udp, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        socket.recv_from(buffer).await
-    }
-
-    async fn send_to(socket: &Self::Udp, bytes: &[u8], target: SocketAddr) -> io::Result<usize> {
-        socket.send_to(bytes, target).await
-    }
-}
-
-impl Sockets for Tokio {
-    type Listener = tokio::net::TcpListener;
-    type Stream = tokio::net::TcpStream;
-    type Udp = tokio::net::UdpSocket;
-
-    async fn listen() -> io::Result<(Self::Listener, SocketAddr)> {
-        let listener = Self::Listener::bind(LOOPBACK).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    }
-
-    async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    }
-
-    async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
-        tokio::io::AsyncReadExt::read(stream, buffer).await
-    }
-
-    async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
-        tokio::io::AsyncWriteExt::write_all(stream, bytes).await
-    }
-
-    async fn bind() -> io::Result<(Self::Udp, SocketAddr)> {
-        let socket = Self::Udp::bind(LOOPBACK).await?;
-        let address = socket.local_addr()?;
-        Ok((socket, address))
-    }
-
-    async fn recv_from(socket: &Self::Udp, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        socket.recv_from(buffer).await
-    }
-
-    async fn send_to(socket: &Self::Udp, bytes: &[u8], target: SocketAddr) -> io::Result<usize> {
-        socket.send_to(bytes, target).await
-    }
-}
-
-impl Sockets for Smol {
-    type Listener = smol::net::TcpListener;
-    type Stream = smol::net::TcpStream;
-    type Udp = smol::net::UdpSocket;
-
-    async fn listen() -> io::Result<(Self::Listener, SocketAddr)> {
-        let listener = Self::Listener::bind(LOOPBACK).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    }
-
-    async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    }
-
-    async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
-        stream.read(buffer).await
-    }
-
-    async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
-        stream.write_all(bytes).await
-    }
-
-    async fn bind() -> io::Result<(Self::Udp, SocketAddr)> {
-        let socket = Self::Udp::bind(LOOPBACK).await?;
-        let address = socket.local_addr()?;
-        Ok((socket, address))
-    }
-
-    async fn recv_from(socket: &Self::Udp, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        socket.recv_from(buffer).await
-    }
-
-    async fn send_to(socket: &Self::Udp, bytes: &[u8], target: SocketAddr) -> io::Result<usize> {
-        socket.send_to(bytes, target).await
-    }
-}
 
 pub(crate) fn rows<R: Sockets>() -> Vec<Row<R>> {
     vec![
@@ -200,16 +50,6 @@ fn tcp_echo<R: Sockets>(runtime: &R, connections: usize, rounds: u64) -> Duratio
     taken
 }
 
-async fn echo<R: Sockets>(mut stream: R::Stream) -> io::Result<()> {
-    let mut buffer = [0; 1024];
-    loop {
-        match R::read(&mut stream, &mut buffer).await? {
-            0 => return Ok(()),
-            length => R::write_all(&mut stream, &buffer[..length]).await?,
-        }
-    }
-}
-
 fn connect(address: SocketAddr) -> std::net::TcpStream {
     let stream = std::net::TcpStream::connect(address).expect("the server listens");
     stream.set_nodelay(true).expect("an ordinary option");
@@ -230,16 +70,7 @@ fn exchange(clients: &mut [std::net::TcpStream], message: &[u8], answer: &mut [u
 /// The time of so many rounds, with so many datagrams on their way per round.
 fn udp_echo<R: Sockets>(runtime: &R, datagrams: usize, rounds: u64) -> Duration {
     let (socket, address) = runtime.block_on(R::bind()).expect("a port is free");
-    let server = runtime.spawn(async move {
-        let mut buffer = [0; 1024];
-        loop {
-            let (length, peer) = R::recv_from(&socket, &mut buffer).await.expect("no error is due");
-            if length == 0 {
-                return;
-            }
-            R::send_to(&socket, &buffer[..length], peer).await.expect("the client is there");
-        }
-    });
+    let server = runtime.spawn(echo_datagrams::<R>(socket));
     let client = std::net::UdpSocket::bind(LOOPBACK).expect("a port is free");
     client.connect(address).expect("a local operation");
     client.set_read_timeout(Some(PATIENCE)).expect("an ordinary option");
@@ -254,6 +85,6 @@ fn udp_echo<R: Sockets>(runtime: &R, datagrams: usize, rounds: u64) -> Duration 
         }
     });
     client.send(&[]).expect("the server is there");
-    runtime.block_on(server);
+    runtime.block_on(server).expect("no error is due");
     taken
 }

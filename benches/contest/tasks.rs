@@ -6,8 +6,8 @@
 //! part in the work.
 
 use crate::row::{Row, time};
-use crate::runtimes::{Join, Liten, Runtime, Smol, Spawner, Tokio};
-use std::future::Future;
+use crate::runtimes::{Join, Runtime, Spawner};
+use crate::yields::Yield;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -22,33 +22,9 @@ const YIELDS: usize = 1_000;
 const PINGS: usize = 1_000;
 const CHAIN: usize = 1_000;
 const BOUNCES: usize = 1_000;
-const FIB: u64 = 18;
+const FIB: u64 = 20;
 /// Tasks that `fork(FIB)` makes: one per call of the recursive function.
-const FORKS: usize = 8_361;
-
-/// The runtime's own way to let others run. A door of its own, because the other benches have no
-/// use for it.
-pub(crate) trait Yield: Runtime {
-    fn yield_now() -> impl Future<Output = ()> + Send;
-}
-
-impl Yield for Liten {
-    fn yield_now() -> impl Future<Output = ()> + Send {
-        liten::task::yield_now()
-    }
-}
-
-impl Yield for Tokio {
-    fn yield_now() -> impl Future<Output = ()> + Send {
-        tokio::task::yield_now()
-    }
-}
-
-impl Yield for Smol {
-    fn yield_now() -> impl Future<Output = ()> + Send {
-        smol::future::yield_now()
-    }
-}
+const FORKS: usize = 21_891;
 
 /// All rows. The two `busy` ones need to know how many workers there are to keep busy.
 pub(crate) fn rows<R: Yield>(workers: usize) -> Vec<Row<R>> {
@@ -283,7 +259,7 @@ fn fork_join<R: Runtime>(runtime: &R, iterations: u64) -> Duration {
     let spawner = runtime.spawner();
     time(iterations, || {
         let sum = runtime.block_on(async { fork(spawner, FIB).await });
-        assert_eq!(sum, 2584);
+        assert_eq!(sum, 6765);
     })
 }
 

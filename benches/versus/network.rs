@@ -1,0 +1,167 @@
+//! Echo and HTTP servers under load.
+//!
+//! The load comes from a process of its own, and the lanes of a row live side by side in this one:
+//! those that are not measured wait in the kernel and cost nothing. The fourth lane, `epoll`, is the
+//! same server by hand on one thread: the limit of what this kind of I/O can give.
+
+#[path = "network/cpu.rs"]
+mod cpu;
+#[path = "network/datagrams.rs"]
+mod datagrams;
+#[path = "network/descriptors.rs"]
+mod descriptors;
+#[path = "network/generator.rs"]
+mod generator;
+#[path = "network/histogram.rs"]
+mod histogram;
+#[path = "network/http.rs"]
+mod http;
+#[path = "network/lane.rs"]
+mod lane;
+#[path = "network/load.rs"]
+mod load;
+#[path = "network/poller.rs"]
+mod poller;
+#[path = "network/server.rs"]
+mod server;
+#[path = "network/streams.rs"]
+mod streams;
+#[path = "network/wrk.rs"]
+mod wrk;
+
+use crate::contest::{Contest, Figure, Lane, Start, lane};
+use crate::runtimes::{Liten, Smol, Tokio};
+use crate::sockets::{Sockets, echo};
+use http::Http;
+use lane::{Connections, Loaded, WrkLoaded};
+use load::Protocol;
+use server::{Server, TcpServer, UdpServer};
+use std::time::Duration;
+
+const SLICE: Duration = Duration::from_millis(150);
+const ROUNDS: usize = 15;
+/// With so many connections a measurement takes longer, and connects anew.
+const MANY: usize = 1000;
+const LONG_SLICE: Duration = Duration::from_millis(400);
+const FEW_ROUNDS: usize = 5;
+/// Files beside the connections: listeners, pollers, pipes.
+const SPARE: usize = 100;
+const EPOLL: &str = "epoll";
+
+/// 5 % more messages in the same time.
+const TIME: Figure = Figure { suffix: "", unit: "ns", goal: Some(1.0 / 1.05) };
+const CPU: Figure = Figure { suffix: "cpu", unit: "ns", goal: Some(0.90) };
+const P99: Figure = Figure { suffix: "p99", unit: "ns", goal: Some(0.95) };
+
+pub(crate) fn contests(workers: usize) -> Vec<Contest> {
+    let mut contests = Vec::new();
+    contests.extend([1, 8, 64, 500, 5000].map(|connections| tcp_echo(workers, connections)));
+    contests.extend([1, 16].map(|datagrams| udp_echo(workers, datagrams)));
+    contests.extend([64, 500].map(|connections| http(workers, connections)));
+    contests
+}
+
+/// Does the work of a load generator, if this process is one.
+pub(crate) fn child() -> bool {
+    let Ok(load) = std::env::var(load::VARIABLE) else { return false };
+    let load = load.parse().expect("the parent says what to load");
+    load::generate(load).expect("the server answers until the end");
+    true
+}
+
+fn tcp_echo(workers: usize, connections: usize) -> Contest {
+    let many = connections >= MANY;
+    Contest {
+        name: format!("tcp_echo_{connections}"),
+        figures: vec![TIME, CPU, P99],
+        lanes: vec![
+            tcp_lane::<Liten>(workers, connections),
+            tcp_lane::<Tokio>(workers, connections),
+            tcp_lane::<Smol>(workers, connections),
+            (EPOLL, boxed(move || loaded_tcp(poller::serve_streams, connections))),
+        ],
+        slice: if many { LONG_SLICE } else { SLICE },
+        rounds: if many { FEW_ROUNDS } else { ROUNDS },
+    }
+}
+
+fn tcp_lane<R: Sockets>(workers: usize, connections: usize) -> (&'static str, Start) {
+    let session = |stream| async {
+        // An error is a client that has gone: all of them go in the end.
+        let _ = echo::<R>(stream).await;
+    };
+    lane::<R, _>(move || loaded_tcp(|| TcpServer::<R>::start(workers, session), connections))
+}
+
+fn loaded_tcp<S: Server>(start: impl FnOnce() -> S, width: usize) -> Loaded<S> {
+    let connections = connections(width, 4);
+    Loaded::start(start(), Protocol::Tcp, width, connections, |sample| {
+        vec![sample.elapsed, sample.cpu, sample.p99]
+    })
+}
+
+fn udp_echo(workers: usize, datagrams: usize) -> Contest {
+    Contest {
+        name: format!("udp_echo_{datagrams}"),
+        figures: vec![TIME],
+        lanes: vec![
+            lane::<Liten, _>(move || loaded_udp(UdpServer::<Liten>::start(workers), datagrams)),
+            lane::<Tokio, _>(move || loaded_udp(UdpServer::<Tokio>::start(workers), datagrams)),
+            lane::<Smol, _>(move || loaded_udp(UdpServer::<Smol>::start(workers), datagrams)),
+            (EPOLL, boxed(move || loaded_udp(poller::serve_datagrams(), datagrams))),
+        ],
+        slice: SLICE,
+        rounds: ROUNDS,
+    }
+}
+
+fn loaded_udp<S: Server>(server: S, width: usize) -> Loaded<S> {
+    Loaded::start(server, Protocol::Udp, width, Connections::Lasting, |sample| vec![sample.elapsed])
+}
+
+fn http(workers: usize, connections: usize) -> Contest {
+    let wrk = wrk::is_there();
+    Contest {
+        name: format!("http_{connections}{}", if wrk { "_wrk" } else { "" }),
+        figures: vec![TIME, CPU],
+        lanes: vec![
+            http_lane::<Liten>(workers, connections, wrk),
+            http_lane::<Tokio>(workers, connections, wrk),
+            http_lane::<Smol>(workers, connections, wrk),
+        ],
+        slice: if wrk { wrk::SHORTEST } else { SLICE },
+        rounds: if wrk { FEW_ROUNDS } else { ROUNDS },
+    }
+}
+
+fn http_lane<R: Http>(workers: usize, width: usize, wrk: bool) -> (&'static str, Start) {
+    let start = move || -> Box<dyn Lane> {
+        let connections = connections(width, 3);
+        let server = TcpServer::<R>::start(workers, http::hello::<R>);
+        let values: lane::Values = |sample| vec![sample.elapsed, sample.cpu];
+        if wrk {
+            Box::new(WrkLoaded::start(server, width, values))
+        } else {
+            Box::new(Loaded::start(server, Protocol::Http, width, connections, values))
+        }
+    };
+    (R::NAME, Box::new(start))
+}
+
+fn boxed<L: Lane + 'static>(start: impl Fn() -> L + 'static) -> Start {
+    Box::new(move || Box::new(start()))
+}
+
+/// Panics with the reason if the system does not let this process have so many.
+fn connections(width: usize, lanes: usize) -> Connections {
+    let limit = descriptors::limit();
+    assert!(
+        width + SPARE <= limit,
+        "{width} connections need more than the {limit} open files allowed"
+    );
+    if width >= MANY || width * lanes + SPARE > limit {
+        Connections::Fresh
+    } else {
+        Connections::Lasting
+    }
+}

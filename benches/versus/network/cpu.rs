@@ -1,0 +1,30 @@
+//! How much CPU time this process has used.
+
+pub(crate) use system::process_time;
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::fs;
+    use std::time::Duration;
+
+    /// The time that the threads alive have run, in the kernel and outside of it.
+    pub(crate) fn process_time() -> Option<Duration> {
+        let threads = fs::read_dir("/proc/self/task").ok()?;
+        let times = threads.filter_map(|thread| -> Option<u64> {
+            let statistics = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+            statistics.split_whitespace().next()?.parse().ok()
+        });
+        let times: u64 = times.sum();
+        // A kernel without these statistics says 0.
+        Some(Duration::from_nanos(times)).filter(|times| !times.is_zero())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::time::Duration;
+
+    pub(crate) fn process_time() -> Option<Duration> {
+        None
+    }
+}

@@ -1,0 +1,56 @@
+//! The load generator as seen by the process that serves.
+
+use super::load::{Command, Load, Report, VARIABLE};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{self, Child, ChildStdin, ChildStdout, Stdio};
+use std::time::Duration;
+
+/// A load generator, running. Dropping it closes its connections and ends it.
+pub(crate) struct Generator {
+    process: Child,
+    /// `None` once it has been told to end.
+    commands: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Generator {
+    pub(crate) fn start(load: Load) -> Self {
+        let program = std::env::current_exe().expect("a running program has a path");
+        let mut command = process::Command::new(program);
+        command.env(VARIABLE, load.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().expect("processes can be started");
+        let commands = process.stdin.take();
+        let answers = BufReader::new(process.stdout.take().expect("it is a pipe"));
+        Self { process, commands, answers }
+    }
+
+    pub(crate) fn connect(&mut self) {
+        self.tell(Command::Connect);
+    }
+
+    pub(crate) fn run(&mut self, slice: Duration) -> Report {
+        self.tell(Command::Run(slice)).parse().expect("a report is due")
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.tell(Command::Close);
+    }
+
+    /// Returns the answer. The process bounds the time itself: it ends when the server falls silent.
+    fn tell(&mut self, command: Command) -> String {
+        let commands = self.commands.as_mut().expect("still running");
+        writeln!(commands, "{command}").expect("the load generator lives");
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).expect("the load generator lives");
+        assert!(answer.ends_with('\n'), "the load generator has ended at {command:?}");
+        answer
+    }
+}
+
+impl Drop for Generator {
+    fn drop(&mut self) {
+        drop(self.commands.take());
+        // How it ends does not matter any more.
+        let _ = self.process.wait();
+    }
+}

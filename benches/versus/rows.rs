@@ -1,0 +1,88 @@
+//! The bodies that the criterion benches run too, as contests, with the goals of each.
+
+use crate::contest::{Contest, Figure, Lane, ROUNDS, SLICE, Start, lane};
+use crate::row::{Body, Row};
+use crate::runtimes::{Liten, Runtime, Smol, Tokio};
+use crate::{sleeps, tasks};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The highest ratio liten / tokio that we want to see.
+const GOALS: &[(&str, f64)] = &[
+    ("spawn_many_in_task", 0.25),
+    ("spawn_many_local", 0.20),
+    ("spawn_many_remote_idle", 0.25),
+    ("spawn_many_remote_busy1", 0.30),
+    ("spawn_many_remote_busy2", 0.30),
+    ("yield_many", 0.35),
+    ("ping_pong", 0.45),
+    ("chained_spawn", 0.30),
+    ("channel_bounce", 0.40),
+    ("fork_join", 0.40),
+    ("sleep_cancel_one_task", 0.40),
+    ("sleep_cancel_two_tasks", 0.25),
+];
+
+pub(crate) fn scheduler(workers: usize) -> Vec<Contest> {
+    contests(workers, tasks::rows(workers), tasks::rows(workers), tasks::rows(workers))
+}
+
+pub(crate) fn timers(workers: usize) -> Vec<Contest> {
+    contests(workers, sleeps::rows(), sleeps::rows(), sleeps::rows())
+}
+
+fn contests(
+    workers: usize,
+    liten: Vec<Row<Liten>>,
+    tokio: Vec<Row<Tokio>>,
+    smol: Vec<Row<Smol>>,
+) -> Vec<Contest> {
+    let rows = liten.into_iter().zip(tokio).zip(smol);
+    let contest = |((liten, tokio), smol): ((Row<Liten>, Row<Tokio>), Row<Smol>)| {
+        let goal = GOALS.iter().find(|(name, _)| *name == liten.name).map(|&(_, goal)| goal);
+        Contest {
+            name: liten.name.to_owned(),
+            figures: vec![Figure { suffix: "", unit: "ns", goal }],
+            lanes: vec![of_row(liten, workers), of_row(tokio, workers), of_row(smol, workers)],
+            slice: SLICE,
+            rounds: ROUNDS,
+        }
+    };
+    rows.map(contest).collect()
+}
+
+pub(crate) fn of_row<R: Runtime>(row: Row<R>, workers: usize) -> (&'static str, Start) {
+    let run: Rc<Body<R>> = row.run.into();
+    let operations = row.operations as f64;
+    lane::<R, _>(move || OfRow {
+        runtime: R::start(workers),
+        run: run.clone(),
+        operations,
+        iteration: None,
+    })
+}
+
+struct OfRow<R> {
+    runtime: R,
+    run: Rc<Body<R>>,
+    operations: f64,
+    /// How long one iteration took the last time.
+    iteration: Option<Duration>,
+}
+
+impl<R: Runtime> Lane for OfRow<R> {
+    fn warm_up(&mut self, slice: Duration) {
+        // The first one is cold and says nothing about the number that fits into a slice.
+        (self.run)(&self.runtime, 1);
+        self.iteration = Some((self.run)(&self.runtime, 1));
+        self.measure(slice);
+    }
+
+    fn measure(&mut self, slice: Duration) -> Vec<f64> {
+        let iteration = self.iteration.unwrap_or(slice).max(Duration::from_nanos(1));
+        let iterations = (slice.as_nanos() / iteration.as_nanos()).max(1) as u64;
+        let taken = (self.run)(&self.runtime, iterations);
+        self.iteration = Some(taken / u32::try_from(iterations).unwrap_or(u32::MAX));
+        vec![taken.as_nanos() as f64 / iterations as f64 / self.operations]
+    }
+}

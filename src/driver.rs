@@ -7,7 +7,8 @@
 //!
 //! One round of the driver is a *turn*, made by the thread in the *seat* (`SeatGuard::turn`):
 //!
-//! 1. find the earliest timer, announce the sleep (`seat`), block in the poller;
+//! 1. find the earliest timer, announce the sleep (`seat`), set the clock for its end
+//!    (`alarm_clock`), block in the poller;
 //! 2. write each event into the readiness of its source, and take the wakers of its waiters
 //!    (`readiness`);
 //! 3. take the wakers of the timers whose time has come, from all shards (`timers`, `wheel`);
@@ -41,6 +42,7 @@
 //! are let go of: a driver that kept their wakers would keep them and, through their registrations,
 //! itself.
 
+mod alarm_clock;
 pub(crate) mod readiness;
 pub(crate) mod registration;
 pub(crate) mod seat;
@@ -75,13 +77,13 @@ impl Driver {
     /// # Errors
     ///
     /// The system gives no selector, mostly for want of file descriptors: on Linux a driver takes
-    /// three.
+    /// four.
     pub(crate) fn new(timer_shards: usize) -> io::Result<Arc<Self>> {
         let poll = mio::Poll::new()?;
         let registry = poll.registry().try_clone()?;
         let alarm = Arc::new(Alarm::new(&registry)?);
         Ok(Arc::new(Self {
-            seat: Seat::new(poll),
+            seat: Seat::new(poll)?,
             sources: Mutex::new(Sources::new()),
             registry,
             timers: Timers::new(timer_shards, alarm.clone()),

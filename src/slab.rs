@@ -11,8 +11,10 @@
 //! - The generation is a counter of the whole slab, written into the slot by each `insert`: no key equals
 //!   an earlier one within 2^32 inserts, and slots need no memory of their past, so that chunks can be
 //!   given back. Rejected: a counter per slot, which must survive its chunk.
+//! - It is never zero, so that an `Option<Key>` is no larger than a key and a slot needs no tag.
 
 use std::mem;
+use std::num::NonZeroU32;
 
 /// Slots per chunk: large enough to make chunk headers cheap (24 bytes in 256 slots), small enough for a
 /// runtime that has one timer.
@@ -20,14 +22,13 @@ const CHUNK: u32 = 256;
 /// No index: the end of a list.
 const NIL: u32 = u32::MAX;
 
-// How a key fits in a `usize`, the width of an event token. The all-ones token is never a key: index `NIL`
-// (and on 32 bit the largest packed index) is never given out by a slab of tokens, so that the driver can
-// use it for itself.
+// How a key fits in a `usize`, the width of an event token. The two largest tokens are never keys: the two
+// largest packed indices are never given out by a slab of tokens, so that the driver can use them for itself.
 #[cfg(not(target_pointer_width = "32"))]
 mod token {
     pub(super) const INDEX_BITS: u32 = 32;
     pub(super) const GENERATION_MASK: u32 = u32::MAX;
-    pub(super) const CAPACITY: usize = u32::MAX as usize;
+    pub(super) const CAPACITY: usize = u32::MAX as usize - 1;
 }
 #[cfg(target_pointer_width = "32")]
 mod token {
@@ -35,7 +36,7 @@ mod token {
     // batch it came in, so 4,096 generations are plenty.
     pub(super) const INDEX_BITS: u32 = 20;
     pub(super) const GENERATION_MASK: u32 = (1 << 12) - 1;
-    pub(super) const CAPACITY: usize = (1 << INDEX_BITS) - 1;
+    pub(super) const CAPACITY: usize = (1 << INDEX_BITS) - 2;
 }
 
 /// How many values a slab made by [`Slab::for_tokens`] may hold so that each key still fits in a token.
@@ -45,7 +46,7 @@ pub(crate) const TOKEN_CAPACITY: usize = token::CAPACITY;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     index: u32,
-    generation: u32,
+    generation: NonZeroU32,
 }
 
 impl Key {
@@ -54,19 +55,22 @@ impl Key {
         self.index
     }
 
-    /// Packs a key of a [`Slab::for_tokens`] slab; never `usize::MAX`.
+    /// Packs a key of a [`Slab::for_tokens`] slab; less than `usize::MAX - 1`.
     pub(crate) fn to_usize(self) -> usize {
         debug_assert!((self.index as usize) < TOKEN_CAPACITY, "more values than tokens");
-        debug_assert_eq!(self.generation & token::GENERATION_MASK, self.generation);
-        (self.generation as usize) << token::INDEX_BITS | self.index as usize
+        let generation = self.generation.get();
+        debug_assert_eq!(generation & token::GENERATION_MASK, generation);
+        (generation as usize) << token::INDEX_BITS | self.index as usize
     }
 
     /// The key that [`Key::to_usize`] packed. Any other number gives a key that finds nothing, or what it
     /// names.
     pub(crate) fn from_usize(token: usize) -> Self {
-        Self {
-            index: token as u32 & (u32::MAX >> (u32::BITS - token::INDEX_BITS)),
-            generation: (token >> token::INDEX_BITS) as u32,
+        let index = token as u32 & (u32::MAX >> (u32::BITS - token::INDEX_BITS));
+        match NonZeroU32::new((token >> token::INDEX_BITS) as u32) {
+            Some(generation) => Self { index, generation },
+            // No key is packed like this, and no slab has this index.
+            None => Self { index: NIL, generation: NonZeroU32::MIN },
         }
     }
 }
@@ -79,7 +83,7 @@ pub(crate) struct Slab<T> {
     /// Head of the list of free slots: last freed, first used again, because it is still in the cache.
     free: u32,
     len: usize,
-    /// What the next insert writes into its slot.
+    /// What the last insert wrote into its slot.
     generation: u32,
     generation_mask: u32,
 }
@@ -87,7 +91,7 @@ pub(crate) struct Slab<T> {
 #[derive(Debug)]
 enum Slot<T> {
     Free { next: u32 },
-    Held { generation: u32, value: T },
+    Held { generation: NonZeroU32, value: T },
 }
 
 impl<T> Slab<T> {
@@ -117,8 +121,7 @@ impl<T> Slab<T> {
 
     /// Stores `value` and returns the only key that finds it.
     pub(crate) fn insert(&mut self, value: T) -> Key {
-        let generation = self.generation;
-        self.generation = generation.wrapping_add(1) & self.generation_mask;
+        let generation = self.next_generation();
         let held = Slot::Held { generation, value };
         let index = match self.free {
             NIL => self.append(held),
@@ -132,6 +135,14 @@ impl<T> Slab<T> {
         };
         self.len += 1;
         Key { index, generation }
+    }
+
+    fn next_generation(&mut self) -> NonZeroU32 {
+        let next = self.generation.wrapping_add(1) & self.generation_mask;
+        // Zero is left out; one follows it.
+        let next = NonZeroU32::new(next).unwrap_or(NonZeroU32::MIN);
+        self.generation = next.get();
+        next
     }
 
     /// A new slot behind all others.
@@ -240,7 +251,8 @@ impl<T> Slab<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, Key, Slab};
+    use super::{CHUNK, Key, NonZeroU32, Slab, TOKEN_CAPACITY};
+    use std::mem::size_of;
 
     #[test]
     fn a_key_finds_its_value_until_it_is_removed() {
@@ -300,7 +312,7 @@ mod tests {
     #[test]
     fn the_generation_may_wrap() {
         let mut slab = Slab::new();
-        slab.generation = u32::MAX;
+        slab.generation = u32::MAX - 1;
         let last = slab.insert('l');
         let first = slab.insert('f');
         assert_eq!((slab.get(last), slab.get(first)), (Some(&'l'), Some(&'f')));
@@ -308,17 +320,28 @@ mod tests {
     }
 
     #[test]
-    fn tokens_round_trip_and_are_never_all_ones() {
+    fn tokens_round_trip_and_two_numbers_are_free() {
         let mut slab = Slab::for_tokens();
-        slab.generation = slab.generation_mask;
+        slab.generation = slab.generation_mask - 1;
         for n in 0..3 * CHUNK {
             let key = slab.insert(n);
-            assert_ne!(key.to_usize(), usize::MAX);
+            assert!(key.to_usize() < usize::MAX - 1);
             assert_eq!(Key::from_usize(key.to_usize()), key);
             assert_eq!(slab.get(Key::from_usize(key.to_usize())), Some(&n));
         }
-        assert_eq!(slab.get(Key::from_usize(usize::MAX)), None);
-        assert_eq!(slab.remove(Key::from_usize(usize::MAX)), None);
+        let generation = NonZeroU32::new(slab.generation_mask).unwrap();
+        let largest = Key { index: TOKEN_CAPACITY as u32 - 1, generation };
+        assert!(largest.to_usize() < usize::MAX - 1);
+        for free in [usize::MAX, usize::MAX - 1, 0] {
+            assert_eq!(slab.get(Key::from_usize(free)), None);
+            assert_eq!(slab.remove(Key::from_usize(free)), None);
+        }
+    }
+
+    #[test]
+    fn generations_take_no_room_of_their_own() {
+        assert_eq!(size_of::<Option<Key>>(), 8);
+        assert_eq!(size_of::<super::Slot<[u32; 9]>>(), 40);
     }
 
     #[test]

@@ -12,8 +12,8 @@
 //! # What is promised
 //!
 //! - **Never early.** What waits for a deadline is not ready before [`Instant::now`] has reached it.
-//! - **Not exactly on time.** Deadlines are rounded up to 65.5 µs, the system's poller rounds up further
-//!   (to a millisecond, as a rule), and the task must be scheduled.
+//! - **Not exactly on time.** Deadlines are rounded up to 65.5 µs, on Windows the system's poller rounds up
+//!   further (to a millisecond at least), and the task must be scheduled.
 //! - **Any duration is fine.** Zero is ready at the first poll; [`Duration::MAX`], like every moment that
 //!   an [`Instant`] cannot say, means about 30 years.
 //! - **One clock.** The clock is the monotonic one of [`std::time`]; whether it goes on while the machine

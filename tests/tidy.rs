@@ -142,6 +142,7 @@ const CFG: Confined = Confined {
         ("src/lib.rs", "features gate whole modules, on one line each"),
         ("src/sync_shim.rs", "std or loom"),
         ("src/slab.rs", "the width of a token on 32-bit machines"),
+        ("src/driver/alarm_clock.rs", "what ends a sleep in the poller, a file per kind"),
         ("src/queue/local.rs", "loom sees a locked queue in place of crossbeam's"),
         ("src/queue/injector.rs", "loom sees a locked queue in place of crossbeam's"),
         ("src/io.rs", "descriptors on Unix, handles on Windows"),

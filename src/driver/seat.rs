@@ -46,6 +46,13 @@
 //! somebody else has rung.
 //!
 //! A turn with a limit of zero cannot sleep, so it does none of this.
+//!
+//! # How a sleep ends by itself
+//!
+//! At the earliest timer by the alarm clock (`alarm_clock`), which is as exact as the system allows; at
+//! the caller's limit by the poller's timeout, which is coarse: a limit is for looking around, and nobody
+//! waits for that moment. The limit is rounded up first, so that the word never names an earlier end than
+//! the true one: a timer between the two would not ring, and be as late as the timeout is coarse.
 
 #[cfg(all(test, liten_loom))]
 mod loom;
@@ -58,12 +65,12 @@ use std::time::Duration;
 
 use mio::Token;
 
+use super::alarm_clock::{AlarmClock, CLOCK, LONGEST_SLEEP};
 use super::{Driver, Sources};
 use crate::sync_shim::atomic::{AtomicU64, Ordering, fence};
 use crate::sync_shim::{Mutex, MutexGuard};
 
-/// The token of the poller's waker. No source has it: it would need 2^32 sources, and on 32 bit
-/// `Key` stops short.
+/// The token of the poller's waker. No source has it: a [`Key`](crate::slab::Key) is never as large.
 const ALARM: Token = Token(usize::MAX);
 
 /// Events fetched by one system call. Enough that the call is a small part of the work on its
@@ -71,9 +78,9 @@ const ALARM: Token = Token(usize::MAX);
 /// of the table of sources.
 const EVENTS_PER_TURN: usize = 256;
 
-/// Longest sleep. mio before 1.2.1 hands epoll a timeout of more than 24.8 days as a negative
-/// number, that is as "no end"; a sleep cut short is merely a turn in which nothing happens.
-const LONGEST_SLEEP: Duration = Duration::from_secs(24 * 86_400);
+/// Callers' limits are rounded up to this, so that the alarm word names the true end of the sleep: it is
+/// what epoll counts in.
+const LIMIT_UNIT_NS: u64 = 1_000_000;
 
 const AWAKE: u64 = 0;
 const NOTIFIED: u64 = 1;
@@ -195,17 +202,15 @@ pub(super) struct Seat {
 struct Poller {
     poll: mio::Poll,
     events: mio::Events,
+    clock: AlarmClock,
 }
 
 impl Seat {
-    pub(super) fn new(poll: mio::Poll) -> Self {
-        Self {
-            poller: Mutex::new(Poller {
-                poll,
-                events: mio::Events::with_capacity(EVENTS_PER_TURN),
-            }),
-            attendance: AtomicU64::new(0),
-        }
+    pub(super) fn new(poll: mio::Poll) -> io::Result<Self> {
+        let clock = AlarmClock::new(poll.registry())?;
+        let events = mio::Events::with_capacity(EVENTS_PER_TURN);
+        let poller = Mutex::new(Poller { poll, events, clock });
+        Ok(Self { poller, attendance: AtomicU64::new(0) })
     }
 
     pub(super) fn is_attended(&self) -> bool {
@@ -250,8 +255,8 @@ impl<'a> SeatGuard<'a> {
         let driver = self.driver;
         let polled = match driver.fall_asleep(limit) {
             Sleep::Not => self.poller.poll(Some(Duration::ZERO)),
-            Sleep::Announced(timeout) => {
-                let polled = self.poller.poll(timeout);
+            Sleep::Announced(end) => {
+                let polled = self.poller.sleep(end);
                 driver.alarm.wake_at.rise();
                 polled
             }
@@ -274,7 +279,19 @@ impl Drop for SeatGuard<'_> {
 
 impl Poller {
     fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        self.poll.poll(&mut self.events, timeout)
+        self.poll.poll(&mut self.events, timeout)?;
+        self.clock.look_at(&self.events);
+        Ok(())
+    }
+
+    /// Blocks until there is an event, and no longer than until `end`.
+    fn sleep(&mut self, end: End) -> io::Result<()> {
+        let until_deadline = end.deadline.and_then(|at| self.clock.set(end.now, at));
+        let timeout = match (until_deadline, end.limit) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        self.poll(timeout)
     }
 }
 
@@ -282,8 +299,17 @@ impl Poller {
 enum Sleep {
     /// There is something to do already.
     Not,
-    /// Yes, for this long; the alarm word says so, and is to be reset afterwards.
-    Announced(Option<Duration>),
+    /// Yes; the alarm word says so, and is to be reset afterwards.
+    Announced(End),
+}
+
+/// What ends a sleep that nobody disturbs: the first of the two that are set.
+struct End {
+    now: u64,
+    /// The earliest timer.
+    deadline: Option<u64>,
+    /// The caller's.
+    limit: Option<Duration>,
 }
 
 impl Driver {
@@ -293,25 +319,23 @@ impl Driver {
             return Sleep::Not;
         }
         let now = self.timers.now_ns();
-        let limit = limit.map_or(u64::MAX, |limit| now.saturating_add(nanos(limit)));
-        let wake_at = self.no_later_than_timers(limit);
+        let limit = limit.map(whole_units);
+        let limit_at = limit.map_or(u64::MAX, |limit| now.saturating_add(nanos(limit)));
+        let wake_at = limit_at.min(self.timers.next_deadline().unwrap_or(u64::MAX));
         if wake_at <= now || !self.alarm.wake_at.announce(wake_at) {
             return Sleep::Not;
         }
         // Once more: a timer registered before the announcement did not ring.
-        let wake_at = self.no_later_than_timers(wake_at);
-        Sleep::Announced((wake_at != u64::MAX).then(|| sleep_time(now, wake_at)))
-    }
-
-    fn no_later_than_timers(&self, wake_at: u64) -> u64 {
-        self.timers.next_deadline().map_or(wake_at, |deadline| deadline.min(wake_at))
+        let deadline = self.timers.next_deadline();
+        // A timer behind the limit is the next turn's: the clock would be set for it for nothing.
+        let deadline = deadline.filter(|&deadline| deadline < limit_at);
+        Sleep::Announced(End { now, deadline, limit })
     }
 }
 
-/// mio rounds the timeout up to what the system can do (whole milliseconds with epoll), so the
-/// sleep never ends before its deadline by itself.
-fn sleep_time(now: u64, wake_at: u64) -> Duration {
-    Duration::from_nanos(wake_at.saturating_sub(now)).min(LONGEST_SLEEP)
+fn whole_units(limit: Duration) -> Duration {
+    let units = nanos(limit).div_ceil(LIMIT_UNIT_NS);
+    Duration::from_nanos(units.saturating_mul(LIMIT_UNIT_NS)).min(LONGEST_SLEEP)
 }
 
 fn nanos(duration: Duration) -> u64 {
@@ -332,7 +356,8 @@ fn has_events(polled: io::Result<()>) -> bool {
 /// Hands each event to its source. A token whose source has been deregistered finds nothing, even
 /// if its place in the table has been given away since: the generation differs.
 fn dispatch(events: &mio::Events, sources: &Mutex<Sources>, wakes: &mut Vec<Waker>) {
-    let mut events = events.iter().filter(|event| event.token() != ALARM).peekable();
+    let is_source = |event: &&mio::event::Event| ![ALARM, CLOCK].contains(&event.token());
+    let mut events = events.iter().filter(is_source).peekable();
     if events.peek().is_none() {
         return;
     }

@@ -1,10 +1,12 @@
 use std::io::{self, Write};
-use std::time::Duration;
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
 
-use super::{LONGEST_SLEEP, Token, dispatch, has_events, sleep_time};
+use super::{LONGEST_SLEEP, Sleep, Token, dispatch, has_events};
 use crate::driver::Driver;
 use crate::driver::readiness::Direction;
 use crate::driver::tests::{BOTH, TOO_LONG, pair};
+use crate::driver::timers::TimerEntry;
 
 /// The event has been fetched from the system, and its source goes away before it is dispatched.
 #[test]
@@ -27,8 +29,8 @@ fn a_late_event_does_not_reach_the_next_source() {
     for direction in [Direction::Read, Direction::Write] {
         readiness.clear_would_block(readiness.current(BOTH), direction);
     }
-    let waker = std::task::Waker::noop();
-    let cx = &mut std::task::Context::from_waker(waker);
+    let waker = Waker::noop();
+    let cx = &mut Context::from_waker(waker);
     assert!(readiness.poll_ready(cx, Direction::Read).is_pending());
 
     let mut wakes = Vec::new();
@@ -59,10 +61,34 @@ fn a_broken_poller_is_not_passed_over() {
 }
 
 #[test]
-fn sleeps_are_clamped_to_what_every_system_understands() {
-    assert_eq!(sleep_time(5, 5), Duration::ZERO);
-    assert_eq!(sleep_time(6, 5), Duration::ZERO);
-    assert_eq!(sleep_time(5, 7), Duration::from_nanos(2));
-    assert_eq!(sleep_time(0, u64::MAX), LONGEST_SLEEP);
-    assert!(LONGEST_SLEEP.as_millis() < i32::MAX as u128);
+fn a_sleep_ends_at_the_limit_or_the_earliest_timer() {
+    let driver = Driver::new(1).unwrap();
+    let asleep = |limit| {
+        let sleep = driver.fall_asleep(limit);
+        driver.alarm.wake_at.rise();
+        match sleep {
+            Sleep::Announced(end) => Some((end.deadline, end.limit)),
+            Sleep::Not => None,
+        }
+    };
+    let ms = Duration::from_millis;
+    assert_eq!(asleep(None), Some((None, None)));
+    assert_eq!(asleep(Some(Duration::ZERO)), None);
+    // The end that is announced is the one that the poller is given.
+    assert_eq!(asleep(Some(Duration::from_nanos(1))), Some((None, Some(ms(1)))));
+    assert_eq!(asleep(Some(ms(1))), Some((None, Some(ms(1)))));
+    assert_eq!(asleep(Some(Duration::MAX)), Some((None, Some(LONGEST_SLEEP))));
+
+    let shard = driver.timers().shard(0).clone();
+    let mut timer = TimerEntry::new(shard, Instant::now() + TOO_LONG);
+    let cx = &mut Context::from_waker(Waker::noop());
+    assert!(timer.poll(cx).is_pending());
+    let next = driver.timers().next_deadline();
+    assert!(next.is_some());
+    assert_eq!(asleep(None), Some((next, None)));
+    assert_eq!(asleep(Some(2 * TOO_LONG)), Some((next, Some(2 * TOO_LONG))));
+    // The clock is not set for a timer that this sleep does not reach.
+    assert_eq!(asleep(Some(ms(1))), Some((None, Some(ms(1)))));
+    driver.wake();
+    assert_eq!(asleep(None), None);
 }

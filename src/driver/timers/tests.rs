@@ -112,6 +112,12 @@ fn dropping_forgets_at_once() {
     assert_eq!(Arc::strong_count(&count), 1, "the waker is gone too");
 }
 
+/// It lies in the future of every task that sleeps.
+#[test]
+fn a_timer_takes_little_room() {
+    assert!(size_of::<TimerEntry>() <= 32);
+}
+
 #[test]
 fn one_turn_fires_every_shard() {
     let driver = driver(4);

@@ -44,7 +44,7 @@ impl<T> Wheel<T> {
                 let elapsed = self.elapsed;
                 let entry = self.entries.at_mut(index);
                 let tick = tick_of(entry.deadline);
-                assert_eq!((entry.previous, usize::from(entry.bucket)), (previous, bucket));
+                assert_eq!(entry.previous, previous);
                 assert!(list.earliest <= tick);
                 assert_eq!(bucket == OVERDUE, tick <= elapsed);
                 (previous, index) = (index, entry.next);

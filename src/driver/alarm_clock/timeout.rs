@@ -1,0 +1,21 @@
+//! The poller's own timeout: no clock at all.
+
+use std::io;
+use std::time::Duration;
+
+pub(in crate::driver) struct AlarmClock;
+
+impl AlarmClock {
+    /// Needs nothing of the poller.
+    pub(in crate::driver) fn new(_registry: &mio::Registry) -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// How long the poller may block so as to rise at `deadline`.
+    pub(in crate::driver) fn set(&mut self, now: u64, deadline: u64) -> Option<Duration> {
+        Some(super::until(now, deadline))
+    }
+
+    /// Learns what the poller has returned.
+    pub(in crate::driver) fn look_at(&mut self, _events: &mio::Events) {}
+}

@@ -1,0 +1,85 @@
+//! A timer of the kernel as one more source of the poller.
+//!
+//! # What it costs
+//!
+//! Setting it is a system call, a poll without a timeout is cheaper than one with a timeout (which starts and
+//! stops a timer of the kernel at each poll). So it is set only when the deadline is another than the one it
+//! is set for, and stays set from turn to turn. The deadline of a turn is the earliest of the shards' lower
+//! bounds, which timeouts that are registered and given up again do not move: a server with a timeout per
+//! connection sets the clock about once per length of a timeout, and saves the timeout of every poll. Without
+//! timers there is no call. Rejected: the millisecond timeout for far deadlines and the clock for the last
+//! milliseconds: one more wake for each deadline, and the poll's timeout costs as before.
+//!
+//! The clock is never stopped. If its timer was cancelled it rings once for nothing; stopping it would be a
+//! call, too.
+//!
+//! # Why every deadline rings
+//!
+//! The descriptor is edge-triggered and never read. Each setting starts from "not expired", so each expiry is
+//! an edge of its own, which epoll keeps until the next poll. After a ring the clock counts as not set, so
+//! whatever the deadline of the next sleep is, the clock is set for it. Between, it is set for a moment that
+//! lies ahead, or its ring is on its way.
+//!
+//! It is set in time that remains and not in time of day: `Instant` and this clock are the same clock of the
+//! kernel (`CLOCK_MONOTONIC`), but `Instant` does not tell its value. The time between the reading of `now`
+//! and the call is lateness, and no more than a microsecond unless the thread is preempted there. It cannot
+//! ring early.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+
+use mio::Interest;
+use mio::unix::SourceFd;
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+
+use super::CLOCK;
+
+pub(in crate::driver) struct AlarmClock {
+    timer: TimerFd,
+    /// What it is set for; `None` when it has rung, or was never set.
+    set_for: Option<u64>,
+}
+
+impl AlarmClock {
+    /// A clock that rings in the poller of `registry`.
+    pub(in crate::driver) fn new(registry: &mio::Registry) -> io::Result<Self> {
+        let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+        let descriptor = timer.as_fd().as_raw_fd();
+        registry.register(&mut SourceFd(&descriptor), CLOCK, Interest::READABLE)?;
+        Ok(Self { timer, set_for: None })
+    }
+
+    /// How long the poller may block so as to rise at `deadline`; `None`: the clock wakes it.
+    pub(in crate::driver) fn set(&mut self, now: u64, deadline: u64) -> Option<Duration> {
+        if self.set_for == Some(deadline) {
+            return None;
+        }
+        // Zero would stop the clock; besides, there is no time left to sleep.
+        let left = deadline.checked_sub(now).filter(|&left| left > 0);
+        let Some(left) = left else {
+            return Some(Duration::ZERO);
+        };
+        let left = TimeSpec::from_duration(Duration::from_nanos(left));
+        match self.timer.set(Expiration::OneShot(left), TimerSetTimeFlags::empty()) {
+            Ok(()) => {
+                self.set_for = Some(deadline);
+                None
+            }
+            // No reason for it is known. The poller's timeout is coarse, but nobody waits for ever.
+            Err(_) => Some(super::until(now, deadline)),
+        }
+    }
+
+    /// Learns what the poller has returned, and with it, whether the clock has rung.
+    pub(in crate::driver) fn look_at(&mut self, events: &mio::Events) {
+        if self.set_for.is_some() && events.iter().any(|event| event.token() == CLOCK) {
+            self.set_for = None;
+        }
+    }
+}
+
+#[cfg(all(test, not(liten_loom)))]
+mod tests;

@@ -76,7 +76,9 @@ mod slots;
 mod worker;
 
 pub(crate) use lifecycle::{Around, ThreadConfig};
-pub(crate) use role::{enter_guest, plays_here, spawn_here, worker_index};
+pub(crate) use role::{
+    enter_guest, set_current, spawn_here, spawns_here, with_driver_here, worker_index,
+};
 pub(crate) use shared::{Shared, WorkerCounts};
 pub(crate) use slots::MAX_WORKERS;
 

@@ -38,10 +38,18 @@ mod imp {
             }
         }
 
-        /// Moves a batch to the back of `dest`.
-        pub(crate) fn move_into(&self, dest: &Local<T>) {
-            // A lost race is no matter: the caller comes again.
-            let _ = self.0.steal_batch_with_limit(dest.inner(), BATCH);
+        /// Moves some to the back of `dest`, `limit` at most. `false`: there was nothing.
+        pub(crate) fn move_into(&self, dest: &Local<T>, limit: usize) -> bool {
+            let mut found = false;
+            for _ in 0..limit / BATCH {
+                match self.0.steal_batch_with_limit(dest.inner(), BATCH) {
+                    Steal::Success(()) => found = true,
+                    Steal::Empty => return found,
+                    // A lost race is no matter: the caller comes again.
+                    Steal::Retry => return true,
+                }
+            }
+            found
         }
 
         pub(crate) fn pop(&self) -> Option<T> {
@@ -85,10 +93,11 @@ mod imp {
             self.pop()
         }
 
-        pub(crate) fn move_into(&self, dest: &Local<T>) {
-            if let Some(item) = self.pop() {
-                dest.push(item);
-            }
+        pub(crate) fn move_into(&self, dest: &Local<T>, _limit: usize) -> bool {
+            let item = self.pop();
+            let found = item.is_some();
+            item.into_iter().for_each(|item| dest.push(item));
+            found
         }
 
         pub(crate) fn pop(&self) -> Option<T> {

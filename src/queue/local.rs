@@ -12,6 +12,10 @@ mod imp {
     /// How often a thief that lost a race tries the same victim again before it goes on to the next.
     const RETRIES: usize = 2;
 
+    /// The most a thief takes at once: half of a queue, but no more than it will be busy with for some
+    /// microseconds.
+    const BATCH: usize = 128;
+
     /// The owner's end. Not `Sync`: one thread pushes and pops.
     #[derive(Debug)]
     pub(crate) struct Local<T>(Worker<T>);
@@ -50,7 +54,7 @@ mod imp {
         /// Moves up to half of the victim's queue into `dest` and returns the oldest of it.
         pub(crate) fn steal_into(&self, dest: &Local<T>) -> Option<T> {
             for _ in 0..=RETRIES {
-                match self.0.steal_batch_and_pop(dest.inner()) {
+                match self.0.steal_batch_with_limit_and_pop(dest.inner(), BATCH) {
                     Steal::Success(item) => return Some(item),
                     Steal::Empty => return None,
                     Steal::Retry => {}
@@ -71,10 +75,11 @@ mod imp {
             }
         }
 
-        /// Moves up to half of the victim's queue to the back of `dest`.
-        pub(crate) fn move_into(&self, dest: &Local<T>) {
+        /// Moves up to half of the victim's queue, and no more than `limit`, to the back of `dest`.
+        /// `false`: there was nothing.
+        pub(crate) fn move_into(&self, dest: &Local<T>, limit: usize) -> bool {
             // A lost race is no matter: the caller comes again.
-            let _ = self.0.steal_batch(dest.inner());
+            !self.0.steal_batch_with_limit(dest.inner(), limit).is_empty()
         }
 
         /// Whether there is nothing to steal. Executes a SeqCst fence: for the last look before parking,
@@ -138,10 +143,11 @@ mod imp {
             self.0.lock().pop_front()
         }
 
-        pub(crate) fn move_into(&self, dest: &Local<T>) {
-            if let Some(first) = self.steal_into(dest) {
-                dest.push(first);
-            }
+        pub(crate) fn move_into(&self, dest: &Local<T>, _limit: usize) -> bool {
+            let first = self.steal_into(dest);
+            let found = first.is_some();
+            first.into_iter().for_each(|first| dest.push(first));
+            found
         }
 
         pub(crate) fn is_empty(&self) -> bool {

@@ -32,6 +32,7 @@ pub struct EnterGuard<'a> {
 impl Drop for EnterGuard<'_> {
     fn drop(&mut self) {
         let previous = self.previous.take();
+        scheduler::set_current(previous.as_ref().and_then(Handle::scheduler));
         // The handle that leaves may be the last one; it is dropped outside the borrow.
         let left = CURRENT.try_with(|current| current.replace(previous));
         drop(left);
@@ -43,6 +44,7 @@ pub(crate) fn enter<'a>(handle: &Handle) -> EnterGuard<'a> {
     // A thread that is ending has no current runtime any more, and needs none.
     let previous =
         CURRENT.try_with(|current| current.replace(Some(handle.clone()))).unwrap_or(None);
+    scheduler::set_current(handle.scheduler());
     EnterGuard { previous, handle: PhantomData }
 }
 
@@ -74,9 +76,11 @@ pub(crate) fn expect(what: &str) -> Handle {
 /// user code.
 #[track_caller]
 pub(crate) fn with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R {
-    let shard = scheduler::worker_index().unwrap_or(usize::MAX);
+    if scheduler::spawns_here() {
+        return scheduler::with_driver_here(f);
+    }
     // The panic is here and not inside the closure, which has no caller to point at.
-    match with(|handle| handle.map(|handle| f(handle.driver(), shard))) {
+    match with(|handle| handle.map(|handle| f(handle.driver(), usize::MAX))) {
         Some(result) => result,
         None => panic!("I/O or timer used {OUTSIDE}"),
     }
@@ -91,8 +95,11 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let here = with(|handle| handle.is_some_and(Handle::is_played_here));
-    if here { scheduler::spawn_here(future) } else { expect("spawn").spawn(future) }
+    if scheduler::spawns_here() {
+        scheduler::spawn_here(future)
+    } else {
+        expect("spawn").spawn(future)
+    }
 }
 
 /// Runs `f` on the blocking pool of the current runtime.

@@ -139,11 +139,10 @@ impl Handle {
         &self.inner.driver
     }
 
-    /// Whether the calling thread is a worker or a guest of this runtime's scheduler.
-    pub(super) fn is_played_here(&self) -> bool {
+    pub(super) fn scheduler(&self) -> Option<&Arc<Shared>> {
         match &self.inner.flavor {
-            Flavor::MultiThread { scheduler, .. } => scheduler::plays_here(scheduler),
-            Flavor::CurrentThread(_) => false,
+            Flavor::MultiThread { scheduler, .. } => Some(scheduler),
+            Flavor::CurrentThread(_) => None,
         }
     }
 

@@ -93,6 +93,17 @@ impl Idle {
         })
     }
 
+    /// Whether [`Idle::pick`] would find nobody to wake: the answer most pushes get, so it has to be cheap.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        // Ordering: Relaxed, as for the look in `change`.
+        let settled = |group: &CachePadded<AtomicU64>| {
+            let word = Word(group.load(Ordering::Relaxed));
+            word.parked() == 0 || word.searching() != 0
+        };
+        self.groups.iter().all(settled)
+    }
+
     /// Claims this very worker if it is parked. The caller unparks it.
     #[must_use = "the claimed worker has to be unparked"]
     pub(crate) fn claim(&self, worker: usize) -> bool {

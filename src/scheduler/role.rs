@@ -6,14 +6,16 @@
 use super::shared::Shared;
 use super::slots::Slot;
 use super::worker::Worker;
+use crate::driver::Driver;
 use crate::queue::local::Local;
 use crate::queue::wake_channel::Chain;
 use crate::scoped::Scoped;
 use crate::sync_shim::Arc;
 use crate::task::JoinHandle;
-use crate::task::cell::Hot;
-use std::cell::RefCell;
+use crate::task::cell::{Hot, new_send_task};
+use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::ptr;
 
 pub(super) enum Role {
     Worker(Worker),
@@ -34,6 +36,8 @@ impl Role {
 
 thread_local! {
     static ROLE: Scoped<Role> = const { Scoped::new() };
+    /// The address of the current runtime's scheduler: compared with the role's, never followed.
+    static CURRENT: Cell<*const Shared> = const { Cell::new(ptr::null()) };
 }
 
 /// Plays `role` on this thread while `f` runs.
@@ -46,6 +50,11 @@ pub(super) fn with<R>(f: impl FnOnce(Option<&Role>) -> R) -> R {
     ROLE.with(|slot| slot.with(f))
 }
 
+/// Tells which scheduler, if any, the calling thread's spawns go to from now on.
+pub(crate) fn set_current(scheduler: Option<&Arc<Shared>>) {
+    CURRENT.set(scheduler.map_or(ptr::null(), Arc::as_ptr));
+}
+
 /// The index of the worker that the calling thread is, whichever runtime it belongs to.
 pub(crate) fn worker_index() -> Option<usize> {
     with(|role| match role {
@@ -54,9 +63,10 @@ pub(crate) fn worker_index() -> Option<usize> {
     })
 }
 
-/// Whether the calling thread is a worker or a guest of `shared`.
-pub(crate) fn plays_here(shared: &Arc<Shared>) -> bool {
-    with(|role| role.and_then(Role::shared).is_some_and(|own| Arc::ptr_eq(own, shared)))
+/// Whether the calling thread is a worker or a guest of the scheduler that its spawns go to.
+pub(crate) fn spawns_here() -> bool {
+    let own = with(|role| role.and_then(Role::shared).map(Arc::as_ptr));
+    own == Some(CURRENT.get())
 }
 
 /// Starts a task in the scheduler that the calling thread is a worker or a guest of.
@@ -65,9 +75,28 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    with(|role| match role.and_then(Role::shared) {
-        Some(shared) => shared.spawn(future),
-        None => unreachable!("asked for only where `plays_here` holds"),
+    with(|role| match role {
+        Some(Role::Worker(worker)) => {
+            let (hot, join) = new_send_task(future, worker.shared());
+            worker.spawned(hot);
+            join
+        }
+        Some(Role::Guest(guest)) => {
+            let (hot, join) = new_send_task(future, &guest.shared);
+            guest.spawned(hot);
+            join
+        }
+        _ => unreachable!("asked for only where `spawns_here` holds"),
+    })
+}
+
+/// Calls `f` with the driver of the scheduler that the calling thread is a worker or a guest of, and the
+/// index of the worker (`usize::MAX` for a guest).
+pub(crate) fn with_driver_here<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R {
+    with(|role| match role {
+        Some(Role::Worker(worker)) => f(&worker.shared().driver, worker.index()),
+        Some(Role::Guest(guest)) => f(&guest.shared.driver, usize::MAX),
+        _ => unreachable!("asked for only where `spawns_here` holds"),
     })
 }
 

@@ -14,6 +14,7 @@ use crate::sync_shim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fen
 use crate::sync_shim::{Arc, Condvar, Mutex};
 use crate::task::JoinHandle;
 use crate::task::cell::{Ender, Hot, Place, Schedule, new_send_task};
+use crossbeam_utils::CachePadded;
 use std::future::Future;
 
 pub(crate) struct Shared {
@@ -22,16 +23,20 @@ pub(crate) struct Shared {
     pub(super) idle: Idle,
     pub(super) driver: Arc<Driver>,
     pub(super) monitor: Monitor,
+    /// Something was pushed to the injector or a guest's deque and may still be there. A hint for workers
+    /// that are busy with themselves; who runs dry looks at the queues.
+    outside: CachePadded<AtomicBool>,
     /// The worker that holds the driver's seat, or `usize::MAX`. Only a hint: whom to wake last.
-    pub(super) seated: AtomicUsize,
+    pub(super) seated: CachePadded<AtomicUsize>,
     pub(super) closed: AtomicBool,
-    /// Workers with an index below this one stay.
-    pub(super) target: AtomicUsize,
+    /// Workers with an index below this one stay; 0 once the runtime is closed. Each worker reads it at
+    /// each step, so it shares no line with what others write.
+    pub(super) target: CachePadded<AtomicUsize>,
     /// Worker threads that have not ended.
     pub(super) alive: AtomicUsize,
     /// Tasks spawned, and ended, on threads that have no slot.
-    foreign_spawned: AtomicU64,
-    foreign_completed: AtomicU64,
+    foreign_spawned: CachePadded<AtomicU64>,
+    foreign_completed: CachePadded<AtomicU64>,
     /// Serialises starting, retiring and joining of threads.
     pub(super) threads: Mutex<super::lifecycle::Threads>,
     /// Who waits for the last task to complete.
@@ -51,12 +56,13 @@ impl Shared {
             idle: Idle::new(max_workers),
             driver,
             monitor: Monitor::new(),
-            seated: AtomicUsize::new(usize::MAX),
+            outside: CachePadded::new(AtomicBool::new(false)),
+            seated: CachePadded::new(AtomicUsize::new(usize::MAX)),
             closed: AtomicBool::new(false),
-            target: AtomicUsize::new(0),
+            target: CachePadded::new(AtomicUsize::new(0)),
             alive: AtomicUsize::new(0),
-            foreign_spawned: AtomicU64::new(0),
-            foreign_completed: AtomicU64::new(0),
+            foreign_spawned: CachePadded::new(AtomicU64::new(0)),
+            foreign_completed: CachePadded::new(AtomicU64::new(0)),
             threads: Mutex::new(super::lifecycle::Threads::default()),
             quiet: Mutex::new(Vec::new()),
             waiting: AtomicUsize::new(0),
@@ -107,11 +113,42 @@ impl Shared {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
         // word. The other half is in Worker::park.
         fence(Ordering::SeqCst);
+        // Ordering: Relaxed, after the fence; the other half is in `withdraw_outside`. Read first: many
+        // pushes need one write.
+        if !self.outside.load(Ordering::Relaxed) {
+            self.outside.store(true, Ordering::Relaxed);
+        }
         self.wake_one(0);
     }
 
+    /// Whether a worker that is busy with itself should look outside.
+    pub(super) fn is_outside_announced(&self) -> bool {
+        // Ordering: Relaxed, a hint.
+        self.outside.load(Ordering::Relaxed)
+    }
+
+    /// A worker has found nothing outside.
+    pub(super) fn withdraw_outside(&self) {
+        if !self.is_outside_announced() {
+            return;
+        }
+        // Ordering: withdraw, fence, look; the pusher: push, fence, look at the flag. One of the two sees
+        // the other.
+        self.outside.store(false, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if !self.injector.is_empty() || self.slots.guests().any(Slot::has_work) {
+            self.outside.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Wakes one parked worker unless somebody is searching already. `true`: it did.
+    #[inline]
     pub(super) fn wake_one(&self, near: usize) -> bool {
+        !self.idle.is_settled() && self.wake_parked(near)
+    }
+
+    #[cold]
+    fn wake_parked(&self, near: usize) -> bool {
         // Ordering: Relaxed, a hint.
         let seated = self.seated.load(Ordering::Relaxed);
         let avoid = (seated != usize::MAX).then_some(seated);

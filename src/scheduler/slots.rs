@@ -9,8 +9,8 @@
 use crate::park::Unparker;
 use crate::queue::local::{Local, Stealer};
 use crate::queue::wake_channel::WakeChannel;
-use crate::sync_shim::Mutex;
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync_shim::{Arc, Mutex};
 use crate::task::cell::Hot;
 use crate::task::registry::Registry;
 use crate::task::slot::Slot as NextSlot;
@@ -26,7 +26,8 @@ pub(super) const GUESTS: usize = 8;
 
 pub(super) struct Slots {
     workers: usize,
-    slots: Box<[CachePadded<Slot>]>,
+    /// Each in an allocation of its own, so that its owner can keep a direct pointer to it.
+    slots: Box<[Arc<CachePadded<Slot>>]>,
     /// One above the highest worker slot that was ever active: where thieves stop.
     high: AtomicUsize,
     /// One bit per guest slot that is taken.
@@ -34,8 +35,8 @@ pub(super) struct Slots {
 }
 
 pub(super) struct Slot {
-    /// Wakes from outside the workers.
-    pub(super) channel: WakeChannel<Hot>,
+    /// Wakes from outside the workers; on a line of its own, because others write it.
+    pub(super) channel: CachePadded<WakeChannel<Hot>>,
     /// The next task of the worker.
     pub(super) next: NextSlot,
     stealer: OnceLock<Stealer<Hot>>,
@@ -83,7 +84,8 @@ impl Count {
 impl Slots {
     pub(super) fn new(workers: usize) -> Self {
         assert!(workers <= MAX_WORKERS, "the builder checks this");
-        let slots = (0..workers + GUESTS).map(|_| CachePadded::new(Slot::new())).collect();
+        let slots =
+            (0..workers + GUESTS).map(|_| Arc::new(CachePadded::new(Slot::new()))).collect();
         Self { workers, slots, high: AtomicUsize::new(0), guests: AtomicUsize::new(0) }
     }
 
@@ -96,8 +98,13 @@ impl Slots {
         &self.slots[index]
     }
 
+    /// The slot for its owner to keep.
+    pub(super) fn share(&self, index: usize) -> Arc<CachePadded<Slot>> {
+        self.slots[index].clone()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Slot> {
-        self.slots.iter().map(|slot| &**slot)
+        self.slots.iter().map(|slot| &***slot)
     }
 
     /// How many worker slots a thief has to look at.
@@ -157,7 +164,7 @@ impl Slots {
 impl Slot {
     fn new() -> Self {
         Self {
-            channel: WakeChannel::new(),
+            channel: CachePadded::new(WakeChannel::new()),
             next: NextSlot::new(),
             stealer: OnceLock::new(),
             local: Mutex::new(None),

@@ -35,6 +35,7 @@ use crate::sync_shim::Arc;
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner};
 use crate::wakers;
+use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
 use std::time::Duration;
@@ -47,13 +48,21 @@ pub(super) const FAIR_INTERVAL: u32 = 61;
 /// other over the rest.
 const NEXT_CAP: u32 = 3;
 
+/// The most tasks that one look at what waits outside brings in. The next look comes when as many ticks
+/// have passed, so that a flood from outside takes at most half of the ticks.
+const INTAKE: usize = 256;
+
 pub(super) struct Worker {
     shared: Arc<Shared>,
     index: usize,
+    slot: Arc<CachePadded<Slot>>,
     local: Local<Hot>,
     parker: Parker,
     rng: RefCell<Rng>,
-    tick: Cell<u32>,
+    /// Ticks until the next fair turn.
+    until_fair: Cell<u32>,
+    /// Ticks until the next look at what waits outside, if anything does.
+    until_intake: Cell<u32>,
     /// Polls in a row that came from the next slot.
     next_polls: Cell<u32>,
     /// Counted in the idle word as searching.
@@ -67,13 +76,15 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
-        let local = shared.slots.get(index).take_local();
+        let slot = shared.slots.share(index);
         Self {
-            local,
+            local: slot.take_local(),
+            slot,
             index,
             parker: Parker::new(),
             rng: RefCell::new(Rng::new(index as u64)),
-            tick: Cell::new(0),
+            until_fair: Cell::new(FAIR_INTERVAL),
+            until_intake: Cell::new(0),
             next_polls: Cell::new(0),
             searching: Cell::new(false),
             dispatching: Cell::new(false),
@@ -103,18 +114,19 @@ impl Worker {
     }
 
     fn slot(&self) -> &Slot {
-        self.shared.slots.get(self.index)
+        &self.slot
     }
 
-    /// Whether this worker has been asked to leave.
+    /// Whether this worker has been asked to leave, or the runtime is closed.
     pub(super) fn is_surplus(&self) -> bool {
-        // Ordering: Relaxed, looked at again after each park and every fair turn; the resizer unparks.
-        self.index >= self.shared.target.load(Ordering::Relaxed)
+        // Ordering: Acquire pairs with the Release store in `Shared::close`: who sees the 0 sees `closed`
+        // too. Looked at in each step and after each park; the resizer unparks.
+        self.index >= self.shared.target.load(Ordering::Acquire)
     }
 
     /// Runs tasks until the runtime is shut down or this worker is surplus.
     pub(super) fn work(&self) {
-        while !self.shared.is_closed() && !self.is_surplus() {
+        while !self.is_surplus() {
             if !self.step() {
                 self.park();
             }
@@ -134,10 +146,17 @@ impl Worker {
     }
 
     fn next_task(&self) -> Option<Hot> {
-        let tick = self.tick.get().wrapping_add(1);
-        self.tick.set(tick);
-        if tick % FAIR_INTERVAL == 0 {
+        let until_fair = self.until_fair.get();
+        if until_fair == 0 {
             self.fair_turn();
+        } else {
+            self.until_fair.set(until_fair - 1);
+        }
+        let until_intake = self.until_intake.get();
+        if until_intake != 0 {
+            self.until_intake.set(until_intake - 1);
+        } else if self.is_wanted_outside() {
+            self.take_in();
         }
         self.take_next().or_else(|| self.take_local()).or_else(|| self.take_outside())
     }
@@ -185,23 +204,39 @@ impl Worker {
         victim.stealer()?.steal_into(&self.local)
     }
 
-    /// Brings what waits outside to the back of the deque, so that a worker that is busy with itself
-    /// starves nobody.
+    /// A hint that costs two loads of lines that are seldom written.
+    fn is_wanted_outside(&self) -> bool {
+        !self.slot.channel.is_empty() || self.shared.is_outside_announced()
+    }
+
+    /// A worker that is busy with itself starves nobody: looks outside whatever the hints say, and polls
+    /// the driver.
+    #[cold]
     fn fair_turn(&self) {
+        self.until_fair.set(FAIR_INTERVAL - 1);
+        self.take_in();
+        self.poll_driver();
+    }
+
+    /// Brings what waits outside to the back of the deque.
+    #[cold]
+    fn take_in(&self) {
+        let before = self.local.len();
         for task in self.slot().channel.take_all() {
             self.local.push(task);
         }
-        let before = self.local.len();
-        self.shared.injector.move_into(&self.local);
-        for guest in self.shared.slots.guests() {
-            if let Some(stealer) = guest.stealer() {
-                stealer.move_into(&self.local);
-            }
+        let woken = self.local.len();
+        let mut found = self.shared.injector.move_into(&self.local, INTAKE);
+        for stealer in self.shared.slots.guests().filter_map(Slot::stealer) {
+            found |= stealer.move_into(&self.local, INTAKE);
+        }
+        if !found {
+            self.shared.withdraw_outside();
         }
         // Less what a thief takes in between: the deque does not say how many it moved.
-        let moved = self.local.len().saturating_sub(before);
-        self.slot().stats.from_injector.add(moved as u64);
-        self.poll_driver();
+        let after = self.local.len();
+        self.slot().stats.from_injector.add(after.saturating_sub(woken) as u64);
+        self.until_intake.set(after.saturating_sub(before) as u32);
         self.notify_surplus();
     }
 
@@ -372,7 +407,7 @@ impl Worker {
 
     /// Leaves the slot: gives the deque back to it.
     pub(super) fn leave(self) {
-        *self.shared.slots.get(self.index).local.lock() = Some(self.local);
+        *self.slot.local.lock() = Some(self.local);
     }
 }
 

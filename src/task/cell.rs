@@ -54,7 +54,7 @@ use crate::sync_shim::atomic::{AtomicU16, Ordering};
 use crate::sync_shim::{Arc, UnsafeCell};
 use crate::wakers;
 use std::future::Future;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
@@ -503,6 +503,8 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
     // SAFETY: the waker is borrowed: it is not dropped, and the caller's `Hot` keeps the task alive
     // meanwhile.
     let waker = unsafe { waker::borrowed(data) };
+    let mut output = None;
+    // One guard and one entry for the poll and, after the last one, for the future's destructor.
     let polled = catch_unwind(AssertUnwindSafe(|| {
         current::enter(data, id, budget::INITIAL, || {
             // SAFETY: the stage is ours, and the future never moves: it is dropped in place.
@@ -510,27 +512,35 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
                 unreachable!("a task is polled only while it holds its future")
             };
             // SAFETY: the cell is on the heap and the future is not moved out of it.
-            unsafe { Pin::new_unchecked(future) }.poll(&mut Context::from_waker(&waker))
+            let future = unsafe { Pin::new_unchecked(future) };
+            if let Poll::Ready(value) = future.poll(&mut Context::from_waker(&waker)) {
+                output = Some(value);
+                // SAFETY: the stage is ours; whatever happens, it is written over below without
+                // another drop, because `output` is set.
+                unsafe { ptr::drop_in_place(stage) };
+            }
         })
     }));
-    let output = match polled {
-        Ok((Poll::Pending, yielded)) => {
+    let output = match (polled, output) {
+        (Ok(((), yielded)), None) => {
             return if yielded { Polled::Yielded } else { Polled::Pending };
         }
-        Ok((Poll::Ready(output), _)) => Ok(output),
-        Err(payload) => Err(JoinError::panic(id, payload)),
-    };
-    // SAFETY: as above.
-    let dropped = unsafe { drop_future(stage, data, id) };
-    let output = match dropped {
-        Ok(()) => output,
-        Err(payload) => {
+        (Ok(_), Some(output)) => Ok(output),
+        (Err(payload), output) => {
             // The destructor's panic is the news; the output it came with goes, and may panic in turn.
+            // SAFETY: the stage is ours; without an output the future is still in it.
+            let second = output.is_none().then(|| unsafe { drop_future(stage, data, id) });
             wakers::guard(|| drop(output));
-            Err(JoinError::panic(id, payload))
+            match second {
+                Some(Err(second)) => {
+                    wakers::discard(payload);
+                    Err(JoinError::panic(id, second))
+                }
+                _ => Err(JoinError::panic(id, payload)),
+            }
         }
     };
-    // SAFETY: the stage is ours and `Empty`.
+    // SAFETY: the stage is ours, and what was in it has been dropped.
     unsafe { stage.write(Stage::Output(output)) };
     Polled::Ready
 }
@@ -591,7 +601,11 @@ unsafe fn take_output<F: Future>(header: NonNull<Header>, dest: *mut ()) {
 unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
     // SAFETY: the caller owns the stage; what is left in it is an output or nothing, neither of them pinned.
     let stage = std::mem::replace(unsafe { &mut *stage::<F>(header) }, Stage::Empty);
-    wakers::guard(|| drop(stage));
+    match stage {
+        // The common case: no destructor, so nothing to guard against.
+        Stage::Output(Ok(output)) if !needs_drop::<F::Output>() => drop(output),
+        stage => wakers::guard(|| drop(stage)),
+    }
 }
 
 /// # Safety
@@ -615,8 +629,7 @@ unsafe fn schedule<S: Schedule>(scheduler: *const (), task: Hot) {
 ///
 /// See [`stage`].
 unsafe fn free<F: Future>(header: NonNull<Header>) {
-    // SAFETY: the last reference is gone, the cell came from a box. A join waker that panics when
-    // dropped would unwind into whoever dropped the last waker, so it is caught.
-    let cell = unsafe { Box::from_raw(header.cast::<Cell<F>>().as_ptr()) };
-    wakers::guard(|| drop(cell));
+    // SAFETY: the last reference is gone, and the cell came from a box of this layout. Nothing is left in
+    // it to drop: see "Freed exactly once" above.
+    drop(unsafe { Box::from_raw(header.cast::<MaybeUninit<Cell<F>>>().as_ptr()) });
 }

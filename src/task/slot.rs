@@ -2,7 +2,7 @@
 //!
 //! It is the worker's *next slot*. An atomic and not a plain cell, because the task in it must not be
 //! stranded when its owner is stuck in a long poll: a thief may then take it. The owner pays one swap on
-//! its own cache line per take.
+//! its own cache line per take, and a plain store to fill the empty slot.
 #![allow(unsafe_code)]
 
 use super::cell::Hot;
@@ -18,9 +18,16 @@ impl Slot {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// Puts `task` in; returns the task that it displaces.
+    /// Puts `task` in; returns the task that it displaces. For the owner only.
     pub(crate) fn put(&self, task: Hot) -> Option<Hot> {
-        self.swap(task.into_link().as_ptr())
+        let task = task.into_link().as_ptr();
+        if self.is_empty() {
+            // Ordering: Release as in `swap`. No RMW: thieves only ever empty the slot, so an empty one
+            // stays so until its owner fills it.
+            self.0.store(task, Ordering::Release);
+            return None;
+        }
+        self.swap(task)
     }
 
     /// Empties the slot.

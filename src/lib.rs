@@ -58,6 +58,7 @@ pub mod net;
 pub mod sync;
 pub mod time;
 
+mod recycler;
 mod rng;
 mod scoped;
 mod slab;

@@ -23,7 +23,7 @@ pub(crate) fn guard(f: impl FnOnce()) {
 
 /// Drops the payload of a panic that nobody wants. Its destructor may panic in turn: that payload is
 /// leaked, or it might go on for ever.
-pub(crate) fn discard(payload: Box<dyn Any + Send>) {
+fn discard(payload: Box<dyn Any + Send>) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);
     }

@@ -1,4 +1,5 @@
-//! The steady path does not allocate: a spawn costs one allocation, everything after it none.
+//! The steady path does not allocate: a spawn costs one allocation at most, and none where the memory of an
+//! earlier task is at hand; everything after it costs none.
 //!
 //! And whatever happens to a task, its memory comes back.
 //!
@@ -73,10 +74,10 @@ const COUNTED: usize = 3;
 struct Bill(Vec<(&'static str, usize)>);
 
 impl Bill {
-    /// Which rows are not as they should be.
-    fn wrong(self, place: &str) -> Vec<String> {
-        let expected = |what: &str| if what.starts_with("spawn") { ROUNDS } else { 0 };
-        let wrong = self.0.into_iter().filter(|(what, cost)| *cost != expected(what));
+    /// Which rows are not as they should be, if so many allocations per spawn are right.
+    fn wrong(self, place: &str, per_spawn: usize) -> Vec<String> {
+        let most = |what: &str| if what.starts_with("spawn") { per_spawn * ROUNDS } else { 0 };
+        let wrong = self.0.into_iter().filter(|(what, cost)| *cost > most(what));
         wrong.map(|(what, cost)| format!("{place}: {what}: {cost}")).collect()
     }
 }
@@ -276,13 +277,18 @@ fn after_the_spawn_nothing_allocates() {
     for workers in [1, 2] {
         let runtime = runtime(workers);
         let place = |what: &str| format!("{what}, {workers} worker(s)");
-        wrong.extend(runtime.block_on(runtime.spawn(everything())).unwrap().wrong(&place("task")));
-        wrong.extend(runtime.block_on(everything()).wrong(&place("root")));
-        wrong.extend(runtime.block_on(runtime.spawn(jobs())).unwrap().wrong(&place("task")));
+        // Where one thread makes the tasks and another one ends them, the memory may be on its way back.
+        let per_spawn = usize::from(workers > 1);
+        let bill = runtime.block_on(runtime.spawn(everything())).unwrap();
+        wrong.extend(bill.wrong(&place("task"), per_spawn));
+        wrong.extend(runtime.block_on(everything()).wrong(&place("root"), 1));
+        let bill = runtime.block_on(runtime.spawn(jobs())).unwrap();
+        wrong.extend(bill.wrong(&place("task"), 1));
     }
     let local = LocalRuntime::new().unwrap();
-    wrong.extend(local.block_on(local.spawn_local(everything())).unwrap().wrong("local task"));
-    wrong.extend(local.block_on(everything()).wrong("local root"));
+    let bill = local.block_on(local.spawn_local(everything())).unwrap();
+    wrong.extend(bill.wrong("local task", 0));
+    wrong.extend(local.block_on(everything()).wrong("local root", 0));
     assert!(wrong.is_empty(), "allocations in {ROUNDS} rounds:\n{}", wrong.join("\n"));
 }
 

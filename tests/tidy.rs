@@ -30,6 +30,7 @@ const HOUSE: Plan = Plan {
     floors: &[
         // Ground: knows nothing of async.
         ("sync_shim", 0),
+        ("recycler", 0),
         ("rng", 0),
         ("slab", 0),
         ("scoped", 0),
@@ -80,6 +81,7 @@ const UNSAFE: Confined = Confined {
     words: &["unsafe", "allow(unsafe_code)"],
     homes: &[
         ("src/scoped.rs", "a thread-local that lends a reference for the length of a call"),
+        ("src/recycler.rs", "uninitialised memory, linked while it is free"),
         ("src/queue/wake_channel.rs", "links inside the tasks"),
         ("src/task/cell.rs", "the future, then its output, pinned in one allocation"),
         ("src/task/waker.rs", "the waker's function table"),
@@ -122,6 +124,7 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/task/current.rs", "the task being polled, and what is left of its turn"),
         ("src/task/local_key.rs", "one slot per task-local key"),
         ("src/task/id.rs", "a range of ids per thread"),
+        ("src/recycler.rs", "the memory that each thread keeps"),
     ],
 };
 
@@ -141,6 +144,7 @@ const CFG: Confined = Confined {
     homes: &[
         ("src/lib.rs", "features gate whole modules, on one line each"),
         ("src/sync_shim.rs", "std or loom"),
+        ("src/recycler.rs", "off under Miri"),
         ("src/slab.rs", "the width of a token on 32-bit machines"),
         ("src/driver/alarm_clock.rs", "what ends a sleep in the poller, a file per kind"),
         ("src/queue/local.rs", "loom sees a locked queue in place of crossbeam's"),

@@ -77,6 +77,11 @@ pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     Poll::Pending
 }
 
+/// A full budget again, for the destructor of a future that is through.
+pub(super) fn refill() {
+    current::with_budget(|cell| cell.set(FULL));
+}
+
 /// Gives back the unit taken by [`poll_proceed`], because the operation has to wait after all.
 pub(crate) fn refund() {
     current::with_budget(|cell| cell.set(give_back(cell.get())));

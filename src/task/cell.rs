@@ -50,11 +50,13 @@ use super::join::{JoinError, JoinHandle, Payload};
 use super::state::{Complete, DropJoin, JoinerWoken, Pending, Start, State, Wake, WakeOwned};
 use super::waker;
 use crate::queue::wake_channel::{Link, Linked};
+use crate::recycler;
 use crate::sync_shim::atomic::{AtomicU16, Ordering};
 use crate::sync_shim::{Arc, UnsafeCell};
 use crate::wakers;
+use std::alloc::Layout;
 use std::future::Future;
-use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
+use std::mem::{ManuallyDrop, needs_drop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
@@ -242,7 +244,8 @@ where
         };
     }
     let id = TaskId::next();
-    let cell = Box::new(Cell {
+    let memory = recycler::allocate(Layout::new::<Cell<F>>()).cast::<Cell<F>>();
+    let cell = Cell {
         header: Header {
             link: Link::new(),
             state: State::new(),
@@ -254,8 +257,10 @@ where
             join_waker: UnsafeCell::new(None),
         },
         stage: UnsafeCell::new(Stage::Future(future)),
-    });
-    let header = NonNull::from(Box::leak(cell)).cast();
+    };
+    // SAFETY: memory of this layout, ours alone.
+    unsafe { memory.write(cell) };
+    let header = memory.cast();
     (Hot(header), JoinHandle::new(TaskRef(header)))
 }
 
@@ -515,6 +520,7 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
             let future = unsafe { Pin::new_unchecked(future) };
             if let Poll::Ready(value) = future.poll(&mut Context::from_waker(&waker)) {
                 output = Some(value);
+                budget::refill();
                 // SAFETY: the stage is ours; whatever happens, it is written over below without
                 // another drop, because `output` is set.
                 unsafe { ptr::drop_in_place(stage) };
@@ -533,7 +539,7 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
             wakers::guard(|| drop(output));
             match second {
                 Some(Err(second)) => {
-                    wakers::discard(payload);
+                    wakers::guard(|| drop(payload));
                     Err(JoinError::panic(id, second))
                 }
                 _ => Err(JoinError::panic(id, payload)),
@@ -629,7 +635,7 @@ unsafe fn schedule<S: Schedule>(scheduler: *const (), task: Hot) {
 ///
 /// See [`stage`].
 unsafe fn free<F: Future>(header: NonNull<Header>) {
-    // SAFETY: the last reference is gone, and the cell came from a box of this layout. Nothing is left in
+    // SAFETY: the last reference is gone, and the cell was allocated with this layout. Nothing is left in
     // it to drop: see "Freed exactly once" above.
-    drop(unsafe { Box::from_raw(header.cast::<MaybeUninit<Cell<F>>>().as_ptr()) });
+    unsafe { recycler::release(header.cast(), Layout::new::<Cell<F>>()) };
 }

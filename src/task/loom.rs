@@ -367,7 +367,6 @@ fn the_last_reference_frees_the_cell_once() {
         queue.run();
         dropper.join().expect("no panic");
         assert_eq!(drops.load(Ordering::Relaxed), 1);
-        // loom reports the cell as leaked if nobody freed it.
     });
 }
 

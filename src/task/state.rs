@@ -280,10 +280,11 @@ impl State {
         self.0.load(Ordering::Acquire) & COMPLETE != 0
     }
 
-    /// Whether the waker slot is filled. Only the JoinHandle may ask, because only it changes the bit.
+    /// Whether the waker slot is filled, for the JoinHandle.
     pub(crate) fn has_join_waker(&self) -> bool {
-        // Ordering: Relaxed, the bit was written by this same handle.
-        self.0.load(Ordering::Relaxed) & JOIN_WAKER != 0
+        // Ordering: Acquire pairs with `joiner_woken`, the only one beside this handle that clears the bit:
+        // the task has read the slot before, and the handle writes it next.
+        self.0.load(Ordering::Acquire) & JOIN_WAKER != 0
     }
 
     /// Takes the waker slot back from the task. `false`: the task is complete.

@@ -1,0 +1,81 @@
+use super::{CHAIN, LARGEST, allocate, chains_kept, class_of, layout_of, release};
+use std::alloc::Layout;
+use std::collections::HashSet;
+use std::ptr::NonNull;
+use std::sync::mpsc;
+use std::thread;
+
+struct Memory(NonNull<u8>);
+
+// SAFETY: memory that nobody else knows of.
+unsafe impl Send for Memory {}
+
+fn layout(size: usize) -> Layout {
+    Layout::from_size_align(size, 8).unwrap()
+}
+
+/// Allocates one and fills it, so that an overlap with another one is seen by [`free`].
+fn filled(size: usize, byte: u8) -> Memory {
+    let memory = allocate(layout(size));
+    // SAFETY: `size` bytes of our own.
+    unsafe { memory.write_bytes(byte, size) };
+    Memory(memory)
+}
+
+fn free(memory: Memory, size: usize, byte: u8) {
+    // SAFETY: as in `filled`, which has initialised them.
+    let bytes = unsafe { std::slice::from_raw_parts(memory.0.as_ptr(), size) };
+    assert!(bytes.iter().all(|&b| b == byte));
+    // SAFETY: from `allocate` with the same layout, and not used any more.
+    unsafe { release(memory.0, layout(size)) };
+}
+
+#[test]
+fn each_kept_size_fits_its_class_and_the_step_below_does_not() {
+    for size in (16..=LARGEST).step_by(8) {
+        let class = class_of(layout(size)).unwrap();
+        assert!(layout_of(class).size() >= size && layout_of(class).size() < size + 16);
+    }
+    assert_eq!(class_of(layout(LARGEST + 8)), None);
+    assert_eq!(class_of(Layout::from_size_align(64, 16).unwrap()), None);
+}
+
+#[test]
+fn what_is_freed_is_used_again() {
+    let first = filled(488, 1);
+    let address = first.0;
+    free(first, 488, 1);
+    let second = filled(488, 2);
+    assert_eq!(second.0, address);
+    free(second, 488, 2);
+}
+
+#[test]
+fn cells_never_overlap_whatever_is_kept_where() {
+    for size in [64, 88, 128, 504, 512] {
+        let kept = class_of(layout(size)).map_or(10, chains_kept) * CHAIN as usize;
+        // Some must go back to the allocator.
+        let crowd = kept + 10 * CHAIN as usize;
+        for round in 0..3_u8 {
+            let all: Vec<_> = (0..crowd).map(|_| filled(size, round)).collect();
+            let addresses: HashSet<_> = all.iter().map(|memory| memory.0).collect();
+            assert_eq!(addresses.len(), crowd);
+            all.into_iter().for_each(|memory| free(memory, size, round));
+        }
+    }
+}
+
+#[test]
+fn one_thread_may_allocate_and_another_one_free() {
+    const COUNT: usize = 100_000;
+    let (send, received) = mpsc::sync_channel::<(Memory, usize)>(1_000);
+    let consumer = thread::spawn(move || {
+        received.into_iter().map(|(memory, size)| free(memory, size, size as u8)).count()
+    });
+    for index in 0..COUNT {
+        let size = 64 + index % 5 * 24;
+        send.send((filled(size, size as u8), size)).unwrap();
+    }
+    drop(send);
+    assert_eq!(consumer.join().unwrap(), COUNT);
+}

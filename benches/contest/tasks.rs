@@ -21,7 +21,8 @@ const YIELD_TASKS: usize = 200;
 const YIELDS: usize = 1_000;
 const PINGS: usize = 1_000;
 const CHAIN: usize = 1_000;
-const BOUNCES: usize = 1_000;
+/// Enough for the pair to settle: it may take a thousand round trips until both tasks stay where they are.
+const BOUNCES: usize = 10_000;
 const FIB: u64 = 20;
 /// Tasks that `fork(FIB)` makes: one per call of the recursive function.
 const FORKS: usize = 21_891;

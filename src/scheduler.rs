@@ -52,13 +52,14 @@
 //! park.rs) or does not wake W for one of two reasons:
 //!
 //! 1. *Somebody else was claimed instead*, or P only has to wake one and somebody was awake. A worker that
-//!    is awake looks at the injector, the guests and its channel when it runs dry, and at every fair turn.
+//!    is awake looks at the injector, the guests and its channel when it runs dry, and at a fair turn.
 //! 2. *Somebody, S, is searching.* S ends its search in one of two ways. With work: it leaves the count by an
 //!    RMW, fences and looks at all queues (`end_search`), and wakes a successor if there is more. Without: it
 //!    parks, and the same RMW tells it that it was the last searcher, so that it looks at *all* queues once
-//!    more after its fence (`last_look`). The RMWs on the idle word and P's read of it are ordered by the
-//!    same fences as above: either S's look comes after P's push, or P saw a count without S. A searcher
-//!    that was not the last leaves the duty to the one that is.
+//!    more after its fence (`last_look`); and if it finds work there, it looks once more and wakes a
+//!    successor, as in the first case (`pass_on`). The RMWs on the idle word and P's read of it are
+//!    ordered by the same fences as above: either S's look comes after P's push, or P saw a count without
+//!    S. A searcher that was not the last leaves the duty to the one that is.
 //!
 //! A wake channel is an extra queue in this argument, but only the pusher of its empty → non-empty edge
 //! wakes. Pushers that come later rely on that one, who is between its push and its fence at the latest:

@@ -318,6 +318,9 @@ impl Driver {
         if limit == Some(Duration::ZERO) {
             return Sleep::Not;
         }
+        if limit.is_none() && self.timers.next_deadline().is_none() {
+            return self.fall_asleep_without_end();
+        }
         let now = self.timers.now_ns();
         let limit = limit.map(whole_units);
         let limit_at = limit.map_or(u64::MAX, |limit| now.saturating_add(nanos(limit)));
@@ -330,6 +333,19 @@ impl Driver {
         // A timer behind the limit is the next turn's: the clock would be set for it for nothing.
         let deadline = deadline.filter(|&deadline| deadline < limit_at);
         Sleep::Announced(End { now, deadline, limit })
+    }
+
+    /// The common case of a server between two events: no timer, so no reading of the clock.
+    fn fall_asleep_without_end(&self) -> Sleep {
+        if !self.alarm.wake_at.announce(u64::MAX) {
+            return Sleep::Not;
+        }
+        if self.timers.next_deadline().is_some() {
+            // Registered before the announcement, so it did not ring: the next turn sees it.
+            self.alarm.wake_at.rise();
+            return Sleep::Not;
+        }
+        Sleep::Announced(End { now: 0, deadline: None, limit: None })
     }
 }
 

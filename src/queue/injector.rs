@@ -27,6 +27,10 @@ mod imp {
 
         /// Moves a batch into `dest` and returns the oldest of it.
         pub(crate) fn steal_into(&self, dest: &Local<T>) -> Option<T> {
+            // Stealing from an empty queue costs more than asking.
+            if self.is_empty() {
+                return None;
+            }
             loop {
                 match self.0.steal_batch_with_limit_and_pop(dest.inner(), BATCH) {
                     Steal::Success(item) => return Some(item),

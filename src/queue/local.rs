@@ -53,6 +53,10 @@ mod imp {
     impl<T> Stealer<T> {
         /// Moves up to half of the victim's queue into `dest` and returns the oldest of it.
         pub(crate) fn steal_into(&self, dest: &Local<T>) -> Option<T> {
+            // Stealing from an empty deque costs more than asking.
+            if self.is_empty() {
+                return None;
+            }
             for _ in 0..=RETRIES {
                 match self.0.steal_batch_with_limit_and_pop(dest.inner(), BATCH) {
                     Steal::Success(item) => return Some(item),
@@ -79,7 +83,7 @@ mod imp {
         /// `false`: there was nothing.
         pub(crate) fn move_into(&self, dest: &Local<T>, limit: usize) -> bool {
             // A lost race is no matter: the caller comes again.
-            !self.0.steal_batch_with_limit(dest.inner(), limit).is_empty()
+            limit > 0 && !self.0.steal_batch_with_limit(dest.inner(), limit).is_empty()
         }
 
         /// Whether there is nothing to steal. Executes a SeqCst fence: for the last look before parking,

@@ -72,7 +72,7 @@ impl Builder {
     }
 
     /// Sets how many workers [`Handle::set_worker_threads`] may ask for. Default: twice the number of
-    /// workers, and 64 at least; at most 4096.
+    /// workers, and 48 at least; at most 4096.
     pub fn max_worker_threads(&mut self, count: usize) -> &mut Self {
         self.max_worker_threads = Some(count);
         self
@@ -179,7 +179,7 @@ impl Builder {
 
     fn max_workers(&self, workers: usize) -> io::Result<usize> {
         match self.max_worker_threads {
-            None => Ok((workers.saturating_mul(2)).clamp(64, MAX_WORKERS)),
+            None => Ok((workers.saturating_mul(2)).clamp(48, MAX_WORKERS)),
             Some(0) => Err(invalid("max_worker_threads must not be 0".into())),
             Some(max) if max > MAX_WORKERS => {
                 Err(invalid(format!("max_worker_threads is {max}, but at most {MAX_WORKERS}")))

@@ -1,8 +1,8 @@
-//! Who is parked, who searches, and whom to wake: one word per group of 32 workers.
+//! Who is parked, who searches, and whom to wake: one word per group of 48 workers.
 //!
 //! ```text
-//! bits 0..32   one bit per worker of the group: it is parked, or on its way there
-//! bits 32..64  how many workers of the group are searching (looking for work in other queues)
+//! bits 0..48   one bit per worker of the group: it is parked, or on its way there
+//! bits 48..64  how many workers of the group are searching (looking for work in other queues)
 //! ```
 //!
 //! A wake is one CAS: it clears the bit and counts the wakee as searching *on its behalf*, so that the
@@ -24,20 +24,20 @@ use crate::sync_shim::atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
 
 /// Workers per word.
-const GROUP: usize = 32;
-const SEARCHING_ONE: u64 = 1 << 32;
+const GROUP: usize = 48;
+const SEARCHING_ONE: u64 = 1 << GROUP;
 
 /// A copy of one group's word; everything that is decided is decided on such a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Word(u64);
 
 impl Word {
-    fn parked(self) -> u32 {
-        self.0 as u32
+    fn parked(self) -> u64 {
+        self.0 & (SEARCHING_ONE - 1)
     }
 
     fn searching(self) -> u32 {
-        (self.0 >> 32) as u32
+        (self.0 >> GROUP) as u32
     }
 
     /// The worker to wake for new work, and the word once it is woken. `None`: nobody is parked, or a
@@ -226,17 +226,17 @@ mod tests {
 
     #[test]
     fn workers_beyond_one_word_are_found_in_their_own_group_first() {
-        let idle = Idle::new(70);
-        for worker in [5, 40, 69] {
+        let idle = Idle::new(100);
+        for worker in [5, 60, 99] {
             assert!(!idle.park(worker, false));
         }
         assert_eq!(
-            idle.pick(45, Some(40)),
-            Some(40),
+            idle.pick(65, Some(60)),
+            Some(60),
             "alone in its group, so taken although avoided"
         );
-        assert_eq!(idle.pick(64, None), Some(69));
-        assert_eq!(idle.pick(64, None), Some(5));
+        assert_eq!(idle.pick(97, None), Some(99));
+        assert_eq!(idle.pick(97, None), Some(5));
         assert!(!idle.is_parked(5) && idle.parked() == 0);
     }
 }

@@ -75,8 +75,8 @@ impl Shared {
         if self.is_closed() {
             return Err(io::Error::other("the runtime has been shut down"));
         }
-        // Ordering: Relaxed, published by the lock and by the unparks below.
-        let before = self.target.swap(count, Ordering::Relaxed);
+        let before = self.worker_count();
+        self.set_worker_count(count);
         let slots = threads.workers.len().max(count);
         threads.workers.resize_with(slots, || None);
         threads.occupied.resize(slots, false);
@@ -93,7 +93,7 @@ impl Shared {
                 Err(error) => {
                     // Ordering: as above. Keep what runs; the caller learns that there are fewer than
                     // asked for.
-                    self.target.store(before.max(index), Ordering::Relaxed);
+                    self.set_worker_count(before.max(index));
                     return Err(error);
                 }
             }
@@ -134,12 +134,6 @@ impl Shared {
         started
     }
 
-    /// How many workers there are, or are about to be.
-    pub(crate) fn worker_count(&self) -> usize {
-        // Ordering: Relaxed, a number for people.
-        self.target.load(Ordering::Relaxed)
-    }
-
     /// Begins the end: no task starts any more.
     pub(crate) fn close(&self) {
         // Under the lock: no thread starts afterwards.
@@ -148,7 +142,7 @@ impl Shared {
         // `closed` (by the others).
         self.closed.store(true, Ordering::SeqCst);
         // Ordering: Release, see `Worker::is_surplus`.
-        self.target.store(0, Ordering::Release);
+        self.staying.store(0, Ordering::Release);
         fence(Ordering::SeqCst);
         let slots = threads.workers.len();
         drop(threads);
@@ -305,8 +299,7 @@ fn has_left(shared: &Arc<Shared>, index: usize) -> bool {
         shared.worker_ends();
         return true;
     }
-    // Ordering: Relaxed, written under the lock.
-    if index < shared.target.load(Ordering::Relaxed) {
+    if index < shared.worker_count() {
         return false;
     }
     threads.occupied[index] = false;

@@ -6,7 +6,7 @@ use crate::park::{Parker, Unpark, Unparker};
 use crate::queue::injector::Injector;
 use crate::queue::wake_channel::{Link, Linked, WakeChannel};
 use crate::sync_shim::atomic::{AtomicUsize, Ordering, fence};
-use crate::sync_shim::{Arc, Mutex, thread};
+use crate::sync_shim::{Arc, Condvar, Mutex, thread};
 use std::ptr::NonNull;
 
 struct House {
@@ -17,6 +17,9 @@ struct House {
     unparkers: Mutex<Vec<Option<Unparker>>>,
     done: AtomicUsize,
     total: usize,
+    /// If the tasks wait for each other, blocking their workers: how many have been started.
+    started: Option<Mutex<usize>>,
+    all_started: Condvar,
 }
 
 #[repr(C)]
@@ -39,6 +42,15 @@ unsafe impl Linked for Box<Item> {
 
 impl House {
     fn new(workers: usize, total: usize) -> Arc<Self> {
+        Self::build(workers, total, false)
+    }
+
+    /// Tasks that end only when all of them have been started.
+    fn of_blocking_tasks(total: usize) -> Arc<Self> {
+        Self::build(total, total, true)
+    }
+
+    fn build(workers: usize, total: usize, blocking: bool) -> Arc<Self> {
         Arc::new(Self {
             idle: Idle::new(workers),
             injector: Injector::new(),
@@ -46,7 +58,22 @@ impl House {
             unparkers: Mutex::new((0..workers).map(|_| None).collect()),
             done: AtomicUsize::new(0),
             total,
+            started: blocking.then(|| Mutex::new(0)),
+            all_started: Condvar::new(),
         })
+    }
+
+    /// Runs so many tasks, one after the other.
+    fn run(&self, tasks: usize) {
+        if let Some(started) = &self.started {
+            let mut started = started.lock();
+            *started += tasks;
+            self.all_started.notify_all();
+            while *started < self.total {
+                self.all_started.wait(&mut started);
+            }
+        }
+        self.finish(tasks);
     }
 
     fn unpark(&self, worker: usize) {
@@ -109,26 +136,33 @@ impl House {
                 fence(Ordering::SeqCst);
                 // One queue stands for "own and injected" and for "everywhere": a worker that was not
                 // the last searcher looks there too, as `last_look` does.
-                let _ = last;
                 taken = self.take();
                 if taken == 0 && !self.is_done() {
                     parker.park();
                 }
                 searching = !self.idle.unpark_self(index);
+                if last && taken != 0 {
+                    self.end_search(index, &mut searching);
+                    self.pass_on();
+                }
             }
             if taken != 0 {
                 self.end_search(index, &mut searching);
-                self.finish(taken);
+                self.run(taken);
             }
         }
     }
 
     fn end_search(&self, index: usize, searching: &mut bool) {
         if std::mem::take(searching) && self.idle.stop_search(index) {
-            fence(Ordering::SeqCst);
-            if !self.injector.is_empty() || !self.channel.is_empty() {
-                self.wake_one();
-            }
+            self.pass_on();
+        }
+    }
+
+    fn pass_on(&self) {
+        fence(Ordering::SeqCst);
+        if !self.injector.is_empty() || !self.channel.is_empty() {
+            self.wake_one();
         }
     }
 
@@ -187,6 +221,29 @@ fn a_wake_channel_is_not_left_to_a_parked_worker() {
 fn a_push_that_relies_on_a_searcher_is_not_lost() {
     model(|| {
         let house = House::new(2, 2);
+        let other = {
+            let house = house.clone();
+            thread::spawn(move || house.work(1))
+        };
+        let pusher = {
+            let house = house.clone();
+            thread::spawn(move || {
+                house.inject();
+                house.inject();
+            })
+        };
+        house.work(0);
+        pusher.join().expect("no panic");
+        other.join().expect("no panic");
+    });
+}
+
+/// As above, but the worker that takes the first task is stuck in it until the second one has started: the
+/// last searcher that finds a task in its last look has to wake a successor, too.
+#[test]
+fn a_task_behind_one_that_waits_for_it_is_taken_by_a_peer() {
+    model(|| {
+        let house = House::of_blocking_tasks(2);
         let other = {
             let house = house.clone();
             thread::spawn(move || house.work(1))

@@ -192,7 +192,7 @@ impl Watch {
             let stuck = !moved && slot.is_active() && !shared.idle.is_parked(index);
             // Ordering: Relaxed, a hint for thieves; the wake below orders it for the one it wakes.
             slot.stalled.store(stuck, Ordering::Relaxed);
-            if stuck && (slot.has_work() || !shared.injector.is_empty()) {
+            if stuck && (slot.has_work() || shared.has_work_outside()) {
                 any |= shared.wake_one(index);
             }
         }

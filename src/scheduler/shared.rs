@@ -29,9 +29,11 @@ pub(crate) struct Shared {
     /// The worker that holds the driver's seat, or `usize::MAX`. Only a hint: whom to wake last.
     pub(super) seated: CachePadded<AtomicUsize>,
     pub(super) closed: AtomicBool,
-    /// Workers with an index below this one stay; 0 once the runtime is closed. Each worker reads it at
-    /// each step, so it shares no line with what others write.
-    pub(super) target: CachePadded<AtomicUsize>,
+    /// How many workers there should be. Written under `threads`.
+    target: AtomicUsize,
+    /// Workers with an index below this one stay: as `target`, but 0 once the runtime is closed. Each
+    /// worker reads it at each step, so it shares no line with what others write.
+    pub(super) staying: CachePadded<AtomicUsize>,
     /// Worker threads that have not ended.
     pub(super) alive: AtomicUsize,
     /// Tasks spawned, and ended, on threads that have no slot.
@@ -59,7 +61,8 @@ impl Shared {
             outside: CachePadded::new(AtomicBool::new(false)),
             seated: CachePadded::new(AtomicUsize::new(usize::MAX)),
             closed: AtomicBool::new(false),
-            target: CachePadded::new(AtomicUsize::new(0)),
+            target: AtomicUsize::new(0),
+            staying: CachePadded::new(AtomicUsize::new(0)),
             alive: AtomicUsize::new(0),
             foreign_spawned: CachePadded::new(AtomicU64::new(0)),
             foreign_completed: CachePadded::new(AtomicU64::new(0)),
@@ -121,6 +124,19 @@ impl Shared {
         self.wake_one(0);
     }
 
+    /// How many workers there are, or are about to be.
+    pub(crate) fn worker_count(&self) -> usize {
+        // Ordering: Relaxed, a number for people, and written under `threads`.
+        self.target.load(Ordering::Relaxed)
+    }
+
+    /// Says how many workers there should be; the caller holds `threads`, and the runtime is not closed.
+    pub(super) fn set_worker_count(&self, count: usize) {
+        // Ordering: Relaxed, published by the lock and by the unparks that follow.
+        self.target.store(count, Ordering::Relaxed);
+        self.staying.store(count, Ordering::Relaxed);
+    }
+
     /// Whether a worker that is busy with itself should look outside.
     pub(super) fn is_outside_announced(&self) -> bool {
         // Ordering: Relaxed, a hint.
@@ -136,7 +152,7 @@ impl Shared {
         // the other.
         self.outside.store(false, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        if !self.injector.is_empty() || self.slots.guests().any(Slot::has_work) {
+        if self.has_work_outside() {
             self.outside.store(true, Ordering::Relaxed);
         }
     }
@@ -215,10 +231,15 @@ impl Shared {
         }
     }
 
+    /// Whether something waits in the injector or a guest's deque. As for `has_work`.
+    pub(super) fn has_work_outside(&self) -> bool {
+        !self.injector.is_empty() || self.slots.guests().any(Slot::has_work)
+    }
+
     /// Whether a thief would find something. For the moments when it matters: it executes fences.
     pub(super) fn has_work(&self) -> bool {
         let workers = (0..self.slots.high()).map(|index| self.slots.get(index));
-        !self.injector.is_empty() || workers.chain(self.slots.guests()).any(Slot::has_work)
+        self.has_work_outside() || { workers }.any(Slot::has_work)
     }
 
     pub(super) fn is_closed(&self) -> bool {

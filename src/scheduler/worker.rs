@@ -6,8 +6,10 @@
 //!
 //! # Order of looking for a task
 //!
-//! Every [`FAIR_INTERVAL`] ticks first: a batch from the injector, from the guests and the own wake
-//! channel goes to the back of the deque, and the driver is polled if nobody does. Then:
+//! If something waits outside (two hints say so, read in each tick): the own wake channel, and a batch from
+//! the injector and the guests, go to the back of the deque. The next look comes after as many ticks as it
+//! brought tasks. Every [`FAIR_INTERVAL`] ticks the same happens whatever the hints say, and the driver is
+//! polled if nobody does. Then:
 //!
 //! 1. the next slot: the task that the last one woke. At most [`NEXT_CAP`] times in a row, then it goes to
 //!    the deque's back;
@@ -23,8 +25,11 @@
 //! # Bounds
 //!
 //! A task in the deque waits for the tasks before it, each with one poll, plus at most [`NEXT_CAP`] slot
-//! polls per deque poll. What waits outside (injector, channel, guests, sockets, timers) is looked at
-//! every [`FAIR_INTERVAL`] ticks at the latest, however busy the worker is with itself.
+//! polls per deque poll. What waits in the injector, the channel or a guest's deque is brought in after as
+//! many ticks as the last look brought tasks ([`INTAKE`], and what was in the channel, at the most), or at
+//! the next fair turn if that is later; sockets and timers are looked at every [`FAIR_INTERVAL`] ticks,
+//! however busy the worker is with itself. So a flood from outside never puts more than that between two
+//! polls of a task that always has work.
 
 use super::shared::Shared;
 use super::slots::Slot;
@@ -50,7 +55,7 @@ const NEXT_CAP: u32 = 3;
 
 /// The most tasks that one look at what waits outside brings in. The next look comes when as many ticks
 /// have passed, so that a flood from outside takes at most half of the ticks.
-const INTAKE: usize = 256;
+const INTAKE: usize = 512;
 
 pub(super) struct Worker {
     shared: Arc<Shared>,
@@ -121,7 +126,7 @@ impl Worker {
     pub(super) fn is_surplus(&self) -> bool {
         // Ordering: Acquire pairs with the Release store in `Shared::close`: who sees the 0 sees `closed`
         // too. Looked at in each step and after each park; the resizer unparks.
-        self.index >= self.shared.target.load(Ordering::Acquire)
+        self.index >= self.shared.staying.load(Ordering::Acquire)
     }
 
     /// Runs tasks until the runtime is shut down or this worker is surplus.
@@ -158,7 +163,7 @@ impl Worker {
         } else if self.is_wanted_outside() {
             self.take_in();
         }
-        self.take_next().or_else(|| self.take_local()).or_else(|| self.take_outside())
+        self.take_next().or_else(|| self.take_local()).or_else(|| self.take_announced())
     }
 
     fn take_next(&self) -> Option<Hot> {
@@ -176,6 +181,18 @@ impl Worker {
     fn take_local(&self) -> Option<Hot> {
         self.next_polls.set(0);
         self.local.pop()
+    }
+
+    /// What waits outside, if the hints say that something does; [`Worker::last_look`] trusts no hint.
+    fn take_announced(&self) -> Option<Hot> {
+        if !self.is_wanted_outside() {
+            return None;
+        }
+        let task = self.take_outside();
+        if task.is_none() {
+            self.shared.withdraw_outside();
+        }
+        task
     }
 
     /// The own channel, the injector, the guests: one of them, moved to the deque.
@@ -209,12 +226,14 @@ impl Worker {
         !self.slot.channel.is_empty() || self.shared.is_outside_announced()
     }
 
-    /// A worker that is busy with itself starves nobody: looks outside whatever the hints say, and polls
-    /// the driver.
+    /// A worker that is busy with itself starves nobody: looks outside whatever the hints say, unless what
+    /// the last look brought is still in front of it, and polls the driver.
     #[cold]
     fn fair_turn(&self) {
         self.until_fair.set(FAIR_INTERVAL - 1);
-        self.take_in();
+        if self.until_intake.get() == 0 {
+            self.take_in();
+        }
         self.poll_driver();
     }
 
@@ -228,7 +247,8 @@ impl Worker {
         let woken = self.local.len();
         let mut found = self.shared.injector.move_into(&self.local, INTAKE);
         for stealer in self.shared.slots.guests().filter_map(Slot::stealer) {
-            found |= stealer.move_into(&self.local, INTAKE);
+            let room = (woken + INTAKE).saturating_sub(self.local.len());
+            found |= stealer.move_into(&self.local, room);
         }
         if !found {
             self.shared.withdraw_outside();
@@ -268,12 +288,17 @@ impl Worker {
     /// its search.
     fn end_search(&self) {
         if self.searching.replace(false) && self.shared.idle.stop_search(self.index) {
-            // Ordering: Dekker again: stop searching, fence, look; a push that saw us searching, and
-            // woke nobody, is seen here.
-            fence(Ordering::SeqCst);
-            if self.shared.has_work() {
-                self.shared.wake_one(self.index);
-            }
+            self.pass_on();
+        }
+    }
+
+    /// Nobody searches any more: wakes a successor if there is more to find.
+    fn pass_on(&self) {
+        // Ordering: Dekker again: stop searching, fence, look; a push that saw us searching, and woke
+        // nobody, is seen here.
+        fence(Ordering::SeqCst);
+        if self.shared.has_work() {
+            self.shared.wake_one(self.index);
         }
     }
 
@@ -288,7 +313,12 @@ impl Worker {
         if let Some(task) = self.last_look(last) {
             self.awake();
             self.end_search();
-            // It may have been a whole chain, whose pusher relied on our search.
+            if last {
+                // As the searcher that it was: pushes relied on its search, and it has taken one task of
+                // theirs.
+                self.pass_on();
+            }
+            // It may have been a whole chain.
             self.notify_surplus();
             self.slot().stats.polls.add(1);
             return task.run(self);
@@ -386,8 +416,12 @@ impl Worker {
     /// More than one task is runnable here: wakes an idle peer, if nobody searches. Exactly one: this
     /// worker runs it itself.
     fn notify_surplus(&self) {
+        // The cheapest question first: mostly there is nobody to wake.
+        if self.shared.idle.is_settled() || self.searching.get() {
+            return;
+        }
         let queued = self.local.len() + usize::from(!self.slot().next.is_empty());
-        if queued > 1 && !self.searching.get() {
+        if queued > 1 {
             self.shared.wake_one(self.index);
         }
     }

@@ -237,3 +237,41 @@ fn a_task_with_a_thousand_children_serves_them_all() {
         assert_eq!(runtime.block_on(joined).unwrap(), 499_500);
     });
 }
+
+/// However many tasks wait outside, a task that always has work is polled again after a bounded number of
+/// them: a worker takes in no more than it can run between two looks.
+#[test]
+fn a_backlog_outside_is_taken_in_by_portions() {
+    guarded(|| {
+        const BACKLOG: usize = 50_000;
+        /// Two batches of 512: what one look brings in, and what the look before it left in the queue.
+        const MOST: usize = 1024;
+        let runtime = workers(1);
+        let polled = Count::default();
+        let stop = Stop::default();
+        let _stop = StopOnDrop(stop.clone());
+        let (gate, closed) = std::sync::mpsc::channel::<()>();
+        // The only worker is held up until the backlog is there.
+        let held = runtime.spawn(async move { closed.recv().unwrap_err() });
+        let local = runtime.spawn({
+            let polled = polled.clone();
+            async move {
+                let (mut longest, mut before) = (0, polled.get());
+                while polled.get() < BACKLOG {
+                    yield_now().await;
+                    longest = longest.max(polled.get() - before);
+                    before = polled.get();
+                }
+                longest
+            }
+        });
+        for _ in 0..BACKLOG {
+            let polled = polled.clone();
+            drop(runtime.spawn(async move { polled.add() }));
+        }
+        drop(gate);
+        let longest = runtime.block_on(local).unwrap();
+        runtime.block_on(held).unwrap();
+        assert!(longest <= MOST, "{longest} tasks from outside between two polls");
+    });
+}

@@ -238,8 +238,8 @@ impl Shared {
 
     /// Whether a thief would find something. For the moments when it matters: it executes fences.
     pub(super) fn has_work(&self) -> bool {
-        let workers = (0..self.slots.high()).map(|index| self.slots.get(index));
-        self.has_work_outside() || { workers }.any(Slot::has_work)
+        let mut workers = (0..self.slots.high()).map(|index| self.slots.get(index));
+        self.has_work_outside() || workers.any(Slot::has_work)
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -8,8 +8,8 @@
 //!
 //! If something waits outside (two hints say so, read in each tick): the own wake channel, and a batch from
 //! the injector and the guests, go to the back of the deque. The next look comes after as many ticks as it
-//! brought tasks. Every [`FAIR_INTERVAL`] ticks the same happens whatever the hints say, and the driver is
-//! polled if nobody does. Then:
+//! brought tasks. Every [`FAIR_INTERVAL`] ticks the driver is polled if nobody does, and if no such pause
+//! is on, the worker looks outside whatever the hints say. Then:
 //!
 //! 1. the next slot: the task that the last one woke. At most [`NEXT_CAP`] times in a row, then it goes to
 //!    the deque's back;
@@ -54,7 +54,8 @@ pub(super) const FAIR_INTERVAL: u32 = 61;
 const NEXT_CAP: u32 = 3;
 
 /// The most tasks that one look at what waits outside brings in. The next look comes when as many ticks
-/// have passed, so that a flood from outside takes at most half of the ticks.
+/// have passed, so that a backlog outside does not pile up in front of the tasks that are here. More means
+/// fewer looks, and a longer wait for a task that always has work.
 const INTAKE: usize = 512;
 
 pub(super) struct Worker {

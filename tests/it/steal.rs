@@ -255,3 +255,25 @@ fn the_root_waits_for_time_and_sockets_while_every_worker_is_stuck() {
         assert_eq!(ran.get(), 1);
     });
 }
+
+/// One round of the driver makes two tasks ready on one worker. If one of them blocks it until the other one
+/// has started, a peer takes the other one.
+#[test]
+fn timers_that_fire_together_may_wait_for_each_other() {
+    guarded(|| {
+        let runtime = workers(2);
+        for _ in 0..20 {
+            let deadline = liten::time::Instant::now() + Duration::from_millis(5);
+            let both = Arc::new(Barrier::new(2));
+            let task = |both: Arc<Barrier>| async move {
+                liten::time::sleep_until(deadline).await;
+                both.wait();
+            };
+            let (one, other) = (runtime.spawn(task(both.clone())), runtime.spawn(task(both)));
+            runtime.block_on(async {
+                one.await.unwrap();
+                other.await.unwrap();
+            });
+        }
+    });
+}

@@ -1,7 +1,6 @@
 //! The runtimes' sockets behind one trait, and the echo servers on top of it, written once.
 
 use crate::runtimes::{Liten, Runtime, Smol, Tokio};
-use smol::io::{AsyncReadExt, AsyncWriteExt};
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -36,125 +35,61 @@ pub(crate) trait Sockets: Runtime {
     ) -> impl Future<Output = io::Result<usize>> + Send;
 }
 
-impl Sockets for Liten {
-    type Listener = liten::net::TcpListener;
-    type Stream = liten::net::TcpStream;
-    type Udp = liten::net::UdpSocket;
+/// The three crates name their sockets alike, and their methods too: they differ in nothing but the crate.
+macro_rules! sockets {
+    ($runtime:ident of $library:ident) => {
+        impl Sockets for $runtime {
+            type Listener = $library::net::TcpListener;
+            type Stream = $library::net::TcpStream;
+            type Udp = $library::net::UdpSocket;
 
-    async fn listen() -> io::Result<(Self::Listener, SocketAddr)> {
-        let listener = Self::Listener::bind(LOOPBACK).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    }
+            async fn listen() -> io::Result<(Self::Listener, SocketAddr)> {
+                let listener = Self::Listener::bind(LOOPBACK).await?;
+                let address = listener.local_addr()?;
+                Ok((listener, address))
+            }
 
-    async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    }
+            async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
+                let (stream, _) = listener.accept().await?;
+                stream.set_nodelay(true)?;
+                Ok(stream)
+            }
 
-    async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
-        stream.read(buffer).await
-    }
+            async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
+                $library::io::AsyncReadExt::read(stream, buffer).await
+            }
 
-    async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
-        stream.write_all(bytes).await
-    }
+            async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
+                $library::io::AsyncWriteExt::write_all(stream, bytes).await
+            }
 
-    async fn bind() -> io::Result<(Self::Udp, SocketAddr)> {
-        let socket = Self::Udp::bind(LOOPBACK).await?;
-        let address = socket.local_addr()?;
-        Ok((socket, address))
-    }
+            async fn bind() -> io::Result<(Self::Udp, SocketAddr)> {
+                let socket = Self::Udp::bind(LOOPBACK).await?;
+                let address = socket.local_addr()?;
+                Ok((socket, address))
+            }
 
-    async fn recv_from(socket: &Self::Udp, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        socket.recv_from(buffer).await
-    }
+            async fn recv_from(
+                socket: &Self::Udp,
+                buffer: &mut [u8],
+            ) -> io::Result<(usize, SocketAddr)> {
+                socket.recv_from(buffer).await
+            }
 
-    async fn send_to(socket: &Self::Udp, bytes: &[u8], target: SocketAddr) -> io::Result<usize> {
-        socket.send_to(bytes, target).await
-    }
+            async fn send_to(
+                socket: &Self::Udp,
+                bytes: &[u8],
+                target: SocketAddr,
+            ) -> io::Result<usize> {
+                socket.send_to(bytes, target).await
+            }
+        }
+    };
 }
 
-impl Sockets for Tokio {
-    type Listener = tokio::net::TcpListener;
-    type Stream = tokio::net::TcpStream;
-    type Udp = tokio::net::UdpSocket;
-
-    async fn listen() -> io::Result<(Self::Listener, SocketAddr)> {
-        let listener = Self::Listener::bind(LOOPBACK).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    }
-
-    async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    }
-
-    async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
-        tokio::io::AsyncReadExt::read(stream, buffer).await
-    }
-
-    async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
-        tokio::io::AsyncWriteExt::write_all(stream, bytes).await
-    }
-
-    async fn bind() -> io::Result<(Self::Udp, SocketAddr)> {
-        let socket = Self::Udp::bind(LOOPBACK).await?;
-        let address = socket.local_addr()?;
-        Ok((socket, address))
-    }
-
-    async fn recv_from(socket: &Self::Udp, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        socket.recv_from(buffer).await
-    }
-
-    async fn send_to(socket: &Self::Udp, bytes: &[u8], target: SocketAddr) -> io::Result<usize> {
-        socket.send_to(bytes, target).await
-    }
-}
-
-impl Sockets for Smol {
-    type Listener = smol::net::TcpListener;
-    type Stream = smol::net::TcpStream;
-    type Udp = smol::net::UdpSocket;
-
-    async fn listen() -> io::Result<(Self::Listener, SocketAddr)> {
-        let listener = Self::Listener::bind(LOOPBACK).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    }
-
-    async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    }
-
-    async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
-        stream.read(buffer).await
-    }
-
-    async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
-        stream.write_all(bytes).await
-    }
-
-    async fn bind() -> io::Result<(Self::Udp, SocketAddr)> {
-        let socket = Self::Udp::bind(LOOPBACK).await?;
-        let address = socket.local_addr()?;
-        Ok((socket, address))
-    }
-
-    async fn recv_from(socket: &Self::Udp, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        socket.recv_from(buffer).await
-    }
-
-    async fn send_to(socket: &Self::Udp, bytes: &[u8], target: SocketAddr) -> io::Result<usize> {
-        socket.send_to(bytes, target).await
-    }
-}
+sockets!(Liten of liten);
+sockets!(Tokio of tokio);
+sockets!(Smol of smol);
 
 /// Serves one connection until its client closes it.
 pub(crate) async fn echo<R: Sockets>(mut stream: R::Stream) -> io::Result<()> {

@@ -40,13 +40,18 @@ impl Word {
         (self.0 >> GROUP) as u32
     }
 
+    /// Nobody is parked, or a searcher will find new work: there is nobody to wake for it.
+    fn is_settled(self) -> bool {
+        self.parked() == 0 || self.searching() != 0
+    }
+
     /// The worker to wake for new work, and the word once it is woken. `None`: nobody is parked, or a
     /// searcher will find it.
     ///
     /// Low indices first, so that the same few workers stay warm; `avoid` (the one in the driver's seat,
     /// which costs a system call more to wake) last.
     fn pick(self, avoid: Option<usize>) -> Option<(usize, Word)> {
-        if self.searching() != 0 || self.parked() == 0 {
+        if self.is_settled() {
             return None;
         }
         let preferred = avoid.map_or(self.parked(), |worker| self.parked() & !(1 << worker));
@@ -97,11 +102,7 @@ impl Idle {
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
         // Ordering: Relaxed, as for the look in `change`.
-        let settled = |group: &CachePadded<AtomicU64>| {
-            let word = Word(group.load(Ordering::Relaxed));
-            word.parked() == 0 || word.searching() != 0
-        };
-        self.groups.iter().all(settled)
+        self.groups.iter().all(|group| Word(group.load(Ordering::Relaxed)).is_settled())
     }
 
     /// Claims this very worker if it is parked. The caller unparks it.

@@ -141,7 +141,7 @@ impl Shared {
         // Ordering: SeqCst with the fence: close, fence, drain (by the workers); push, fence, look at
         // `closed` (by the others).
         self.closed.store(true, Ordering::SeqCst);
-        // Ordering: Release, see `Worker::is_surplus`.
+        // Ordering: Release, see `Worker::is_surplus`; before the fence, for a worker that parks.
         self.staying.store(0, Ordering::Release);
         fence(Ordering::SeqCst);
         let slots = threads.workers.len();

@@ -216,25 +216,29 @@ fn a_wake_channel_is_not_left_to_a_parked_worker() {
     });
 }
 
+/// Two workers, and a thread that is none of them and pushes.
+fn two_workers(house: Arc<House>, push: impl FnOnce(&House) + Send + 'static) {
+    let other = {
+        let house = house.clone();
+        thread::spawn(move || house.work(1))
+    };
+    let pusher = {
+        let house = house.clone();
+        thread::spawn(move || push(&house))
+    };
+    house.work(0);
+    pusher.join().expect("no panic");
+    other.join().expect("no panic");
+}
+
 /// Two workers, and a second push that wakes nobody because somebody searches: both tasks are run.
 #[test]
 fn a_push_that_relies_on_a_searcher_is_not_lost() {
     model(|| {
-        let house = House::new(2, 2);
-        let other = {
-            let house = house.clone();
-            thread::spawn(move || house.work(1))
-        };
-        let pusher = {
-            let house = house.clone();
-            thread::spawn(move || {
-                house.inject();
-                house.inject();
-            })
-        };
-        house.work(0);
-        pusher.join().expect("no panic");
-        other.join().expect("no panic");
+        two_workers(House::new(2, 2), |house| {
+            house.inject();
+            house.inject();
+        });
     });
 }
 
@@ -243,39 +247,15 @@ fn a_push_that_relies_on_a_searcher_is_not_lost() {
 #[test]
 fn a_task_behind_one_that_waits_for_it_is_taken_by_a_peer() {
     model(|| {
-        let house = House::of_blocking_tasks(2);
-        let other = {
-            let house = house.clone();
-            thread::spawn(move || house.work(1))
-        };
-        let pusher = {
-            let house = house.clone();
-            thread::spawn(move || {
-                house.inject();
-                house.inject();
-            })
-        };
-        house.work(0);
-        pusher.join().expect("no panic");
-        other.join().expect("no panic");
+        two_workers(House::of_blocking_tasks(2), |house| {
+            house.inject();
+            house.inject();
+        });
     });
 }
 
 /// The home worker of a channel is parked or not: with a peer around, its tasks are run.
 #[test]
 fn a_channel_is_emptied_by_its_worker_or_by_a_peer() {
-    model(|| {
-        let house = House::new(2, 1);
-        let other = {
-            let house = house.clone();
-            thread::spawn(move || house.work(1))
-        };
-        let pusher = {
-            let house = house.clone();
-            thread::spawn(move || house.send())
-        };
-        house.work(0);
-        pusher.join().expect("no panic");
-        other.join().expect("no panic");
-    });
+    model(|| two_workers(House::new(2, 1), House::send));
 }

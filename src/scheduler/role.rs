@@ -25,11 +25,27 @@ pub(super) enum Role {
 
 impl Role {
     /// The scheduler that this thread's spawns go to the queue of.
+    #[inline]
     fn shared(&self) -> Option<&Arc<Shared>> {
         match self {
             Role::Worker(worker) => Some(worker.shared()),
             Role::Guest(guest) => Some(&guest.shared),
             Role::Dispatcher(_) => None,
+        }
+    }
+
+    /// Whether what this thread spawns into `shared` goes to a queue of its own.
+    pub(super) fn spawns_into(&self, shared: &Arc<Shared>) -> bool {
+        self.shared().is_some_and(|own| Arc::ptr_eq(own, shared))
+    }
+
+    /// Queues what this thread has spawned.
+    #[inline]
+    pub(super) fn spawned(&self, task: Hot) {
+        match self {
+            Role::Worker(worker) => worker.spawned(task),
+            Role::Guest(guest) => guest.spawned(task),
+            Role::Dispatcher(_) => unreachable!("it has no queue: see `shared`"),
         }
     }
 }
@@ -75,18 +91,13 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    with(|role| match role {
-        Some(Role::Worker(worker)) => {
-            let (hot, join) = new_send_task(future, worker.shared());
-            worker.spawned(hot);
+    with(|role| match role.and_then(|role| Some((role, role.shared()?))) {
+        Some((role, shared)) => {
+            let (hot, join) = new_send_task(future, shared);
+            role.spawned(hot);
             join
         }
-        Some(Role::Guest(guest)) => {
-            let (hot, join) = new_send_task(future, &guest.shared);
-            guest.spawned(hot);
-            join
-        }
-        _ => unreachable!("asked for only where `spawns_here` holds"),
+        None => unreachable!("asked for only where `spawns_here` holds"),
     })
 }
 
@@ -123,10 +134,6 @@ impl Guest {
         let index = shared.slots.take_guest()?;
         let local = Some(shared.slots.get(index).take_local());
         Some(Self { shared: shared.clone(), index, local })
-    }
-
-    pub(super) fn belongs_to(&self, shared: &Arc<Shared>) -> bool {
-        Arc::ptr_eq(&self.shared, shared)
     }
 
     fn slot(&self) -> &Slot {

@@ -84,8 +84,7 @@ impl Shared {
     {
         let (hot, join) = new_send_task(future, self);
         role::with(|role| match role {
-            Some(Role::Worker(worker)) if worker.belongs_to(self) => worker.spawned(hot),
-            Some(Role::Guest(guest)) if guest.belongs_to(self) => guest.spawned(hot),
+            Some(role) if role.spawns_into(self) => role.spawned(hot),
             _ => {
                 // Ordering: Relaxed, the fence in `may_spawn` publishes it.
                 self.foreign_spawned.fetch_add(1, Ordering::Relaxed);
@@ -243,8 +242,8 @@ impl Shared {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        // Ordering: Relaxed. Callers that must not miss it have executed a SeqCst fence
-        // (`pushed_from_outside`, `park`); the others look again soon.
+        // Ordering: Relaxed. Callers that must not miss it have executed a SeqCst fence (`may_spawn`), hold
+        // `threads`, or have seen `staying` at 0.
         self.closed.load(Ordering::Relaxed)
     }
 

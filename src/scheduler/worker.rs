@@ -115,18 +115,10 @@ impl Worker {
         Arc::as_ptr(&self.shared)
     }
 
-    pub(super) fn belongs_to(&self, shared: &Arc<Shared>) -> bool {
-        Arc::ptr_eq(&self.shared, shared)
-    }
-
-    fn slot(&self) -> &Slot {
-        &self.slot
-    }
-
     /// Whether this worker has been asked to leave, or the runtime is closed.
     pub(super) fn is_surplus(&self) -> bool {
         // Ordering: Acquire pairs with the Release store in `Shared::close`: who sees the 0 sees `closed`
-        // too. Looked at in each step and after each park; the resizer unparks.
+        // too. Looked at in each step, and in each park after its fence; who lowers it unparks.
         self.index >= self.shared.staying.load(Ordering::Acquire)
     }
 
@@ -146,7 +138,7 @@ impl Worker {
             return false;
         };
         self.end_search();
-        self.slot().stats.polls.add(1);
+        self.slot.stats.polls.add(1);
         task.run(self);
         true
     }
@@ -168,7 +160,7 @@ impl Worker {
     }
 
     fn take_next(&self) -> Option<Hot> {
-        let task = self.slot().next.take()?;
+        let task = self.slot.next.take()?;
         let polls = self.next_polls.get();
         if polls < NEXT_CAP {
             self.next_polls.set(polls + 1);
@@ -198,7 +190,7 @@ impl Worker {
 
     /// The own channel, the injector, the guests: one of them, moved to the deque.
     fn take_outside(&self) -> Option<Hot> {
-        self.take_channel(self.slot()).or_else(|| self.take_injected())
+        self.take_channel(&self.slot).or_else(|| self.take_injected())
     }
 
     fn take_channel(&self, slot: &Slot) -> Option<Hot> {
@@ -214,7 +206,7 @@ impl Worker {
         let injected = || self.shared.injector.steal_into(&self.local);
         let guests = || self.shared.slots.guests().find_map(|guest| self.steal_deque(guest));
         let task = injected().or_else(guests)?;
-        self.slot().stats.from_injector.add(1 + self.local.len() as u64);
+        self.slot.stats.from_injector.add(1 + self.local.len() as u64);
         Some(task)
     }
 
@@ -242,7 +234,7 @@ impl Worker {
     #[cold]
     fn take_in(&self) {
         let before = self.local.len();
-        for task in self.slot().channel.take_all() {
+        for task in self.slot.channel.take_all() {
             self.local.push(task);
         }
         let woken = self.local.len();
@@ -256,7 +248,7 @@ impl Worker {
         }
         // Less what a thief takes in between: the deque does not say how many it moved.
         let after = self.local.len();
-        self.slot().stats.from_injector.add(after.saturating_sub(woken) as u64);
+        self.slot.stats.from_injector.add(after.saturating_sub(woken) as u64);
         self.until_intake.set(after.saturating_sub(before) as u32);
         self.notify_surplus();
     }
@@ -281,7 +273,7 @@ impl Worker {
             let task = self.steal_deque(victim).or_else(|| self.take_channel(victim));
             task.or_else(|| victim.is_stalled().then(|| victim.next.take()).flatten())
         })?;
-        self.slot().stats.stolen.add(1 + self.local.len() as u64);
+        self.slot.stats.stolen.add(1 + self.local.len() as u64);
         Some(task)
     }
 
@@ -321,13 +313,13 @@ impl Worker {
             }
             // It may have been a whole chain.
             self.notify_surplus();
-            self.slot().stats.polls.add(1);
+            self.slot.stats.polls.add(1);
             return task.run(self);
         }
-        if self.shared.is_closed() || self.is_surplus() {
+        if self.is_surplus() {
             return self.awake();
         }
-        self.slot().stats.parks.add(1);
+        self.slot.stats.parks.add(1);
         if !self.sit() {
             self.parker.park();
             self.awake();
@@ -401,7 +393,7 @@ impl Worker {
         if self.dispatching.get() {
             return self.local.push(task);
         }
-        if let Some(displaced) = self.slot().next.put(task) {
+        if let Some(displaced) = self.slot.next.put(task) {
             self.local.push(displaced);
         }
         self.notify_surplus();
@@ -409,7 +401,7 @@ impl Worker {
 
     /// A task was spawned on this thread.
     pub(super) fn spawned(&self, task: Hot) {
-        self.slot().stats.spawned.add(1);
+        self.slot.stats.spawned.add(1);
         self.local.push(task);
         self.notify_surplus();
     }
@@ -421,7 +413,7 @@ impl Worker {
         if self.shared.idle.is_settled() || self.searching.get() {
             return;
         }
-        let queued = self.local.len() + usize::from(!self.slot().next.is_empty());
+        let queued = self.local.len() + usize::from(!self.slot.next.is_empty());
         if queued > 1 {
             self.shared.wake_one(self.index);
         }
@@ -432,10 +424,10 @@ impl Worker {
         while let Some(task) = self.local.pop() {
             to(task);
         }
-        if let Some(task) = self.slot().next.take() {
+        if let Some(task) = self.slot.next.take() {
             to(task);
         }
-        for task in self.slot().channel.take_all() {
+        for task in self.slot.channel.take_all() {
             to(task);
         }
     }
@@ -452,13 +444,13 @@ impl Ender for Worker {
     }
 
     fn completed(&self) {
-        self.slot().stats.completed.add(1);
+        self.slot.stats.completed.add(1);
     }
 }
 
 impl Runner for Worker {
     fn register(&self, task: Cold) -> Place {
-        Place { shard: self.index as u16, index: self.slot().registry.insert(task) }
+        Place { shard: self.index as u16, index: self.slot.registry.insert(task) }
     }
 
     fn requeue(&self, task: Hot) {

@@ -14,7 +14,10 @@ const SLEEPS: usize = 10_000;
 const EXPIRIES: usize = 10_000;
 /// Longer than any of the runtimes needs to make the sleepers.
 const UNTIL_EXPIRY: Duration = Duration::from_millis(60);
-const PATIENCE: Duration = Duration::from_secs(10);
+/// tokio leaves the second task behind the first one, in a queue that the idle worker does not look at,
+/// about once in ten thousand times. Then all tasks are started anew.
+const PATIENCE: Duration = Duration::from_millis(200);
+const STARTS: usize = 20;
 const LONG: Duration = Duration::from_secs(3600);
 
 pub(crate) fn rows<R: Clock>() -> Vec<Row<R>> {
@@ -28,32 +31,33 @@ pub(crate) fn rows<R: Clock>() -> Vec<Row<R>> {
 /// Makes sleeps, polls each once and drops it, in so many tasks at once. The operation is one sleep
 /// of one task.
 fn cancel<R: Clock>(runtime: &R, tasks: usize, iterations: u64) -> Duration {
-    let mut total = Duration::ZERO;
-    for _ in 0..iterations {
+    let once = || {
         let arrived = Arc::new(AtomicUsize::new(0));
         let sleepers =
             (0..tasks).map(|_| runtime.spawn(make_and_drop::<R>(arrived.clone(), tasks)));
         let sleepers: Vec<_> = sleepers.collect();
-        total += runtime.block_on(async {
-            let mut longest = Duration::ZERO;
+        runtime.block_on(async {
+            let mut longest = Some(Duration::ZERO);
             for sleeper in sleepers {
-                longest = longest.max(sleeper.await);
+                let taken = sleeper.await;
+                longest = longest.and_then(|longest| Some(longest.max(taken?)));
             }
             longest
-        });
-    }
-    total
+        })
+    };
+    let started = || (0..STARTS).find_map(|_| once()).expect("a worker is free for each task");
+    (0..iterations).map(|_| started()).sum()
 }
 
-async fn make_and_drop<R: Clock>(arrived: Arc<AtomicUsize>, tasks: usize) -> Duration {
+/// How long it took, or `None` if the other tasks did not start.
+async fn make_and_drop<R: Clock>(arrived: Arc<AtomicUsize>, tasks: usize) -> Option<Duration> {
     // All tasks start together, each on a worker of its own: this waits without an await.
     arrived.fetch_add(1, Ordering::SeqCst);
     let arrival = Instant::now();
     while arrived.load(Ordering::SeqCst) < tasks {
-        assert!(
-            arrival.elapsed() < PATIENCE,
-            "the other task does not start, although a worker is free"
-        );
+        if arrival.elapsed() > PATIENCE {
+            return None;
+        }
     }
     let start = Instant::now();
     // A clock reading per sleep would be a good part of what is measured; the moment does not matter.
@@ -62,7 +66,7 @@ async fn make_and_drop<R: Clock>(arrived: Arc<AtomicUsize>, tasks: usize) -> Dur
         let sleep = pin!(R::sleep_until(deadline));
         assert_eq!(sleep.poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
     }
-    start.elapsed()
+    Some(start.elapsed())
 }
 
 /// Many tasks wait for the same moment. What counts is the time from there until the last one has run.

@@ -15,6 +15,13 @@
 //! the poller nor its alarm hears of the others. The price is one turn for nothing when the bound has come
 //! and its timer is gone.
 //!
+//! # The clock is seldom asked
+//!
+//! A timer that is ready at its first poll never enters the shard, and only the clock can tell whether it
+//! is. A reading costs as much as registering, so it is left out where an earlier deadline still waits in
+//! the shard (`Shard::is_earliest`), as it does for all but the first of a server's timeouts. A deadline
+//! that has passed nevertheless fires in the turn that fires the earlier one, which is then overdue itself.
+//!
 //! # No deadline is missed
 //!
 //! The holder of the seat must not sleep past a deadline that was registered while it went to sleep. The
@@ -47,6 +54,7 @@ use crate::slab::Key;
 use crate::sync_shim::Mutex;
 use crate::sync_shim::atomic::{AtomicU64, Ordering};
 
+const NANOS_PER_SEC: u64 = 1_000_000_000;
 /// `next` of a shard in which no deadline is known. No deadline rounds up to it.
 const NONE: u64 = u64::MAX;
 
@@ -136,9 +144,14 @@ impl Shard {
         }
     }
 
-    /// Lets `waker` be woken at `deadline`; `None` if the timers have been shut down.
-    fn register(&self, deadline: Instant, waker: &Waker) -> Option<Key> {
-        let deadline_ns = since(self.epoch, deadline);
+    /// Whether no timer in the shard is known to be due before this one or with it.
+    fn is_earliest(&self, deadline_ns: u64) -> bool {
+        // Ordering: Relaxed; nothing else is read on account of the answer.
+        wheel::due_at(deadline_ns) < self.next.load(Ordering::Relaxed)
+    }
+
+    /// Lets `waker` be woken at the deadline; `None` if the timers have been shut down.
+    fn register(&self, deadline_ns: u64, waker: &Waker) -> Option<Key> {
         let waker = waker.clone();
         let mut timers = self.timers.lock();
         if timers.closed {
@@ -260,7 +273,8 @@ impl TimerEntry {
         self.deadline
     }
 
-    /// Ready once the deadline has passed, never before; until then, the waker of the last call is woken at
+    /// Ready once the deadline has passed, never before, but not before an earlier timer of the shard that is
+    /// still to fire; until then, the waker of the last call is woken at
     /// the deadline.
     ///
     /// # Panics
@@ -278,13 +292,18 @@ impl TimerEntry {
                 Progress::Closed => self.key = None,
             }
         }
+        let deadline_ns = since(self.shard.epoch, self.deadline);
         // A fresh reading: a cached one would let the timer start in the past, and end early.
-        if Instant::now() >= self.deadline {
+        if self.shard.is_earliest(deadline_ns) && Instant::now() >= self.deadline {
             return Poll::Ready(());
         }
-        self.key = self.shard.register(self.deadline, cx.waker());
-        assert!(self.key.is_some(), "the runtime that drives this timer has been shut down");
-        Poll::Pending
+        self.key = self.shard.register(deadline_ns, cx.waker());
+        if self.key.is_some() {
+            return Poll::Pending;
+        }
+        let passed = Instant::now() >= self.deadline;
+        assert!(passed, "the runtime that drives this timer has been shut down");
+        Poll::Ready(())
     }
 
     /// Sets another deadline. A task that waits for the timer goes on waiting, for the new one.
@@ -307,8 +326,9 @@ impl Drop for TimerEntry {
 /// Nanoseconds from `epoch` to `instant`: 0 for what lies before it, `u64::MAX` for what is more than 584
 /// years later.
 fn since(epoch: Instant, instant: Instant) -> u64 {
-    let nanos = instant.saturating_duration_since(epoch).as_nanos();
-    u64::try_from(nanos).unwrap_or(u64::MAX)
+    let passed = instant.saturating_duration_since(epoch);
+    let nanos = passed.as_secs().checked_mul(NANOS_PER_SEC);
+    nanos.and_then(|nanos| nanos.checked_add(passed.subsec_nanos().into())).unwrap_or(u64::MAX)
 }
 
 #[cfg(all(test, not(liten_loom)))]

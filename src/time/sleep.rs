@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Waits until `duration` has passed; counted from now, not from the first poll.
 ///
-/// Zero is ready at the first poll. A duration that leads beyond what an [`Instant`] can say, as
+/// Zero is ready at the first poll, unless an earlier timer is just about to fire. A duration that leads beyond what an [`Instant`] can say, as
 /// [`Duration::MAX`] does, counts as 30 years.
 ///
 /// # Cancel safety
@@ -41,7 +41,8 @@ pub fn sleep(duration: Duration) -> Sleep {
     sleep_until(super::after(Instant::now(), duration))
 }
 
-/// Waits until `deadline`. If that has passed already, the first poll is ready.
+/// Waits until `deadline`. If that has passed already, the first poll is ready, unless an earlier timer is
+/// just about to fire: then both fire together.
 ///
 /// # Cancel safety
 ///

@@ -97,6 +97,21 @@ fn what_is_due_already_is_not_registered() {
     assert_eq!(driver.timers().next_deadline(), None);
 }
 
+/// The clock is not asked for it, and it is not forgotten for that.
+#[test]
+fn a_passed_deadline_behind_an_overdue_one_fires_with_it() {
+    let driver = driver(1);
+    let (count, waker) = counter();
+    let mut overdue = soon(&driver, 0, MS, &waker);
+    let deadline = overdue.deadline() + MS;
+    thread::sleep(deadline.saturating_duration_since(Instant::now()));
+    let mut passed = TimerEntry::new(driver.timers().shard(0).clone(), deadline);
+    assert_eq!(poll(&mut passed, &waker), Poll::Pending);
+    turn_until(&driver, || count.get() == 2);
+    assert_eq!(poll(&mut overdue, &waker), Poll::Ready(()));
+    assert_eq!(poll(&mut passed, &waker), Poll::Ready(()));
+}
+
 #[test]
 fn dropping_forgets_at_once() {
     let driver = driver(1);

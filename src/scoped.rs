@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::ptr;
+use std::thread::LocalKey;
 
 /// A slot for a `&T` that is filled only while [`Scoped::set`] runs.
 pub(crate) struct Scoped<T> {
@@ -32,14 +33,17 @@ impl<T> Scoped<T> {
         f()
     }
 
-    /// Calls `f` with the value lent by the innermost running [`Scoped::set`], or `None`.
-    pub(crate) fn with<R>(&self, f: impl FnOnce(Option<&T>) -> R) -> R {
-        let value = self.value.get();
+    /// Calls `f` with the value lent by the innermost running [`Scoped::set`] of this thread's slot, or
+    /// `None`.
+    #[inline]
+    pub(crate) fn with<R>(key: &'static LocalKey<Self>, f: impl FnOnce(Option<&T>) -> R) -> R {
+        // Only the load is done inside `LocalKey::with`: a large closure makes a function of it that is
+        // called through pointers, for some 30 instructions.
+        let value = key.with(|slot| slot.value.get());
         // SAFETY: a non-null pointer was stored by `set`, whose caller borrows the value until `set`
-        // returns; `set` restores the old pointer before it returns, also on unwind. `Scoped` is not
-        // Sync (it holds a Cell), so this call and that one are on the same thread and this call is
-        // nested in that one. The reference cannot leave `f`, because its lifetime is chosen by this
-        // function.
+        // returns; `set` restores the old pointer before it returns, also on unwind. The slot is this
+        // thread's, so that call is on this thread too and this one is nested in it. The reference cannot
+        // leave `f`, because its lifetime is chosen by this function.
         f(unsafe { value.as_ref() })
     }
 }
@@ -48,24 +52,32 @@ impl<T> Scoped<T> {
 mod tests {
     use super::Scoped;
 
+    thread_local! {
+        static SLOT: Scoped<i32> = const { Scoped::new() };
+    }
+
+    fn set<R>(value: i32, f: impl FnOnce() -> R) -> R {
+        SLOT.with(|slot| slot.set(&value, f))
+    }
+
+    fn lent() -> Option<i32> {
+        Scoped::with(&SLOT, |value| value.copied())
+    }
+
     #[test]
     fn the_inner_value_hides_the_outer_one_and_goes_again() {
-        let slot = Scoped::new();
-        assert_eq!(slot.with(|v: Option<&i32>| v.copied()), None);
-        slot.set(&1, || {
-            slot.set(&2, || assert_eq!(slot.with(|v| v.copied()), Some(2)));
-            assert_eq!(slot.with(|v| v.copied()), Some(1));
+        assert_eq!(lent(), None);
+        set(1, || {
+            set(2, || assert_eq!(lent(), Some(2)));
+            assert_eq!(lent(), Some(1));
         });
-        assert_eq!(slot.with(|v| v.copied()), None);
+        assert_eq!(lent(), None);
     }
 
     #[test]
     fn a_panic_takes_the_value_out_again() {
-        let slot = Scoped::new();
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            slot.set(&1, || panic!("inside"));
-        }));
+        let result = std::panic::catch_unwind(|| set(1, || panic!("inside")));
         assert!(result.is_err());
-        assert_eq!(slot.with(|v: Option<&i32>| v.copied()), None);
+        assert_eq!(lent(), None);
     }
 }

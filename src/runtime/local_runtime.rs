@@ -138,7 +138,7 @@ impl fmt::Debug for LocalRuntime {
 
 /// Calls `f` with the executor of the LocalRuntime that runs on this thread.
 pub(crate) fn with_executor<R>(f: impl FnOnce(Option<&LocalExecutor<'static>>) -> R) -> R {
-    EXECUTOR.with(|slot| slot.with(f))
+    Scoped::with(&EXECUTOR, f)
 }
 
 /// Wakes a thread that is, or is about to be, blocked in its own driver.

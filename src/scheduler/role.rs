@@ -62,8 +62,9 @@ pub(super) fn play<R>(role: &Role, f: impl FnOnce() -> R) -> R {
 }
 
 /// Calls `f` with the thread's role. `None` also while the thread ends and its locals are gone.
+#[inline]
 pub(super) fn with<R>(f: impl FnOnce(Option<&Role>) -> R) -> R {
-    ROLE.with(|slot| slot.with(f))
+    Scoped::with(&ROLE, f)
 }
 
 /// Tells which scheduler, if any, the calling thread's spawns go to from now on.

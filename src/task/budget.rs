@@ -24,7 +24,6 @@
 //! | −32 | 127 | go on |
 
 use super::current::{self, UNLIMITED};
-use std::cell::Cell;
 use std::task::{Context, Poll};
 
 /// How many leaf operations a task may complete in one poll.
@@ -65,11 +64,8 @@ const fn give_back(units: i16) -> i16 {
 /// For an operation that is sure to complete. One that may still have to wait belongs into [`poll_leaf`],
 /// or gives its unit back with [`refund`] before it returns `Pending`.
 pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
-    let granted = current::with_budget(|cell| {
-        let (left, granted) = take(cell.get());
-        cell.set(left);
-        granted
-    });
+    let (left, granted) = take(current::budget());
+    current::set_budget(left);
     if granted {
         return Poll::Ready(());
     }
@@ -79,12 +75,12 @@ pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
 
 /// A full budget again, for the destructor of a future that is through.
 pub(super) fn refill() {
-    current::with_budget(|cell| cell.set(FULL));
+    current::set_budget(FULL);
 }
 
 /// Gives back the unit taken by [`poll_proceed`], because the operation has to wait after all.
 pub(crate) fn refund() {
-    current::with_budget(|cell| cell.set(give_back(cell.get())));
+    current::set_budget(give_back(current::budget()));
 }
 
 /// Polls `leaf` within the budget: it costs one unit if it is ready and nothing if it is not.
@@ -113,16 +109,15 @@ pub(crate) fn unlimited<R>(f: impl FnOnce() -> R) -> R {
 }
 
 fn with_units<R>(units: i16, f: impl FnOnce() -> R) -> R {
-    struct Restore<'a>(&'a Cell<i16>, i16);
-    impl Drop for Restore<'_> {
+    struct Restore(i16);
+    impl Drop for Restore {
         fn drop(&mut self) {
-            self.0.set(self.1);
+            current::set_budget(self.0);
         }
     }
-    current::with_budget(|cell| {
-        let _restore = Restore(cell, cell.replace(units));
-        f()
-    })
+    let _restore = Restore(current::budget());
+    current::set_budget(units);
+    f()
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Floor 2: what this thread knows about the poll it is in.
 //!
-//! One thread-local for all of it, because entering a poll is the hottest path of the runtime: one
-//! thread-relative address, four loads and four stores. No field has a destructor and the initial value is
-//! a constant, so there is neither a lazy-initialisation check nor an access that fails while the thread
-//! ends.
+//! One thread-local for all of it, because entering a poll is the hottest path of the runtime. It has no
+//! destructor and its initial value is a constant, so there is neither a lazy-initialisation check nor an
+//! access that fails while the thread ends.
 //!
 //! The task is known by the data pointer of its waker. It is compared and never followed. That is what
 //! makes [`yield_to`] right under executors that are not ours: a combinator with wakers of its own
@@ -27,21 +26,26 @@ thread_local! {
     static CURRENT: Current = const {
         Current {
             task: Cell::new(ptr::null()),
-            id: Cell::new(None),
             budget: Cell::new(UNLIMITED),
             yielded: Cell::new(false),
+            id: Cell::new(None),
         }
     };
 }
 
+/// What goes through [`CURRENT`] does no more than read and write fields: such closures are inlined, while a
+/// poll inside `LocalKey::with` made two functions of it that handed each other pointers to their locals,
+/// for 60 instructions. Field by field, and in this order: a copy of the whole is made of words of other
+/// sizes than those that were written shortly before, and a processor waits for such stores.
+#[repr(C)]
 struct Current {
     /// Data pointer of the waker of the task being polled; null outside a poll.
     task: Cell<*const ()>,
-    id: Cell<Option<TaskId>>,
     /// See `budget.rs`, which alone knows what the numbers mean.
     budget: Cell<i16>,
     /// The task asked to be put at the back of the queue.
     yielded: Cell<bool>,
+    id: Cell<Option<TaskId>>,
 }
 
 /// Runs `f`, the poll of the task `id` whose wakers carry `data`, with a budget of `budget` operations.
@@ -49,6 +53,7 @@ struct Current {
 /// The flag returned beside the output says that the task asked for another turn through [`yield_to`]:
 /// nobody has woken it for that. If the poll ended `Pending`, the caller must requeue the task, at the
 /// back. If it ended `Ready` or unwound, the flag means nothing.
+#[inline]
 pub(crate) fn enter<R>(
     data: *const (),
     id: TaskId,
@@ -56,49 +61,45 @@ pub(crate) fn enter<R>(
     f: impl FnOnce() -> R,
 ) -> (R, bool) {
     debug_assert!(!data.is_null(), "null stands for no task");
-    CURRENT.with(|current| {
-        let _outer = Outer {
-            current,
-            task: current.task.replace(data),
-            id: current.id.replace(Some(id)),
-            budget: current.budget.replace(i16::from(budget)),
-            yielded: current.yielded.replace(false),
-        };
-        let output = f();
-        (output, current.yielded.get())
-    })
+    let _outer = CURRENT.with(|current| Outer {
+        task: current.task.replace(data),
+        budget: current.budget.replace(i16::from(budget)),
+        yielded: current.yielded.replace(false),
+        id: current.id.replace(Some(id)),
+    });
+    let output = f();
+    (output, CURRENT.with(|current| current.yielded.get()))
 }
 
 /// Runs `f`, which blocks instead of being polled, as if outside a task: without a budget, and with wakes
 /// in the place of yields. [`id`] still answers.
 pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
-    CURRENT.with(|current| {
-        let _outer = Outer {
-            current,
-            task: current.task.replace(ptr::null()),
-            id: current.id.get(),
-            budget: current.budget.replace(UNLIMITED),
-            yielded: current.yielded.get(),
-        };
-        f()
-    })
+    let _outer = CURRENT.with(|current| Outer {
+        task: current.task.replace(ptr::null()),
+        budget: current.budget.replace(UNLIMITED),
+        yielded: current.yielded.get(),
+        id: current.id.get(),
+    });
+    f()
 }
 
 /// Puts back what was current before [`enter`] or [`outside`], also when the code between unwinds.
-struct Outer<'a> {
-    current: &'a Current,
+struct Outer {
     task: *const (),
-    id: Option<TaskId>,
     budget: i16,
     yielded: bool,
+    id: Option<TaskId>,
 }
 
-impl Drop for Outer<'_> {
+impl Drop for Outer {
+    #[inline]
     fn drop(&mut self) {
-        self.current.task.set(self.task);
-        self.current.id.set(self.id);
-        self.current.budget.set(self.budget);
-        self.current.yielded.set(self.yielded);
+        CURRENT.with(|current| {
+            current.task.set(self.task);
+            current.budget.set(self.budget);
+            current.yielded.set(self.yielded);
+            current.id.set(self.id);
+        });
     }
 }
 
@@ -112,7 +113,7 @@ pub(crate) fn id() -> Option<TaskId> {
 /// If `waker` is the one of the task being polled, this sets a flag that [`enter`] hands to the worker: no
 /// RMW, and the state word stays untouched. Any other waker is simply woken.
 pub(crate) fn yield_to(waker: &Waker) {
-    let flagged = CURRENT.with(|current| {
+    let own = CURRENT.with(|current| {
         let task = current.task.get();
         // Outside a task the pointer is null, and so is the data pointer of `Waker::noop`: null never
         // matches.
@@ -123,14 +124,20 @@ pub(crate) fn yield_to(waker: &Waker) {
         own
     });
     // Outside the closure: a foreign waker runs code we do not know.
-    if !flagged {
+    if !own {
         waker.wake_by_ref();
     }
 }
 
-/// Gives `f` the budget cell of this thread.
-pub(super) fn with_budget<R>(f: impl FnOnce(&Cell<i16>) -> R) -> R {
-    CURRENT.with(|current| f(&current.budget))
+/// What is left of this thread's budget.
+#[inline]
+pub(super) fn budget() -> i16 {
+    CURRENT.with(|current| current.budget.get())
+}
+
+#[inline]
+pub(super) fn set_budget(budget: i16) {
+    CURRENT.with(|current| current.budget.set(budget));
 }
 
 #[cfg(test)]

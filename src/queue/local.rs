@@ -29,14 +29,17 @@ mod imp {
             Self(Worker::new_fifo())
         }
 
+        #[inline]
         pub(crate) fn push(&self, item: T) {
             self.0.push(item);
         }
 
+        #[inline]
         pub(crate) fn pop(&self) -> Option<T> {
             self.0.pop()
         }
 
+        #[inline]
         pub(crate) fn len(&self) -> usize {
             self.0.len()
         }

@@ -81,6 +81,7 @@ pub(crate) fn worker_index() -> Option<usize> {
 }
 
 /// Whether the calling thread is a worker or a guest of the scheduler that its spawns go to.
+#[inline]
 pub(crate) fn spawns_here() -> bool {
     let own = with(|role| role.and_then(Role::shared).map(Arc::as_ptr));
     own == Some(CURRENT.get())

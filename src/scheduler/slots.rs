@@ -68,6 +68,7 @@ pub(super) struct Stats {
 pub(super) struct Count(AtomicU64);
 
 impl Count {
+    #[inline]
     pub(super) fn add(&self, n: u64) {
         // Ordering: Release pairs with `get`'s Acquire: who sees the number sees what was done before it
         // was counted. A load and a store and no RMW: there is one writer at a time, and writers hand

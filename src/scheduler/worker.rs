@@ -133,6 +133,7 @@ impl Worker {
     }
 
     /// Runs one task. `false`: there was none.
+    #[inline]
     fn step(&self) -> bool {
         let Some(task) = self.next_task().or_else(|| self.search()) else {
             return false;
@@ -143,6 +144,7 @@ impl Worker {
         true
     }
 
+    #[inline]
     fn next_task(&self) -> Option<Hot> {
         let until_fair = self.until_fair.get();
         if until_fair == 0 {
@@ -159,6 +161,7 @@ impl Worker {
         self.take_next().or_else(|| self.take_local()).or_else(|| self.take_announced())
     }
 
+    #[inline]
     fn take_next(&self) -> Option<Hot> {
         let task = self.slot.next.take()?;
         let polls = self.next_polls.get();
@@ -171,6 +174,7 @@ impl Worker {
         None
     }
 
+    #[inline]
     fn take_local(&self) -> Option<Hot> {
         self.next_polls.set(0);
         self.local.pop()
@@ -279,6 +283,7 @@ impl Worker {
 
     /// Work was found: the last searcher wakes a successor if there is more, because pushes relied on
     /// its search.
+    #[inline]
     fn end_search(&self) {
         if self.searching.replace(false) && self.shared.idle.stop_search(self.index) {
             self.pass_on();
@@ -286,6 +291,7 @@ impl Worker {
     }
 
     /// Nobody searches any more: wakes a successor if there is more to find.
+    #[inline(never)]
     fn pass_on(&self) {
         // Ordering: Dekker again: stop searching, fence, look; a push that saw us searching, and woke
         // nobody, is seen here.
@@ -389,6 +395,7 @@ impl Worker {
     }
 
     /// A task was woken on this thread.
+    #[inline]
     pub(super) fn woken(&self, task: Hot) {
         if self.dispatching.get() {
             return self.local.push(task);
@@ -400,6 +407,7 @@ impl Worker {
     }
 
     /// A task was spawned on this thread.
+    #[inline]
     pub(super) fn spawned(&self, task: Hot) {
         self.slot.stats.spawned.add(1);
         self.local.push(task);
@@ -408,11 +416,16 @@ impl Worker {
 
     /// More than one task is runnable here: wakes an idle peer, if nobody searches. Exactly one: this
     /// worker runs it itself.
+    #[inline]
     fn notify_surplus(&self) {
         // The cheapest question first: mostly there is nobody to wake.
-        if self.shared.idle.is_settled() || self.searching.get() {
-            return;
+        if !self.shared.idle.is_settled() && !self.searching.get() {
+            self.notify();
         }
+    }
+
+    #[inline(never)]
+    fn notify(&self) {
         let queued = self.local.len() + usize::from(!self.slot.next.is_empty());
         if queued > 1 {
             self.shared.wake_one(self.index);
@@ -453,6 +466,7 @@ impl Runner for Worker {
         Place { shard: self.index as u16, index: self.slot.registry.insert(task) }
     }
 
+    #[inline]
     fn requeue(&self, task: Hot) {
         self.local.push(task);
         self.notify_surplus();

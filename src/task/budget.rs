@@ -74,6 +74,7 @@ pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
 }
 
 /// A full budget again, for the destructor of a future that is through.
+#[inline]
 pub(super) fn refill() {
     current::set_budget(FULL);
 }

@@ -112,6 +112,7 @@ pub(crate) fn id() -> Option<TaskId> {
 ///
 /// If `waker` is the one of the task being polled, this sets a flag that [`enter`] hands to the worker: no
 /// RMW, and the state word stays untouched. Any other waker is simply woken.
+#[inline]
 pub(crate) fn yield_to(waker: &Waker) {
     let own = CURRENT.with(|current| {
         let task = current.task.get();

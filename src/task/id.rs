@@ -24,6 +24,7 @@ pub struct TaskId(NonZeroU64);
 
 impl TaskId {
     /// An id that no other task has.
+    #[inline]
     pub(crate) fn next() -> Self {
         IDS.with(|ids| {
             let (mut next, mut end) = ids.get();

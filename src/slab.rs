@@ -120,18 +120,20 @@ impl<T> Slab<T> {
     }
 
     /// Stores `value` and returns the only key that finds it.
+    #[inline]
     pub(crate) fn insert(&mut self, value: T) -> Key {
         let generation = self.next_generation();
-        let held = Slot::Held { generation, value };
         let index = match self.free {
-            NIL => self.append(held),
-            index => match mem::replace(self.slot_mut(index), held) {
-                Slot::Free { next } => {
-                    self.free = next;
-                    index
-                }
-                Slot::Held { .. } => unreachable!("a held slot in the free list"),
-            },
+            NIL => self.append(Slot::Held { generation, value }),
+            index => {
+                let slot = self.slot_mut(index);
+                let Slot::Free { next } = *slot else {
+                    unreachable!("a held slot in the free list")
+                };
+                *slot = Slot::Held { generation, value };
+                self.free = next;
+                index
+            }
         };
         self.len += 1;
         Key { index, generation }
@@ -146,6 +148,7 @@ impl<T> Slab<T> {
     }
 
     /// A new slot behind all others.
+    #[cold]
     fn append(&mut self, slot: Slot<T>) -> u32 {
         let full = self.chunks.last().is_none_or(|c| c.len() == CHUNK as usize);
         if full {
@@ -178,9 +181,30 @@ impl<T> Slab<T> {
     }
 
     /// Takes the value under `key` out, or returns `None` if that has been done before.
+    #[inline]
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
-        self.get(key)?;
-        Some(self.remove_at(key.index))
+        let next = self.free;
+        let chunk = self.chunks.get_mut((key.index / CHUNK) as usize)?;
+        let slot = chunk.get_mut((key.index % CHUNK) as usize)?;
+        match slot {
+            Slot::Held { generation, .. } if *generation == key.generation => {}
+            _ => return None,
+        }
+        let Slot::Held { value, .. } = mem::replace(slot, Slot::Free { next }) else {
+            unreachable!("looked at three lines above")
+        };
+        self.freed(key.index);
+        Some(value)
+    }
+
+    /// After a slot was put in front of the free ones.
+    #[inline]
+    fn freed(&mut self, index: u32) {
+        self.free = index;
+        self.len -= 1;
+        if self.len == 0 && self.chunks.len() > 1 {
+            self.release();
+        }
     }
 
     /// The value in slot `index`.
@@ -204,11 +228,7 @@ impl<T> Slab<T> {
         let next = self.free;
         match mem::replace(self.slot_mut(index), Slot::Free { next }) {
             Slot::Held { value, .. } => {
-                self.free = index;
-                self.len -= 1;
-                if self.len == 0 {
-                    self.release();
-                }
+                self.freed(index);
                 value
             }
             Slot::Free { .. } => unreachable!("a link to a free slot"),
@@ -216,13 +236,12 @@ impl<T> Slab<T> {
     }
 
     /// Gives the memory of an empty slab back, except for the first chunk.
+    #[cold]
     fn release(&mut self) {
         debug_assert!(self.is_empty());
-        if self.chunks.len() > 1 {
-            self.chunks.truncate(1);
-            self.chunks[0].clear();
-            self.free = NIL;
-        }
+        self.chunks.truncate(1);
+        self.chunks[0].clear();
+        self.free = NIL;
     }
 
     /// Takes every value out, in no particular order. What the iterator has not yielded is dropped with it.

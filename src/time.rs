@@ -73,6 +73,7 @@ fn after(start: Instant, delay: Duration) -> Instant {
 
 /// An unregistered timer of the current runtime, in the shard of this thread.
 #[track_caller]
+#[inline]
 fn entry(deadline: Instant) -> TimerEntry {
     let shard = context::with_driver(|driver, shard| driver.timers().shard(shard).clone());
     TimerEntry::new(shard, deadline)

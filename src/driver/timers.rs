@@ -67,6 +67,7 @@ pub(crate) struct Timers {
 impl Timers {
     /// Timers in `shards` shards (at least one); `alarm` is rung when a deadline comes before the end of a
     /// sleep.
+    #[inline]
     pub(crate) fn new(shards: usize, alarm: Arc<Alarm>) -> Self {
         let epoch = Instant::now();
         let shard = |_| Arc::new(Shard::new(epoch, alarm.clone()));
@@ -75,6 +76,7 @@ impl Timers {
 
     /// The shard for worker `index`. Any index will do: those beyond the last shard share it, as do
     /// threads that are no workers and come with `usize::MAX`.
+    #[inline]
     pub(crate) fn shard(&self, index: usize) -> &Arc<Shard> {
         &self.shards[index.min(self.shards.len() - 1)]
     }
@@ -151,6 +153,7 @@ impl Shard {
     }
 
     /// Lets `waker` be woken at the deadline; `None` if the timers have been shut down.
+    #[inline]
     fn register(&self, deadline_ns: u64, waker: &Waker) -> Option<Key> {
         let waker = waker.clone();
         let mut timers = self.timers.lock();
@@ -200,6 +203,7 @@ impl Shard {
     }
 
     /// Forgets a timer; nothing happens if it has fired.
+    #[inline]
     fn cancel(&self, key: Key) {
         let mut timers = self.timers.lock();
         let waker = timers.wheel.cancel(key);
@@ -280,6 +284,7 @@ impl TimerEntry {
     /// # Panics
     ///
     /// If the timers are shut down and the deadline has not passed: nobody would ever wake the caller.
+    #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(key) = self.key {
             match self.shard.refresh(key, cx.waker()) {

@@ -110,22 +110,24 @@ impl<T> Wheel<T> {
 
     /// Adds an entry. If its deadline has passed, it expires at the next [`Wheel::expire`].
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
-        let key = self.entries.insert(Entry { deadline, previous: NIL, next: NIL, value });
-        self.link(key.index(), tick_of(deadline));
+        let tick = tick_of(deadline);
+        let bucket = self.bucket_for(tick);
+        let previous = self.buckets[bucket].tail;
+        let key = self.entries.insert(Entry { deadline, previous, next: NIL, value });
+        self.append(key.index(), tick, bucket);
         key
     }
 
     /// Takes the entry out and returns its value, or `None` if it has expired or was cancelled before.
     pub(crate) fn cancel(&mut self, key: Key) -> Option<T> {
-        let entry = self.entries.get(key)?;
-        let (previous, next) = (entry.previous, entry.next);
-        let bucket = self.bucket_for(tick_of(entry.deadline));
+        let Entry { deadline, previous, next, value } = self.entries.remove(key)?;
+        let bucket = self.bucket_for(tick_of(deadline));
         if previous == NIL && next == NIL {
             self.mark_empty(bucket);
         } else {
             self.unlink(bucket, previous, next);
         }
-        Some(self.entries.remove_at(key.index()).value)
+        Some(value)
     }
 
     /// Lets the neighbours of an entry, one of which there is, know each other.
@@ -205,23 +207,27 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Appends an entry to the bucket it belongs to.
+    /// Moves an entry that was taken out of a bucket to the one it belongs to now.
     fn link(&mut self, index: u32, tick: u64) {
         let bucket = self.bucket_for(tick);
+        let entry = self.entries.at_mut(index);
+        entry.previous = self.buckets[bucket].tail;
+        entry.next = NIL;
+        self.append(index, tick, bucket);
+    }
+
+    /// Makes an entry, whose own links are set, the last of a bucket.
+    #[inline]
+    fn append(&mut self, index: u32, tick: u64, bucket: usize) {
         if bucket != OVERDUE {
             self.occupied[bucket / BUCKETS] |= 1 << (bucket % BUCKETS);
         }
         let list = &mut self.buckets[bucket];
-        let previous = list.tail;
         list.earliest = list.earliest.min(tick);
-        list.tail = index;
-        match previous {
+        match std::mem::replace(&mut list.tail, index) {
             NIL => list.head = index,
-            _ => self.entries.at_mut(previous).next = index,
+            previous => self.entries.at_mut(previous).next = index,
         }
-        let entry = self.entries.at_mut(index);
-        entry.previous = previous;
-        entry.next = NIL;
     }
 
     fn mark_empty(&mut self, bucket: usize) {

@@ -75,6 +75,7 @@ pub(crate) fn expect(what: &str) -> Handle {
 /// Calls `f` with the driver of the current runtime and the timer shard of this thread. `f` calls no
 /// user code.
 #[track_caller]
+#[inline]
 pub(crate) fn with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R {
     if scheduler::spawns_here() {
         return scheduler::with_driver_here(f);

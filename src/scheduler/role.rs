@@ -105,6 +105,7 @@ where
 
 /// Calls `f` with the driver of the scheduler that the calling thread is a worker or a guest of, and the
 /// index of the worker (`usize::MAX` for a guest).
+#[inline]
 pub(crate) fn with_driver_here<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R {
     with(|role| match role {
         Some(Role::Worker(worker)) => f(&worker.shared().driver, worker.index()),

@@ -90,17 +90,26 @@ pub(crate) fn with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R {
 /// Starts a task in the current runtime.
 ///
 /// On a worker of that runtime the handle is not even cloned: its count is a line that all workers share.
+/// Inlined down to the task's cell, so that the future is written there and nowhere else: a copy of what was
+/// written just before, field by field, was a fifth of the time of a short spawn.
+#[inline]
 #[track_caller]
 pub(crate) fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    if scheduler::spawns_here() {
-        scheduler::spawn_here(future)
-    } else {
-        expect("spawn").spawn(future)
-    }
+    if scheduler::spawns_here() { scheduler::spawn_here(future) } else { spawn_elsewhere(future) }
+}
+
+#[inline(never)]
+#[track_caller]
+fn spawn_elsewhere<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    expect("spawn").spawn(future)
 }
 
 /// Runs `f` on the blocking pool of the current runtime.

@@ -40,7 +40,6 @@ impl Role {
     }
 
     /// Queues what this thread has spawned.
-    #[inline]
     pub(super) fn spawned(&self, task: Hot) {
         match self {
             Role::Worker(worker) => worker.spawned(task),
@@ -88,6 +87,7 @@ pub(crate) fn spawns_here() -> bool {
 }
 
 /// Starts a task in the scheduler that the calling thread is a worker or a guest of.
+#[inline]
 pub(crate) fn spawn_here<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,

@@ -210,6 +210,7 @@ unsafe impl Send for TaskRef {}
 unsafe impl Sync for TaskRef {}
 
 /// Allocates a task that may run on any thread: its `Hot`, which the caller queues, and its JoinHandle.
+#[inline]
 pub(crate) fn new_send_task<F, S>(future: F, scheduler: &Arc<S>) -> (Hot, JoinHandle<F::Output>)
 where
     F: Future + Send + 'static,
@@ -227,6 +228,7 @@ where
 /// If `F` or its output are not `Send`, or not `'static`, then `scheduler` runs and cancels its tasks on
 /// the calling thread only, and completes this one before `F`'s lifetime ends; and the output's lifetime
 /// is carried by the JoinHandle's type.
+#[inline]
 pub(crate) unsafe fn new_task<F, S>(future: F, scheduler: &Arc<S>) -> (Hot, JoinHandle<F::Output>)
 where
     F: Future,

@@ -29,6 +29,7 @@ use std::future::Future;
 /// # });
 /// ```
 #[track_caller]
+#[inline]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,

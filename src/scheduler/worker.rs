@@ -232,6 +232,7 @@ impl Worker {
             self.take_in();
         }
         self.poll_driver();
+        self.notify_surplus();
     }
 
     /// Brings what waits outside to the back of the deque.
@@ -468,8 +469,9 @@ impl Runner for Worker {
 
     #[inline]
     fn requeue(&self, task: Hot) {
+        // No notification: there are as many runnable tasks as before its poll. A peer that parked in spite
+        // of them is woken at the next fair turn.
         self.local.push(task);
-        self.notify_surplus();
     }
 
     fn home(&self) -> u16 {

@@ -117,8 +117,8 @@ impl Idle {
     /// Whether [`Idle::pick`] would find nobody to wake: the answer most pushes get, so it has to be cheap.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
-        let settled = |group: &AtomicU64| Word(group.load(Ordering::Relaxed)).is_settled();
         // Ordering: Relaxed, as for the look in `change`. Not over `words`, whose chain costs more.
+        let settled = |group: &AtomicU64| Word(group.load(Ordering::Relaxed)).is_settled();
         settled(&self.first) && self.others.iter().all(|group| settled(group))
     }
 

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Waits until `duration` has passed; counted from now, not from the first poll.
 ///
-/// Zero is ready at the first poll, unless an earlier timer is just about to fire. A duration that leads beyond what an [`Instant`] can say, as
-/// [`Duration::MAX`] does, counts as 30 years.
+/// Zero is ready at the first poll, unless an earlier timer is just about to fire. A duration that leads
+/// beyond what an [`Instant`] can say, as [`Duration::MAX`] does, counts as 30 years.
 ///
 /// # Cancel safety
 ///

@@ -66,6 +66,12 @@ impl Parker {
         Self { inner: Arc::new(Inner { state: AtomicU32::new(EMPTY), thread: thread::current() }) }
     }
 
+    /// Whether the next park returns at once.
+    pub(crate) fn is_notified(&self) -> bool {
+        // Ordering: Relaxed, a hint: the park that follows acquires.
+        self.inner.state.load(Ordering::Relaxed) == NOTIFIED
+    }
+
     pub(crate) fn unparker(&self) -> Unparker {
         Unparker { inner: self.inner.clone() }
     }

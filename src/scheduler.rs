@@ -25,11 +25,11 @@
 //! # Whom a push wakes
 //!
 //! Needless wakes, not atomics, decide how fast this is. So a push on a worker that leaves it with
-//! exactly one runnable task wakes nobody: the worker runs it next. A second runnable task wakes one
-//! parked worker, unless somebody is searching already: the searcher will find it, and when it has found
-//! something and sees more, it wakes the next. A push from outside always sees to it that somebody is
-//! awake. If a worker sits on a runnable task for long, because it is stuck in a poll, the monitor wakes
-//! a peer.
+//! exactly one runnable task wakes nobody: the worker runs it next. A second runnable task (it may be the
+//! one that runs, when it yields) wakes one parked worker, unless somebody is searching already: the
+//! searcher will find it, and when it has found something and sees more, it wakes the next. A push from
+//! outside always sees to it that somebody is awake. If a worker sits on a runnable task for long, because
+//! it is stuck in a poll, the monitor wakes a peer.
 //!
 //! # No wake is lost
 //!
@@ -37,7 +37,7 @@
 //!
 //! *Pushed by a worker.* It runs its own queues empty before it parks, so the task is run by it or taken
 //! by a thief. It reads the idle word without a fence, and may miss a parked peer: only parallelism is
-//! lost, until the next push or the monitor's next look.
+//! lost, until the next push, this worker's next fair turn, or the monitor's next look.
 //!
 //! *Pushed from outside* (injector, guest's deque, wake channel). The pusher P and a worker W that is
 //! about to park form a Dekker pair:

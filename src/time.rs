@@ -14,9 +14,8 @@
 //! - **Never early.** What waits for a deadline is not ready before [`Instant::now`] has reached it.
 //! - **Not exactly on time.** Deadlines are rounded up to 65.5 µs, on Windows the system's poller rounds up
 //!   further (to a millisecond at least), and the task must be scheduled.
-//! - **Any duration is fine.** Zero is ready at the first poll, and so is a moment that has passed, unless an
-//!   earlier timer is just about to fire: then they fire together. [`Duration::MAX`], like every moment
-//!   that an [`Instant`] cannot say, means about 30 years.
+//! - **Any duration is fine.** Zero is ready at the first poll; [`Duration::MAX`], like every moment that
+//!   an [`Instant`] cannot say, means about 30 years.
 //! - **One clock.** The clock is the monotonic one of [`std::time`]; whether it goes on while the machine
 //!   is suspended is the system's choice.
 //!
@@ -72,8 +71,8 @@ fn after(start: Instant, delay: Duration) -> Instant {
 }
 
 /// An unregistered timer of the current runtime, in the shard of this thread.
-#[track_caller]
 #[inline]
+#[track_caller]
 fn entry(deadline: Instant) -> TimerEntry {
     let shard = context::with_driver(|driver, shard| driver.timers().shard(shard).clone());
     TimerEntry::new(shard, deadline)

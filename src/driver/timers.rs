@@ -15,13 +15,6 @@
 //! the poller nor its alarm hears of the others. The price is one turn for nothing when the bound has come
 //! and its timer is gone.
 //!
-//! # The clock is seldom asked
-//!
-//! A timer that is ready at its first poll never enters the shard, and only the clock can tell whether it
-//! is. A reading costs as much as registering, so it is left out where an earlier deadline still waits in
-//! the shard (`Shard::is_earliest`), as it does for all but the first of a server's timeouts. A deadline
-//! that has passed nevertheless fires in the turn that fires the earlier one, which is then overdue itself.
-//!
 //! # No deadline is missed
 //!
 //! The holder of the seat must not sleep past a deadline that was registered while it went to sleep. The
@@ -144,12 +137,6 @@ impl Shard {
             epoch,
             alarm,
         }
-    }
-
-    /// Whether no timer in the shard is known to be due before this one or with it.
-    fn is_earliest(&self, deadline_ns: u64) -> bool {
-        // Ordering: Relaxed; nothing else is read on account of the answer.
-        wheel::due_at(deadline_ns) < self.next.load(Ordering::Relaxed)
     }
 
     /// Lets `waker` be woken at the deadline; `None` if the timers have been shut down.
@@ -277,8 +264,7 @@ impl TimerEntry {
         self.deadline
     }
 
-    /// Ready once the deadline has passed, never before, but not before an earlier timer of the shard that is
-    /// still to fire; until then, the waker of the last call is woken at
+    /// Ready once the deadline has passed, never before; until then, the waker of the last call is woken at
     /// the deadline.
     ///
     /// # Panics
@@ -297,18 +283,15 @@ impl TimerEntry {
                 Progress::Closed => self.key = None,
             }
         }
-        let deadline_ns = since(self.shard.epoch, self.deadline);
-        // A fresh reading: a cached one would let the timer start in the past, and end early.
-        if self.shard.is_earliest(deadline_ns) && Instant::now() >= self.deadline {
+        // A fresh reading: a cached one would let the timer start in the past, and end early. Not left out
+        // where an earlier deadline is known: that bound may be of a timer that was cancelled, and then a
+        // passed deadline waits for a turn that nobody is about to make.
+        if Instant::now() >= self.deadline {
             return Poll::Ready(());
         }
-        self.key = self.shard.register(deadline_ns, cx.waker());
-        if self.key.is_some() {
-            return Poll::Pending;
-        }
-        let passed = Instant::now() >= self.deadline;
-        assert!(passed, "the runtime that drives this timer has been shut down");
-        Poll::Ready(())
+        self.key = self.shard.register(since(self.shard.epoch, self.deadline), cx.waker());
+        assert!(self.key.is_some(), "the runtime that drives this timer has been shut down");
+        Poll::Pending
     }
 
     /// Sets another deadline. A task that waits for the timer goes on waiting, for the new one.

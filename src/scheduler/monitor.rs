@@ -99,8 +99,6 @@ struct Watch {
     attendance: u64,
     /// Tick counts of the workers at the last look.
     ticks: Vec<u64>,
-    /// Whether a worker ran anything between the last two looks.
-    moved: bool,
     quiet: u32,
     tick: Duration,
     wakes: Vec<Waker>,
@@ -114,7 +112,6 @@ pub(super) fn run(shared: Arc<Shared>) {
         parker,
         attendance: shared.driver.attendance(),
         ticks: vec![0; shared.slots.workers()],
-        moved: false,
         quiet: 0,
         tick: SHORTEST_TICK,
         wakes: Vec::new(),
@@ -137,7 +134,7 @@ impl Watch {
         } else {
             self.tick = (self.tick * 2).min(LONGEST_TICK);
         }
-        if is_quiet(shared) && !self.moved {
+        if is_quiet(shared) {
             self.quiet += 1;
         } else {
             self.quiet = 0;
@@ -188,12 +185,10 @@ impl Watch {
     /// Looks for workers that have work queued and did not move since the last tick; wakes a peer for each.
     fn rescue_stalled(&mut self, shared: &Shared) -> bool {
         let mut any = false;
-        self.moved = false;
         for index in 0..shared.slots.high() {
             let slot = shared.slots.get(index);
             let ticks = slot.progress();
             let moved = std::mem::replace(&mut self.ticks[index], ticks) != ticks;
-            self.moved |= moved;
             let stuck = !moved && slot.is_active() && !shared.idle.is_parked(index);
             // Ordering: Relaxed, a hint for thieves; the wake below orders it for the one it wakes.
             slot.stalled.store(stuck, Ordering::Relaxed);

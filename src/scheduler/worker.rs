@@ -71,6 +71,8 @@ pub(super) struct Worker {
     until_intake: Cell<u32>,
     /// Polls in a row that came from the next slot.
     next_polls: Cell<u32>,
+    /// The task that runs has made another one runnable here.
+    pushed: Cell<bool>,
     /// Counted in the idle word as searching.
     searching: Cell<bool>,
     /// Calling the wakers of one round of the driver: wakes are queued in order, and notified once at
@@ -92,6 +94,7 @@ impl Worker {
             until_fair: Cell::new(FAIR_INTERVAL),
             until_intake: Cell::new(0),
             next_polls: Cell::new(0),
+            pushed: Cell::new(false),
             searching: Cell::new(false),
             dispatching: Cell::new(false),
             wakes: RefCell::new(Vec::new()),
@@ -139,9 +142,15 @@ impl Worker {
             return false;
         };
         self.end_search();
-        self.slot.stats.polls.add(1);
-        task.run(self);
+        self.run(task);
         true
+    }
+
+    #[inline]
+    fn run(&self, task: Hot) {
+        self.slot.stats.polls.add(1);
+        self.pushed.set(false);
+        task.run(self);
     }
 
     #[inline]
@@ -320,8 +329,7 @@ impl Worker {
             }
             // It may have been a whole chain.
             self.notify_surplus();
-            self.slot.stats.polls.add(1);
-            return task.run(self);
+            return self.run(task);
         }
         if self.is_surplus() {
             return self.awake();
@@ -401,6 +409,7 @@ impl Worker {
         if self.dispatching.get() {
             return self.local.push(task);
         }
+        self.pushed.set(true);
         if let Some(displaced) = self.slot.next.put(task) {
             self.local.push(displaced);
         }
@@ -411,6 +420,7 @@ impl Worker {
     #[inline]
     pub(super) fn spawned(&self, task: Hot) {
         self.slot.stats.spawned.add(1);
+        self.pushed.set(true);
         self.local.push(task);
         self.notify_surplus();
     }
@@ -469,9 +479,12 @@ impl Runner for Worker {
 
     #[inline]
     fn requeue(&self, task: Hot) {
-        // No notification: there are as many runnable tasks as before its poll. A peer that parked in spite
-        // of them is woken at the next fair turn.
         self.local.push(task);
+        // Otherwise there are as many runnable tasks as before its poll. A peer that parked in spite of them
+        // is woken at the next fair turn.
+        if self.pushed.get() {
+            self.notify_surplus();
+        }
     }
 
     fn home(&self) -> u16 {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Waits until `duration` has passed; counted from now, not from the first poll.
 ///
-/// Zero is ready at the first poll, unless an earlier timer is just about to fire. A duration that leads
-/// beyond what an [`Instant`] can say, as [`Duration::MAX`] does, counts as 30 years.
+/// Zero is ready at the first poll. A duration that leads beyond what an [`Instant`] can say, as
+/// [`Duration::MAX`] does, counts as 30 years.
 ///
 /// # Cancel safety
 ///
@@ -41,8 +41,7 @@ pub fn sleep(duration: Duration) -> Sleep {
     sleep_until(super::after(Instant::now(), duration))
 }
 
-/// Waits until `deadline`. If that has passed already, the first poll is ready, unless an earlier timer is
-/// just about to fire: then both fire together.
+/// Waits until `deadline`. If that has passed already, the first poll is ready.
 ///
 /// # Cancel safety
 ///

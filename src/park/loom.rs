@@ -42,6 +42,32 @@ fn two_unparkers_wake_one_sleeper() {
     });
 }
 
+/// A second token may come while the park that the first one ended is being left: it is acquired with it, or
+/// ends the next park. Eaten unseen, it would leave the thread asleep beside what it announced.
+#[test]
+fn a_second_token_is_not_eaten_unseen() {
+    ::loom::model(|| {
+        let parker = Parker::new();
+        let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
+        let others: Vec<_> = (0..2)
+            .map(|i| {
+                let (unparker, flags) = (parker.unparker(), flags.clone());
+                thread::spawn(move || {
+                    // Relaxed on purpose, as above.
+                    flags[i].store(true, Ordering::Relaxed);
+                    assert_eq!(unparker.unpark(), Unpark::Done);
+                })
+            })
+            .collect();
+        while !flags.iter().all(|flag| flag.load(Ordering::Relaxed)) {
+            parker.park();
+        }
+        for other in others {
+            other.join().expect("no panic");
+        }
+    });
+}
+
 /// A thread that goes to the poller is either told not to block, or its waker is told to wake the poller.
 #[test]
 fn a_seated_thread_is_never_left_behind() {

@@ -3,6 +3,7 @@
 use super::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task};
 use super::join::JoinHandle;
 use super::registry::Registry;
+use super::slot::Slot;
 use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync_shim::{Arc, Mutex, thread};
 use std::collections::VecDeque;
@@ -238,6 +239,9 @@ fn a_joiner_is_woken_or_finds_the_output() {
         let flag = StdArc::new(Flag(AtomicBool::new(false)));
         let waker = Waker::from(flag.clone());
         let mut cx = Context::from_waker(&waker);
+        // loom tries another order for the last access of a word only: the runner, which reads the word
+        // before it writes, would hide the handle's first look.
+        thread::yield_now();
         let mut polled = Pin::new(&mut join).poll(&mut cx);
         while polled.is_pending() {
             while !flag.0.load(Ordering::Acquire) {
@@ -351,6 +355,52 @@ fn an_abort_races_a_wake_and_the_task_ends_once() {
     });
 }
 
+/// An abort is enough to end a task, whether it is queued, polled or cold: nobody else wakes it.
+#[test]
+fn an_abort_alone_ends_the_task() {
+    ::loom::model(|| {
+        let queue = Queue::new();
+        let (leaf, _flag, slot, drops) = leaf();
+        let mut join = queue.spawn(leaf);
+        let aborter = {
+            let (abort, queue) = (join.abort_handle(), queue.clone());
+            thread::spawn(move || {
+                abort.abort();
+                queue.run();
+            })
+        };
+        queue.run();
+        aborter.join().expect("no panic");
+        slot.lock().take();
+        assert!(matches!(poll_once(&mut join), Poll::Ready(Err(error)) if error.is_cancelled()));
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// A task goes cold for the first time while shutdown closes the registry: it is found there, or aborted on
+/// its way in.
+#[test]
+fn a_task_that_goes_cold_during_the_close_is_aborted() {
+    ::loom::model(|| {
+        let queue = Queue::new();
+        let (leaf, _flag, slot, drops) = leaf();
+        let mut join = queue.spawn(leaf);
+        let closer = {
+            let queue = queue.clone();
+            thread::spawn(move || {
+                for task in queue.registry.close() {
+                    task.cancel(&*queue);
+                }
+            })
+        };
+        queue.run();
+        closer.join().expect("no panic");
+        slot.lock().take();
+        assert!(matches!(poll_once(&mut join), Poll::Ready(Err(error)) if error.is_cancelled()));
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}
+
 /// The last waker is dropped while the task completes: the cell is freed once, by one of them.
 #[test]
 fn the_last_reference_frees_the_cell_once() {
@@ -389,6 +439,65 @@ fn a_closing_registry_and_a_wake_share_one_hot() {
         other.join().expect("no panic");
         assert_eq!(drops.load(Ordering::Relaxed), 1);
         assert!(matches!(poll_once(&mut join), Poll::Ready(Err(error)) if error.is_cancelled()));
+    });
+}
+
+/// A task that is ready at its first poll, out of its queue.
+fn ready_task(queue: &Arc<Queue>) -> (Hot, Arc<AtomicUsize>) {
+    let (leaf, flag, _, drops) = leaf();
+    flag.store(true, Ordering::Relaxed);
+    drop(queue.spawn(leaf));
+    let hot = queue.hot.lock().pop_front().expect("just spawned");
+    (hot, drops)
+}
+
+/// Empties the slot and runs what was in it; says whether something was.
+fn take_and_run(slot: &Slot, queue: &Queue) -> bool {
+    let task = slot.take();
+    let found = task.is_some();
+    task.into_iter().for_each(|task| task.run(queue));
+    found
+}
+
+/// The owner and a thief reach into the next slot: one of them gets the task, and sees all of it.
+#[test]
+fn a_task_in_the_next_slot_is_taken_once() {
+    ::loom::model(|| {
+        let queue = Queue::new();
+        let slot = Arc::new(Slot::new());
+        let thief = {
+            let (slot, queue) = (slot.clone(), queue.clone());
+            thread::spawn(move || take_and_run(&slot, &queue))
+        };
+        let (task, drops) = ready_task(&queue);
+        assert!(slot.put(task).is_none());
+        let mine = take_and_run(&slot, &queue);
+        let theirs = thief.join().expect("no panic");
+        assert!(mine != theirs);
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// A second task comes into the next slot while a thief empties it: the first one is displaced or stolen.
+#[test]
+fn a_displaced_task_is_not_lost() {
+    ::loom::model(|| {
+        let queue = Queue::new();
+        let slot = Arc::new(Slot::new());
+        let thief = {
+            let (slot, queue) = (slot.clone(), queue.clone());
+            thread::spawn(move || take_and_run(&slot, &queue))
+        };
+        let (first, first_drops) = ready_task(&queue);
+        let (second, second_drops) = ready_task(&queue);
+        assert!(slot.put(first).is_none());
+        if let Some(displaced) = slot.put(second) {
+            displaced.run(&*queue);
+        }
+        take_and_run(&slot, &queue);
+        thief.join().expect("no panic");
+        let drops = [first_drops, second_drops].map(|drops| drops.load(Ordering::Relaxed));
+        assert_eq!(drops, [1, 1]);
     });
 }
 

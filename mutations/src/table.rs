@@ -63,6 +63,20 @@ pub const TABLE: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::loom",
+        from: "word = self.0.fetch_and(!WOKEN, Ordering::Acquire);",
+        to: "word = self.0.fetch_and(!WOKEN, Ordering::Relaxed);",
+        breaks: "the poll that answers a second wake does not see its writes",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "self.0.load(Ordering::Acquire) & JOIN_WAKER != 0",
+        to: "self.0.load(Ordering::Relaxed) & JOIN_WAKER != 0",
+        breaks: "the handle writes the waker's slot while the task reads it",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
         from: "Ok((word | CANCELLED | SCHEDULED, Wake::Schedule))",
         to: "Ok((word | CANCELLED, Wake::Nothing))",
         breaks: "an abort leaves a cold task cold",

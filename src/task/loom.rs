@@ -4,6 +4,7 @@ use super::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task};
 use super::join::JoinHandle;
 use super::registry::Registry;
 use super::slot::Slot;
+use super::state::{Complete, JoinerWoken, Pending, Start, State, Wake as StateWake};
 use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync_shim::{Arc, Mutex, thread};
 use std::collections::VecDeque;
@@ -198,6 +199,30 @@ fn the_poll_that_answers_a_second_wake_sees_the_second_wakers_writes() {
     });
 }
 
+/// A wake comes between the two looks with which a poll begins: it is answered by this poll, which sees its
+/// writes, or by another one.
+#[test]
+fn a_wake_that_the_poll_forgets_is_answered_by_it() {
+    ::loom::model(|| {
+        let state = Arc::new(State::new());
+        assert_eq!(state.wake(), StateWake::Nothing, "queued, and now woken, too");
+        let data = Arc::new(AtomicBool::new(false));
+        let waker = {
+            let (state, data) = (state.clone(), data.clone());
+            thread::spawn(move || {
+                data.store(true, Ordering::Relaxed);
+                state.wake()
+            })
+        };
+        assert_eq!(state.start(), Start::Poll);
+        let seen = data.load(Ordering::Relaxed);
+        let pending = state.pending();
+        let woken = waker.join().expect("no panic");
+        let again = pending == Pending::Requeue || woken == StateWake::Schedule;
+        assert!(seen || again, "seen {seen}, {pending:?}, {woken:?}");
+    });
+}
+
 /// Two foreign wakes of a cold task make one `Hot`.
 #[test]
 fn two_wakes_queue_the_task_once() {
@@ -277,6 +302,33 @@ fn a_joiner_that_changes_its_waker_is_not_forgotten() {
         let polled = Pin::new(&mut join).poll(&mut Context::from_waker(&waker));
         runner.join().expect("no panic");
         assert!(polled.is_ready() || flag.0.load(Ordering::Acquire));
+    });
+}
+
+/// The task has read the slot of the join waker and hands it back; the handle, which finds the bit cleared,
+/// writes the slot.
+#[test]
+fn the_slot_comes_back_to_the_handle_after_it_was_read() {
+    ::loom::model(|| {
+        let state = Arc::new(State::new());
+        let slot = Plain(Arc::new(crate::sync_shim::UnsafeCell::new(0)));
+        slot.write();
+        assert!(state.set_join_waker());
+        let task = {
+            let (state, slot) = (state.clone(), slot.clone());
+            thread::spawn(move || {
+                assert_eq!(state.start(), Start::Poll);
+                assert_eq!(state.complete(), Complete::WakeJoiner);
+                slot.write();
+                assert_eq!(state.joiner_woken(), JoinerWoken::Released { last: false });
+            })
+        };
+        // So that loom tries the task first, too.
+        thread::yield_now();
+        if !state.has_join_waker() {
+            slot.write();
+        }
+        task.join().expect("no panic");
     });
 }
 
@@ -508,21 +560,23 @@ fn the_canary_races() {
     ::loom::model(|| {
         let cell = Arc::new(crate::sync_shim::UnsafeCell::new(0));
         let other = {
-            let cell = Canary(cell.clone());
+            let cell = Plain(cell.clone());
             thread::spawn(move || cell.write())
         };
-        Canary(cell).write();
+        Plain(cell).write();
         other.join().expect("no panic");
     });
 }
 
-struct Canary(Arc<crate::sync_shim::UnsafeCell<u32>>);
+/// A number that is not atomic: loom reports two writes that nothing orders.
+#[derive(Clone)]
+struct Plain(Arc<crate::sync_shim::UnsafeCell<u32>>);
 
-// SAFETY: not safe at all: that is what the canary shows.
+// SAFETY: not safe at all: that it is used in order is what a model has to show.
 #[allow(unsafe_code)]
-unsafe impl Send for Canary {}
+unsafe impl Send for Plain {}
 
-impl Canary {
+impl Plain {
     fn write(&self) {
         // SAFETY: none, see above.
         #[allow(unsafe_code)]

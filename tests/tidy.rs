@@ -99,7 +99,7 @@ const CLOCK: Confined = Confined {
     words: &["Instant::now", "SystemTime::now", ".elapsed()"],
     homes: &[
         ("src/driver", "the turn expires timers; a timer's first poll reads a fresh clock"),
-        ("src/runtime/block_on.rs", "how long a root slept, which is once per system call"),
+        ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/time", "deadlines relative to now"),
     ],

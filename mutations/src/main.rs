@@ -9,14 +9,15 @@ mod table;
 
 use std::error::Error;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use table::{Mutation, TABLE};
 
-/// A mutated protocol may spin for ever where loom sees progress; the slowest model needs 40 s.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// A mutated protocol may spin for ever where loom sees progress; all models together need a minute.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -24,7 +25,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 enum Verdict {
     /// The first model that failed.
     Caught(String),
-    /// The models did not end.
+    /// The models did not end in time, which proves nothing.
     Stuck,
     Survived,
 }
@@ -59,10 +60,10 @@ fn run(words: &[String]) -> Result<usize> {
         let verdict = copy.with(row, || copy.models(row.models))?;
         let by = match verdict {
             Verdict::Caught(model) => format!("`{model}`"),
-            Verdict::Stuck => "the models do not end".to_owned(),
-            Verdict::Survived => {
+            unnoticed => {
                 survivors += 1;
-                "**nobody**".to_owned()
+                let stuck = matches!(unnoticed, Verdict::Stuck);
+                if stuck { "**the models do not end**" } else { "**nobody**" }.to_owned()
             }
         };
         println!("| {} | {} | {by} | {} |", row.file, row.breaks, start.elapsed().as_secs());
@@ -86,7 +87,8 @@ impl Copy {
         let copy = Self { root };
         match copy.models("loom")? {
             Verdict::Survived => Ok(copy),
-            _ => Err("the models fail without any mutation".into()),
+            Verdict::Stuck => Err("the models need too long without any mutation".into()),
+            Verdict::Caught(model) => Err(format!("{model} fails without any mutation").into()),
         }
     }
 
@@ -100,30 +102,52 @@ impl Copy {
         result
     }
 
-    /// Runs the models whose names contain `filter`.
-    fn models(&self, filter: &str) -> Result<Verdict> {
-        let said = self.root.with_file_name("said");
-        let mut cargo = Command::new(env!("CARGO"))
-            .args(["test", "--lib", "--release", "--quiet", filter])
+    /// Compiles the models; returns their executable.
+    fn build(&self) -> Result<PathBuf> {
+        let output = Command::new(env!("CARGO"))
+            .args(["test", "--lib", "--release", "--no-run", "--message-format=json"])
             .current_dir(&self.root)
             .env("RUSTFLAGS", "--cfg liten_loom")
             .env("CARGO_TARGET_DIR", self.root.with_file_name("artefacts"))
-            .stdout(fs::File::create(&said)?)
+            .stderr(Stdio::null())
+            .output()?;
+        let said = String::from_utf8(output.stdout)?;
+        if !output.status.success() {
+            return Err("the mutated code does not compile".into());
+        }
+        let named = said.lines().rev().find_map(|line| line.split("\"executable\":\"").nth(1));
+        let path =
+            named.and_then(|rest| rest.split('"').next()).ok_or("cargo names no executable")?;
+        // JSON doubles the backslashes of Windows.
+        Ok(path.replace("\\\\", "\\").into())
+    }
+
+    /// Runs the models whose names contain `filter`.
+    fn models(&self, filter: &str) -> Result<Verdict> {
+        let mut models = Command::new(self.build()?)
+            .args(["--quiet", filter])
+            .current_dir(&self.root)
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
+        let mut pipe = models.stdout.take().ok_or("no pipe")?;
+        let listener = thread::spawn(move || {
+            let mut said = String::new();
+            pipe.read_to_string(&mut said).map(|_| said)
+        });
         let start = Instant::now();
         let status = loop {
-            match cargo.try_wait()? {
+            match models.try_wait()? {
                 Some(status) => break status,
                 None if start.elapsed() > PATIENCE => {
-                    cargo.kill()?;
-                    cargo.wait()?;
+                    models.kill()?;
+                    models.wait()?;
                     return Ok(Verdict::Stuck);
                 }
                 None => thread::sleep(Duration::from_millis(50)),
             }
         };
-        let said = fs::read_to_string(said)?;
+        let said = listener.join().map_err(|_| "the listener panicked")??;
         if status.success() {
             let ran = !said.contains("running 0 tests");
             return ran.then_some(Verdict::Survived).ok_or_else(|| "no such model".into());
@@ -131,9 +155,9 @@ impl Copy {
         let failed = said.lines().find_map(|line| line.trim().strip_prefix("---- "));
         match failed.and_then(|line| line.split(' ').next()) {
             Some(model) => Ok(Verdict::Caught(model.to_owned())),
-            // A model that aborts ends the whole run.
-            None if said.contains("running ") => Ok(Verdict::Caught("an abort".to_owned())),
-            None => Err(format!("{filter}: the mutated code does not compile").into()),
+            // loom found a second violation while it unwound from the first one.
+            None if status.code().is_none() => Ok(Verdict::Caught("a panic in a panic".to_owned())),
+            None => Err(format!("{filter}: the models end with {status} and name none").into()),
         }
     }
 }
@@ -164,7 +188,9 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
         if entry.file_type()?.is_dir() {
             copy_folder(&entry.path(), &target)?;
         } else {
-            fs::copy(entry.path(), target)?;
+            // Not `fs::copy`, which keeps the time of the last change on some systems: cargo would take what it
+            // built from an earlier mutation for new.
+            fs::write(target, fs::read(entry.path())?)?;
         }
     }
     Ok(())

@@ -80,34 +80,45 @@ pub(super) fn run<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(std::sync::Arc::new(RootWaker(parker.unparker())));
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(future);
-    let mut habit = Habit::new();
     loop {
         match budget::with_budget(|| future.as_mut().poll(&mut cx)) {
             Poll::Ready(output) => return output,
-            Poll::Pending => rest(&parker, &mut habit),
+            Poll::Pending => rest(&parker),
         }
     }
 }
 
-/// Sleeps until the root is woken, as `habit` says.
-fn rest(parker: &Parker, habit: &mut Habit) {
+/// Sleeps until the root is woken, as this thread's [`Habit`] says.
+fn rest(parker: &Parker) {
+    if parker.is_notified() {
+        return parker.park();
+    }
+    let mut habit = HABIT.get();
     let start = Instant::now();
     if habit.yields_now() {
         thread::yield_now();
-        habit.yielded(parker.is_notified() && start.elapsed() < SHORT);
+        habit.yielded(parker.is_notified(), start.elapsed());
     }
     parker.park();
-    habit.slept(start.elapsed() < SHORT);
+    habit.slept(start.elapsed());
+    HABIT.set(habit);
 }
 
-/// A sleep that is not worth two changes of thread, and a yield that costs no more than one.
+/// A sleep that is not worth two changes of thread, and a yield that cost no more than one.
 const SHORT: Duration = Duration::from_micros(50);
 /// So many short sleeps in a row are no accident.
 const ENOUGH: u32 = 8;
-/// So many sleeps begin without a yield after one that did not pay; twice as many after the next.
+/// So many sleeps begin without a yield after a quick one that did not bring the wake; twice as many after
+/// the next.
 const FIRST_BAR: u32 = 64;
-/// One yield of 3 ms, the kernel's usual slice, in so many sleeps is no more than 50 ns for each.
 const LAST_BAR: u32 = 1 << 16;
+/// What a slow yield may cost in the mean of the sleeps that follow: a tenth of what a sleep costs.
+const SHARE: Duration = Duration::from_nanos(500);
+
+thread_local! {
+    /// Outlives the call: a program that comes back for each request learns, too.
+    static HABIT: Cell<Habit> = const { Cell::new(Habit::new()) };
+}
 
 /// Whether the thread of a root lets another one have its core before it sleeps.
 ///
@@ -119,6 +130,7 @@ const LAST_BAR: u32 = 1 << 16;
 ///
 /// Rejected: always to yield first, or always while workers are awake. Beside workers that compute, a root
 /// that waited for timers was 0.9 ms late instead of 0.24.
+#[derive(Clone, Copy)]
 struct Habit {
     /// Short sleeps in a row.
     short: u32,
@@ -128,7 +140,7 @@ struct Habit {
 }
 
 impl Habit {
-    fn new() -> Self {
+    const fn new() -> Self {
         Self { short: 0, barred: 0, next_bar: FIRST_BAR }
     }
 
@@ -138,17 +150,21 @@ impl Habit {
         free && self.short >= ENOUGH
     }
 
-    fn yielded(&mut self, paid: bool) {
-        if paid {
-            self.next_bar = (self.next_bar / 2).max(FIRST_BAR);
+    /// After a yield that took so long, and did or did not bring the wake.
+    fn yielded(&mut self, woken: bool, taken: Duration) {
+        if taken >= SHORT {
+            let sleeps = taken.as_nanos() / SHARE.as_nanos();
+            self.barred = u32::try_from(sleeps).unwrap_or(u32::MAX);
+        } else if woken {
+            self.next_bar = FIRST_BAR;
         } else {
             self.barred = self.next_bar;
             self.next_bar = (self.next_bar * 2).min(LAST_BAR);
         }
     }
 
-    fn slept(&mut self, short: bool) {
-        self.short = if short { self.short.saturating_add(1) } else { 0 };
+    fn slept(&mut self, taken: Duration) {
+        self.short = if taken < SHORT { self.short.saturating_add(1) } else { 0 };
     }
 }
 
@@ -185,12 +201,14 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 mod tests {
     use super::*;
 
-    /// Sleeps, all short or all long, until the first one that begins with a yield.
-    fn sleeps_before_a_yield(habit: &mut Habit, short: bool) -> Option<u32> {
+    const QUICK: Duration = Duration::from_micros(5);
+
+    /// Sleeps, all of this length, until the first one that begins with a yield.
+    fn sleeps_before_a_yield(habit: &mut Habit, length: Duration) -> Option<u32> {
         (0..2 * LAST_BAR).find(|_| {
             let yields = habit.yields_now();
             if !yields {
-                habit.slept(short);
+                habit.slept(length);
             }
             yields
         })
@@ -198,31 +216,42 @@ mod tests {
 
     #[test]
     fn only_a_row_of_short_sleeps_makes_the_root_yield() {
-        assert_eq!(sleeps_before_a_yield(&mut Habit::new(), false), None);
+        assert_eq!(sleeps_before_a_yield(&mut Habit::new(), SHORT), None);
         let mut habit = Habit::new();
-        assert_eq!(sleeps_before_a_yield(&mut habit, true), Some(ENOUGH));
-        habit.yielded(true);
-        habit.slept(true);
-        assert_eq!(sleeps_before_a_yield(&mut habit, true), Some(0), "it paid");
-        habit.yielded(true);
-        habit.slept(false);
-        assert_eq!(sleeps_before_a_yield(&mut habit, true), Some(ENOUGH), "begins anew");
+        assert_eq!(sleeps_before_a_yield(&mut habit, QUICK), Some(ENOUGH));
+        habit.yielded(true, QUICK);
+        habit.slept(QUICK);
+        assert_eq!(sleeps_before_a_yield(&mut habit, QUICK), Some(0), "it paid");
+        habit.yielded(true, QUICK);
+        habit.slept(SHORT);
+        assert_eq!(sleeps_before_a_yield(&mut habit, QUICK), Some(ENOUGH), "begins anew");
     }
 
     #[test]
-    fn yields_that_do_not_pay_become_rare() {
+    fn yields_that_bring_nothing_become_rare() {
         let mut habit = Habit::new();
-        sleeps_before_a_yield(&mut habit, true);
+        sleeps_before_a_yield(&mut habit, QUICK);
         let mut bar = FIRST_BAR;
         for _ in 0..20 {
-            habit.yielded(false);
-            habit.slept(true);
-            assert_eq!(sleeps_before_a_yield(&mut habit, true), Some(bar));
+            habit.yielded(false, QUICK);
+            habit.slept(QUICK);
+            assert_eq!(sleeps_before_a_yield(&mut habit, QUICK), Some(bar));
             bar = (bar * 2).min(LAST_BAR);
         }
-        habit.yielded(true);
-        habit.yielded(false);
-        habit.slept(true);
-        assert_eq!(sleeps_before_a_yield(&mut habit, true), Some(LAST_BAR / 2), "one paid");
+    }
+
+    /// Also if each second one pays, and also at the first time.
+    #[test]
+    fn a_slow_yield_is_paid_for_by_the_sleeps_that_follow() {
+        let mut habit = Habit::new();
+        for slow in [SHORT, 3 * SHORT, Duration::from_millis(3)] {
+            sleeps_before_a_yield(&mut habit, QUICK);
+            habit.yielded(true, slow);
+            habit.slept(slow);
+            let sleeps = sleeps_before_a_yield(&mut habit, QUICK).expect("some time");
+            assert!(SHARE * sleeps >= slow);
+            habit.yielded(true, QUICK);
+            habit.slept(QUICK);
+        }
     }
 }

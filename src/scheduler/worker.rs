@@ -197,6 +197,9 @@ impl Worker {
         let task = self.take_outside();
         if task.is_none() {
             self.shared.withdraw_outside();
+        } else if self.local.len() > 0 {
+            // The one in hand and what came with it.
+            self.shared.wake_one(self.index);
         }
         task
     }

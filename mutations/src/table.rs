@@ -29,7 +29,8 @@ const REGISTRY: &str = "src/task/registry.rs";
 ///
 /// Not here, because the models cannot see it: that a cell is freed before others are through with it (loom does
 /// not follow memory that is given back), and the fence after a push to the injector (in the models that is a
-/// locked queue, whose lock orders more; the channel's rows stand for it).
+/// locked queue, whose lock orders more; the channel's rows stand for it). A free thread of the blocking pool that
+/// two jobs count on loses none of them, only time; `roster.rs` has a plain test for it.
 pub const TABLE: &[Mutation] = &[
     // The task's word.
     Mutation {

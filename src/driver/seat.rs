@@ -354,7 +354,9 @@ fn whole_units(limit: Duration) -> Duration {
     Duration::from_nanos(units.saturating_mul(LIMIT_UNIT_NS)).min(LONGEST_SLEEP)
 }
 
-fn nanos(duration: Duration) -> u64 {
+/// `u64::MAX` for what is longer than 584 years.
+#[inline]
+pub(super) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -41,13 +41,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use crate::driver::seat::Alarm;
+use crate::driver::seat::{self, Alarm};
 use crate::driver::wheel::{self, Wheel};
 use crate::slab::Key;
 use crate::sync_shim::Mutex;
 use crate::sync_shim::atomic::{AtomicU64, Ordering};
 
-const NANOS_PER_SEC: u64 = 1_000_000_000;
 /// `next` of a shard in which no deadline is known. No deadline rounds up to it.
 const NONE: u64 = u64::MAX;
 
@@ -60,7 +59,6 @@ pub(crate) struct Timers {
 impl Timers {
     /// Timers in `shards` shards (at least one); `alarm` is rung when a deadline comes before the end of a
     /// sleep.
-    #[inline]
     pub(crate) fn new(shards: usize, alarm: Arc<Alarm>) -> Self {
         let epoch = Instant::now();
         let shard = |_| Arc::new(Shard::new(epoch, alarm.clone()));
@@ -256,6 +254,7 @@ pub(crate) struct TimerEntry {
 
 impl TimerEntry {
     /// A timer that is not registered yet: costs no lock.
+    #[inline]
     pub(crate) fn new(shard: Arc<Shard>, deadline: Instant) -> Self {
         Self { shard, deadline, key: None }
     }
@@ -314,9 +313,7 @@ impl Drop for TimerEntry {
 /// Nanoseconds from `epoch` to `instant`: 0 for what lies before it, `u64::MAX` for what is more than 584
 /// years later.
 fn since(epoch: Instant, instant: Instant) -> u64 {
-    let passed = instant.saturating_duration_since(epoch);
-    let nanos = passed.as_secs().checked_mul(NANOS_PER_SEC);
-    nanos.and_then(|nanos| nanos.checked_add(passed.subsec_nanos().into())).unwrap_or(u64::MAX)
+    seat::nanos(instant.saturating_duration_since(epoch))
 }
 
 #[cfg(all(test, not(liten_loom)))]

@@ -1,7 +1,7 @@
 //! Models of a task's life: the production cell under loom, with a queue behind a lock for a scheduler.
 
 use super::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task};
-use super::join::JoinHandle;
+use super::join::{AbortHandle, JoinHandle};
 use super::registry::Registry;
 use super::slot::Slot;
 use super::state::{Complete, JoinerWoken, Pending, Start, State, Wake as StateWake};
@@ -407,25 +407,35 @@ fn an_abort_races_a_wake_and_the_task_ends_once() {
     });
 }
 
-/// An abort is enough to end a task, whether it is queued, polled or cold: nobody else wakes it.
-#[test]
-fn an_abort_alone_ends_the_task() {
-    ::loom::model(|| {
+/// The task of `join` has ended as cancelled, and its future was dropped once.
+fn assert_cancelled(mut join: JoinHandle<u32>, drops: &AtomicUsize) {
+    assert!(matches!(poll_once(&mut join), Poll::Ready(Err(error)) if error.is_cancelled()));
+    assert_eq!(drops.load(Ordering::Relaxed), 1);
+}
+
+/// A task that nobody wakes is polled for the first time while another thread does `end`: it is cancelled.
+fn is_cancelled_beside_its_poll(end: fn(AbortHandle, &Queue)) {
+    ::loom::model(move || {
         let queue = Queue::new();
         let (leaf, _flag, slot, drops) = leaf();
-        let mut join = queue.spawn(leaf);
-        let aborter = {
+        let join = queue.spawn(leaf);
+        let other = {
             let (abort, queue) = (join.abort_handle(), queue.clone());
-            thread::spawn(move || {
-                abort.abort();
-                queue.run();
-            })
+            thread::spawn(move || end(abort, &queue))
         };
         queue.run();
-        aborter.join().expect("no panic");
+        other.join().expect("no panic");
         slot.lock().take();
-        assert!(matches!(poll_once(&mut join), Poll::Ready(Err(error)) if error.is_cancelled()));
-        assert_eq!(drops.load(Ordering::Relaxed), 1);
+        assert_cancelled(join, &drops);
+    });
+}
+
+/// An abort is enough to end a task, whether it is queued, polled or cold.
+#[test]
+fn an_abort_alone_ends_the_task() {
+    is_cancelled_beside_its_poll(|abort, queue| {
+        abort.abort();
+        queue.run();
     });
 }
 
@@ -433,23 +443,10 @@ fn an_abort_alone_ends_the_task() {
 /// its way in.
 #[test]
 fn a_task_that_goes_cold_during_the_close_is_aborted() {
-    ::loom::model(|| {
-        let queue = Queue::new();
-        let (leaf, _flag, slot, drops) = leaf();
-        let mut join = queue.spawn(leaf);
-        let closer = {
-            let queue = queue.clone();
-            thread::spawn(move || {
-                for task in queue.registry.close() {
-                    task.cancel(&*queue);
-                }
-            })
-        };
-        queue.run();
-        closer.join().expect("no panic");
-        slot.lock().take();
-        assert!(matches!(poll_once(&mut join), Poll::Ready(Err(error)) if error.is_cancelled()));
-        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    is_cancelled_beside_its_poll(|_, queue| {
+        for task in queue.registry.close() {
+            task.cancel(queue);
+        }
     });
 }
 
@@ -478,7 +475,7 @@ fn a_closing_registry_and_a_wake_share_one_hot() {
     ::loom::model(|| {
         let queue = Queue::new();
         let (leaf, _flag, slot, drops) = leaf();
-        let mut join = queue.spawn(leaf);
+        let join = queue.spawn(leaf);
         queue.run();
         let waker = slot.lock().take().expect("polled once");
         let other = thread::spawn(move || waker.wake());
@@ -489,8 +486,7 @@ fn a_closing_registry_and_a_wake_share_one_hot() {
         }
         queue.run_to_completion();
         other.join().expect("no panic");
-        assert_eq!(drops.load(Ordering::Relaxed), 1);
-        assert!(matches!(poll_once(&mut join), Poll::Ready(Err(error)) if error.is_cancelled()));
+        assert_cancelled(join, &drops);
     });
 }
 
@@ -511,16 +507,19 @@ fn take_and_run(slot: &Slot, queue: &Queue) -> bool {
     found
 }
 
+/// [`take_and_run`] on a thread of its own.
+fn thief(slot: &Arc<Slot>, queue: &Arc<Queue>) -> thread::JoinHandle<bool> {
+    let (slot, queue) = (slot.clone(), queue.clone());
+    thread::spawn(move || take_and_run(&slot, &queue))
+}
+
 /// The owner and a thief reach into the next slot: one of them gets the task, and sees all of it.
 #[test]
 fn a_task_in_the_next_slot_is_taken_once() {
     ::loom::model(|| {
         let queue = Queue::new();
         let slot = Arc::new(Slot::new());
-        let thief = {
-            let (slot, queue) = (slot.clone(), queue.clone());
-            thread::spawn(move || take_and_run(&slot, &queue))
-        };
+        let thief = thief(&slot, &queue);
         let (task, drops) = ready_task(&queue);
         assert!(slot.put(task).is_none());
         let mine = take_and_run(&slot, &queue);
@@ -536,10 +535,7 @@ fn a_displaced_task_is_not_lost() {
     ::loom::model(|| {
         let queue = Queue::new();
         let slot = Arc::new(Slot::new());
-        let thief = {
-            let (slot, queue) = (slot.clone(), queue.clone());
-            thread::spawn(move || take_and_run(&slot, &queue))
-        };
+        let thief = thief(&slot, &queue);
         let (first, first_drops) = ready_task(&queue);
         let (second, second_drops) = ready_task(&queue);
         assert!(slot.put(first).is_none());

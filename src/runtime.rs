@@ -9,7 +9,7 @@
 //! Start: driver, blocking pool (no threads yet), the driver thread, the workers. Stop: the blocking
 //! pool takes no new jobs and cancels the queued ones; the workers stop after the poll they are in;
 //! every task that is left is dropped; the threads end; sources and timers that outlive the runtime are
-//! told.
+//! told. [`Shutdown`] leaves the waiting to a future: the driver thread, which ends last, completes it.
 
 pub(crate) mod block_on;
 mod blocking_task;
@@ -28,8 +28,9 @@ pub use local::LocalExecutor;
 pub use local_runtime::LocalRuntime;
 pub(crate) use local_runtime::with_executor;
 pub use metrics::RuntimeMetrics;
+pub use shutdown::Shutdown;
 
-use crate::task::JoinHandle;
+use crate::task::{JoinHandle, RunningTask};
 use std::future::Future;
 use std::io;
 use std::time::Duration;
@@ -100,6 +101,7 @@ impl Runtime {
     }
 
     /// Starts a task in this runtime. See [`liten::spawn`](crate::spawn).
+    #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -109,6 +111,7 @@ impl Runtime {
     }
 
     /// Runs `f` on the blocking pool. See [`liten::spawn_blocking`](crate::spawn_blocking).
+    #[track_caller]
     pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -127,13 +130,55 @@ impl Runtime {
         self.handle.metrics()
     }
 
-    /// Ends the runtime as dropping it does, but waits for `timeout` at most.
+    /// Ends the runtime as dropping it does, but without blocking the thread: returns a future that is ready
+    /// when the runtime has ended.
     ///
-    /// Threads that are stuck longer, in a poll or in blocking work, are left behind; they end when they
-    /// come back.
-    pub fn shutdown_timeout(mut self, timeout: Duration) {
+    /// The end begins with the call and goes on whether or not the future is polled, which may be done
+    /// anywhere: in another runtime, or in a `block_on` of any kind. On one of the runtime's own threads,
+    /// as for a drop, nothing is waited for: the future is ready at once. A task of the runtime that awaits
+    /// it is dropped there, like all others.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::runtime::Runtime;
+    /// use std::time::Duration;
+    ///
+    /// liten::block_on(async {
+    ///     let service = Runtime::new().unwrap();
+    ///     service.spawn(std::future::pending::<()>());
+    ///     let mut end = service.shutdown();
+    ///     while liten::time::timeout(Duration::from_secs(1), &mut end).await.is_err() {
+    ///         for task in end.running_tasks() {
+    ///             eprintln!("still running: {task}");
+    ///         }
+    ///     }
+    /// });
+    /// ```
+    pub fn shutdown(mut self) -> Shutdown {
         self.over = true;
-        self.handle.shutdown(Some(timeout));
+        self.handle.begin_shutdown()
+    }
+
+    /// Ends the runtime as dropping it does, but waits for `timeout` at most. Returns what is still running
+    /// then: tasks in a poll or a destructor, and blocking work; nothing if the runtime has ended.
+    ///
+    /// Threads that are stuck longer are left behind; they end when they come back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let runtime = liten::runtime::Runtime::new().unwrap();
+    /// runtime.spawn(async { /* … */ });
+    /// for task in runtime.shutdown_timeout(Duration::from_secs(5)) {
+    ///     eprintln!("left behind: {task}");
+    /// }
+    /// ```
+    pub fn shutdown_timeout(mut self, timeout: Duration) -> Vec<RunningTask> {
+        self.over = true;
+        self.handle.shutdown(Some(timeout))
     }
 
     /// Ends the runtime without waiting for anything. May be called inside a task.

@@ -20,6 +20,9 @@
 //! | `slots` | what others see of one worker |
 //! | `role` | what the calling thread is to a scheduler |
 //! | `monitor` | the driver thread: attends the seat when no worker does, helps stalled workers' tasks |
+//! | `pulse` | one worker as the monitor sees it: does it move? |
+//! | `spares` | one worker more while all are stuck |
+//! | `report` | what the monitor has to say about them |
 //! | `lifecycle` | starting, resizing, the end |
 //!
 //! # Whom a push wakes
@@ -71,9 +74,12 @@
 mod idle;
 mod lifecycle;
 mod monitor;
+mod pulse;
+mod report;
 mod role;
 mod shared;
 mod slots;
+mod spares;
 mod worker;
 
 pub(crate) use lifecycle::{Around, ThreadConfig};
@@ -82,6 +88,7 @@ pub(crate) use role::{
 };
 pub(crate) use shared::{Shared, WorkerCounts};
 pub(crate) use slots::MAX_WORKERS;
+pub(crate) use spares::Crew;
 
 #[cfg(all(test, liten_loom))]
 mod loom;

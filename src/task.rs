@@ -28,6 +28,7 @@ mod join;
 mod join_set;
 mod local_key;
 pub(crate) mod registry;
+pub(crate) mod running;
 pub(crate) mod slot;
 mod spawn;
 mod state;
@@ -39,6 +40,7 @@ pub use id::TaskId;
 pub use join::{AbortHandle, JoinError, JoinHandle};
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
+pub use running::RunningTask;
 pub use spawn::{id, spawn, spawn_blocking, spawn_local, try_id};
 pub use yield_now::yield_now;
 

@@ -88,6 +88,7 @@ const UNSAFE: Confined = Confined {
         ("src/task/slot.rs", "a slot for a hot task that others may take"),
         ("src/task/join.rs", "reads the output and leaves a waker where the task's word allows it"),
         ("src/task/registry.rs", "cancels tasks that it knows to be registered"),
+        ("src/task/running.rs", "a place in the source, behind an atomic pointer"),
         ("src/scheduler/shared.rs", "promises to outlive its tasks"),
         ("src/runtime/blocking_task.rs", "promises that its tasks never go cold"),
         ("src/runtime/local.rs", "tasks that borrow, on the thread that owns them"),
@@ -101,6 +102,7 @@ const CLOCK: Confined = Confined {
         ("src/driver", "the turn expires timers; a timer's first poll reads a fresh clock"),
         ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
+        ("src/scheduler/monitor.rs", "how long workers have been blocked, once per look"),
         ("src/time", "deadlines relative to now"),
     ],
 };
@@ -146,6 +148,7 @@ const CFG: Confined = Confined {
         ("src/lib.rs", "features gate whole modules, on one line each"),
         ("src/sync_shim.rs", "std or loom"),
         ("src/recycler.rs", "off under Miri"),
+        ("src/scheduler/report.rs", "a warning where somebody listens"),
         ("src/slab.rs", "the width of a token on 32-bit machines"),
         ("src/driver/alarm_clock.rs", "what ends a sleep in the poller, a file per kind"),
         ("src/queue/local.rs", "loom sees a locked queue in place of crossbeam's"),

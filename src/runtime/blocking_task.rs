@@ -2,33 +2,48 @@
 #![allow(unsafe_code)]
 
 use crate::blocking::{self, Job, SpawnError};
-use crate::sync_shim::Arc;
-use crate::task::JoinHandle;
+use crate::slab::Slab;
+use crate::sync_shim::{Arc, Mutex};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task};
 use crate::task::current;
+use crate::task::{JoinHandle, RunningTask};
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// A job of the pool: a task that its first poll completes.
-pub(crate) struct BlockingJob(Hot);
+pub(crate) struct BlockingJob {
+    task: Hot,
+    tasks: Arc<BlockingTasks>,
+}
 
 impl Job for BlockingJob {
     fn run(self) {
-        self.0.run(&PoolThread);
+        let key = self.tasks.running.lock().insert(self.task.identity());
+        self.task.run(&PoolThread);
+        self.tasks.running.lock().remove(key);
     }
 
     fn cancel(self) {
-        self.0.cancel(&PoolThread);
+        self.task.cancel(&PoolThread);
     }
 }
 
-/// What blocking tasks have for a scheduler. They never go cold, so it is never asked for anything.
-pub(super) struct BlockingTasks;
+/// What blocking tasks have for a scheduler: a list of those that run, for whoever ends the runtime. They
+/// never go cold, so it is never asked for anything else.
+pub(super) struct BlockingTasks {
+    running: Mutex<Slab<RunningTask>>,
+}
 
 impl BlockingTasks {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self)
+        Arc::new(Self { running: Mutex::new(Slab::new()) })
+    }
+
+    /// The work that threads of the pool are doing.
+    pub(super) fn running(&self) -> Vec<RunningTask> {
+        self.running.lock().iter().copied().collect()
     }
 
     /// Queues `f`. If the pool is closed, or no thread can be made, the job is cancelled: its JoinHandle
@@ -37,13 +52,14 @@ impl BlockingTasks {
         self: &Arc<Self>,
         pool: &Arc<blocking::Pool<BlockingJob>>,
         f: F,
+        spawned_at: &'static Location<'static>,
     ) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let (hot, join) = new_send_task(Once(Some(f)), self);
-        match pool.spawn(BlockingJob(hot)) {
+        let (task, join) = new_send_task(Once(Some(f)), self, spawned_at);
+        match pool.spawn(BlockingJob { task, tasks: self.clone() }) {
             Ok(()) => {}
             Err(SpawnError::Closed(job) | SpawnError::NoThread(job, _)) => job.cancel(),
         }

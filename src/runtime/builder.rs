@@ -2,13 +2,14 @@
 
 use super::Runtime;
 use super::blocking_task::BlockingTasks;
-use super::handle::{self, Flavor, Handle, Inner, check_workers, invalid};
+use super::handle::{self, Flavor, Handle, Hooks, Inner, check_workers, invalid};
 use super::local::LocalExecutor;
 use super::local_runtime::LocalRuntime;
 use crate::blocking;
 use crate::driver::Driver;
-use crate::scheduler::{MAX_WORKERS, Shared, ThreadConfig};
+use crate::scheduler::{Crew, MAX_WORKERS, Shared, ThreadConfig};
 use crate::sync_shim::Arc;
+use std::fmt;
 use std::io;
 use std::time::Duration;
 
@@ -18,6 +19,10 @@ const WORKERS_VARIABLE: &str = "LITEN_WORKER_THREADS";
 /// Default bound of the blocking pool, as in tokio: enough for every file operation in flight, and a
 /// bound on memory.
 const MAX_BLOCKING: usize = 512;
+
+/// The most spare workers by default: some tasks that block are a mistake to live with, more are a pool for
+/// blocking work, and there is one.
+const SPARES: usize = 16;
 
 /// How long an idle thread of the blocking pool stays by default, as in tokio.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -36,14 +41,16 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 ///     .unwrap();
 /// runtime.block_on(async { /* … */ });
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Builder {
     worker_threads: Option<usize>,
     max_worker_threads: Option<usize>,
+    max_spare_workers: Option<usize>,
     max_blocking_threads: usize,
     thread_name: String,
     thread_stack_size: Option<usize>,
     thread_keep_alive: Duration,
+    hooks: Hooks,
 }
 
 impl Builder {
@@ -52,10 +59,12 @@ impl Builder {
         Self {
             worker_threads: None,
             max_worker_threads: None,
+            max_spare_workers: None,
             max_blocking_threads: MAX_BLOCKING,
             thread_name: "liten-worker".to_owned(),
             thread_stack_size: None,
             thread_keep_alive: KEEP_ALIVE,
+            hooks: Hooks::default(),
         }
     }
 
@@ -72,9 +81,20 @@ impl Builder {
     }
 
     /// Sets how many workers [`Handle::set_worker_threads`] may ask for. Default: twice the number of
-    /// workers, and 48 at least; at most 4096.
+    /// workers, and 32 at least; at most 4096.
     pub fn max_worker_threads(&mut self, count: usize) -> &mut Self {
         self.max_worker_threads = Some(count);
+        self
+    }
+
+    /// Sets how many spare workers may run at a time. 0: none, ever. Default: as many as there are workers,
+    /// and 16 at most.
+    ///
+    /// When every worker has been stuck in a poll for some milliseconds while tasks wait, the runtime starts
+    /// a spare worker for them; when it is stuck as well, another. The spares leave when a regular worker
+    /// has been free for a while.
+    pub fn max_spare_workers(&mut self, count: usize) -> &mut Self {
+        self.max_spare_workers = Some(count);
         self
     }
 
@@ -103,6 +123,23 @@ impl Builder {
         self
     }
 
+    /// Calls `f` on each worker and each blocking thread when it starts, in the runtime's context.
+    ///
+    /// A panic of `f` is reported by the panic hook and has no other consequence.
+    pub fn on_thread_start(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
+        self.hooks.start = Some(Arc::new(f));
+        self
+    }
+
+    /// Calls `f` on each worker and each blocking thread before it ends; as for
+    /// [`Builder::on_thread_start`].
+    ///
+    /// Dropping the runtime waits for it.
+    pub fn on_thread_stop(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
+        self.hooks.stop = Some(Arc::new(f));
+        self
+    }
+
     /// Makes the runtime and starts its threads.
     ///
     /// # Errors
@@ -116,15 +153,18 @@ impl Builder {
         self.check_thread_name()?;
         // One shard per worker, and one for all other threads.
         let driver = Driver::new(workers.max(num_cpus::get()) + 1)?;
-        let scheduler = Shared::new(max_workers, driver.clone());
+        let max_spares = self.max_spares(workers)?;
+        let scheduler = Shared::new(max_workers + max_spares, driver.clone());
         let threads =
             ThreadConfig { name: self.thread_name.clone(), stack_size: self.thread_stack_size };
         let flavor = Flavor::MultiThread { scheduler, threads, max_workers };
         // From here on an error drops the runtime, which ends the threads that are there.
         let runtime = Runtime::from_handle(self.handle(flavor, driver)?);
         if let Flavor::MultiThread { scheduler, threads, .. } = &runtime.handle.inner.flavor {
-            scheduler.start_driver(threads)?;
-            scheduler.resize(workers, threads, &runtime.handle.around())?;
+            let around = runtime.handle.around();
+            let config = threads.clone();
+            scheduler.start_driver(Crew { config, around: around.clone(), max_spares })?;
+            scheduler.resize(workers, threads, &around)?;
         }
         Ok(runtime)
     }
@@ -159,6 +199,7 @@ impl Builder {
                 stack_size: self.thread_stack_size,
                 on_thread: handle::around(inner.clone()),
             }),
+            hooks: self.hooks.clone(),
             blocking_tasks: BlockingTasks::new(),
         });
         Ok(Handle { inner })
@@ -179,10 +220,21 @@ impl Builder {
 
     fn max_workers(&self, workers: usize) -> io::Result<usize> {
         match self.max_worker_threads {
-            None => Ok((workers.saturating_mul(2)).clamp(48, MAX_WORKERS)),
+            // With the spares they fill one word of the scheduler's (idle.rs) on all but large machines.
+            None => Ok((workers.saturating_mul(2)).clamp(48 - SPARES, MAX_WORKERS)),
             Some(0) => Err(invalid("max_worker_threads must not be 0".into())),
             Some(max) if max > MAX_WORKERS => {
                 Err(invalid(format!("max_worker_threads is {max}, but at most {MAX_WORKERS}")))
+            }
+            Some(max) => Ok(max),
+        }
+    }
+
+    fn max_spares(&self, workers: usize) -> io::Result<usize> {
+        match self.max_spare_workers {
+            None => Ok(workers.min(SPARES)),
+            Some(max) if max > MAX_WORKERS => {
+                Err(invalid(format!("max_spare_workers is {max}, but at most {MAX_WORKERS}")))
             }
             Some(max) => Ok(max),
         }
@@ -193,5 +245,19 @@ impl Builder {
             true => Err(invalid("thread_name must not contain a zero byte".into())),
             false => Ok(()),
         }
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("worker_threads", &self.worker_threads)
+            .field("max_worker_threads", &self.max_worker_threads)
+            .field("max_spare_workers", &self.max_spare_workers)
+            .field("max_blocking_threads", &self.max_blocking_threads)
+            .field("thread_name", &self.thread_name)
+            .field("thread_stack_size", &self.thread_stack_size)
+            .field("thread_keep_alive", &self.thread_keep_alive)
+            .finish_non_exhaustive()
     }
 }

@@ -8,6 +8,7 @@ use crate::task::JoinHandle;
 use std::cell::RefCell;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::panic::Location;
 
 /// What to do about a call outside a runtime; one text for all of them.
 pub(crate) const OUTSIDE: &str =
@@ -99,7 +100,11 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    if scheduler::spawns_here() { scheduler::spawn_here(future) } else { spawn_elsewhere(future) }
+    if scheduler::spawns_here() {
+        scheduler::spawn_here(future, Location::caller())
+    } else {
+        spawn_elsewhere(future)
+    }
 }
 
 #[inline(never)]

@@ -10,10 +10,12 @@ use crate::driver::Driver;
 use crate::park::Parker;
 use crate::scheduler::{self, MAX_WORKERS, Shared, ThreadConfig};
 use crate::sync_shim::Arc;
-use crate::task::JoinHandle;
+use crate::task::{JoinHandle, RunningTask};
+use crate::wakers;
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::panic::Location;
 
 /// Spawns into a runtime from any thread, and asks about it.
 ///
@@ -28,6 +30,14 @@ pub(super) struct Inner {
     pub(super) driver: Arc<Driver>,
     pub(super) blocking: Arc<blocking::Pool<BlockingJob>>,
     pub(super) blocking_tasks: Arc<BlockingTasks>,
+    pub(super) hooks: Hooks,
+}
+
+/// What the user wants to be called on each thread.
+#[derive(Clone, Default)]
+pub(super) struct Hooks {
+    pub(super) start: Option<Arc<dyn Fn() + Send + Sync>>,
+    pub(super) stop: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 pub(super) enum Flavor {
@@ -64,24 +74,26 @@ impl Handle {
     /// Starts a task in this runtime, from any thread. See [`liten::spawn`](crate::spawn).
     ///
     /// After the runtime's end the task is cancelled before it has run.
+    #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
         match &self.inner.flavor {
-            Flavor::MultiThread { scheduler, .. } => scheduler.spawn(future),
+            Flavor::MultiThread { scheduler, .. } => scheduler.spawn(future, Location::caller()),
             Flavor::CurrentThread(local) => local.spawn_send(future),
         }
     }
 
     /// Runs `f` on the runtime's blocking pool. See [`liten::spawn_blocking`](crate::spawn_blocking).
+    #[track_caller]
     pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.inner.blocking_tasks.spawn(&self.inner.blocking, f)
+        self.inner.blocking_tasks.spawn(&self.inner.blocking, f, Location::caller())
     }
 
     /// Runs `future` on the calling thread, in this runtime, until it is done.
@@ -135,6 +147,12 @@ impl Handle {
         RuntimeMetrics::new(self.clone())
     }
 
+    /// The tasks that the threads of the runtime are running.
+    pub(super) fn running_tasks(&self) -> Vec<RunningTask> {
+        let workers = self.scheduler().map(|scheduler| scheduler.running_tasks());
+        workers.into_iter().flatten().chain(self.inner.blocking_tasks.running()).collect()
+    }
+
     pub(crate) fn driver(&self) -> &Arc<Driver> {
         &self.inner.driver
     }
@@ -162,7 +180,12 @@ pub(super) fn around(inner: std::sync::Weak<Inner>) -> scheduler::Around {
         };
         let handle = Handle { inner };
         let _entered = handle.enter();
-        block_on::own_thread(&handle, run);
+        let Hooks { start, stop } = &handle.inner.hooks;
+        block_on::own_thread(&handle, &mut || {
+            start.iter().for_each(|start| wakers::guard(|| start()));
+            run();
+            stop.iter().for_each(|stop| wakers::guard(|| stop()));
+        });
     })
 }
 

@@ -26,6 +26,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc as StdArc;
@@ -70,7 +71,21 @@ impl<'a> LocalExecutor<'a> {
     }
 
     /// Starts a task. It runs when [`LocalExecutor::run`] is polled next.
+    #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'a,
+        F::Output: 'a,
+    {
+        self.spawn_at(future, Location::caller())
+    }
+
+    /// As [`LocalExecutor::spawn`], on behalf of whoever is at `spawned_at`.
+    pub(crate) fn spawn_at<F>(
+        &self,
+        future: F,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
     where
         F: Future + 'a,
         F::Output: 'a,
@@ -79,7 +94,7 @@ impl<'a> LocalExecutor<'a> {
         // Sync: `Hot`s are run in `turn` and in `drop`, both called through it (`LocalShared` itself
         // never runs one). Its drop completes all tasks before 'a ends, because 'a outlives the executor
         // (it has a destructor). The output type keeps its lifetime in JoinHandle<F::Output>.
-        let (hot, join) = unsafe { new_task(future, &self.shared) };
+        let (hot, join) = unsafe { new_task(future, &self.shared, spawned_at) };
         // Ordering: Relaxed, read on this thread or after the queue's lock.
         self.shared.spawned.fetch_add(1, Ordering::Relaxed);
         self.shared.push(hot);
@@ -207,12 +222,13 @@ impl LocalShared {
     }
 
     /// Starts a task from any thread. It is cancelled at once if the executor is gone.
+    #[track_caller]
     pub(super) fn spawn_send<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (hot, join) = new_send_task(future, self);
+        let (hot, join) = new_send_task(future, self, Location::caller());
         let mut queue = self.queue.lock();
         if queue.closed {
             drop(queue);

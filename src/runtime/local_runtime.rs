@@ -66,6 +66,7 @@ impl LocalRuntime {
     }
 
     /// Starts a task on this thread. It runs while [`LocalRuntime::block_on`] does.
+    #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + 'static,

@@ -1,6 +1,7 @@
 //! Numbers about a running runtime; always on, because they cost plain stores.
 
 use super::handle::{Flavor, Handle};
+use crate::task::RunningTask;
 use std::fmt;
 
 /// Numbers about what a runtime is doing. Each call reads anew; numbers read one after the other need
@@ -46,6 +47,26 @@ impl RuntimeMetrics {
             Flavor::MultiThread { scheduler, .. } => scheduler.injected_tasks(),
             Flavor::CurrentThread(local) => local.queued_tasks(),
         }
+    }
+
+    /// Returns how many spare workers run: see
+    /// [`Builder::max_spare_workers`](super::Builder::max_spare_workers).
+    pub fn num_spare_workers(&self) -> usize {
+        self.handle.scheduler().map_or(0, |scheduler| scheduler.spare_workers())
+    }
+
+    /// Returns how many polls have blocked their worker while every other worker was blocked too and
+    /// tasks were waiting. With the feature `tracing` there is a warning for each.
+    pub fn blocked_poll_count(&self) -> u64 {
+        self.handle.scheduler().map_or(0, |scheduler| scheduler.blocked_polls())
+    }
+
+    /// Returns what runs at the moment: the tasks whose polls the workers are in, and the blocking work that
+    /// has begun.
+    ///
+    /// The tasks of a [`LocalRuntime`](super::LocalRuntime) are not among them.
+    pub fn running_tasks(&self) -> Vec<RunningTask> {
+        self.handle.running_tasks()
     }
 
     /// Returns how many polls `worker` has made. 0 for a worker that does not exist.

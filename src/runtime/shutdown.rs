@@ -2,14 +2,20 @@
 
 use super::block_on;
 use super::handle::{Flavor, Handle};
+use crate::task::RunningTask;
 use crate::wakers;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 impl Handle {
     /// Ends the runtime; waits for its threads, for `timeout` at most. A second call finds nothing to do.
+    /// Returns what still runs.
     ///
     /// On one of the runtime's own threads nothing is waited for.
-    pub(super) fn shutdown(&self, timeout: Option<Duration>) {
+    pub(super) fn shutdown(&self, timeout: Option<Duration>) -> Vec<RunningTask> {
         let inner = &*self.inner;
         // A deadline beyond the clock's range is none.
         let deadline = timeout.map(|timeout| Instant::now().checked_add(timeout));
@@ -21,18 +27,87 @@ impl Handle {
             scheduler.close();
             ended = may_wait && scheduler.wait(deadline);
         }
-        // Sources and timers held outside the runtime's tasks: whoever waits for them learns that it is
-        // in vain.
-        let mut wakes = Vec::new();
-        inner.driver.close(&mut wakes);
-        wakers::wake_all(&mut wakes);
-        if ended && may_wait {
-            inner.blocking.wait(deadline);
+        self.close_driver();
+        if ended && may_wait && inner.blocking.wait(deadline) {
+            return Vec::new();
         }
+        self.running_tasks()
+    }
+
+    /// Sources and timers held outside the runtime's tasks: whoever waits for them learns that it is in
+    /// vain.
+    fn close_driver(&self) {
+        let mut wakes = Vec::new();
+        self.inner.driver.close(&mut wakes);
+        wakers::wake_all(&mut wakes);
+    }
+
+    /// As [`Handle::shutdown`] without a timeout, but the waiting is left to the future returned.
+    pub(super) fn begin_shutdown(&self) -> Shutdown {
+        let inner = &*self.inner;
+        let Flavor::MultiThread { scheduler, .. } = &inner.flavor else {
+            unreachable!("asked by `Runtime` only")
+        };
+        if block_on::is_own_thread(self) {
+            self.shutdown(Some(Duration::ZERO));
+            return Shutdown { handle: self.clone(), ended: None };
+        }
+        inner.blocking.close();
+        let (done, ended) = oneshot::async_channel();
+        let handle = self.clone();
+        scheduler.close_and_then(move || {
+            handle.close_driver();
+            handle.inner.blocking.wait(None);
+            drop(handle);
+            // Nobody may be waiting any more.
+            let _ = done.send(());
+        });
+        Shutdown { handle: self.clone(), ended: Some(ended) }
     }
 }
 
 /// Thirty years from now, for timeouts that overflow the clock.
 fn far(_: Duration) -> Instant {
     Instant::now() + Duration::from_secs(60 * 60 * 24 * 365 * 30)
+}
+
+/// Waits for the end of a runtime; made by [`Runtime::shutdown`](super::Runtime::shutdown).
+///
+/// Ready when every task of the runtime has been dropped and its workers and blocking threads have ended.
+///
+/// # Cancel safety
+///
+/// Dropping it changes nothing: the runtime goes on ending.
+#[must_use = "the runtime ends anyway, but only this future says when"]
+pub struct Shutdown {
+    handle: Handle,
+    /// `None`: there is nothing to wait for, or it would wait for itself.
+    ended: Option<oneshot::AsyncReceiver<()>>,
+}
+
+impl Shutdown {
+    /// Returns what holds up the end at the moment: tasks whose poll or destructor is not over, and
+    /// blocking work that is not.
+    pub fn running_tasks(&self) -> Vec<RunningTask> {
+        self.handle.running_tasks()
+    }
+}
+
+impl Future for Shutdown {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(ended) = &mut self.ended {
+            // An error would be a sender that went without sending, which it does not.
+            let _ = ready!(Pin::new(ended).poll(cx));
+            self.ended = None;
+        }
+        Poll::Ready(())
+    }
+}
+
+impl fmt::Debug for Shutdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shutdown").field("running", &self.running_tasks()).finish_non_exhaustive()
+    }
 }

@@ -5,7 +5,8 @@
 //! `target` says how many workers there should be. A worker whose index is not below it leaves when it
 //! notices: it moves what it has queued to the injector and ends. Starting and leaving are decided under
 //! one lock, so a worker that was asked to leave and then to stay either has left (and a new thread
-//! starts in its slot) or stays.
+//! starts in its slot) or stays. Workers above `target` that are to stay for a while are *spares*
+//! (spares.rs); `staying` counts them in.
 //!
 //! # The end
 //!
@@ -25,10 +26,12 @@
 use super::monitor;
 use super::role::{self, Role};
 use super::shared::Shared;
+use super::spares::Crew;
 use super::worker::Worker;
 use crate::sync_shim::Arc;
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::task::cell::Hot;
+use crate::task::running::Running;
 use std::io;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -37,6 +40,7 @@ use std::time::{Duration, Instant};
 pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 
 /// How threads are made.
+#[derive(Debug, Clone)]
 pub(crate) struct ThreadConfig {
     pub(crate) name: String,
     pub(crate) stack_size: Option<usize>,
@@ -47,18 +51,58 @@ pub(crate) struct Threads {
     workers: Vec<Option<JoinHandle<()>>>,
     /// Whether a live thread works in the slot.
     occupied: Vec<bool>,
+    /// Threads that have left their slots to others; they are about to end, but what they still run
+    /// (destructors of thread-locals, a hook) is not ours, so nobody waits for it under the lock.
+    left: Vec<JoinHandle<()>>,
     driver: Option<JoinHandle<()>>,
+    /// What the driver thread does last.
+    last: Option<LastAct>,
+}
+
+/// See [`Shared::close_and_then`].
+type LastAct = Box<dyn FnOnce() + Send>;
+
+impl Threads {
+    /// All threads but the driver's.
+    fn take_workers(&mut self) -> impl Iterator<Item = JoinHandle<()>> + use<> {
+        std::mem::take(&mut self.workers)
+            .into_iter()
+            .flatten()
+            .chain(std::mem::take(&mut self.left))
+    }
+
+    pub(super) fn is_vacant(&self, index: usize) -> bool {
+        !self.occupied.get(index).is_some_and(|&occupied| occupied)
+    }
+
+    /// Makes room for a thread in slot `index`, which is vacant.
+    fn clear(&mut self, index: usize) {
+        let slots = self.workers.len().max(index + 1);
+        self.workers.resize_with(slots, || None);
+        self.occupied.resize(slots, false);
+        let left = std::mem::take(&mut self.left).into_iter().chain(self.workers[index].take());
+        for thread in left {
+            match thread.is_finished() {
+                true => join([thread]),
+                false => self.left.push(thread),
+            }
+        }
+    }
 }
 
 impl Shared {
-    /// Starts the driver thread.
-    pub(crate) fn start_driver(self: &Arc<Self>, config: &ThreadConfig) -> io::Result<()> {
-        let shared = self.clone();
+    /// Starts the driver thread, which starts spare workers with `crew`.
+    pub(crate) fn start_driver(self: &Arc<Self>, crew: Crew) -> io::Result<()> {
+        let (shared, config) = (self.clone(), crew.config.clone());
         let thread = config.spawn("driver", move || {
             // Without this thread nobody would attend an abandoned seat: better to end loudly.
             let abort = AbortOnUnwind;
-            monitor::run(shared);
+            monitor::run(&shared, crew);
             std::mem::forget(abort);
+            let last = shared.threads.lock().last.take();
+            if let Some(last) = last {
+                last();
+            }
         })?;
         self.threads.lock().driver = Some(thread);
         Ok(())
@@ -75,34 +119,36 @@ impl Shared {
         if self.is_closed() {
             return Err(io::Error::other("the runtime has been shut down"));
         }
-        let before = self.worker_count();
+        let (before, stayed) = (self.worker_count(), self.staying_workers());
+        // Spares count as regular from here on, or leave.
         self.set_worker_count(count);
-        let slots = threads.workers.len().max(count);
-        threads.workers.resize_with(slots, || None);
-        threads.occupied.resize(slots, false);
-        for index in 0..count {
-            if threads.occupied[index] {
-                continue;
-            }
-            if let Some(predecessor) = threads.workers[index].take() {
-                // It has left, under this lock; at most its last instructions are still to come.
-                let _ = predecessor.join();
-            }
-            match self.start_worker(index, config, around) {
-                Ok(thread) => threads.workers[index] = Some(thread),
-                Err(error) => {
-                    // Ordering: as above. Keep what runs; the caller learns that there are fewer than
-                    // asked for.
-                    self.set_worker_count(before.max(index));
-                    return Err(error);
-                }
-            }
-            threads.occupied[index] = true;
-        }
+        let failed = (0..count).find_map(|index| {
+            let error = self.occupy(&mut threads, index, config, around).err()?;
+            // Keep what runs; the caller learns that there are fewer than asked for.
+            self.set_worker_count(before.max(index));
+            Some(error)
+        });
         drop(threads);
-        for index in count..before {
+        for index in self.staying_workers()..stayed {
             self.unpark(index);
         }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Sees to it that a thread works in slot `index`, which the caller has counted in.
+    pub(super) fn occupy(
+        self: &Arc<Self>,
+        threads: &mut Threads,
+        index: usize,
+        config: &ThreadConfig,
+        around: &Around,
+    ) -> io::Result<()> {
+        if !threads.is_vacant(index) {
+            return Ok(());
+        }
+        threads.clear(index);
+        threads.workers[index] = Some(self.start_worker(index, config, around)?);
+        threads.occupied[index] = true;
         Ok(())
     }
 
@@ -134,6 +180,19 @@ impl Shared {
         started
     }
 
+    /// Begins the end, as [`Shared::close`] does. When all tasks are complete and all worker threads have
+    /// ended, the driver thread calls `last`: it is there in any case, and has nothing else to do then.
+    pub(crate) fn close_and_then(self: &Arc<Self>, last: impl FnOnce() + Send + 'static) {
+        let shared = self.clone();
+        self.threads.lock().last = Some(Box::new(move || {
+            let workers = shared.threads.lock().take_workers();
+            drop(shared);
+            join(workers);
+            last();
+        }));
+        self.close();
+    }
+
     /// Begins the end: no task starts any more.
     pub(crate) fn close(&self) {
         // Under the lock: no thread starts afterwards.
@@ -153,7 +212,7 @@ impl Shared {
         self.driver.wake();
         // Ordering: Acquire, see `worker_ends`. No worker was ever started, or all have retired into the end.
         if self.alive.load(Ordering::Acquire) == 0 {
-            self.drain_to_the_end();
+            self.drain_to_the_end(None);
         }
     }
 
@@ -162,11 +221,10 @@ impl Shared {
     ///
     /// Called on one of the runtime's own threads it does not wait, because it would wait for itself.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> bool {
-        let (workers, driver) = {
+        let threads: Vec<_> = {
             let mut threads = self.threads.lock();
-            (std::mem::take(&mut threads.workers), threads.driver.take())
+            threads.take_workers().chain(threads.driver.take()).collect()
         };
-        let threads: Vec<_> = workers.into_iter().flatten().chain(driver).collect();
         let current = std::thread::current().id();
         if threads.iter().any(|thread| thread.thread().id() == current) {
             return false;
@@ -184,10 +242,7 @@ impl Shared {
             }
         }
         drop(draining);
-        for thread in threads {
-            // Only the house could have panicked, and that aborts.
-            let _ = thread.join();
-        }
+        join(threads);
         true
     }
 
@@ -196,12 +251,16 @@ impl Shared {
     /// All registries are closed before the first destructor runs. Otherwise a destructor that wakes a
     /// cold task on a thread without a role would come back here for it, and so on for each task of a
     /// chain.
-    pub(super) fn drain(&self) -> bool {
+    ///
+    /// `note`: where the calling thread, if it is a worker, says whose destructor it runs.
+    pub(super) fn drain(&self, note: Option<&Running>) -> bool {
         let cold: Vec<Hot> = self.slots.iter().flat_map(|slot| slot.registry.close()).collect();
         let mut found = !cold.is_empty();
         let mut bury = |task: Hot| {
             found = true;
+            note.inspect(|note| note.begin(&task));
             self.bury(task);
+            note.inspect(|note| note.end());
         };
         cold.into_iter().for_each(&mut bury);
         while let Some(task) = self.injector.pop() {
@@ -218,21 +277,22 @@ impl Shared {
     }
 
     /// A worker thread ends because the runtime does.
-    fn worker_ends(&self) {
+    fn worker_ends(&self, index: usize) {
+        let note = Some(&self.slots.get(index).running);
         // Ordering: SeqCst, the closing side's fence once more, by the thread that drains: see closed,
         // fence, drain; push, fence, look at `closed`.
         fence(Ordering::SeqCst);
-        self.drain();
+        self.drain(note);
         // Ordering: AcqRel: the last one sees what all others did before they were counted out.
         if self.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.drain_to_the_end();
+            self.drain_to_the_end(note);
         }
     }
 
-    fn drain_to_the_end(&self) {
+    fn drain_to_the_end(&self, note: Option<&Running>) {
         let mut rounds = 0u32;
         while self.alive_tasks() != 0 {
-            if self.drain() {
+            if self.drain(note) {
                 rounds = 0;
             } else if rounds < 64 {
                 // Another thread is between setting SCHEDULED and its push.
@@ -250,6 +310,13 @@ impl Shared {
         drop(draining);
         self.drained_changed.notify_all();
         self.monitor.wake(&self.driver);
+    }
+}
+
+fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
+    for thread in threads {
+        // Only the house could have panicked, and that aborts.
+        let _ = thread.join();
     }
 }
 
@@ -279,7 +346,7 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
 fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> bool {
     worker.work();
     if shared.is_closed() {
-        shared.worker_ends();
+        shared.worker_ends(index);
         return true;
     }
     shared.slots.get(index).deactivate();
@@ -296,10 +363,10 @@ fn has_left(shared: &Arc<Shared>, index: usize) -> bool {
     let mut threads = shared.threads.lock();
     if shared.is_closed() {
         drop(threads);
-        shared.worker_ends();
+        shared.worker_ends(index);
         return true;
     }
-    if index < shared.worker_count() {
+    if index < shared.staying_workers() {
         return false;
     }
     threads.occupied[index] = false;

@@ -9,7 +9,8 @@
 //! |---|---|
 //! | the seat was empty at two ticks in a row and in between | takes it until a round brings something |
 //! | a worker has work queued, is not parked, and stood still for a tick | marks it stalled, wakes a peer |
-//! | all workers parked, the seat attended, for [`QUIET_TICKS`] ticks | sleeps until a worker wakes it |
+//! | every worker stood still for long, and something is queued | reports, starts a spare (spares.rs) |
+//! | all parked, no spares, the seat attended, for [`QUIET_TICKS`] ticks | sleeps until a worker wakes it |
 //!
 //! Thieves may take the next slot of a stalled worker too.
 //!
@@ -21,16 +22,19 @@
 //! blocks in the poller) without a limit. A worker that leaves its park clears its bit (SeqCst RMW),
 //! then reads `asleep`. One of the two sees the other.
 
+use super::pulse::Pulse;
+use super::report;
 use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
+use super::spares::{BLOCKED_AFTER, Crew, Crowd, Spares, Verdict};
 use crate::driver::Driver;
 use crate::park::{Parker, Unpark, Unparker};
 use crate::sync_shim::Arc;
-use crate::sync_shim::atomic::{AtomicBool, Ordering, fence};
+use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::wakers;
 use std::sync::OnceLock;
 use std::task::Waker;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The shortest and the longest tick. Two of the longest are the most that an unattended seat or a
 /// stalled worker's queue waits; the shortest keeps that wait small right after trouble was seen. A tick
@@ -45,11 +49,22 @@ const QUIET_TICKS: u32 = 8;
 pub(super) struct Monitor {
     asleep: AtomicBool,
     unparker: OnceLock<Unparker>,
+    /// Polls that blocked their worker while no other worker was free.
+    blocked_polls: AtomicU64,
 }
 
 impl Monitor {
     pub(super) fn new() -> Self {
-        Self { asleep: AtomicBool::new(false), unparker: OnceLock::new() }
+        Self {
+            asleep: AtomicBool::new(false),
+            unparker: OnceLock::new(),
+            blocked_polls: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn blocked_polls(&self) -> u64 {
+        // Ordering: Relaxed, a number for people.
+        self.blocked_polls.load(Ordering::Relaxed)
     }
 
     /// Called by a worker that has left its park.
@@ -70,11 +85,12 @@ impl Monitor {
     }
 }
 
-/// Every worker is parked: nothing can go wrong until one wakes.
+/// Every worker is parked, and none is a spare: nothing can go wrong until one wakes, and nothing is to be
+/// done.
 fn all_parked(shared: &Shared) -> bool {
     // Ordering: Relaxed; a thread that is starting is counted before it runs, and when it first leaves a
-    // park it wakes us.
-    shared.idle.parked() >= shared.alive.load(Ordering::Relaxed)
+    // park it wakes us. Spares are started by this thread.
+    shared.idle.parked() >= shared.alive.load(Ordering::Relaxed) && shared.spare_workers() == 0
 }
 
 /// Nobody works, and somebody waits for events.
@@ -97,21 +113,25 @@ fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> bool {
 struct Watch {
     parker: Parker,
     attendance: u64,
-    /// Tick counts of the workers at the last look.
-    ticks: Vec<u64>,
+    /// What the last look saw of each worker.
+    pulses: Vec<Pulse>,
+    spares: Spares,
+    crew: Crew,
     quiet: u32,
     tick: Duration,
     wakes: Vec<Waker>,
 }
 
 /// The driver thread's whole life.
-pub(super) fn run(shared: Arc<Shared>) {
+pub(super) fn run(shared: &Arc<Shared>, crew: Crew) {
     let parker = Parker::new();
     let _ = shared.monitor.unparker.set(parker.unparker());
     let mut watch = Watch {
         parker,
         attendance: shared.driver.attendance(),
-        ticks: vec![0; shared.slots.workers()],
+        pulses: (0..shared.slots.workers()).map(|_| Pulse::new(Instant::now())).collect(),
+        spares: Spares::default(),
+        crew,
         quiet: 0,
         tick: SHORTEST_TICK,
         wakes: Vec::new(),
@@ -119,7 +139,7 @@ pub(super) fn run(shared: Arc<Shared>) {
     let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
     role::play(&role, || {
         while !shared.is_drained() {
-            watch.turn(&shared, &role);
+            watch.turn(shared, &role);
         }
     });
 }
@@ -129,7 +149,7 @@ impl Watch {
         if self.seat_is_abandoned(shared) {
             self.sit(shared, role);
             self.tick = SHORTEST_TICK;
-        } else if self.rescue_stalled(shared) {
+        } else if self.look(shared) {
             self.tick = SHORTEST_TICK;
         } else {
             self.tick = (self.tick * 2).min(LONGEST_TICK);
@@ -170,7 +190,7 @@ impl Watch {
             self.parker.leave_seat();
             // Ordering: Relaxed, only this thread sets it.
             shared.monitor.asleep.store(false, Ordering::Relaxed);
-            if !self.rescue_stalled(shared) {
+            if !self.look(shared) {
                 self.tick = (self.tick * 2).min(LONGEST_TICK);
             }
         }
@@ -182,20 +202,57 @@ impl Watch {
         self.attendance = shared.driver.attendance();
     }
 
-    /// Looks for workers that have work queued and did not move since the last tick; wakes a peer for each.
-    fn rescue_stalled(&mut self, shared: &Shared) -> bool {
-        let mut any = false;
-        for index in 0..shared.slots.high() {
-            let slot = shared.slots.get(index);
-            let ticks = slot.progress();
-            let moved = std::mem::replace(&mut self.ticks[index], ticks) != ticks;
-            let stuck = !moved && slot.is_active() && !shared.idle.is_parked(index);
-            // Ordering: Relaxed, a hint for thieves; the wake below orders it for the one it wakes.
-            slot.stalled.store(stuck, Ordering::Relaxed);
-            if stuck && (slot.has_work() || shared.has_work_outside()) {
-                any |= shared.wake_one(index);
+    /// Looks at every worker. `true`: there was something to do.
+    fn look(&mut self, shared: &Arc<Shared>) -> bool {
+        let now = Instant::now();
+        let (crowd, woke) = self.rescue_stalled(shared, now);
+        let waiting = crowd.is_blocked() && shared.has_work();
+        if waiting {
+            self.report_blocked(shared, now);
+        }
+        match self.spares.judge(crowd, waiting, now) {
+            Verdict::Keep => return woke,
+            Verdict::Retire => shared.retire_spares(),
+            Verdict::Start => {
+                if shared.start_spare(&self.crew).is_err() {
+                    self.spares.failed(now);
+                }
             }
         }
-        any
+        true
+    }
+
+    /// Looks for workers that did not move since the last look; wakes a peer for each that has work queued.
+    /// `true`: it woke one.
+    fn rescue_stalled(&mut self, shared: &Shared, now: Instant) -> (Crowd, bool) {
+        let (regular, staying) = (shared.worker_count(), shared.staying_workers());
+        let mut crowd = Crowd { spares: staying.saturating_sub(regular), ..Crowd::default() };
+        let mut any = false;
+        let high = shared.slots.high();
+        for (index, pulse) in self.pulses.iter_mut().enumerate().take(high.max(staying)) {
+            let slot = shared.slots.get(index);
+            let at_rest = !slot.is_active() || shared.idle.is_parked(index);
+            let still = pulse.look(slot.progress(), at_rest, now);
+            // Ordering: Relaxed, a hint for thieves; the wake below orders it for the one it wakes.
+            slot.stalled.store(still.is_some(), Ordering::Relaxed);
+            if still.is_some() && (slot.has_work() || shared.has_work_outside()) {
+                any |= shared.wake_one(index);
+            }
+            if still.is_none_or(|time| time < BLOCKED_AFTER) {
+                crowd.count(index, regular, staying);
+            }
+        }
+        (crowd, any)
+    }
+
+    /// Every worker is blocked, and something waits: says so, once for each poll.
+    fn report_blocked(&mut self, shared: &Shared, now: Instant) {
+        for (index, pulse) in self.pulses.iter_mut().enumerate().take(shared.staying_workers()) {
+            if pulse.report() {
+                // Ordering: Relaxed, a number for people.
+                shared.monitor.blocked_polls.fetch_add(1, Ordering::Relaxed);
+                report::blocked(index, shared.slots.get(index).running.read(), pulse.still(now));
+            }
+        }
     }
 }

@@ -15,6 +15,7 @@ use crate::task::JoinHandle;
 use crate::task::cell::{Hot, new_send_task};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::panic::Location;
 use std::ptr;
 
 pub(super) enum Role {
@@ -88,14 +89,17 @@ pub(crate) fn spawns_here() -> bool {
 
 /// Starts a task in the scheduler that the calling thread is a worker or a guest of.
 #[inline]
-pub(crate) fn spawn_here<F>(future: F) -> JoinHandle<F::Output>
+pub(crate) fn spawn_here<F>(
+    future: F,
+    spawned_at: &'static Location<'static>,
+) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     with(|role| match role.and_then(|role| Some((role, role.shared()?))) {
         Some((role, shared)) => {
-            let (hot, join) = new_send_task(future, shared);
+            let (hot, join) = new_send_task(future, shared, spawned_at);
             role.spawned(hot);
             join
         }

@@ -12,10 +12,11 @@ use crate::queue::injector::Injector;
 use crate::queue::wake_channel::Chain;
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sync_shim::{Arc, Condvar, Mutex};
-use crate::task::JoinHandle;
 use crate::task::cell::{Ender, Hot, Place, Schedule, new_send_task};
+use crate::task::{JoinHandle, RunningTask};
 use crossbeam_utils::CachePadded;
 use std::future::Future;
+use std::panic::Location;
 
 pub(crate) struct Shared {
     pub(super) slots: Slots,
@@ -31,8 +32,8 @@ pub(crate) struct Shared {
     pub(super) closed: AtomicBool,
     /// How many workers there should be. Written under `threads`.
     target: AtomicUsize,
-    /// Workers with an index below this one stay: as `target`, but 0 once the runtime is closed. Each
-    /// worker reads it at each step, so it shares no line with what others write.
+    /// Workers with an index below this one stay: as `target`, more if there are spares, and 0 once the
+    /// runtime is closed. Each worker reads it at each step, so it shares no line with what others write.
     pub(super) staying: CachePadded<AtomicUsize>,
     /// Worker threads that have not ended.
     pub(super) alive: AtomicUsize,
@@ -77,12 +78,16 @@ impl Shared {
 
     /// Starts a task. On a worker it goes to that worker's queue, in `block_on` to that thread's,
     /// elsewhere to the injector.
-    pub(crate) fn spawn<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
+    pub(crate) fn spawn<F>(
+        self: &Arc<Self>,
+        future: F,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (hot, join) = new_send_task(future, self);
+        let (hot, join) = new_send_task(future, self, spawned_at);
         role::with(|role| match role {
             Some(role) if role.spawns_into(self) => role.spawned(hot),
             _ => {
@@ -133,7 +138,25 @@ impl Shared {
     pub(super) fn set_worker_count(&self, count: usize) {
         // Ordering: Relaxed, published by the lock and by the unparks that follow.
         self.target.store(count, Ordering::Relaxed);
+        self.set_staying_workers(count);
+    }
+
+    /// How many workers there are with the spares; 0 once the runtime is closed.
+    pub(super) fn staying_workers(&self) -> usize {
+        // Ordering: Relaxed, the caller holds `threads` or takes it for a hint.
+        self.staying.load(Ordering::Relaxed)
+    }
+
+    /// Says how many workers there should be with the spares. As for [`Shared::set_worker_count`].
+    pub(super) fn set_staying_workers(&self, count: usize) {
+        // Ordering: Relaxed, as above.
         self.staying.store(count, Ordering::Relaxed);
+    }
+
+    /// What the workers run at the moment.
+    pub(crate) fn running_tasks(&self) -> Vec<RunningTask> {
+        let workers = (0..self.slots.high()).map(|index| self.slots.get(index));
+        workers.filter_map(|slot| slot.running.read()).collect()
     }
 
     /// Whether a worker that is busy with itself should look outside.
@@ -281,9 +304,10 @@ impl Shared {
     /// What one worker has done since the runtime began. `None`: there is no such worker.
     pub(crate) fn worker_counts(&self, worker: usize) -> Option<WorkerCounts> {
         (worker < self.slots.workers()).then(|| {
-            let stats = &self.slots.get(worker).stats;
+            let slot = self.slots.get(worker);
+            let stats = &slot.stats;
             WorkerCounts {
-                polls: stats.polls.get(),
+                polls: slot.running.polls(),
                 stolen: stats.stolen.get(),
                 injected: stats.from_injector.get(),
                 parks: stats.parks.get(),
@@ -380,4 +404,4 @@ impl Ender for Undertaker<'_> {
 }
 
 // The home hint of a task and the registry's shard are 16 bits wide.
-const _: () = assert!(super::slots::MAX_WORKERS + GUESTS < u16::MAX as usize);
+const _: () = assert!(2 * super::slots::MAX_WORKERS + GUESTS < u16::MAX as usize);

@@ -13,11 +13,13 @@ use crate::sync_shim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync_shim::{Arc, Mutex};
 use crate::task::cell::Hot;
 use crate::task::registry::Registry;
+use crate::task::running::Running;
 use crate::task::slot::Slot as NextSlot;
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
 
-/// The most workers a runtime can have: larger than any machine we know, small enough for 16-bit indices.
+/// The most workers a runtime can have, and the most spares: larger than any machine we know, small enough
+/// for 16-bit indices.
 pub(crate) const MAX_WORKERS: usize = 4096;
 
 /// How many threads at a time may be in `block_on` with a deque of their own; the others' spawns go to
@@ -48,6 +50,8 @@ pub(super) struct Slot {
     /// The monitor found that this worker is stuck in a poll: thieves may take its next slot too.
     pub(super) stalled: AtomicBool,
     pub(super) registry: Registry,
+    /// The task that the worker runs, and how many it has run.
+    pub(super) running: Running,
     pub(super) stats: Stats,
 }
 
@@ -56,8 +60,6 @@ pub(super) struct Slot {
 pub(super) struct Stats {
     pub(super) spawned: Count,
     pub(super) completed: Count,
-    /// Tasks polled.
-    pub(super) polls: Count,
     pub(super) from_injector: Count,
     pub(super) stolen: Count,
     pub(super) parks: Count,
@@ -84,7 +86,7 @@ impl Count {
 
 impl Slots {
     pub(super) fn new(workers: usize) -> Self {
-        assert!(workers <= MAX_WORKERS, "the builder checks this");
+        assert!(workers <= 2 * MAX_WORKERS, "the builder checks this");
         let slots =
             (0..workers + GUESTS).map(|_| Arc::new(CachePadded::new(Slot::new()))).collect();
         Self { workers, slots, high: AtomicUsize::new(0), guests: AtomicUsize::new(0) }
@@ -173,6 +175,7 @@ impl Slot {
             active: AtomicBool::new(false),
             stalled: AtomicBool::new(false),
             registry: Registry::new(),
+            running: Running::new(),
             stats: Stats::default(),
         }
     }
@@ -223,7 +226,7 @@ impl Slot {
 
     /// A number that moves whenever the worker does.
     pub(super) fn progress(&self) -> u64 {
-        self.stats.polls.get() + self.stats.parks.get()
+        self.running.polls() + self.stats.parks.get()
     }
 
     pub(super) fn is_stalled(&self) -> bool {

@@ -148,9 +148,10 @@ impl Worker {
 
     #[inline]
     fn run(&self, task: Hot) {
-        self.slot.stats.polls.add(1);
+        self.slot.running.begin(&task);
         self.pushed.set(false);
         task.run(self);
+        self.slot.running.end();
     }
 
     #[inline]

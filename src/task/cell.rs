@@ -1,7 +1,7 @@
 //! The one allocation of a task: header, future, later its output.
 //!
 //! ```text
-//! Header (64 B): link | state | vtable | scheduler | id | home, registry place | join waker
+//! Header (72 B): link | state | vtable | scheduler | id | home, registry place | spawned at | join waker
 //! Stage        : future, then output, then nothing
 //! ```
 //!
@@ -47,6 +47,7 @@ use super::budget;
 use super::current;
 use super::id::TaskId;
 use super::join::{JoinError, JoinHandle, Payload};
+use super::running::RunningTask;
 use super::state::{Complete, DropJoin, JoinerWoken, Pending, Start, State, Wake, WakeOwned};
 use super::waker;
 use crate::queue::wake_channel::{Link, Linked};
@@ -57,7 +58,7 @@ use crate::wakers;
 use std::alloc::Layout;
 use std::future::Future;
 use std::mem::{ManuallyDrop, needs_drop};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
@@ -94,8 +95,10 @@ pub(crate) trait Runner: Ender {
     fn home(&self) -> u16;
 }
 
-/// Where in a scheduler's registries a task stands.
+/// Where in a scheduler's registries a task stands. Packed, so that it fills a word of the header together
+/// with the home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C, packed(2))]
 pub(crate) struct Place {
     pub(crate) shard: u16,
     pub(crate) index: u32,
@@ -116,6 +119,7 @@ pub(super) struct Header {
     pub(super) id: TaskId,
     home: AtomicU16,
     place: UnsafeCell<Place>,
+    spawned_at: &'static Location<'static>,
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
 }
 
@@ -211,14 +215,18 @@ unsafe impl Sync for TaskRef {}
 
 /// Allocates a task that may run on any thread: its `Hot`, which the caller queues, and its JoinHandle.
 #[inline]
-pub(crate) fn new_send_task<F, S>(future: F, scheduler: &Arc<S>) -> (Hot, JoinHandle<F::Output>)
+pub(crate) fn new_send_task<F, S>(
+    future: F,
+    scheduler: &Arc<S>,
+    spawned_at: &'static Location<'static>,
+) -> (Hot, JoinHandle<F::Output>)
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
     S: Schedule,
 {
     // SAFETY: the future and its output are Send and 'static.
-    unsafe { new_task(future, scheduler) }
+    unsafe { new_task(future, scheduler, spawned_at) }
 }
 
 /// Allocates a task for `scheduler`, as [`new_send_task`] does.
@@ -229,7 +237,11 @@ where
 /// the calling thread only, and completes this one before `F`'s lifetime ends; and the output's lifetime
 /// is carried by the JoinHandle's type.
 #[inline]
-pub(crate) unsafe fn new_task<F, S>(future: F, scheduler: &Arc<S>) -> (Hot, JoinHandle<F::Output>)
+pub(crate) unsafe fn new_task<F, S>(
+    future: F,
+    scheduler: &Arc<S>,
+    spawned_at: &'static Location<'static>,
+) -> (Hot, JoinHandle<F::Output>)
 where
     F: Future,
     S: Schedule,
@@ -256,6 +268,7 @@ where
             id,
             home: AtomicU16::new(u16::MAX),
             place: UnsafeCell::new(Place::NONE),
+            spawned_at,
             join_waker: UnsafeCell::new(None),
         },
         stage: UnsafeCell::new(Stage::Future(future)),
@@ -290,6 +303,13 @@ impl Hot {
         // Ordering: Relaxed, a stale hint sends the task to a channel that others empty too.
         let home = self.header().home.load(Ordering::Relaxed);
         (home != u16::MAX).then_some(home)
+    }
+
+    /// Which task this is, and where it was spawned.
+    #[inline]
+    pub(crate) fn identity(&self) -> RunningTask {
+        let header = self.header();
+        RunningTask::new(header.id, header.spawned_at)
     }
 
     /// Polls the task once, and does what the outcome asks for.

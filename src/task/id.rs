@@ -37,6 +37,15 @@ impl TaskId {
             Self(NonZeroU64::new(next).expect("ranges begin at 1"))
         })
     }
+
+    pub(super) fn to_bits(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The id that [`TaskId::to_bits`] gave. `None` for 0, which no id is.
+    pub(super) fn from_bits(bits: u64) -> Option<Self> {
+        NonZeroU64::new(bits).map(Self)
+    }
 }
 
 impl fmt::Display for TaskId {

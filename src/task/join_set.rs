@@ -83,6 +83,7 @@ impl<T> JoinSet<T> {
     }
 
     /// Spawns `future` on the runtime of `handle` and puts the task into the set.
+    #[track_caller]
     pub fn spawn_on<F>(&mut self, future: F, handle: &Handle) -> AbortHandle
     where
         F: Future<Output = T> + Send + 'static,
@@ -138,6 +139,7 @@ impl<T> JoinSet<T> {
     /// Runs `f` on the pool for blocking work of the runtime of `handle` and puts the job into the set.
     ///
     /// A job that has begun cannot be aborted.
+    #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
     where
         F: FnOnce() -> T + Send + 'static,

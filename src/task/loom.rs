@@ -9,6 +9,7 @@ use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync_shim::{Arc, Mutex, thread};
 use std::collections::VecDeque;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -70,7 +71,7 @@ impl Queue {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (hot, join) = new_send_task(future, self);
+        let (hot, join) = new_send_task(future, self, Location::caller());
         self.hot.lock().push_back(hot);
         join
     }

@@ -5,6 +5,7 @@ use super::id::TaskId;
 use super::join::JoinHandle;
 use crate::runtime::{context, with_executor};
 use std::future::Future;
+use std::panic::Location;
 
 /// Starts a task in the current runtime and returns its [`JoinHandle`].
 ///
@@ -89,7 +90,8 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    match with_executor(|executor| executor.map(|executor| executor.spawn(future))) {
+    let spawned_at = Location::caller();
+    match with_executor(|executor| executor.map(|it| it.spawn_at(future, spawned_at))) {
         Some(join) => join,
         None => panic!(
             "spawn_local called outside a LocalRuntime: use #[liten::main(flavor = \"current_thread\")], \

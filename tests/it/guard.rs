@@ -39,14 +39,21 @@ pub(crate) fn until(mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// A runtime with `count` workers.
+/// A runtime with `count` workers, and never one more: a test that blocks all of them means it, and one that
+/// does not may still run on a machine where they stand still for want of a core.
 pub(crate) fn workers(count: usize) -> Runtime {
-    Builder::new_multi_thread().worker_threads(count).build().unwrap()
+    exactly(count).build().unwrap()
+}
+
+fn exactly(count: usize) -> Builder {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(count).max_spare_workers(0);
+    builder
 }
 
 /// A runtime whose threads can be told from those of other tests. Linux shows 15 characters of a name, so
 /// the prefix is short.
 pub(crate) fn named(count: usize, name: &str) -> Runtime {
     assert!(name.len() <= 6, "{name}-driver would be cut off");
-    Builder::new_multi_thread().worker_threads(count).thread_name(name).build().unwrap()
+    exactly(count).thread_name(name).build().unwrap()
 }

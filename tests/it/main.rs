@@ -24,10 +24,12 @@ mod monkey;
 mod neutral;
 mod order;
 mod panic;
+mod remains;
 mod resize;
 mod shutdown;
 #[cfg(target_os = "linux")]
 mod signals;
+mod spares;
 mod spawn;
 mod steal;
 mod storm;

@@ -1,0 +1,201 @@
+//! Spare workers: who works while every worker is stuck in a poll.
+//!
+//! A task that blocks its worker (a computation, a synchronous call) takes nothing from the others while one
+//! worker is free: it takes over the queues of the rest. When none is free, the monitor starts one more
+//! worker than there should be, a *spare*: in the slot behind those of the regular ones, and otherwise like
+//! them. When a regular worker has been free for a while, the spares leave as surplus workers do.
+//!
+//! | the monitor sees | and | it |
+//! |---|---|---|
+//! | every worker blocked for [`BLOCKED_AFTER`] | something queued | reports each poll once, starts a spare |
+//! | as above | as above, but no spare left, or a start failed lately | reports |
+//! | spares, and a regular worker free for [`RETIRE_AFTER`] | | lets all spares go |
+//!
+//! The number of spares is bounded: tasks that block one after the other would otherwise get a thread each,
+//! and the answer to that is `spawn_blocking`.
+//!
+//! Why nothing is lost: the slots, the idle word and `staying` know no difference between a spare and a
+//! worker that `set_worker_threads` has added, see lifecycle.rs.
+
+use super::lifecycle::{Around, ThreadConfig};
+use super::shared::Shared;
+use crate::sync_shim::Arc;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Workers that stand still for so long are blocked. Less than three ticks of the monitor of 4 ms: with the
+/// one before the standstill is first seen, a spare starts after 16 ms at the latest. Less would take workers
+/// for blocked that only wait for a core (at 6 ms, on a machine with four times as many busy threads as
+/// cores): no harm, but a thread for nothing.
+pub(super) const BLOCKED_AFTER: Duration = Duration::from_millis(10);
+
+/// A spare stays for so long after a regular worker is free: a program that blocks its workers does it
+/// again, and threads are dear.
+const RETIRE_AFTER: Duration = Duration::from_millis(250);
+
+/// After a failed start the next one waits for so long.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
+/// What it takes to start a worker.
+pub(crate) struct Crew {
+    pub(crate) config: ThreadConfig,
+    pub(crate) around: Around,
+    /// How many spares there may be at a time.
+    pub(crate) max_spares: usize,
+}
+
+/// The workers at one look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Crowd {
+    /// Regular workers that are not blocked.
+    pub(super) regular: usize,
+    /// Spares that are not blocked.
+    pub(super) spare: usize,
+    /// Spares, blocked or not.
+    pub(super) spares: usize,
+}
+
+impl Crowd {
+    /// The worker `index` is not blocked; `regular` and `staying` are the ends of the two kinds.
+    pub(super) fn count(&mut self, index: usize, regular: usize, staying: usize) {
+        if index < regular {
+            self.regular += 1;
+        } else if index < staying {
+            self.spare += 1;
+        }
+    }
+
+    /// Nobody is free to take anything over.
+    pub(super) fn is_blocked(self) -> bool {
+        self.regular == 0 && self.spare == 0
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Keep,
+    Start,
+    Retire,
+}
+
+/// What the monitor remembers of spares.
+#[derive(Debug, Default)]
+pub(super) struct Spares {
+    /// Since when a regular worker has been free at each look.
+    easy: Option<Instant>,
+    failed: Option<Instant>,
+}
+
+impl Spares {
+    /// One look at the workers; `waiting`: something is queued.
+    pub(super) fn judge(&mut self, crowd: Crowd, waiting: bool, now: Instant) -> Verdict {
+        let passed = |since: Instant, limit| now.saturating_duration_since(since) >= limit;
+        if crowd.regular == 0 {
+            self.easy = None;
+            let may_start = self.failed.is_none_or(|failed| passed(failed, RETRY_AFTER));
+            let needed = crowd.is_blocked() && waiting && may_start;
+            return if needed { Verdict::Start } else { Verdict::Keep };
+        }
+        let easy = *self.easy.get_or_insert(now);
+        match crowd.spares != 0 && passed(easy, RETIRE_AFTER) {
+            true => Verdict::Retire,
+            false => Verdict::Keep,
+        }
+    }
+
+    /// No thread could be made.
+    pub(super) fn failed(&mut self, now: Instant) {
+        self.failed = Some(now);
+    }
+}
+
+impl Shared {
+    /// Starts one spare worker, if there may be one more.
+    pub(super) fn start_spare(self: &Arc<Self>, crew: &Crew) -> io::Result<()> {
+        // Somebody starts or ends threads already: the next look will see what came of it.
+        let Some(mut threads) = self.threads.try_lock() else {
+            return Ok(());
+        };
+        if self.is_closed() {
+            return Ok(());
+        }
+        let staying = self.staying_workers();
+        let end = (self.worker_count() + crew.max_spares).min(self.slots.workers());
+        // A spare that was let go and is still stuck has kept its slot: it is counted in again.
+        let Some(index) = (staying..end).find(|&index| threads.is_vacant(index)) else {
+            return Ok(());
+        };
+        self.set_staying_workers(index + 1);
+        self.occupy(&mut threads, index, &crew.config, &crew.around)
+            .inspect_err(|_| self.set_staying_workers(staying))
+    }
+
+    /// Asks all spare workers to leave.
+    pub(super) fn retire_spares(&self) {
+        let Some(threads) = self.threads.try_lock() else {
+            return;
+        };
+        if self.is_closed() {
+            return;
+        }
+        let (count, staying) = (self.worker_count(), self.staying_workers());
+        self.set_staying_workers(count);
+        drop(threads);
+        for index in count..staying {
+            self.unpark(index);
+        }
+    }
+
+    /// How many polls have been reported as blocking the last free worker.
+    pub(crate) fn blocked_polls(&self) -> u64 {
+        self.monitor.blocked_polls()
+    }
+
+    /// How many spare workers there are.
+    pub(crate) fn spare_workers(&self) -> usize {
+        self.staying_workers().saturating_sub(self.worker_count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCKED: Crowd = Crowd { regular: 0, spare: 0, spares: 0 };
+    const SAVED: Crowd = Crowd { regular: 0, spare: 1, spares: 1 };
+    const EASY: Crowd = Crowd { regular: 1, spare: 1, spares: 1 };
+
+    #[test]
+    fn a_spare_starts_when_nobody_is_free_and_something_waits() {
+        let (mut spares, now) = (Spares::default(), Instant::now());
+        assert_eq!(spares.judge(BLOCKED, false, now), Verdict::Keep);
+        assert_eq!(spares.judge(Crowd { regular: 1, ..BLOCKED }, true, now), Verdict::Keep);
+        assert_eq!(spares.judge(BLOCKED, true, now), Verdict::Start);
+        assert_eq!(spares.judge(SAVED, true, now), Verdict::Keep, "the spare is free");
+        assert_eq!(spares.judge(Crowd { spare: 0, ..SAVED }, true, now), Verdict::Start);
+    }
+
+    #[test]
+    fn a_failed_start_is_not_repeated_at_once() {
+        let (mut spares, now) = (Spares::default(), Instant::now());
+        spares.failed(now);
+        assert_eq!(spares.judge(BLOCKED, true, now + RETRY_AFTER / 2), Verdict::Keep);
+        assert_eq!(spares.judge(BLOCKED, true, now + RETRY_AFTER), Verdict::Start);
+    }
+
+    #[test]
+    fn spares_leave_when_a_regular_worker_has_been_free_for_a_while() {
+        let (mut spares, now) = (Spares::default(), Instant::now());
+        assert_eq!(spares.judge(EASY, true, now), Verdict::Keep);
+        assert_eq!(spares.judge(EASY, true, now + RETIRE_AFTER / 2), Verdict::Keep);
+        assert_eq!(spares.judge(SAVED, true, now + RETIRE_AFTER / 2), Verdict::Keep, "stuck again");
+        assert_eq!(spares.judge(EASY, true, now + RETIRE_AFTER), Verdict::Keep, "begins anew");
+        assert_eq!(spares.judge(EASY, false, now + 2 * RETIRE_AFTER), Verdict::Retire);
+        let none = Crowd { spare: 0, spares: 0, ..EASY };
+        assert_eq!(
+            spares.judge(none, true, now + 3 * RETIRE_AFTER),
+            Verdict::Keep,
+            "nobody to let go"
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! What a thread is running at the moment, for other threads to read.
+//!
+//! A worker cannot say what holds it up: it is held up. So it notes, before each poll, which task comes, in a
+//! few words that others may read at any time. The note is a seqlock whose version is the count of polls:
+//! the writer counts first and writes then; a reader that finds the same count before and after has read
+//! words of one poll. A store each, no RMW: it is written once per poll.
+#![allow(unsafe_code)]
+
+use super::cell::Hot;
+use super::id::TaskId;
+use crate::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use std::fmt;
+use std::panic::Location;
+use std::ptr;
+
+/// A task, or blocking work, that a thread was running when somebody looked.
+///
+/// It may have ended since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RunningTask {
+    id: TaskId,
+    spawned_at: &'static Location<'static>,
+}
+
+impl RunningTask {
+    pub(super) fn new(id: TaskId, spawned_at: &'static Location<'static>) -> Self {
+        Self { id, spawned_at }
+    }
+
+    /// Returns the task's id, which is also its [`JoinHandle`](super::JoinHandle)'s.
+    pub fn id(&self) -> TaskId {
+        self.id
+    }
+
+    /// Returns the place in the source from which the task was spawned.
+    pub fn spawned_at(&self) -> &'static Location<'static> {
+        self.spawned_at
+    }
+}
+
+impl fmt::Display for RunningTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task {}, spawned at {}", self.id, self.spawned_at)
+    }
+}
+
+/// The note of one thread.
+#[derive(Debug)]
+pub(crate) struct Running {
+    polls: AtomicU64,
+    /// 0: between two polls.
+    id: AtomicU64,
+    /// Points to a `'static` location, or is null.
+    spawned_at: AtomicPtr<Location<'static>>,
+}
+
+impl Running {
+    pub(crate) fn new() -> Self {
+        Self {
+            polls: AtomicU64::new(0),
+            id: AtomicU64::new(0),
+            spawned_at: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// A poll of `task` begins. For the owner of the note only.
+    #[inline]
+    pub(crate) fn begin(&self, task: &Hot) {
+        let RunningTask { id, spawned_at } = task.identity();
+        // Ordering: Relaxed for the own count. Release for the three stores: a reader that has seen one of
+        // them sees those before it.
+        self.polls.store(self.polls.load(Ordering::Relaxed) + 1, Ordering::Release);
+        self.spawned_at.store(ptr::from_ref(spawned_at).cast_mut(), Ordering::Release);
+        self.id.store(id.to_bits(), Ordering::Release);
+    }
+
+    /// The poll is over. For the owner of the note only.
+    #[inline]
+    pub(crate) fn end(&self) {
+        // Ordering: Relaxed: the count of the next poll publishes it, and until then nothing follows from it.
+        self.id.store(0, Ordering::Relaxed);
+    }
+
+    /// How many polls have begun.
+    pub(crate) fn polls(&self) -> u64 {
+        // Ordering: Acquire, see `begin`.
+        self.polls.load(Ordering::Acquire)
+    }
+
+    /// What runs now. `None` between two polls, and if the owner is too quick for the reader: then it is
+    /// not held up.
+    pub(crate) fn read(&self) -> Option<RunningTask> {
+        // Ordering: Acquire pairs with the stores of `begin`: if the id is of a later poll than the count,
+        // the second look at the count, which the fence keeps behind, shows it. If the id is not of an
+        // earlier poll, neither is the place. And the id of an earlier poll was cleared before this count.
+        let before = self.polls();
+        let id = self.id.load(Ordering::Acquire);
+        let spawned_at = self.spawned_at.load(Ordering::Acquire);
+        fence(Ordering::Acquire);
+        // Ordering: Relaxed, after the fence.
+        let after = self.polls.load(Ordering::Relaxed);
+        let id = TaskId::from_bits(id)?;
+        // SAFETY: null, or what `begin` has taken from a `&'static Location`.
+        let spawned_at = unsafe { spawned_at.as_ref() }?;
+        (before == after).then_some(RunningTask { id, spawned_at })
+    }
+}

@@ -3,6 +3,13 @@
 //! A task is a future that the runtime polls on its own. [`spawn()`] starts one and returns its
 //! [`JoinHandle`].
 //!
+//! # Fairness
+//!
+//! Ready tasks take turns. If `k` tasks are ready on a worker, at most 4 × (k + 1024) polls lie between two
+//! polls of any of them, whatever is spawned or woken from outside meanwhile. That counts polls and not time:
+//! a poll that takes long is a matter for [`yield_now()`], or for [`spawn_blocking`]. Sockets, timers and
+//! channels of this crate end a poll that is always ready, by [`consume_budget`].
+//!
 //! # Inside
 //!
 //! A task is one allocation (`task/cell.rs`) whose word (`task/state.rs`) says what it is doing:

@@ -44,9 +44,12 @@ mod imp {
 
         /// Moves some to the back of `dest`, `limit` at most. `false`: there was nothing.
         pub(crate) fn move_into(&self, dest: &Local<T>, limit: usize) -> bool {
-            let mut found = false;
-            for _ in 0..limit / BATCH {
-                match self.0.steal_batch_with_limit(dest.inner(), BATCH) {
+            let (mut found, mut left) = (false, limit);
+            while left > 0 {
+                // It does not say how many it took: a short batch counts as a full one.
+                let batch = left.min(BATCH);
+                left -= batch;
+                match self.0.steal_batch_with_limit(dest.inner(), batch) {
                     Steal::Success(()) => found = true,
                     Steal::Empty => return found,
                     // A lost race is no matter: the caller comes again.

@@ -8,8 +8,9 @@
 //!
 //! If something waits outside (two hints say so, read in each tick): the own wake channel, and a batch from
 //! the injector and the guests, go to the back of the deque. The next look comes after as many ticks as it
-//! brought tasks. Every [`FAIR_INTERVAL`] ticks the driver is polled if nobody does, and if no such pause
-//! is on, the worker looks outside whatever the hints say. Then:
+//! brought tasks, and all looks of one *pass* bring [`INTAKE`] at the most: a pass lasts until what was in
+//! the deque after its first look has been popped. Every [`FAIR_INTERVAL`] ticks the driver is polled if
+//! nobody does, and if no such pause is on, the worker looks outside whatever the hints say. Then:
 //!
 //! 1. the next slot: the task that the last one woke. At most [`NEXT_CAP`] times in a row, then it goes to
 //!    the deque's back;
@@ -24,12 +25,19 @@
 //!
 //! # Bounds
 //!
-//! A task in the deque waits for the tasks before it, each with one poll, plus at most [`NEXT_CAP`] slot
-//! polls per deque poll. What waits in the injector, the channel or a guest's deque is brought in after as
-//! many ticks as the last look brought tasks ([`INTAKE`], and what was in the channel, at the most), or at
-//! the next fair turn if that is later; sockets and timers are looked at every [`FAIR_INTERVAL`] ticks,
-//! however busy the worker is with itself. So a flood from outside never puts more than that between two
-//! polls of a task that always has work.
+//! Say that `k` tasks are ready on a worker, those that have just been woken included. Then its deque never
+//! holds more than `k + 2 × INTAKE`: what a pass brought in is gone, or among the `k`, when the next pass
+//! ends. A task at its back waits for those before it, each with one poll and at most [`NEXT_CAP`] polls
+//! from the next slot. So **between two polls of a ready task lie at most `4 × (k + 1024)` polls**, whatever
+//! comes from outside.
+//!
+//! What waits in the injector or a guest's deque is brought in during this pass or the next; what is in the
+//! wake channel, after as many ticks as the last look brought tasks, or [`FAIR_INTERVAL`]; sockets and timers
+//! are looked at every [`FAIR_INTERVAL`] ticks, however busy the worker is with itself.
+//!
+//! Rejected: a pause of as many ticks as a look brought tasks, and no bound per pass. Where each task from
+//! outside woke another one, half of the ticks went to the next slot, the deque grew with each look, and a
+//! task that always had work waited for the whole backlog (33,654 polls of 40,000).
 
 use super::shared::Shared;
 use super::slots::Slot;
@@ -53,9 +61,9 @@ pub(super) const FAIR_INTERVAL: u32 = 61;
 /// other over the rest.
 const NEXT_CAP: u32 = 3;
 
-/// The most tasks that one look at what waits outside brings in. The next look comes when as many ticks
-/// have passed, so that a backlog outside does not pile up in front of the tasks that are here. More means
-/// fewer looks, and a longer wait for a task that always has work.
+/// The most tasks that one pass brings in from the injector and the guests, so that a backlog outside does
+/// not pile up in front of the tasks that are here. More means fewer looks, and a longer wait for a task
+/// that always has work.
 const INTAKE: usize = 512;
 
 pub(super) struct Worker {
@@ -69,6 +77,10 @@ pub(super) struct Worker {
     until_fair: Cell<u32>,
     /// Ticks until the next look at what waits outside, if anything does.
     until_intake: Cell<u32>,
+    /// How many tasks may still be brought in during this pass.
+    room: Cell<usize>,
+    /// Pops until the end of this pass; 0: none has begun.
+    pass: Cell<usize>,
     /// Polls in a row that came from the next slot.
     next_polls: Cell<u32>,
     /// The task that runs has made another one runnable here.
@@ -93,6 +105,8 @@ impl Worker {
             rng: RefCell::new(Rng::new(index as u64)),
             until_fair: Cell::new(FAIR_INTERVAL),
             until_intake: Cell::new(0),
+            room: Cell::new(INTAKE),
+            pass: Cell::new(0),
             next_polls: Cell::new(0),
             pushed: Cell::new(false),
             searching: Cell::new(false),
@@ -187,7 +201,21 @@ impl Worker {
     #[inline]
     fn take_local(&self) -> Option<Hot> {
         self.next_polls.set(0);
-        self.local.pop()
+        let task = self.local.pop();
+        if self.pass.get() != 0 {
+            self.count_pop(task.is_some());
+        }
+        task
+    }
+
+    /// One pop of a pass, which ends with it if it was the last one or found nothing.
+    #[inline]
+    fn count_pop(&self, found: bool) {
+        let left = if found { self.pass.get() - 1 } else { 0 };
+        self.pass.set(left);
+        if left == 0 {
+            self.room.set(INTAKE);
+        }
     }
 
     /// What waits outside, if the hints say that something does; [`Worker::last_look`] trusts no hint.
@@ -255,10 +283,21 @@ impl Worker {
         for task in self.slot.channel.take_all() {
             self.local.push(task);
         }
-        let woken = self.local.len();
-        let mut found = self.shared.injector.move_into(&self.local, INTAKE);
+        let pause = match self.room.get() {
+            // Nothing more in this pass: only the channel is worth a look.
+            0 => FAIR_INTERVAL as usize,
+            room => self.take_batch(room),
+        };
+        self.until_intake.set(pause.max(self.local.len().saturating_sub(before)) as u32);
+        self.notify_surplus();
+    }
+
+    /// Brings up to `room` tasks in from the injector and the guests; returns how many.
+    fn take_batch(&self, room: usize) -> usize {
+        let before = self.local.len();
+        let mut found = self.shared.injector.move_into(&self.local, room);
         for stealer in self.shared.slots.guests().filter_map(Slot::stealer) {
-            let room = (woken + INTAKE).saturating_sub(self.local.len());
+            let room = (before + room).saturating_sub(self.local.len());
             found |= stealer.move_into(&self.local, room);
         }
         if !found {
@@ -266,9 +305,14 @@ impl Worker {
         }
         // Less what a thief takes in between: the deque does not say how many it moved.
         let after = self.local.len();
-        self.slot.stats.from_injector.add(after.saturating_sub(woken) as u64);
-        self.until_intake.set(after.saturating_sub(before) as u32);
-        self.notify_surplus();
+        let brought = after.saturating_sub(before);
+        self.slot.stats.from_injector.add(brought as u64);
+        self.room.set(room.saturating_sub(brought));
+        if brought != 0 && self.pass.get() == 0 {
+            // Not 0, even if thieves have taken everything: only the end of a pass makes room again.
+            self.pass.set(after.max(1));
+        }
+        brought
     }
 
     /// Looks for work in the other workers' queues, if nobody else does.

@@ -17,15 +17,15 @@ use std::time::Duration;
 
 /// Ends the busy tasks, also when the test panics: they would keep the runtime from being dropped.
 #[derive(Clone, Default)]
-struct Stop(Arc<AtomicBool>);
+pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-struct StopOnDrop(Stop);
+pub(crate) struct StopOnDrop(pub(crate) Stop);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
@@ -34,14 +34,14 @@ impl Drop for StopOnDrop {
 }
 
 /// A task that goes to the back of the queue for ever.
-async fn yields(stop: Stop) {
+pub(crate) async fn yields(stop: Stop) {
     while !stop.is_set() {
         yield_now().await;
     }
 }
 
 /// A task that wakes itself in each poll.
-async fn wakes_itself(stop: Stop) {
+pub(crate) async fn wakes_itself(stop: Stop) {
     poll_fn(|cx| {
         cx.waker().wake_by_ref();
         if stop.is_set() { Poll::Ready(()) } else { Poll::Pending }
@@ -50,7 +50,7 @@ async fn wakes_itself(stop: Stop) {
 }
 
 /// Two tasks that wake each other: one of them is always in the next slot.
-async fn ping_pong(stop: Stop) {
+pub(crate) async fn ping_pong(stop: Stop) {
     let (ping, pinged) = liten::sync::channel::bounded::<()>(1);
     let (pong, ponged) = liten::sync::channel::bounded::<()>(1);
     let other =

@@ -35,6 +35,7 @@ mod steal;
 mod storm;
 mod sync;
 mod time;
+mod turns;
 mod wake;
 
 mod async_source;

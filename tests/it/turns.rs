@@ -1,0 +1,82 @@
+//! The bound that the documentation gives: how many polls may lie between two polls of a ready task.
+
+use crate::fairness::{Stop, StopOnDrop, ping_pong, wakes_itself, yields};
+use crate::guard::{guarded, workers};
+use crate::loopback::tcp_pair;
+use crate::probe::Count;
+use liten::io::AsyncReadExt;
+use liten::runtime::{Runtime, RuntimeMetrics};
+use liten::task::yield_now;
+use std::io::Write;
+use std::thread;
+
+/// What `liten::task` promises: 4 × (ready tasks + 1024).
+const fn bound(ready: u64) -> u64 {
+    4 * (ready + 1024)
+}
+
+/// A socket from which there is always something to read; a foreign thread sees to that.
+fn reads_without_end(runtime: &Runtime, stop: Stop) -> thread::JoinHandle<()> {
+    let (mut reader, writer) = runtime.block_on(tcp_pair());
+    drop(runtime.spawn(async move {
+        while !stop.is_set() {
+            reader.read_exact(&mut [0]).await.unwrap();
+        }
+    }));
+    let mut writer = writer.into_std().unwrap();
+    writer.set_nonblocking(false).unwrap();
+    // Until the reader is gone.
+    thread::spawn(move || while writer.write_all(&[0; 1 << 16]).is_ok() {})
+}
+
+/// The most polls of the one worker between two polls of a task that always yields, until `enough` holds.
+async fn longest_wait(metrics: RuntimeMetrics, enough: impl Fn() -> bool) -> u64 {
+    let (mut longest, mut before) = (0, metrics.worker_poll_count(0));
+    while !enough() {
+        yield_now().await;
+        let now = metrics.worker_poll_count(0);
+        longest = longest.max(now - before);
+        before = now;
+    }
+    longest
+}
+
+/// Everything that always has work, at once: a task that yields, one that wakes itself, a socket, a pair in
+/// the next slot, and a backlog from outside whose tasks each wake one more.
+#[test]
+fn an_ordinary_task_gets_its_turn_among_those_that_never_rest() {
+    const BACKLOG: usize = 40_000;
+    guarded(|| {
+        let runtime = workers(1);
+        let stop = Stop::default();
+        let stopper = StopOnDrop(stop.clone());
+        let writer = reads_without_end(&runtime, stop.clone());
+        drop(runtime.spawn(yields(stop.clone())));
+        drop(runtime.spawn(wakes_itself(stop.clone())));
+        drop(runtime.spawn(ping_pong(stop)));
+        let (pump, pumped) = liten::sync::channel::unbounded();
+        let received = Count::default();
+        let counted = received.clone();
+        drop(runtime.spawn(async move {
+            while let Ok(()) = pumped.recv().await {
+                counted.add();
+            }
+        }));
+        // The only worker is held up until the backlog is there.
+        let (gate, closed) = std::sync::mpsc::channel::<()>();
+        drop(runtime.spawn(async move { closed.recv().unwrap_err() }));
+        let metrics = runtime.metrics();
+        let ordinary = runtime.spawn(longest_wait(metrics, move || received.get() == BACKLOG));
+        for _ in 0..BACKLOG {
+            let pump = pump.clone();
+            drop(runtime.spawn(async move { pump.send(()).await.unwrap() }));
+        }
+        drop((pump, gate));
+        let longest = runtime.block_on(ordinary).unwrap();
+        drop(stopper);
+        runtime.block_until_completion();
+        writer.join().unwrap();
+        // The yielding, the waking, the reading, the pair, the pump and the task itself.
+        assert!(longest <= bound(7), "{longest} polls between two of one task");
+    });
+}

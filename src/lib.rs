@@ -36,7 +36,8 @@
 //!
 //! # Features
 //!
-//! `macros` (default): the attributes [`main`](macro@main) and [`test`](macro@test).
+//! * `macros` (default): the attributes [`main`](macro@main) and [`test`](macro@test).
+//! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod task;

@@ -4,6 +4,12 @@
 //! many, one after the other or side by side, and dropping one ends its threads and frees its file
 //! descriptors.
 //!
+//! # Fork
+//!
+//! A process that has been forked has one thread, the one that called `fork`: in the child a runtime has no
+//! workers and no driver, and shares the poller with the parent. So a child may call `exec` or `_exit`, as
+//! [`std::process::Command`] does, and nothing of the runtime; it makes a runtime of its own if it goes on.
+//!
 //! # Start and stop, in order
 //!
 //! Start: driver, blocking pool (no threads yet), the driver thread, the workers. Stop: the blocking

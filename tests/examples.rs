@@ -255,6 +255,28 @@ fn ten_sockets_shows_who_polls_how_many() {
 }
 
 #[test]
+fn blocked_workers_shows_delays_and_culprits() {
+    let lines = start("blocked_workers", &[]).success();
+    let (tables, culprits): (Vec<_>, Vec<_>) =
+        lines.into_iter().partition(|line| line.contains(" workers free, worst of "));
+    assert_eq!(tables.len(), 2, "{tables:?}");
+    for (free, line) in ["1 of 4", "0 of 4"].into_iter().zip(tables) {
+        assert!(line.starts_with(free) && line.contains("socket "), "{line}");
+    }
+    // Three workers, then four; each of them by one of the two spawns in the source.
+    assert_eq!(culprits.len(), 7, "{culprits:?}");
+    let place = "spawned at examples/blocked_workers.rs:";
+    assert!(culprits.iter().all(|line| line.replace('\\', "/").contains(place)), "{culprits:?}");
+}
+
+#[test]
+fn stress_balances_its_books() {
+    let lines = start("stress", &["1", "7"]).success();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("seed 7: ") && lines[0].contains(" tasks = "), "{}", lines[0]);
+}
+
+#[test]
 fn blocking_files_does_not_delay_timers() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let lines = start("blocking_files", &[file, "no such file"]).success();

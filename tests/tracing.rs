@@ -1,0 +1,67 @@
+//! What the feature `tracing` tells, read by a collector of our own. A process of its own, because the
+//! collector has to be there before the driver thread warns for the first time.
+
+use liten::runtime::Builder;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::mpsc;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+/// Sends the fields of each warning.
+struct Collector(mpsc::Sender<BTreeMap<String, String>>);
+
+struct Fields(BTreeMap<String, String>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}"));
+    }
+}
+
+impl Subscriber for Collector {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "liten::blocked"
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        assert_eq!(*event.metadata().level(), Level::WARN);
+        let mut fields = Fields(BTreeMap::new());
+        event.record(&mut fields);
+        self.0.send(fields.0).expect("the test waits");
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        unreachable!("liten makes no spans")
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+#[test]
+fn a_poll_that_blocks_the_last_worker_is_warned_of_by_name() {
+    let (sender, warnings) = mpsc::channel();
+    tracing::subscriber::set_global_default(Collector(sender)).expect("the first one");
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_spare_workers(0)
+        .build()
+        .expect("threads");
+    let (release, released) = mpsc::channel::<()>();
+    let line = line!() + 1;
+    let blocker = runtime.spawn(async move { released.recv().is_err() });
+    let waits = runtime.spawn(async {});
+    let warning = warnings.recv().expect("the collector lives");
+    assert_eq!(warning["task.id"], blocker.id().to_string());
+    assert_eq!(warning["task.spawned_at"], format!("{}:{line}:27", file!()));
+    assert_eq!(warning["worker"], "0");
+    assert!(warning["blocked_ms"].parse::<u64>().expect("a number") >= 1);
+    assert!(warning["message"].contains("spawn_blocking"), "{}", warning["message"]);
+    drop(release);
+    runtime.block_on(waits).expect("no panic");
+    assert!(warnings.try_recv().is_err(), "once per poll");
+}

@@ -4,15 +4,15 @@
 //! cargo run --release --example stress -- 10 42    # seconds, seed
 //! ```
 //!
-//! One runtime after the other lives for up to a second, among threads that spawn into it, wake its tasks and
-//! change the number of its workers, and ends in one of several ways while they go on. Its tasks yield, sleep,
-//! time out, block their workers, panic (in polls and in destructors), abort each other, run blocking work and
-//! talk over TCP connections that are cut at any point.
+//! One runtime after the other lives for up to a second, among threads that spawn into it, wake its tasks
+//! and change the number of its workers, and ends in one of several ways while they go on. Its tasks yield,
+//! sleep, time out, block their workers, panic (in polls and in destructors), abort each other, run blocking
+//! work and talk over TCP connections that are cut at any point.
 //!
 //! Checked: every task that was spawned has finished, been cancelled or panicked, exactly once, and its
 //! JoinHandle says the same; every byte of an uncut connection came back, and no connection gave back more
-//! than it got; threads and descriptors are as many as before. The choices come from the seed; how the threads
-//! interleave does not, so a seed narrows a failure down and does not replay it.
+//! than it got; threads and descriptors are as many as before. The choices come from the seed; how the
+//! threads interleave does not, so a seed narrows a failure down and does not replay it.
 
 mod ledger;
 mod life;

@@ -60,6 +60,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::sync_shim::Mutex;
 use crate::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::wakers;
 
 pub(crate) use ready::Direction;
 pub use ready::Ready;
@@ -136,7 +137,8 @@ impl Readiness {
             }
             waiters.line(direction).join(cx.waker(), &mut swept);
         }
-        swept.into_iter().for_each(Waker::wake);
+        // One that panics costs neither the others nor the newcomer, who has done nothing.
+        wakers::wake_all(&mut swept);
         Poll::Pending
     }
 

@@ -89,15 +89,17 @@ impl Line {
         if waiting.any(|other| other.will_wake(waker)) {
             return;
         }
+        // First of all: a clone that panics must find nobody swept.
+        let waker = waker.clone();
         let len = self.len();
         if len >= self.limit {
             self.take(swept);
             self.limit = len + LINE_STEP;
         }
         if self.first.is_none() {
-            self.first = Some(waker.clone());
+            self.first = Some(waker);
         } else {
-            self.rest.push(waker.clone());
+            self.rest.push(waker);
         }
     }
 

@@ -24,6 +24,7 @@ const HOUSE: &str = "src/scheduler/loom.rs";
 const ROSTER: &str = "src/blocking/roster.rs";
 const SLOT: &str = "src/task/slot.rs";
 const REGISTRY: &str = "src/task/registry.rs";
+const RUNNING: &str = "src/task/running.rs";
 
 /// All of them.
 ///
@@ -327,5 +328,41 @@ pub const TABLE: &[Mutation] = &[
         from: "} else if timed_out || self.closed {",
         to: "} else if timed_out {",
         breaks: "a waiting thread does not end when the pool is closed",
+    },
+    // The note of what a worker polls.
+    Mutation {
+        file: RUNNING,
+        models: "task::running::loom",
+        from: "self.spawned_at.store(ptr::from_ref(spawned_at).cast_mut(), Ordering::Release);",
+        to: "self.spawned_at.store(ptr::from_ref(spawned_at).cast_mut(), Ordering::Relaxed);",
+        breaks: "a look that sees the next poll's place does not see its count",
+    },
+    Mutation {
+        file: RUNNING,
+        models: "task::running::loom",
+        from: "self.id.store(id.to_bits(), Ordering::Release);",
+        to: "self.id.store(id.to_bits(), Ordering::Relaxed);",
+        breaks: "a look that sees the next poll's id does not see its place",
+    },
+    Mutation {
+        file: RUNNING,
+        models: "task::running::loom",
+        from: "let id = self.id.load(Ordering::Acquire);",
+        to: "let id = self.id.load(Ordering::Relaxed);",
+        breaks: "the place may be of an earlier poll than the id",
+    },
+    Mutation {
+        file: RUNNING,
+        models: "task::running::loom",
+        from: "(before == after).then_some(RunningTask { id, spawned_at })",
+        to: "Some(RunningTask { id, spawned_at })",
+        breaks: "a look does not mind that another poll has begun",
+    },
+    Mutation {
+        file: RUNNING,
+        models: "task::running::loom",
+        from: "self.id.store(0, Ordering::Relaxed);",
+        to: "",
+        breaks: "the last poll's task stays on the note",
     },
 ];

@@ -6,6 +6,9 @@
 //! words of one poll. A store each, no RMW: it is written once per poll.
 #![allow(unsafe_code)]
 
+#[cfg(all(test, liten_loom))]
+mod loom;
+
 use super::cell::Hot;
 use super::id::TaskId;
 use crate::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
@@ -66,7 +69,11 @@ impl Running {
     /// A poll of `task` begins. For the owner of the note only.
     #[inline]
     pub(crate) fn begin(&self, task: &Hot) {
-        let RunningTask { id, spawned_at } = task.identity();
+        self.write(task.identity());
+    }
+
+    #[inline]
+    fn write(&self, RunningTask { id, spawned_at }: RunningTask) {
         // Ordering: Relaxed for the own count. Release for the three stores: a reader that has seen one of
         // them sees those before it.
         self.polls.store(self.polls.load(Ordering::Relaxed) + 1, Ordering::Release);

@@ -139,10 +139,11 @@ impl Runtime {
     /// Ends the runtime as dropping it does, but without blocking the thread: returns a future that is ready
     /// when the runtime has ended.
     ///
-    /// The end begins with the call and goes on whether or not the future is polled, which may be done
-    /// anywhere: in another runtime, or in a `block_on` of any kind. On one of the runtime's own threads,
-    /// as for a drop, nothing is waited for: the future is ready at once. A task of the runtime that awaits
-    /// it is dropped there, like all others.
+    /// The end begins with the call and goes on whether or not the future is polled, which may be done in
+    /// another runtime, or in a `block_on` of any kind. Called on one of the runtime's own threads, as for a
+    /// drop, it waits for nothing: the future is ready at once. A task of the runtime that awaits it is
+    /// dropped there, like all others; blocking work of the runtime must not block on it, because it would
+    /// wait for itself.
     ///
     /// # Examples
     ///
@@ -169,7 +170,8 @@ impl Runtime {
     /// Ends the runtime as dropping it does, but waits for `timeout` at most. Returns what is still running
     /// then: tasks in a poll or a destructor, and blocking work; nothing if the runtime has ended.
     ///
-    /// Threads that are stuck longer are left behind; they end when they come back.
+    /// Threads that are stuck longer are left behind; they end when they come back. Destructors of their
+    /// thread-locals are outside of the timeout.
     ///
     /// # Examples
     ///

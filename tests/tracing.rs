@@ -4,13 +4,18 @@
 use liten::runtime::Builder;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::mpsc;
+use std::future::poll_fn;
+use std::sync::{Mutex, mpsc};
+use std::task::{Poll, Waker};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// Sends the fields of each warning.
+/// Sends the fields of each warning; then wakes a task of the very runtime, and panics.
 struct Collector(mpsc::Sender<BTreeMap<String, String>>);
+
+/// The task that the collector wakes.
+static TOLD: Mutex<Option<Waker>> = Mutex::new(None);
 
 struct Fields(BTreeMap<String, String>);
 
@@ -29,7 +34,9 @@ impl Subscriber for Collector {
         assert_eq!(*event.metadata().level(), Level::WARN);
         let mut fields = Fields(BTreeMap::new());
         event.record(&mut fields);
+        TOLD.lock().expect("no panic under it").take().expect("a task waits").wake();
         self.0.send(fields.0).expect("the test waits");
+        std::panic::resume_unwind(Box::new("the collector's own affair"));
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -51,6 +58,15 @@ fn a_poll_that_blocks_the_last_worker_is_warned_of_by_name() {
         .max_spare_workers(0)
         .build()
         .expect("threads");
+    let mut polls = 0;
+    let told = runtime.spawn(poll_fn(move |cx| {
+        polls += 1;
+        *TOLD.lock().expect("no panic under it") = Some(cx.waker().clone());
+        if polls == 2 { Poll::Ready(()) } else { Poll::Pending }
+    }));
+    while runtime.metrics().num_cold_tasks() == 0 {
+        std::thread::yield_now();
+    }
     let (release, released) = mpsc::channel::<()>();
     let line = line!() + 1;
     let blocker = runtime.spawn(async move { released.recv().is_err() });
@@ -63,5 +79,6 @@ fn a_poll_that_blocks_the_last_worker_is_warned_of_by_name() {
     assert!(warning["message"].contains("spawn_blocking"), "{}", warning["message"]);
     drop(release);
     runtime.block_on(waits).expect("no panic");
+    runtime.block_on(told).expect("what the collector has woken is not lost");
     assert!(warnings.try_recv().is_err(), "once per poll");
 }

@@ -1,7 +1,7 @@
 //! The end of a runtime, step by step; see the header of runtime.rs.
 
 use super::block_on;
-use super::handle::{Flavor, Handle};
+use super::handle::Handle;
 use crate::task::RunningTask;
 use crate::wakers;
 use std::fmt;
@@ -20,18 +20,24 @@ impl Handle {
         // A deadline beyond the clock's range is none.
         let deadline = timeout.map(|timeout| Instant::now().checked_add(timeout));
         let deadline = deadline.flatten().or(timeout.map(far));
-        let may_wait = !block_on::is_own_thread(self) && timeout != Some(Duration::ZERO);
+        let may_wait = !self.is_own_thread() && timeout != Some(Duration::ZERO);
         inner.blocking.close();
-        let mut ended = true;
-        if let Flavor::MultiThread { scheduler, .. } = &inner.flavor {
-            scheduler.close();
-            ended = may_wait && scheduler.wait(deadline);
-        }
+        let scheduler = self.scheduler();
+        scheduler.inspect(|scheduler| scheduler.close());
+        let drained = may_wait && scheduler.is_none_or(|it| it.wait_for_tasks(deadline));
+        // Before the threads end: what the user has called on them may wait for a timer.
         self.close_driver();
-        if ended && may_wait && inner.blocking.wait(deadline) {
+        let ended = drained && scheduler.is_none_or(|it| it.wait_for_workers(deadline));
+        if ended && inner.blocking.wait(deadline) {
+            scheduler.inspect(|scheduler| scheduler.join_driver());
             return Vec::new();
         }
         self.running_tasks()
+    }
+
+    /// Whether waiting for the runtime's end on this thread would be waiting for itself.
+    fn is_own_thread(&self) -> bool {
+        block_on::is_own_thread(self) || self.scheduler().is_some_and(|it| it.is_own_thread())
     }
 
     /// Sources and timers held outside the runtime's tasks: whoever waits for them learns that it is in
@@ -45,10 +51,8 @@ impl Handle {
     /// As [`Handle::shutdown`] without a timeout, but the waiting is left to the future returned.
     pub(super) fn begin_shutdown(&self) -> Shutdown {
         let inner = &*self.inner;
-        let Flavor::MultiThread { scheduler, .. } = &inner.flavor else {
-            unreachable!("asked by `Runtime` only")
-        };
-        if block_on::is_own_thread(self) {
+        let scheduler = self.scheduler().expect("asked by `Runtime` only");
+        if self.is_own_thread() {
             self.shutdown(Some(Duration::ZERO));
             return Shutdown { handle: self.clone(), ended: None };
         }
@@ -57,6 +61,9 @@ impl Handle {
         let handle = self.clone();
         scheduler.close_and_then(move || {
             handle.close_driver();
+            if let Some(scheduler) = handle.scheduler() {
+                scheduler.wait_for_workers(None);
+            }
             handle.inner.blocking.wait(None);
             drop(handle);
             // Nobody may be waiting any more.
@@ -101,6 +108,8 @@ impl Future for Shutdown {
             // An error would be a sender that went without sending, which it does not.
             let _ = ready!(Pin::new(ended).poll(cx));
             self.ended = None;
+            // It is in its last steps.
+            self.handle.scheduler().inspect(|scheduler| scheduler.join_driver());
         }
         Poll::Ready(())
     }

@@ -21,7 +21,7 @@
 //! 4. So when the last worker thread ends, every task is complete, and late wakes stop at the task's word.
 //!
 //! A worker that is stuck in a poll holds up step 3 but not step 2: all other tasks are dropped by its
-//! peers. `wait` can give up on it; it finishes steps 2 and 3 whenever it comes back.
+//! peers. `wait_for_tasks` can give up on it; it finishes steps 2 and 3 whenever it comes back.
 
 use super::monitor;
 use super::role::{self, Role};
@@ -59,6 +59,10 @@ pub(crate) struct Threads {
     last: Option<LastAct>,
 }
 
+/// Handles of threads that have left, kept to be joined at the end. More than these are let go as soon as
+/// their threads have ended, or a program that resizes for ever would collect them.
+const KEPT_HANDLES: usize = 64;
+
 /// See [`Shared::close_and_then`].
 type LastAct = Box<dyn FnOnce() + Send>;
 
@@ -80,12 +84,10 @@ impl Threads {
         let slots = self.workers.len().max(index + 1);
         self.workers.resize_with(slots, || None);
         self.occupied.resize(slots, false);
-        let left = std::mem::take(&mut self.left).into_iter().chain(self.workers[index].take());
-        for thread in left {
-            match thread.is_finished() {
-                true => join([thread]),
-                false => self.left.push(thread),
-            }
+        self.left.extend(self.workers[index].take());
+        if self.left.len() > KEPT_HANDLES {
+            // They are not joined even here: `is_finished` comes before the thread-locals' destructors.
+            self.left.retain(|thread| !thread.is_finished());
         }
     }
 }
@@ -94,17 +96,22 @@ impl Shared {
     /// Starts the driver thread, which starts spare workers with `crew`.
     pub(crate) fn start_driver(self: &Arc<Self>, crew: Crew) -> io::Result<()> {
         let (shared, config) = (self.clone(), crew.config.clone());
-        let thread = config.spawn("driver", move || {
+        *self.working.lock() += 1;
+        let started = config.spawn("driver", move || {
             // Without this thread nobody would attend an abandoned seat: better to end loudly.
             let abort = AbortOnUnwind;
             monitor::run(&shared, crew);
             std::mem::forget(abort);
+            shared.thread_ended();
             let last = shared.threads.lock().last.take();
             if let Some(last) = last {
                 last();
             }
-        })?;
-        self.threads.lock().driver = Some(thread);
+        });
+        if started.is_err() {
+            self.thread_ended();
+        }
+        self.threads.lock().driver = Some(started?);
         Ok(())
     }
 
@@ -159,6 +166,7 @@ impl Shared {
         around: &Around,
     ) -> io::Result<JoinHandle<()>> {
         let (shared, around) = (self.clone(), around.clone());
+        *self.working.lock() += 1;
         // Ordering: AcqRel, see `worker_ends`. Counted before the thread runs, so that a fast end cannot
         // count below zero.
         self.alive.fetch_add(1, Ordering::AcqRel);
@@ -172,25 +180,34 @@ impl Shared {
             let abort = AbortOnUnwind;
             around(&mut || worker_thread(&shared, index));
             std::mem::forget(abort);
+            shared.thread_ended();
         });
         if started.is_err() {
             // Ordering: as above.
             self.alive.fetch_sub(1, Ordering::AcqRel);
+            self.thread_ended();
         }
         started
     }
 
-    /// Begins the end, as [`Shared::close`] does. When all tasks are complete and all worker threads have
-    /// ended, the driver thread calls `last`: it is there in any case, and has nothing else to do then.
-    pub(crate) fn close_and_then(self: &Arc<Self>, last: impl FnOnce() + Send + 'static) {
-        let shared = self.clone();
-        self.threads.lock().last = Some(Box::new(move || {
-            let workers = shared.threads.lock().take_workers();
-            drop(shared);
-            join(workers);
-            last();
-        }));
+    fn thread_ended(&self) {
+        *self.working.lock() -= 1;
+        self.working_changed.notify_all();
+    }
+
+    /// Begins the end, as [`Shared::close`] does. When all tasks are complete the driver thread calls `last`:
+    /// it is there in any case, and has nothing else to do then.
+    pub(crate) fn close_and_then(&self, last: impl FnOnce() + Send + 'static) {
+        self.threads.lock().last = Some(Box::new(last));
         self.close();
+    }
+
+    /// Whether the calling thread is a worker or the driver thread; also in the destructors of its
+    /// thread-locals, where it does not know itself any more.
+    pub(crate) fn is_own_thread(&self) -> bool {
+        let (threads, current) = (self.threads.lock(), std::thread::current().id());
+        let all = threads.workers.iter().flatten().chain(&threads.left).chain(&threads.driver);
+        all.into_iter().any(|thread| thread.thread().id() == current)
     }
 
     /// Begins the end: no task starts any more.
@@ -216,33 +233,43 @@ impl Shared {
         }
     }
 
-    /// After `close`: waits until every task is complete and the threads have ended. `false`: `deadline`
-    /// came first.
-    ///
-    /// Called on one of the runtime's own threads it does not wait, because it would wait for itself.
-    pub(crate) fn wait(&self, deadline: Option<Instant>) -> bool {
-        let threads: Vec<_> = {
-            let mut threads = self.threads.lock();
-            threads.take_workers().chain(threads.driver.take()).collect()
-        };
-        let current = std::thread::current().id();
-        if threads.iter().any(|thread| thread.thread().id() == current) {
-            return false;
+    /// After `close`: waits until every task is complete. `false`: `deadline` came first. For foreign threads
+    /// only.
+    pub(crate) fn wait_for_tasks(&self, deadline: Option<Instant>) -> bool {
+        self.wait_until(deadline, |_| self.is_drained())
+    }
+
+    /// After `wait_for_tasks`: waits until all threads are through with all that is to be done on them, what
+    /// the user wants to be called at the end included; with `deadline`, that long. For foreign threads, and
+    /// the driver thread's last act.
+    pub(crate) fn wait_for_workers(&self, deadline: Option<Instant>) -> bool {
+        let ended = self.wait_until(deadline, |working| working == 0);
+        let workers = self.threads.lock().take_workers();
+        if ended {
+            join(workers);
         }
-        let mut draining = self.draining.lock();
-        while !self.is_drained() {
+        ended
+    }
+
+    /// Joins the driver thread, which is in its last steps. For foreign threads only.
+    pub(crate) fn join_driver(&self) {
+        let driver = self.threads.lock().driver.take();
+        join(driver);
+    }
+
+    fn wait_until(&self, deadline: Option<Instant>, done: impl Fn(usize) -> bool) -> bool {
+        let mut working = self.working.lock();
+        while !done(*working) {
             match deadline {
-                None => self.drained_changed.wait(&mut draining),
+                None => self.working_changed.wait(&mut working),
                 Some(deadline) => {
-                    let late = self.drained_changed.wait_until(&mut draining, deadline).timed_out();
-                    if late && !self.is_drained() {
+                    let late = self.working_changed.wait_until(&mut working, deadline).timed_out();
+                    if late && !done(*working) {
                         return false;
                     }
                 }
             }
         }
-        drop(draining);
-        join(threads);
         true
     }
 
@@ -304,11 +331,11 @@ impl Shared {
             }
         }
         self.check_quiet();
-        let draining = self.draining.lock();
+        let working = self.working.lock();
         // Ordering: Release pairs with `is_drained`.
         self.drained.store(true, Ordering::Release);
-        drop(draining);
-        self.drained_changed.notify_all();
+        drop(working);
+        self.working_changed.notify_all();
         self.monitor.wake(&self.driver);
     }
 }

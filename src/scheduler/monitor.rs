@@ -137,11 +137,9 @@ pub(super) fn run(shared: &Arc<Shared>, crew: Crew) {
         wakes: Vec::new(),
     };
     let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
-    role::play(&role, || {
-        while !shared.is_drained() {
-            watch.turn(shared, &role);
-        }
-    });
+    while !shared.is_drained() {
+        watch.turn(shared, &role);
+    }
 }
 
 impl Watch {
@@ -195,7 +193,9 @@ impl Watch {
             }
         }
         drop(seat);
-        wakers::wake_all(&mut self.wakes);
+        // In the role only while somebody flushes: what another piece of foreign code on this thread wakes
+        // (a collector of warnings) must not be collected.
+        role::play(role, || wakers::wake_all(&mut self.wakes));
         if let Role::Dispatcher(dispatcher) = role {
             dispatcher.flush();
         }
@@ -205,28 +205,28 @@ impl Watch {
     /// Looks at every worker. `true`: there was something to do.
     fn look(&mut self, shared: &Arc<Shared>) -> bool {
         let now = Instant::now();
-        let (crowd, woke) = self.rescue_stalled(shared, now);
+        let (crowd, mut acted) = self.rescue_stalled(shared, now);
         let waiting = crowd.is_blocked() && shared.has_work();
-        if waiting {
-            self.report_blocked(shared, now);
-        }
         match self.spares.judge(crowd, waiting, now) {
-            Verdict::Keep => return woke,
+            Verdict::Keep => {}
             Verdict::Retire => shared.retire_spares(),
-            Verdict::Start => {
-                if shared.start_spare(&self.crew).is_err() {
-                    self.spares.failed(now);
-                }
-            }
+            Verdict::Start => match shared.start_spare(&self.crew) {
+                Ok(started) => acted |= started,
+                Err(_) => self.spares.failed(now),
+            },
         }
-        true
+        if waiting {
+            // Last, because it calls foreign code.
+            self.report_blocked(shared, crowd, now);
+        }
+        acted
     }
 
     /// Looks for workers that did not move since the last look; wakes a peer for each that has work queued.
     /// `true`: it woke one.
     fn rescue_stalled(&mut self, shared: &Shared, now: Instant) -> (Crowd, bool) {
         let (regular, staying) = (shared.worker_count(), shared.staying_workers());
-        let mut crowd = Crowd { spares: staying.saturating_sub(regular), ..Crowd::default() };
+        let mut crowd = Crowd { staying, regular, ..Crowd::default() };
         let mut any = false;
         let high = shared.slots.high();
         for (index, pulse) in self.pulses.iter_mut().enumerate().take(high.max(staying)) {
@@ -239,19 +239,20 @@ impl Watch {
                 any |= shared.wake_one(index);
             }
             if still.is_none_or(|time| time < BLOCKED_AFTER) {
-                crowd.count(index, regular, staying);
+                crowd.count(index);
             }
         }
         (crowd, any)
     }
 
     /// Every worker is blocked, and something waits: says so, once for each poll.
-    fn report_blocked(&mut self, shared: &Shared, now: Instant) {
-        for (index, pulse) in self.pulses.iter_mut().enumerate().take(shared.staying_workers()) {
+    fn report_blocked(&mut self, shared: &Shared, crowd: Crowd, now: Instant) {
+        for (index, pulse) in self.pulses.iter_mut().enumerate().take(crowd.staying) {
             if pulse.report() {
                 // Ordering: Relaxed, a number for people.
                 shared.monitor.blocked_polls.fetch_add(1, Ordering::Relaxed);
-                report::blocked(index, shared.slots.get(index).running.read(), pulse.still(now));
+                let running = shared.slots.get(index).running.read();
+                wakers::guard(|| report::blocked(index, running, pulse.still(now)));
             }
         }
     }

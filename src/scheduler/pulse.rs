@@ -6,22 +6,25 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Pulse {
     progress: u64,
-    /// The look at which it last moved or was at rest; it has stood still since then at the earliest.
+    /// The last look that saw it move, or saw it at work after a rest; it has stood still since then at the
+    /// earliest. Not the last look that saw it at rest: the monitor may have slept since.
     moved: Instant,
+    at_rest: bool,
     /// This standstill has been reported.
     reported: bool,
 }
 
 impl Pulse {
     pub(super) fn new(now: Instant) -> Self {
-        Self { progress: 0, moved: now, reported: false }
+        Self { progress: 0, moved: now, at_rest: true, reported: false }
     }
 
     /// One look: `progress` is a number that moves whenever the worker does. Returns how long the worker
-    /// has stood still at least; `None`: it has moved since the last look, or has nothing to do.
+    /// has stood still at least; `None`: it has moved since the last look, or has or had nothing to do.
     pub(super) fn look(&mut self, progress: u64, at_rest: bool, now: Instant) -> Option<Duration> {
         let moved = std::mem::replace(&mut self.progress, progress) != progress;
-        if moved || at_rest {
+        let rested = std::mem::replace(&mut self.at_rest, at_rest);
+        if moved || at_rest || rested {
             self.moved = now;
             self.reported = false;
             return None;
@@ -63,7 +66,8 @@ mod tests {
         let mut pulse = Pulse::new(start);
         assert_eq!(pulse.look(0, true, start + TICK), None);
         assert_eq!(pulse.look(0, true, start + 9 * TICK), None);
-        assert_eq!(pulse.look(0, false, start + 10 * TICK), Some(TICK));
+        assert_eq!(pulse.look(0, false, start + 99 * TICK), None, "it may have begun just now");
+        assert_eq!(pulse.look(0, false, start + 100 * TICK), Some(TICK));
     }
 
     #[test]

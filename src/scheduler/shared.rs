@@ -45,10 +45,12 @@ pub(crate) struct Shared {
     /// Who waits for the last task to complete.
     quiet: Mutex<Vec<Unparker>>,
     waiting: AtomicUsize,
-    /// The last worker has drained everything. Set under `draining`.
+    /// The last worker has drained everything. Set under `working`.
     pub(super) drained: AtomicBool,
-    pub(super) draining: Mutex<()>,
-    pub(super) drained_changed: Condvar,
+    /// Threads, the driver thread among them, that are not through with all that is to be done on them.
+    pub(super) working: Mutex<usize>,
+    /// `working` or `drained` has changed.
+    pub(super) working_changed: Condvar,
 }
 
 impl Shared {
@@ -71,8 +73,8 @@ impl Shared {
             quiet: Mutex::new(Vec::new()),
             waiting: AtomicUsize::new(0),
             drained: AtomicBool::new(false),
-            draining: Mutex::new(()),
-            drained_changed: Condvar::new(),
+            working: Mutex::new(0),
+            working_changed: Condvar::new(),
         })
     }
 
@@ -255,7 +257,7 @@ impl Shared {
 
     /// Whether something waits in the injector or a guest's deque. As for `has_work`.
     pub(super) fn has_work_outside(&self) -> bool {
-        !self.injector.is_empty() || self.slots.guests().any(Slot::has_work)
+        !self.injector.is_empty() || self.slots.guests(0).any(Slot::has_work)
     }
 
     /// Whether a thief would find something. For the moments when it matters: it executes fences.

@@ -149,16 +149,20 @@ impl Slots {
         self.guests.fetch_and(!(1 << (index - self.workers)), Ordering::Release);
     }
 
-    /// The guest slots that are taken.
-    pub(super) fn guests(&self) -> impl Iterator<Item = &Slot> {
+    /// The guest slots that are taken, from the one of number `first` (modulo their count) round to the one
+    /// before it.
+    pub(super) fn guests(&self, first: usize) -> impl Iterator<Item = &Slot> {
         // Ordering: Acquire pairs with `take_guest`, so that the stealer is seen; a guest that comes
         // later wakes somebody.
-        let mut taken = self.guests.load(Ordering::Acquire);
+        let taken = self.guests.load(Ordering::Acquire);
+        let first = first % GUESTS;
+        // The slots before the first one, once more behind the last one.
+        let mut left = ((taken | (taken << GUESTS)) >> first) & ((1 << GUESTS) - 1);
         std::iter::from_fn(move || {
-            (taken != 0).then(|| {
-                let bit = taken.trailing_zeros() as usize;
-                taken &= taken - 1;
-                self.get(self.workers + bit)
+            (left != 0).then(|| {
+                let bit = left.trailing_zeros() as usize;
+                left &= left - 1;
+                self.get(self.workers + (first + bit) % GUESTS)
             })
         })
     }

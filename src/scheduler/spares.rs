@@ -47,27 +47,28 @@ pub(crate) struct Crew {
 /// The workers at one look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Crowd {
-    /// Regular workers that are not blocked.
+    /// The number of workers, without and with the spares.
     pub(super) regular: usize,
+    pub(super) staying: usize,
+    /// Regular workers that are not blocked.
+    pub(super) free: usize,
     /// Spares that are not blocked.
-    pub(super) spare: usize,
-    /// Spares, blocked or not.
-    pub(super) spares: usize,
+    pub(super) free_spares: usize,
 }
 
 impl Crowd {
-    /// The worker `index` is not blocked; `regular` and `staying` are the ends of the two kinds.
-    pub(super) fn count(&mut self, index: usize, regular: usize, staying: usize) {
-        if index < regular {
-            self.regular += 1;
-        } else if index < staying {
-            self.spare += 1;
+    /// The worker `index` is not blocked.
+    pub(super) fn count(&mut self, index: usize) {
+        if index < self.regular {
+            self.free += 1;
+        } else if index < self.staying {
+            self.free_spares += 1;
         }
     }
 
     /// Nobody is free to take anything over.
     pub(super) fn is_blocked(self) -> bool {
-        self.regular == 0 && self.spare == 0
+        self.free == 0 && self.free_spares == 0
     }
 }
 
@@ -90,14 +91,14 @@ impl Spares {
     /// One look at the workers; `waiting`: something is queued.
     pub(super) fn judge(&mut self, crowd: Crowd, waiting: bool, now: Instant) -> Verdict {
         let passed = |since: Instant, limit| now.saturating_duration_since(since) >= limit;
-        if crowd.regular == 0 {
+        if crowd.free == 0 {
             self.easy = None;
             let may_start = self.failed.is_none_or(|failed| passed(failed, RETRY_AFTER));
             let needed = crowd.is_blocked() && waiting && may_start;
             return if needed { Verdict::Start } else { Verdict::Keep };
         }
         let easy = *self.easy.get_or_insert(now);
-        match crowd.spares != 0 && passed(easy, RETIRE_AFTER) {
+        match crowd.staying > crowd.regular && passed(easy, RETIRE_AFTER) {
             true => Verdict::Retire,
             false => Verdict::Keep,
         }
@@ -110,24 +111,32 @@ impl Spares {
 }
 
 impl Shared {
-    /// Starts one spare worker, if there may be one more.
-    pub(super) fn start_spare(self: &Arc<Self>, crew: &Crew) -> io::Result<()> {
-        // Somebody starts or ends threads already: the next look will see what came of it.
+    /// Starts one spare worker. `false`: there may be none more, or somebody is starting or ending threads
+    /// at the moment; the next look will see what came of it.
+    pub(super) fn start_spare(self: &Arc<Self>, crew: &Crew) -> io::Result<bool> {
         let Some(mut threads) = self.threads.try_lock() else {
-            return Ok(());
+            return Ok(false);
         };
         if self.is_closed() {
-            return Ok(());
+            return Ok(false);
         }
         let staying = self.staying_workers();
         let end = (self.worker_count() + crew.max_spares).min(self.slots.workers());
-        // A spare that was let go and is still stuck has kept its slot: it is counted in again.
+        // A worker that was let go and is still stuck has kept its slot: it counts as a spare again.
         let Some(index) = (staying..end).find(|&index| threads.is_vacant(index)) else {
-            return Ok(());
+            return Ok(false);
         };
         self.set_staying_workers(index + 1);
-        self.occupy(&mut threads, index, &crew.config, &crew.around)
-            .inspect_err(|_| self.set_staying_workers(staying))
+        let started = self.occupy(&mut threads, index, &crew.config, &crew.around);
+        if started.is_err() {
+            self.set_staying_workers(staying);
+        }
+        drop(threads);
+        // After a failure: one that was counted in again may have parked meanwhile.
+        for index in self.staying_workers()..=index {
+            self.unpark(index);
+        }
+        started.map(|()| true)
     }
 
     /// Asks all spare workers to leave.
@@ -161,18 +170,18 @@ impl Shared {
 mod tests {
     use super::*;
 
-    const BLOCKED: Crowd = Crowd { regular: 0, spare: 0, spares: 0 };
-    const SAVED: Crowd = Crowd { regular: 0, spare: 1, spares: 1 };
-    const EASY: Crowd = Crowd { regular: 1, spare: 1, spares: 1 };
+    const BLOCKED: Crowd = Crowd { regular: 2, staying: 2, free: 0, free_spares: 0 };
+    const SAVED: Crowd = Crowd { staying: 3, free_spares: 1, ..BLOCKED };
+    const EASY: Crowd = Crowd { free: 1, ..SAVED };
 
     #[test]
     fn a_spare_starts_when_nobody_is_free_and_something_waits() {
         let (mut spares, now) = (Spares::default(), Instant::now());
         assert_eq!(spares.judge(BLOCKED, false, now), Verdict::Keep);
-        assert_eq!(spares.judge(Crowd { regular: 1, ..BLOCKED }, true, now), Verdict::Keep);
+        assert_eq!(spares.judge(Crowd { free: 1, ..BLOCKED }, true, now), Verdict::Keep);
         assert_eq!(spares.judge(BLOCKED, true, now), Verdict::Start);
         assert_eq!(spares.judge(SAVED, true, now), Verdict::Keep, "the spare is free");
-        assert_eq!(spares.judge(Crowd { spare: 0, ..SAVED }, true, now), Verdict::Start);
+        assert_eq!(spares.judge(Crowd { free_spares: 0, ..SAVED }, true, now), Verdict::Start);
     }
 
     #[test]
@@ -191,7 +200,7 @@ mod tests {
         assert_eq!(spares.judge(SAVED, true, now + RETIRE_AFTER / 2), Verdict::Keep, "stuck again");
         assert_eq!(spares.judge(EASY, true, now + RETIRE_AFTER), Verdict::Keep, "begins anew");
         assert_eq!(spares.judge(EASY, false, now + 2 * RETIRE_AFTER), Verdict::Retire);
-        let none = Crowd { spare: 0, spares: 0, ..EASY };
+        let none = Crowd { free: 1, ..BLOCKED };
         assert_eq!(
             spares.judge(none, true, now + 3 * RETIRE_AFTER),
             Verdict::Keep,

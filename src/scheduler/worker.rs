@@ -28,12 +28,14 @@
 //! Say that `k` tasks are ready on a worker, those that have just been woken included. Then its deque never
 //! holds more than `k + 2 × INTAKE`: what a pass brought in is gone, or among the `k`, when the next pass
 //! ends. A task at its back waits for those before it, each with one poll and at most [`NEXT_CAP`] polls
-//! from the next slot. So **between two polls of a ready task lie at most `4 × (k + 1024)` polls**, whatever
-//! comes from outside.
+//! from the next slot. So **between two polls of a task that stays ready lie at most `4 × (k + 1024)`
+//! polls**, whatever comes from outside. Only a worker that leaves (resizing, spares) hands its tasks to the
+//! end of the injector.
 //!
-//! What waits in the injector or a guest's deque is brought in during this pass or the next; what is in the
-//! wake channel, after as many ticks as the last look brought tasks, or [`FAIR_INTERVAL`]; sockets and timers
-//! are looked at every [`FAIR_INTERVAL`] ticks, however busy the worker is with itself.
+//! The injector and the guests share what a pass may bring in; those that wait there come in their order.
+//! What is in the wake channel comes in after as many ticks as the last look brought tasks, or
+//! [`FAIR_INTERVAL`]; sockets and timers are looked at every [`FAIR_INTERVAL`] ticks, however busy the worker
+//! is with itself.
 //!
 //! Rejected: a pause of as many ticks as a look brought tasks, and no bound per pass. Where each task from
 //! outside woke another one, half of the ticks went to the next slot, the deque grew with each look, and a
@@ -79,6 +81,8 @@ pub(super) struct Worker {
     until_intake: Cell<u32>,
     /// How many tasks may still be brought in during this pass.
     room: Cell<usize>,
+    /// Which guest the next look begins with.
+    first_guest: Cell<usize>,
     /// Pops until the end of this pass; 0: none has begun.
     pass: Cell<usize>,
     /// Polls in a row that came from the next slot.
@@ -106,6 +110,7 @@ impl Worker {
             until_fair: Cell::new(FAIR_INTERVAL),
             until_intake: Cell::new(0),
             room: Cell::new(INTAKE),
+            first_guest: Cell::new(0),
             pass: Cell::new(0),
             next_polls: Cell::new(0),
             pushed: Cell::new(false),
@@ -211,9 +216,13 @@ impl Worker {
     /// One pop of a pass, which ends with it if it was the last one or found nothing.
     #[inline]
     fn count_pop(&self, found: bool) {
-        let left = if found { self.pass.get() - 1 } else { 0 };
-        self.pass.set(left);
-        if left == 0 {
+        self.end_pass_after(if found { self.pass.get() - 1 } else { 0 });
+    }
+
+    #[inline]
+    fn end_pass_after(&self, pops: usize) {
+        self.pass.set(pops);
+        if pops == 0 {
             self.room.set(INTAKE);
         }
     }
@@ -249,7 +258,7 @@ impl Worker {
 
     fn take_injected(&self) -> Option<Hot> {
         let injected = || self.shared.injector.steal_into(&self.local);
-        let guests = || self.shared.slots.guests().find_map(|guest| self.steal_deque(guest));
+        let guests = || self.shared.slots.guests(0).find_map(|guest| self.steal_deque(guest));
         let task = injected().or_else(guests)?;
         self.slot.stats.from_injector.add(1 + self.local.len() as u64);
         Some(task)
@@ -280,6 +289,10 @@ impl Worker {
     #[cold]
     fn take_in(&self) {
         let before = self.local.len();
+        if self.pass.get() > before {
+            // Thieves have taken from what the pass was to last for.
+            self.end_pass_after(before);
+        }
         for task in self.slot.channel.take_all() {
             self.local.push(task);
         }
@@ -292,11 +305,16 @@ impl Worker {
         self.notify_surplus();
     }
 
-    /// Brings up to `room` tasks in from the injector and the guests; returns how many.
+    /// Brings up to `room` tasks in from the injector and the guests; returns how many. The guests have half
+    /// of it, and one after the other the first choice, so that none of them is crowded out.
     fn take_batch(&self, room: usize) -> usize {
         let before = self.local.len();
-        let mut found = self.shared.injector.move_into(&self.local, room);
-        for stealer in self.shared.slots.guests().filter_map(Slot::stealer) {
+        let slots = &self.shared.slots;
+        let half = if slots.guests(0).next().is_some() { room.div_ceil(2) } else { room };
+        let mut found = self.shared.injector.move_into(&self.local, half);
+        let first = self.first_guest.get();
+        self.first_guest.set(first.wrapping_add(1));
+        for stealer in slots.guests(first).filter_map(Slot::stealer) {
             let room = (before + room).saturating_sub(self.local.len());
             found |= stealer.move_into(&self.local, room);
         }

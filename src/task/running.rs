@@ -11,7 +11,7 @@ mod loom;
 
 use super::cell::Hot;
 use super::id::TaskId;
-use crate::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use crate::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::fmt;
 use std::panic::Location;
 use std::ptr;
@@ -97,14 +97,13 @@ impl Running {
     /// What runs now. `None` between two polls, and if the owner is too quick for the reader: then it is
     /// not held up.
     pub(crate) fn read(&self) -> Option<RunningTask> {
-        // Ordering: Acquire pairs with the stores of `begin`: if the id is of a later poll than the count,
-        // the second look at the count, which the fence keeps behind, shows it. If the id is not of an
-        // earlier poll, neither is the place. And the id of an earlier poll was cleared before this count.
+        // Ordering: Acquire pairs with the stores of `write`: if the id is of a later poll than the count,
+        // the second look at the count, which comes after, shows it. If the id is not of an earlier poll,
+        // neither is the place. And the id of an earlier poll was cleared before this count.
         let before = self.polls();
         let id = self.id.load(Ordering::Acquire);
         let spawned_at = self.spawned_at.load(Ordering::Acquire);
-        fence(Ordering::Acquire);
-        // Ordering: Relaxed, after the fence.
+        // Ordering: Relaxed, kept behind by the two above.
         let after = self.polls.load(Ordering::Relaxed);
         let id = TaskId::from_bits(id)?;
         // SAFETY: null, or what `begin` has taken from a `&'static Location`.

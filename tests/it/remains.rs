@@ -6,7 +6,7 @@ use liten::runtime::{Builder, Runtime};
 use liten::task::RunningTask;
 use std::future::pending;
 use std::panic::Location;
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 /// The lines of this file that `running` names, sorted.
@@ -207,6 +207,31 @@ fn an_end_goes_on_whatever_becomes_of_its_future() {
         let handle = runtime.handle().clone();
         liten::block_on(handle.spawn_blocking(|| liten::block_on(runtime.shutdown()))).unwrap();
         until(|| dropped.get() == 5);
+    });
+}
+
+/// What is called on the last threads may wait for a timer, which learns that the runtime is gone; and a
+/// bounded shutdown does not wait for it at all.
+#[test]
+fn a_hook_that_waits_does_not_keep_the_runtime_from_ending() {
+    guarded(|| {
+        let (free, freed) = mpsc::channel::<()>();
+        let begun = Count::default();
+        let (begins, waits) = (begun.clone(), Mutex::new(freed));
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .on_thread_stop(move || {
+                begins.add();
+                let sleep = || liten::block_on(liten::time::sleep(Duration::from_secs(3600)));
+                let slept = std::panic::catch_unwind(sleep);
+                assert!(slept.is_err(), "nobody drives it any more");
+                let _ = waits.lock().unwrap().recv();
+            })
+            .build()
+            .unwrap();
+        assert_eq!(runtime.shutdown_timeout(Duration::from_millis(10)), []);
+        until(|| begun.get() == 1);
+        drop(free);
     });
 }
 

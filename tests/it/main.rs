@@ -25,6 +25,7 @@ mod neutral;
 mod order;
 mod panic;
 mod remains;
+mod resets;
 mod resize;
 mod shutdown;
 #[cfg(target_os = "linux")]

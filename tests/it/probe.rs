@@ -123,6 +123,28 @@ impl Future for Spy {
     }
 }
 
+/// Counts how often the future inside is polled.
+pub(crate) struct Polls<F> {
+    future: Pin<Box<F>>,
+    count: Count,
+}
+
+impl<F: Future> Polls<F> {
+    pub(crate) fn of(future: F) -> (Self, Count) {
+        let count = Count::default();
+        (Self { future: Box::pin(future), count: count.clone() }, count)
+    }
+}
+
+impl<F: Future> Future for Polls<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        self.count.add();
+        self.future.as_mut().poll(cx)
+    }
+}
+
 /// A waker that counts its calls.
 #[derive(Default)]
 pub(crate) struct Calls(AtomicUsize);

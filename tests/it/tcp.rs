@@ -14,7 +14,7 @@ use std::time::Duration;
 const MIB: usize = 1 << 20;
 
 /// A pair with small kernel buffers, so that large writes come to a stop again and again.
-async fn narrow_pair() -> (TcpStream, TcpStream) {
+pub(crate) async fn narrow_pair() -> (TcpStream, TcpStream) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(16_384).unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();

@@ -1,14 +1,13 @@
 //! UDP: both ways of use, waiting tasks, sizes, refusals, options, multicast.
 
 use crate::loopback::{poll_once, run, udp_pair};
+use crate::probe::Polls;
 use liten::net::UdpSocket;
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Poll;
 
 #[test]
 fn datagrams_go_to_whom_they_are_sent() {
@@ -108,31 +107,15 @@ fn two_tasks_that_wait_on_one_socket_are_both_woken() {
     });
 }
 
-/// Counts how often the future inside is polled.
-struct Polls<F> {
-    future: Pin<Box<F>>,
-    count: Arc<AtomicUsize>,
-}
-
-impl<F: Future> Future for Polls<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<F::Output> {
-        self.count.fetch_add(1, Ordering::SeqCst);
-        self.future.as_mut().poll(cx)
-    }
-}
-
 #[test]
 fn a_reader_is_not_woken_by_the_writer_of_the_same_socket() {
     run(async {
         let (first, second) = udp_pair().await;
         let second = Arc::new(second);
-        let count = Arc::new(AtomicUsize::new(0));
         let socket = Arc::clone(&second);
-        let reading = Box::pin(async move { socket.recv(&mut [0; 8]).await.unwrap() });
-        let reader = liten::spawn(Polls { future: reading, count: Arc::clone(&count) });
-        while count.load(Ordering::SeqCst) == 0 {
+        let (reading, count) = Polls::of(async move { socket.recv(&mut [0; 8]).await.unwrap() });
+        let reader = liten::spawn(reading);
+        while count.get() == 0 {
             liten::task::yield_now().await;
         }
         for _ in 0..100 {
@@ -144,7 +127,7 @@ fn a_reader_is_not_woken_by_the_writer_of_the_same_socket() {
         assert_eq!(reader.await.unwrap(), 1);
         // Once to begin, once for the datagram, and some slack for writability reported with the
         // registration.
-        let polls = count.load(Ordering::SeqCst);
+        let polls = count.get();
         assert!(polls <= 4, "the reader was polled {polls} times for one datagram");
     });
 }

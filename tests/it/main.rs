@@ -18,6 +18,8 @@ mod fairness;
 mod idle;
 mod io;
 mod join;
+#[cfg(target_os = "linux")]
+mod limits;
 mod local;
 mod metrics;
 mod monkey;

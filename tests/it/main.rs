@@ -14,6 +14,7 @@ mod completion;
 mod ends;
 mod errors;
 mod fairness;
+mod faulty;
 #[cfg(target_os = "linux")]
 mod idle;
 mod io;

@@ -13,7 +13,7 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 /// The threads of all `count` workers: each has to come to the barrier.
-fn worker_ids(runtime: &Runtime, count: usize) -> HashSet<ThreadId> {
+pub(crate) fn worker_ids(runtime: &Runtime, count: usize) -> HashSet<ThreadId> {
     let barrier = Arc::new(Barrier::new(count));
     let tasks: Vec<_> = (0..count)
         .map(|_| {

@@ -1,0 +1,298 @@
+//! Wakers that panic: when they are cloned, called or dropped. Who waits beside them is woken all the same,
+//! no worker is lost, and what they were waiting with works on.
+
+#![allow(unsafe_code)]
+
+use crate::guard::{guarded, named, until, workers};
+use crate::loopback::udp_pair;
+use crate::panic::worker_ids;
+use crate::probe::{Bell, Count};
+use liten::net::UdpSocket;
+use liten::runtime::Runtime;
+use liten::task::JoinHandle;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+use std::time::{Duration, Instant};
+
+/// When a waker panics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    Clone,
+    /// Both ways of calling it.
+    Wake,
+    Drop,
+}
+
+const FAULTS: [Fault; 3] = [Fault::Clone, Fault::Wake, Fault::Drop];
+
+struct Faulty {
+    fault: Fault,
+    /// How often it has been called or dropped.
+    ends: Count,
+}
+
+impl Faulty {
+    const VTABLE: RawWakerVTable =
+        RawWakerVTable::new(Self::clone, Self::wake, Self::wake_by_ref, Self::drop);
+
+    fn waker(fault: Fault) -> (Waker, Count) {
+        let ends = Count::default();
+        let data = Arc::into_raw(Arc::new(Self { fault, ends: ends.clone() }));
+        // SAFETY: the functions below keep the count of the `Arc` that `data` comes from, whether they panic
+        // or not, and what is in it may be used from any thread.
+        (unsafe { Waker::from_raw(RawWaker::new(data.cast(), &Self::VTABLE)) }, ends)
+    }
+
+    fn panic_if(&self, fault: Fault) {
+        if self.fault == fault {
+            // As a panic, without a message.
+            resume_unwind(Box::new("a waker"));
+        }
+    }
+
+    /// # Safety
+    ///
+    /// Here and below: as `RawWakerVTable` says.
+    unsafe fn clone(data: *const ()) -> RawWaker {
+        // SAFETY: a waker exists, so its reference is counted.
+        unsafe { (*data.cast::<Self>()).panic_if(Fault::Clone) };
+        // SAFETY: as above; the new waker's reference is counted here.
+        unsafe { Arc::increment_strong_count(data.cast::<Self>()) };
+        RawWaker::new(data, &Self::VTABLE)
+    }
+
+    /// # Safety
+    ///
+    /// See `clone`.
+    unsafe fn wake(data: *const ()) {
+        // SAFETY: the waker's reference goes with this call.
+        let faulty = unsafe { Arc::from_raw(data.cast::<Self>()) };
+        faulty.ends.add();
+        faulty.panic_if(Fault::Wake);
+        faulty.panic_if(Fault::Drop);
+    }
+
+    /// # Safety
+    ///
+    /// See `clone`.
+    unsafe fn wake_by_ref(data: *const ()) {
+        // SAFETY: a waker exists, so its reference is counted.
+        let faulty = unsafe { &*data.cast::<Self>() };
+        faulty.ends.add();
+        faulty.panic_if(Fault::Wake);
+    }
+
+    /// # Safety
+    ///
+    /// See `clone`.
+    unsafe fn drop(data: *const ()) {
+        // SAFETY: the waker's reference goes with this call.
+        let faulty = unsafe { Arc::from_raw(data.cast::<Self>()) };
+        faulty.ends.add();
+        faulty.panic_if(Fault::Drop);
+    }
+}
+
+/// The panic, if there was one, is the caller's to ignore.
+fn caught<R>(f: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(f)).ok()
+}
+
+/// What a waker may be left with.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Task,
+    Job,
+    Timer,
+    /// `poll_` functions of a socket.
+    Line,
+    /// `readable` of a socket.
+    Keyed,
+}
+
+const KINDS: [Kind; 5] = [Kind::Task, Kind::Job, Kind::Timer, Kind::Line, Kind::Keyed];
+
+type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Something to wait for, three tasks that wait for the same already, and what brings it about.
+struct Setting {
+    leaf: Boxed,
+    neighbours: Vec<JoinHandle<()>>,
+    fire: Box<dyn FnOnce()>,
+}
+
+fn joined(mut task: JoinHandle<()>) -> Boxed {
+    Box::pin(poll_fn(move |cx| Pin::new(&mut task).poll(cx).map(Result::unwrap)))
+}
+
+/// A future that waits until something can be received, and takes nothing.
+fn peeked(socket: &Arc<UdpSocket>) -> Boxed {
+    let socket = Arc::clone(socket);
+    Box::pin(poll_fn(move |cx| {
+        socket.poll_peek(cx, &mut [0; 8]).map(|peeked| assert_eq!(peeked.unwrap(), 1))
+    }))
+}
+
+fn readable(socket: &Arc<UdpSocket>) -> Boxed {
+    let socket = Arc::clone(socket);
+    let mut waiting: Option<Boxed> = None;
+    Box::pin(poll_fn(move |cx| {
+        // One that has panicked is gone: an `async fn` cannot be polled after that.
+        let mut future = waiting.take().unwrap_or_else(|| {
+            let socket = Arc::clone(&socket);
+            Box::pin(async move { socket.readable().await.unwrap() })
+        });
+        let polled = future.as_mut().poll(cx);
+        if polled.is_pending() {
+            waiting = Some(future);
+        }
+        polled
+    }))
+}
+
+impl Setting {
+    fn new(runtime: &Runtime, kind: Kind) -> Self {
+        let mut neighbours = Vec::new();
+        let mut beside = |future: Boxed| neighbours.push(runtime.spawn(future));
+        let (leaf, fire): (Boxed, Box<dyn FnOnce()>) = match kind {
+            Kind::Task => {
+                let bell = Bell::default();
+                let wait = |bell: Bell| Box::pin(async move { bell.wait().await });
+                (0..3).for_each(|_| beside(wait(bell.clone())));
+                let task = runtime.spawn(wait(bell.clone()));
+                (joined(task), Box::new(move || bell.ring()))
+            }
+            Kind::Job => {
+                let (release, released) = mpsc::channel::<()>();
+                let job = runtime.spawn_blocking(move || released.recv().unwrap_or(()));
+                (joined(job), Box::new(move || drop(release)))
+            }
+            Kind::Timer => {
+                let _entered = runtime.enter();
+                let sleep = liten::time::sleep(Duration::MAX);
+                let sleep = Arc::new(Mutex::new(sleep));
+                let locked = Arc::clone(&sleep);
+                let leaf = poll_fn(move |cx| {
+                    let mut sleep = locked.lock().unwrap_or_else(PoisonError::into_inner);
+                    Pin::new(&mut *sleep).poll(cx)
+                });
+                let time = Instant::now() + Duration::from_millis(10);
+                (0..3).for_each(|_| {
+                    beside(Box::pin(async move { liten::time::sleep_until(time).await }));
+                });
+                let fire = move || {
+                    let mut sleep = sleep.lock().unwrap_or_else(PoisonError::into_inner);
+                    Pin::new(&mut *sleep).reset(time);
+                };
+                (Box::pin(leaf), Box::new(fire))
+            }
+            Kind::Line | Kind::Keyed => {
+                let (first, second) = runtime.block_on(udp_pair());
+                // Readiness is a hint: a new socket counts as ready until it is known to be empty.
+                let is_empty = || second.try_recv(&mut [0; 8]).is_err();
+                (0..3).for_each(|_| assert!(is_empty()));
+                let second = Arc::new(second);
+                let wait = if matches!(kind, Kind::Line) { peeked } else { readable };
+                (0..3).for_each(|_| beside(wait(&second)));
+                let fire = move || assert_eq!(first.try_send(b"x").unwrap(), 1);
+                (wait(&second), Box::new(fire))
+            }
+        };
+        Self { leaf, neighbours, fire }
+    }
+}
+
+/// What becomes of the future that a faulty waker was left with.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// What it waits for happens.
+    Fire,
+    /// It is polled with another waker.
+    Replace,
+    Drop,
+    /// The runtime ends first.
+    End,
+}
+
+fn play(runtime: Runtime, kind: Kind, fault: Fault, way: Way) -> Option<Runtime> {
+    let Setting { mut leaf, neighbours, fire } = Setting::new(&runtime, kind);
+    let (waker, ends) = Faulty::waker(fault);
+    let polled = caught(|| leaf.as_mut().poll(&mut Context::from_waker(&waker)));
+    let waits = polled == Some(Poll::Pending);
+    // Readiness may come with the registration.
+    let mut over = polled == Some(Poll::Ready(()));
+    assert_eq!(polled.is_none(), fault == Fault::Clone, "{kind:?} {way:?}");
+    // From here on the leaf has the only one.
+    caught(|| drop(waker));
+    let before = ends.get();
+    match way {
+        Way::Fire => {
+            fire();
+            if waits {
+                until(|| ends.get() > before);
+            }
+        }
+        Way::Replace => {
+            // To drop the old one is up to whoever brings the new one.
+            over |= caught(|| poll_idly(&mut leaf)) == Some(Poll::Ready(()));
+            fire();
+        }
+        Way::Drop => {
+            caught(|| drop(std::mem::replace(&mut leaf, Box::pin(async {}))));
+            // The timer goes only here: it was shared.
+            caught(fire);
+        }
+        Way::End => {
+            drop(runtime);
+            caught(|| drop(leaf));
+            return None;
+        }
+    }
+    runtime.block_on(async {
+        for neighbour in neighbours {
+            neighbour.await.unwrap();
+        }
+    });
+    if !over {
+        runtime.block_on(leaf);
+    }
+    Some(runtime)
+}
+
+fn poll_idly(leaf: &mut Boxed) -> Poll<()> {
+    leaf.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn a_faulty_waker_costs_nobody_else_anything() {
+    guarded(|| {
+        for count in [1, 2] {
+            let mut runtime = named(count, "faulty");
+            let before = worker_ids(&runtime, count);
+            for kind in KINDS {
+                for fault in FAULTS {
+                    for way in [Way::Fire, Way::Replace, Way::Drop] {
+                        runtime = play(runtime, kind, fault, way).unwrap();
+                    }
+                }
+            }
+            assert_eq!(worker_ids(&runtime, count), before);
+        }
+    });
+}
+
+#[test]
+fn a_runtime_ends_although_wakers_panic() {
+    guarded(|| {
+        for kind in KINDS {
+            for fault in FAULTS {
+                if !matches!(kind, Kind::Job) {
+                    play(workers(1), kind, fault, Way::End);
+                }
+            }
+        }
+    });
+}

@@ -296,3 +296,65 @@ fn a_runtime_ends_although_wakers_panic() {
         }
     });
 }
+
+/// So many make a crowd: the next one that comes to the line has them all looked after.
+const CROWD: usize = 32;
+
+/// Tasks that wait on one socket, and are known to do so.
+fn crowd(runtime: &Runtime, socket: &Arc<UdpSocket>, count: usize) -> Vec<JoinHandle<()>> {
+    let tasks = (0..count).map(|_| runtime.spawn(peeked(socket))).collect();
+    until(|| runtime.metrics().num_cold_tasks() == count);
+    tasks
+}
+
+fn assert_all_woken(runtime: &Runtime, tasks: Vec<JoinHandle<()>>, what: &str) {
+    runtime.block_on(async {
+        let all = liten::time::timeout(Duration::from_secs(10), async {
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+        assert!(all.await.is_ok(), "{what}: tasks that waited beside it were not woken");
+    });
+}
+
+/// An empty socket, and one that sends to it.
+fn empty_socket(runtime: &Runtime) -> (UdpSocket, Arc<UdpSocket>) {
+    let (first, second) = runtime.block_on(udp_pair());
+    (0..3).for_each(|_| assert!(second.try_recv(&mut [0; 8]).is_err()));
+    (first, Arc::new(second))
+}
+
+#[test]
+fn a_clone_that_panics_at_the_end_of_a_crowd_costs_no_wake() {
+    guarded(|| {
+        let runtime = workers(1);
+        let (first, second) = empty_socket(&runtime);
+        let tasks = crowd(&runtime, &second, CROWD);
+        let (waker, _) = Faulty::waker(Fault::Clone);
+        let mut late = peeked(&second);
+        assert!(caught(|| late.as_mut().poll(&mut Context::from_waker(&waker))).is_none());
+        first.try_send(b"x").unwrap();
+        assert_all_woken(&runtime, tasks, "a clone that panics");
+    });
+}
+
+/// Nor does it make the one panic that came last, who has done nothing.
+#[test]
+fn a_wake_that_panics_in_a_crowd_costs_no_wake() {
+    for fault in [Fault::Wake, Fault::Drop] {
+        guarded(|| {
+            let runtime = workers(1);
+            let (first, second) = empty_socket(&runtime);
+            let (waker, _) = Faulty::waker(fault);
+            let mut faulty = peeked(&second);
+            assert!(faulty.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            caught(|| drop(waker));
+            let mut tasks = crowd(&runtime, &second, CROWD - 1);
+            tasks.push(runtime.spawn(peeked(&second)));
+            until(|| tasks[CROWD - 1].is_finished() || runtime.metrics().num_cold_tasks() == CROWD);
+            first.try_send(b"x").unwrap();
+            assert_all_woken(&runtime, tasks, "a wake that panics");
+        });
+    }
+}

@@ -9,6 +9,7 @@ mod process;
 mod abort;
 mod block_on;
 mod blocking;
+mod bombs;
 mod bounds;
 mod completion;
 mod ends;

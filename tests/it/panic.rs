@@ -36,7 +36,7 @@ pub(crate) fn worker_ids(runtime: &Runtime, count: usize) -> HashSet<ThreadId> {
 }
 
 /// Panics when it is dropped.
-struct Bomb;
+pub(crate) struct Bomb;
 
 impl Drop for Bomb {
     fn drop(&mut self) {

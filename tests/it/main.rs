@@ -31,6 +31,7 @@ mod panic;
 mod remains;
 mod resets;
 mod resize;
+mod reuse;
 mod shutdown;
 #[cfg(target_os = "linux")]
 mod signals;

@@ -36,6 +36,8 @@ mod shutdown;
 #[cfg(target_os = "linux")]
 mod signals;
 mod spares;
+#[cfg(target_os = "linux")]
+mod slow;
 mod spawn;
 mod steal;
 mod storm;

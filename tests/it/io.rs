@@ -180,13 +180,9 @@ async fn exchange(stream: TcpStream, data: &[u8]) -> (usize, Vec<u8>) {
 #[test]
 fn a_hundred_thousand_sockets_come_and_go() {
     use crate::guard::within;
+    use crate::process::memory;
     use liten::net::UdpSocket;
     use std::time::Duration;
-
-    fn memory() -> usize {
-        let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-        text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
-    }
 
     within(Duration::from_secs(150), || {
         crate::process::alone("io::a_hundred_thousand_sockets_come_and_go", || {

@@ -232,7 +232,7 @@ fn a_runtime_that_finds_no_descriptor_leaves_none_behind_and_disturbs_no_other()
 const STACK: usize = 64 << 20;
 
 /// One arena: glibc would take address space for one per thread.
-const ONE_ARENA: &[(&str, &str)] = &[("MALLOC_ARENA_MAX", "1")];
+pub(crate) const ONE_ARENA: &[(&str, &str)] = &[("MALLOC_ARENA_MAX", "1")];
 
 fn big_stacks() -> Builder {
     let mut builder = Builder::new_multi_thread();

@@ -24,6 +24,8 @@ mod join;
 mod limits;
 mod local;
 mod metrics;
+#[cfg(target_os = "linux")]
+mod million;
 mod monkey;
 mod neutral;
 mod order;

@@ -98,3 +98,10 @@ pub(crate) fn descriptors() -> usize {
     // One of them is the directory that is being read.
     std::fs::read_dir("/proc/self/fd").unwrap().count() - 1
 }
+
+/// How many bytes of memory this process has.
+#[cfg(target_os = "linux")]
+pub(crate) fn memory() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}

@@ -46,6 +46,7 @@ mod storm;
 mod sync;
 mod time;
 mod turns;
+mod turmoil;
 mod wake;
 
 mod async_source;

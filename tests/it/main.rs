@@ -16,6 +16,8 @@ mod ends;
 mod errors;
 mod fairness;
 mod faulty;
+#[cfg(unix)]
+mod fork;
 #[cfg(target_os = "linux")]
 mod idle;
 mod io;

@@ -1,11 +1,14 @@
 //! Signals interrupt the system calls of all threads again and again; nothing notices.
 //!
-//! On Linux, a process that is stopped and continued finds its blocked calls interrupted, the one in the
-//! poller included, although it has no handler for any signal: so no handler has to be written here.
+//! On Linux, a process that is stopped and continued finds its calls in the poller interrupted, although it
+//! has no handler for any signal. A handler that was installed without `SA_RESTART` interrupts all other
+//! calls too.
 
-use crate::guard::{guarded, workers};
+#![allow(unsafe_code)]
+
+use crate::guard::{guarded, named, workers};
 use crate::loopback::{pattern, tcp_pair};
-use crate::process::{child, is_child};
+use crate::process::{alone, child, is_child, threads};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::runtime::LocalRuntime;
 use std::io::ErrorKind;
@@ -48,6 +51,53 @@ fn count_interruptions(count: Arc<AtomicUsize>) {
             other => panic!("not interrupted: {other:?}"),
         };
     }
+}
+
+extern "C" fn do_nothing(_: libc::c_int) {}
+
+/// From now on the signal interrupts what the thread that it is sent to is doing.
+fn handle(signal: libc::c_int) {
+    // SAFETY: all zero is a valid action without flags; a function that does nothing may be called anywhere.
+    let installed = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = do_nothing as *const () as usize;
+        libc::sigaction(signal, &action, std::ptr::null_mut())
+    };
+    assert_eq!(installed, 0);
+}
+
+/// Sends the signal to one thread of this process, if it is still there.
+fn send(signal: libc::c_int, thread: u32) {
+    // SAFETY: the signal has a handler, and a thread that does not exist is an error and nothing else.
+    unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), thread, signal) };
+}
+
+/// Every thread: workers that park and workers that poll, the driver's, those of the blocking pool, roots.
+#[test]
+fn handlers_that_interrupt_every_thread_disturb_nothing() {
+    let body = || {
+        handle(libc::SIGUSR1);
+        let (runtime, count) = (named(3, "sig"), Arc::new(AtomicUsize::new(0)));
+        let thread = |name: &str| std::thread::Builder::new().name(name.into());
+        let counted = Arc::clone(&count);
+        let counting = thread("sig-count").spawn(move || count_interruptions(counted)).unwrap();
+        let (handle, theirs) = (runtime.handle().clone(), Arc::clone(&count));
+        let root = thread("sig-root").spawn(move || handle.block_on(work(theirs))).unwrap();
+        let tasks: Vec<_> = (0..2).map(|_| runtime.spawn(work(Arc::clone(&count)))).collect();
+        while !(counting.is_finished() && root.is_finished()) {
+            for thread in threads("sig") {
+                send(libc::SIGUSR1, thread.id);
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        for task in tasks {
+            runtime.block_on(task).unwrap();
+        }
+        root.join().unwrap();
+        counting.join().unwrap();
+    };
+    let test = "signals::handlers_that_interrupt_every_thread_disturb_nothing";
+    guarded(|| alone(test, body));
 }
 
 fn work_until_disturbed_enough() {

@@ -75,6 +75,16 @@ impl Threads {
             .chain(std::mem::take(&mut self.left))
     }
 
+    /// The threads that have left, those included whose slots nobody has taken over.
+    fn take_leaving(&mut self) -> Vec<JoinHandle<()>> {
+        let vacant =
+            self.workers.iter_mut().zip(&self.occupied).filter(|(_, occupied)| !**occupied);
+        let mut leaving: Vec<_> = vacant.filter_map(|(thread, _)| thread.take()).collect();
+        leaving.append(&mut self.left);
+        leaving
+    }
+
+    /// Whether no thread is in the slot.
     pub(super) fn is_vacant(&self, index: usize) -> bool {
         !self.occupied.get(index).is_some_and(|&occupied| occupied)
     }
@@ -117,6 +127,27 @@ impl Shared {
 
     /// Makes the number of workers `count`: starts missing ones and asks surplus ones to leave.
     pub(crate) fn resize(
+        self: &Arc<Self>,
+        count: usize,
+        config: &ThreadConfig,
+        around: &Around,
+    ) -> io::Result<()> {
+        self.try_resize(count, config, around).or_else(|error| {
+            // What is missing may be what threads that have left give back when they are gone. One of them
+            // might be this one, or wait for it.
+            let leaving = match self.is_own_thread() {
+                true => Vec::new(),
+                false => self.threads.lock().take_leaving(),
+            };
+            if leaving.is_empty() {
+                return Err(error);
+            }
+            join(leaving);
+            self.try_resize(count, config, around)
+        })
+    }
+
+    fn try_resize(
         self: &Arc<Self>,
         count: usize,
         config: &ThreadConfig,

@@ -39,16 +39,16 @@ mod reuse;
 mod shutdown;
 #[cfg(target_os = "linux")]
 mod signals;
-mod spares;
 #[cfg(target_os = "linux")]
 mod slow;
+mod spares;
 mod spawn;
 mod steal;
 mod storm;
 mod sync;
 mod time;
-mod turns;
 mod turmoil;
+mod turns;
 mod wake;
 
 mod async_source;

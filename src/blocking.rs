@@ -22,13 +22,13 @@ mod desk;
 mod roster;
 
 use crate::sync_shim::Mutex;
+use crate::sync_shim::thread::{self, JoinHandle};
 use desk::Desk;
 use roster::Submitted;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Work for one thread. Exactly one of the two methods is called, once.
@@ -86,8 +86,8 @@ pub(crate) struct Pool<J> {
 /// Handles of threads, so that [`Pool::wait`] can join them.
 #[derive(Default)]
 struct Threads {
-    /// By number.
-    alive: HashMap<usize, JoinHandle<()>>,
+    /// By number, and joined in this order: one that depended on a hash could not be replayed.
+    alive: BTreeMap<usize, JoinHandle<()>>,
     /// The thread that ended last for want of work. The next one to end joins it, so that the handles of
     /// ended threads do not pile up and yet none is alive once the pool has been waited for.
     ended: Option<JoinHandle<()>>,

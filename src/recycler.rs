@@ -19,6 +19,7 @@
 //! The reserve keeps a thread that allocates and frees in turn at the edge of a chain away from the depot.
 #![allow(unsafe_code)]
 
+use crate::sync_shim::thread_local;
 use parking_lot::Mutex;
 use std::alloc::{self, Layout};
 use std::cell::Cell;

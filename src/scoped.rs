@@ -6,9 +6,9 @@
 //! and a destructor per thread).
 #![allow(unsafe_code)]
 
+use crate::sync_shim::LocalKey;
 use std::cell::Cell;
 use std::ptr;
-use std::thread::LocalKey;
 
 /// A slot for a `&T` that is filled only while [`Scoped::set`] runs.
 pub(crate) struct Scoped<T> {

@@ -62,6 +62,7 @@ const HOUSE: Plan = Plan {
         ("rng", "sync_shim"),
         ("slab", "sync_shim"),
         ("scoped", "sync_shim"),
+        ("recycler", "sync_shim"),
         // Sockets are sources: the low-level door to the driver is `io::Async`, and sockets use it like
         // anybody.
         ("net", "io"),
@@ -97,8 +98,9 @@ const UNSAFE: Confined = Confined {
 
 const CLOCK: Confined = Confined {
     what: "a reading of the clock",
-    words: &["Instant::now", "SystemTime::now", ".elapsed()"],
+    words: &["Instant::now", "SystemTime::now", ".elapsed()", "clock::now"],
     homes: &[
+        ("src/sync_shim/native.rs", "the one that is shipped"),
         ("src/driver", "the turn expires timers; a timer's first poll reads a fresh clock"),
         ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),

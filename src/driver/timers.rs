@@ -46,6 +46,7 @@ use crate::driver::wheel::{self, Wheel};
 use crate::slab::Key;
 use crate::sync_shim::Mutex;
 use crate::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::sync_shim::clock;
 
 /// `next` of a shard in which no deadline is known. No deadline rounds up to it.
 const NONE: u64 = u64::MAX;
@@ -60,7 +61,7 @@ impl Timers {
     /// Timers in `shards` shards (at least one); `alarm` is rung when a deadline comes before the end of a
     /// sleep.
     pub(crate) fn new(shards: usize, alarm: Arc<Alarm>) -> Self {
-        let epoch = Instant::now();
+        let epoch = clock::now();
         let shard = |_| Arc::new(Shard::new(epoch, alarm.clone()));
         Self { epoch, shards: (0..shards.max(1)).map(shard).collect() }
     }
@@ -74,7 +75,7 @@ impl Timers {
 
     /// The time now, on the clock of all deadlines here.
     pub(crate) fn now_ns(&self) -> u64 {
-        since(self.epoch, Instant::now())
+        since(self.epoch, clock::now())
     }
 
     /// A moment before which [`Timers::expire`] has nothing to do; `None` if no timer waits.
@@ -285,7 +286,7 @@ impl TimerEntry {
         // A fresh reading: a cached one would let the timer start in the past, and end early. Not left out
         // where an earlier deadline is known: that bound may be of a timer that was cancelled, and then a
         // passed deadline waits for a turn that nobody is about to make.
-        if Instant::now() >= self.deadline {
+        if clock::now() >= self.deadline {
             return Poll::Ready(());
         }
         self.key = self.shard.register(since(self.shard.epoch, self.deadline), cx.waker());

@@ -7,7 +7,7 @@
 #[cfg(not(all(test, liten_loom)))]
 mod imp {
     use super::super::local::Local;
-    use crossbeam_deque::{Injector as Queue, Steal};
+    use crate::sync_shim::deque::{Injector as Queue, Steal};
 
     /// The most tasks a worker takes at once: a whole block of crossbeam's list holds 63, and a larger
     /// batch would let one worker sit on work that its peers wait for.

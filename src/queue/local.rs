@@ -7,7 +7,7 @@
 
 #[cfg(not(all(test, liten_loom)))]
 mod imp {
-    use crossbeam_deque::{Steal, Stealer as Thief, Worker};
+    use crate::sync_shim::deque::{Steal, Stealer as Thief, Worker};
 
     /// How often a thief that lost a race tries the same victim again before it goes on to the next.
     const RETRIES: usize = 2;

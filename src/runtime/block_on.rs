@@ -4,15 +4,14 @@ use super::Runtime;
 use super::handle::{Handle, Inner};
 use crate::park::{Parker, Unpark, Unparker};
 use crate::scheduler;
-use crate::sync_shim::Arc;
+use crate::sync_shim::{Arc, clock, thread, thread_local};
 use crate::task::budget;
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::pin;
 use std::ptr;
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 thread_local! {
     /// The runtime that made this thread. Compared, never followed.
@@ -94,13 +93,13 @@ fn rest(parker: &Parker) {
         return parker.park();
     }
     let mut habit = HABIT.get();
-    let start = Instant::now();
+    let start = clock::now();
     if habit.yields_now() {
         thread::yield_now();
-        habit.yielded(parker.is_notified(), start.elapsed());
+        habit.yielded(parker.is_notified(), clock::now() - start);
     }
     parker.park();
-    habit.slept(start.elapsed());
+    habit.slept(clock::now() - start);
     HABIT.set(habit);
 }
 

@@ -8,7 +8,7 @@ use super::local_runtime::LocalRuntime;
 use crate::blocking;
 use crate::driver::Driver;
 use crate::scheduler::{Crew, MAX_WORKERS, Shared, ThreadConfig};
-use crate::sync_shim::Arc;
+use crate::sync_shim::{Arc, cpus};
 use std::fmt;
 use std::io;
 use std::time::Duration;
@@ -152,7 +152,7 @@ impl Builder {
         check_workers(workers, max_workers)?;
         self.check_thread_name()?;
         // One shard per worker, and one for all other threads.
-        let driver = Driver::new(workers.max(num_cpus::get()) + 1)?;
+        let driver = Driver::new(workers.max(cpus()) + 1)?;
         let max_spares = self.max_spares(workers)?;
         let scheduler = Shared::new(max_workers + max_spares, driver.clone());
         let threads =
@@ -213,7 +213,7 @@ impl Builder {
             Ok(value) => value.trim().parse().ok().filter(|&count| count != 0).ok_or_else(|| {
                 invalid(format!("{WORKERS_VARIABLE} must be a number above 0, but is {value:?}"))
             }),
-            Err(std::env::VarError::NotPresent) => Ok(num_cpus::get().min(MAX_WORKERS)),
+            Err(std::env::VarError::NotPresent) => Ok(cpus().min(MAX_WORKERS)),
             Err(error) => Err(invalid(format!("{WORKERS_VARIABLE}: {error}"))),
         }
     }

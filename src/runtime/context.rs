@@ -3,7 +3,7 @@
 use super::handle::Handle;
 use crate::driver::Driver;
 use crate::scheduler;
-use crate::sync_shim::Arc;
+use crate::sync_shim::{Arc, thread_local};
 use crate::task::JoinHandle;
 use std::cell::RefCell;
 use std::future::Future;

@@ -16,7 +16,7 @@
 
 use super::block_on;
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync_shim::{Arc, Mutex, MutexGuard};
+use crate::sync_shim::{Arc, Mutex, MutexGuard, thread};
 use crate::task::JoinHandle;
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task, new_task};
 use crate::task::registry::Registry;
@@ -182,7 +182,7 @@ impl Drop for LocalExecutor<'_> {
                 let task = self.shared.queue.lock().hot.pop_front();
                 match task {
                     Some(task) => task.cancel(&*self.shared),
-                    None => std::thread::yield_now(),
+                    None => thread::yield_now(),
                 }
             }
         });

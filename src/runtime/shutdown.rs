@@ -2,6 +2,7 @@
 
 use super::block_on;
 use super::handle::Handle;
+use crate::sync_shim::clock;
 use crate::task::RunningTask;
 use crate::wakers;
 use std::fmt;
@@ -18,7 +19,7 @@ impl Handle {
     pub(super) fn shutdown(&self, timeout: Option<Duration>) -> Vec<RunningTask> {
         let inner = &*self.inner;
         // A deadline beyond the clock's range is none.
-        let deadline = timeout.map(|timeout| Instant::now().checked_add(timeout));
+        let deadline = timeout.map(|timeout| clock::now().checked_add(timeout));
         let deadline = deadline.flatten().or(timeout.map(far));
         let may_wait = !self.is_own_thread() && timeout != Some(Duration::ZERO);
         inner.blocking.close();
@@ -75,7 +76,7 @@ impl Handle {
 
 /// Thirty years from now, for timeouts that overflow the clock.
 fn far(_: Duration) -> Instant {
-    Instant::now() + Duration::from_secs(60 * 60 * 24 * 365 * 30)
+    clock::now() + Duration::from_secs(60 * 60 * 24 * 365 * 30)
 }
 
 /// Waits for the end of a runtime; made by [`Runtime::shutdown`](super::Runtime::shutdown).

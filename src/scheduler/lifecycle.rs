@@ -28,12 +28,12 @@ use super::role::{self, Role};
 use super::shared::Shared;
 use super::spares::Crew;
 use super::worker::Worker;
-use crate::sync_shim::Arc;
 use crate::sync_shim::atomic::{Ordering, fence};
+use crate::sync_shim::thread::{self, JoinHandle};
+use crate::sync_shim::{Arc, pause};
 use crate::task::cell::Hot;
 use crate::task::running::Running;
 use std::io;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Wraps the whole life of a thread: the runtime enters its context around it.
@@ -236,7 +236,7 @@ impl Shared {
     /// Whether the calling thread is a worker or the driver thread; also in the destructors of its
     /// thread-locals, where it does not know itself any more.
     pub(crate) fn is_own_thread(&self) -> bool {
-        let (threads, current) = (self.threads.lock(), std::thread::current().id());
+        let (threads, current) = (self.threads.lock(), thread::current().id());
         let all = threads.workers.iter().flatten().chain(&threads.left).chain(&threads.driver);
         all.into_iter().any(|thread| thread.thread().id() == current)
     }
@@ -355,10 +355,10 @@ impl Shared {
             } else if rounds < 64 {
                 // Another thread is between setting SCHEDULED and its push.
                 rounds += 1;
-                std::thread::yield_now();
+                thread::yield_now();
             } else {
                 // It has been preempted there. Nothing to wait on exists for this rare case.
-                std::thread::sleep(Duration::from_micros(100));
+                pause(Duration::from_micros(100));
             }
         }
         self.check_quiet();
@@ -435,7 +435,7 @@ fn has_left(shared: &Arc<Shared>, index: usize) -> bool {
 
 impl ThreadConfig {
     fn spawn(&self, suffix: &str, f: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-        let mut builder = std::thread::Builder::new().name(format!("{}-{suffix}", self.name));
+        let mut builder = thread::Builder::new().name(format!("{}-{suffix}", self.name));
         if let Some(size) = self.stack_size {
             builder = builder.stack_size(size);
         }

@@ -10,7 +10,7 @@ use crate::driver::Driver;
 use crate::queue::local::Local;
 use crate::queue::wake_channel::Chain;
 use crate::scoped::Scoped;
-use crate::sync_shim::Arc;
+use crate::sync_shim::{Arc, thread_local};
 use crate::task::JoinHandle;
 use crate::task::cell::{Hot, new_send_task};
 use std::cell::{Cell, RefCell};

@@ -15,6 +15,7 @@
 //! outer task until its own poll is over.
 
 use super::id::TaskId;
+use crate::sync_shim::thread_local;
 use std::cell::Cell;
 use std::ptr;
 use std::task::Waker;

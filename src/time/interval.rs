@@ -1,6 +1,7 @@
 //! Floor 5: regular ticks.
 
 use super::{Sleep, after, sleep_until};
+use crate::sync_shim::clock;
 use futures_core::Stream;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -36,7 +37,7 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 /// ```
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
-    interval_at(Instant::now(), period)
+    interval_at(clock::now(), period)
 }
 
 /// Returns an [`Interval`] that ticks at `start`, and then once per `period`.
@@ -128,7 +129,7 @@ impl Interval {
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(Pin::new(&mut self.next).poll(cx));
         let due = self.next.deadline();
-        self.reset_at(self.missed.next(due, Instant::now(), self.period));
+        self.reset_at(self.missed.next(due, clock::now(), self.period));
         Poll::Ready(due)
     }
 
@@ -139,12 +140,12 @@ impl Interval {
 
     /// Lets the next tick come at once.
     pub fn reset_immediately(&mut self) {
-        self.reset_at(Instant::now());
+        self.reset_at(clock::now());
     }
 
     /// Lets the next tick come `delay` from now; the ones after it follow in the usual period.
     pub fn reset_after(&mut self, delay: Duration) {
-        self.reset_at(after(Instant::now(), delay));
+        self.reset_at(after(clock::now(), delay));
     }
 
     /// Lets the next tick come at `deadline`; the ones after it follow in the usual period.

@@ -1,6 +1,7 @@
 //! Floor 5: waiting for a moment.
 
 use crate::driver::timers::TimerEntry;
+use crate::sync_shim::clock;
 use crate::task::budget;
 use std::fmt;
 use std::future::Future;
@@ -38,7 +39,7 @@ use std::time::{Duration, Instant};
 /// ```
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
-    sleep_until(super::after(Instant::now(), duration))
+    sleep_until(super::after(clock::now(), duration))
 }
 
 /// Waits until `deadline`. If that has passed already, the first poll is ready.
@@ -87,7 +88,7 @@ impl Sleep {
 
     /// Returns whether the deadline has passed.
     pub fn is_elapsed(&self) -> bool {
-        Instant::now() >= self.deadline()
+        clock::now() >= self.deadline()
     }
 
     /// Sets another deadline, earlier or later, also after the old one has passed.

@@ -1,6 +1,7 @@
 //! Floor 5: a deadline on another future.
 
 use crate::driver::timers::TimerEntry;
+use crate::sync_shim::clock;
 use pin_project_lite::pin_project;
 use std::error::Error;
 use std::fmt;
@@ -46,7 +47,7 @@ use std::time::{Duration, Instant};
 /// ```
 #[track_caller]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-    timeout_at(super::after(Instant::now(), duration), future)
+    timeout_at(super::after(clock::now(), duration), future)
 }
 
 /// Waits for `future`, but not beyond `deadline`. Otherwise as [`timeout`].

@@ -1,0 +1,105 @@
+//! loom, with parking_lot's interface.
+
+pub(crate) use loom::cell::UnsafeCell;
+pub(crate) use loom::sync::atomic;
+pub(crate) use loom::thread;
+pub(crate) use num_cpus::get as cpus;
+use std::ops::{Deref, DerefMut};
+/// std's, because loom's knows no `Weak`. What it costs: an object that is passed on by the last
+/// drop alone, without any other synchronisation, would be reported as a race. Nothing here relies
+/// on that.
+pub(crate) use std::sync::Arc;
+/// std's: no model follows what is kept per thread.
+pub(crate) use std::thread::LocalKey;
+pub(crate) use std::thread_local;
+use std::time::{Duration, Instant};
+
+/// loom knows no time: a timed park may end at any moment, so it ends at once.
+pub(crate) fn park_timeout(_limit: Duration) {
+    thread::yield_now();
+}
+
+pub(crate) fn pause(_time: Duration) {
+    thread::yield_now();
+}
+
+pub(crate) mod clock {
+    pub(crate) fn now() -> std::time::Instant {
+        std::time::Instant::now()
+    }
+}
+
+/// loom's mutex with parking_lot's interface: a panicking model fails anyway, so poison says nothing.
+#[derive(Debug)]
+pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+/// The guard is taken out while a [`Condvar`] waits.
+pub(crate) struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>);
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        MutexGuard(Some(self.0.lock().expect("a model panicked under this lock")))
+    }
+
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock().ok().map(|guard| MutexGuard(Some(guard)))
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("not waiting")
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.0.as_mut().expect("not waiting")
+    }
+}
+
+/// loom's condition variable with parking_lot's interface; a timed wait waits without a limit.
+#[derive(Debug)]
+pub(crate) struct Condvar(loom::sync::Condvar);
+
+pub(crate) struct WaitResult;
+
+impl WaitResult {
+    pub(crate) fn timed_out(&self) -> bool {
+        false
+    }
+}
+
+impl Condvar {
+    pub(crate) fn new() -> Self {
+        Self(loom::sync::Condvar::new())
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+
+    pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+        let inner = guard.0.take().expect("not waiting yet");
+        guard.0 = Some(self.0.wait(inner).expect("a model panicked under this lock"));
+    }
+
+    pub(crate) fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _: Duration) -> WaitResult {
+        self.wait(guard);
+        WaitResult
+    }
+
+    pub(crate) fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, _: Instant) -> WaitResult {
+        self.wait(guard);
+        WaitResult
+    }
+}

@@ -243,5 +243,5 @@ impl<J: Job> Drop for Shift<'_, J> {
 #[cfg(all(test, liten_loom))]
 mod loom;
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

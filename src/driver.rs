@@ -46,10 +46,11 @@ mod alarm_clock;
 pub(crate) mod readiness;
 pub(crate) mod registration;
 pub(crate) mod seat;
+mod selector;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
 use std::io;
@@ -58,6 +59,7 @@ use std::task::Waker;
 use crate::sync_shim::{Arc, Mutex};
 use registration::Sources;
 use seat::{Alarm, Seat, SeatGuard};
+use selector::{Poll, Registry};
 use timers::Timers;
 
 /// The poller, the sources registered with it, and the timers.
@@ -65,7 +67,7 @@ pub(crate) struct Driver {
     seat: Seat,
     sources: Mutex<Sources>,
     /// Registers without the seat: the selector takes new sources while somebody sleeps in it.
-    registry: mio::Registry,
+    registry: Registry,
     timers: Timers,
     alarm: Arc<Alarm>,
 }
@@ -79,7 +81,7 @@ impl Driver {
     /// The system gives no selector, mostly for want of file descriptors: on Linux a driver takes
     /// four.
     pub(crate) fn new(timer_shards: usize) -> io::Result<Arc<Self>> {
-        let poll = mio::Poll::new()?;
+        let poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
         let alarm = Arc::new(Alarm::new(&registry)?);
         Ok(Arc::new(Self {

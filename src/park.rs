@@ -146,7 +146,7 @@ impl Unparker {
 #[cfg(all(test, liten_loom))]
 mod loom;
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;
 

@@ -48,7 +48,7 @@ impl<T> Scoped<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(liten_shuttle)))]
 mod tests {
     use super::Scoped;
 

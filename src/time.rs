@@ -78,5 +78,5 @@ fn entry(deadline: Instant) -> TimerEntry {
     TimerEntry::new(shard, deadline)
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

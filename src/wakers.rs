@@ -29,7 +29,7 @@ fn discard(payload: Box<dyn Any + Send>) {
     }
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::{guard, wake_all};
     use std::sync::Arc;

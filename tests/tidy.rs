@@ -58,7 +58,7 @@ const HOUSE: Plan = Plan {
         ("future", 5),
     ],
     sideways: &[
-        // The switch between std and loom is the ground that the rest of the ground stands on.
+        // The switch between std, loom and shuttle is the ground that the rest of the ground stands on.
         ("rng", "sync_shim"),
         ("slab", "sync_shim"),
         ("scoped", "sync_shim"),
@@ -100,7 +100,7 @@ const CLOCK: Confined = Confined {
     what: "a reading of the clock",
     words: &["Instant::now", "SystemTime::now", ".elapsed()", "clock::now"],
     homes: &[
-        ("src/sync_shim/native.rs", "the one that is shipped"),
+        ("src/sync_shim/native.rs", "the one that is shipped; shuttle has another"),
         ("src/driver", "the turn expires timers; a timer's first poll reads a fresh clock"),
         ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
@@ -148,10 +148,11 @@ const CFG: Confined = Confined {
     words: &["cfg(", "cfg!(", "cfg_attr("],
     homes: &[
         ("src/lib.rs", "features gate whole modules, on one line each"),
-        ("src/sync_shim.rs", "std or loom"),
-        ("src/recycler.rs", "off under Miri"),
+        ("src/sync_shim.rs", "std, loom or shuttle"),
+        ("src/recycler.rs", "off under Miri; poisons what it takes back under shuttle"),
         ("src/scheduler/report.rs", "a warning where somebody listens"),
         ("src/slab.rs", "the width of a token on 32-bit machines"),
+        ("src/driver/selector.rs", "shuttle puts a bell in the place of the system's poller"),
         ("src/driver/alarm_clock.rs", "what ends a sleep in the poller, a file per kind"),
         ("src/queue/local.rs", "loom sees a locked queue in place of crossbeam's"),
         ("src/queue/injector.rs", "loom sees a locked queue in place of crossbeam's"),

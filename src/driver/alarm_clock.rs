@@ -5,14 +5,14 @@
 //! among its sources (`timerfd`) and sleeps without a timeout. The other systems keep the timeout
 //! (`timeout`): kqueue's is exact, and Windows has nothing better to offer.
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), all(test, liten_shuttle)))]
 mod timeout;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(all(test, liten_shuttle))))]
 mod timerfd;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), all(test, liten_shuttle)))]
 pub(super) use timeout::AlarmClock;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(all(test, liten_shuttle))))]
 pub(super) use timerfd::AlarmClock;
 
 use std::time::Duration;
@@ -32,5 +32,5 @@ fn until(now: u64, deadline: u64) -> Duration {
     Duration::from_nanos(deadline.saturating_sub(now)).min(LONGEST_SLEEP)
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

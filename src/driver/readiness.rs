@@ -50,7 +50,7 @@ mod waiters;
 
 #[cfg(all(test, liten_loom))]
 mod loom;
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
 use std::future::Future;

@@ -6,7 +6,7 @@
 //! before the deregistration and dispatched after it therefore finds nothing, even if a new source
 //! has taken the place.
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
 use std::io;
@@ -50,7 +50,7 @@ impl Sources {
         std::mem::replace(&mut self.table, Slab::for_tokens())
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }

@@ -56,7 +56,7 @@
 
 #[cfg(all(test, liten_loom))]
 mod loom;
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
 use std::io;
@@ -66,6 +66,7 @@ use std::time::Duration;
 use mio::Token;
 
 use super::alarm_clock::{AlarmClock, CLOCK, LONGEST_SLEEP};
+use super::selector::{Bell, Poll, Registry};
 use super::{Driver, Sources};
 use crate::sync_shim::atomic::{AtomicU64, Ordering, fence};
 use crate::sync_shim::{Mutex, MutexGuard};
@@ -151,13 +152,13 @@ impl AlarmWord {
 /// Tells a sleeper in the poller that it is wanted, or that a deadline has moved forward.
 pub(crate) struct Alarm {
     wake_at: AlarmWord,
-    waker: mio::Waker,
+    bell: Bell,
 }
 
 impl Alarm {
     /// The alarm of a poller; there must be only one, mio allows a single waker per poller.
-    pub(crate) fn new(registry: &mio::Registry) -> io::Result<Self> {
-        Ok(Self { wake_at: AlarmWord::new(), waker: mio::Waker::new(registry, ALARM)? })
+    pub(crate) fn new(registry: &Registry) -> io::Result<Self> {
+        Ok(Self { wake_at: AlarmWord::new(), bell: Bell::new(registry, ALARM)? })
     }
 
     /// A timer shard's earliest deadline is now this one, in nanoseconds since the timers' epoch.
@@ -175,7 +176,7 @@ impl Alarm {
         }
     }
 
-    #[cfg(all(test, not(liten_loom)))]
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
     pub(super) fn has_sleeper(&self) -> bool {
         self.wake_at.0.load(Ordering::SeqCst) >= FIRST_DEADLINE
     }
@@ -183,7 +184,7 @@ impl Alarm {
     /// Without the ring the sleeper may sleep for ever, so a failure is not passed over.
     fn ring(&self) {
         loop {
-            match self.waker.wake() {
+            match self.bell.wake() {
                 Ok(()) => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => panic!("the driver's poller cannot be woken: {error}"),
@@ -200,13 +201,13 @@ pub(super) struct Seat {
 }
 
 struct Poller {
-    poll: mio::Poll,
+    poll: Poll,
     events: mio::Events,
     clock: AlarmClock,
 }
 
 impl Seat {
-    pub(super) fn new(poll: mio::Poll) -> io::Result<Self> {
+    pub(super) fn new(poll: Poll) -> io::Result<Self> {
         let clock = AlarmClock::new(poll.registry())?;
         let events = mio::Events::with_capacity(EVENTS_PER_TURN);
         let poller = Mutex::new(Poller { poll, events, clock });

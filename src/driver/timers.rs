@@ -232,7 +232,7 @@ impl Shard {
         }
     }
 
-    #[cfg(all(test, not(liten_loom)))]
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
     fn len(&self) -> usize {
         self.timers.lock().wheel.len()
     }
@@ -317,5 +317,5 @@ fn since(epoch: Instant, instant: Instant) -> u64 {
     seat::nanos(instant.saturating_duration_since(epoch))
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

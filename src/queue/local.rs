@@ -165,7 +165,7 @@ mod imp {
 
 pub(crate) use imp::{Local, Stealer};
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::Local;
 

@@ -206,7 +206,7 @@ impl<T: Linked> Drop for Batch<T> {
 #[cfg(all(test, liten_loom))]
 mod loom;
 
-#[cfg(test)]
+#[cfg(all(test, not(liten_shuttle)))]
 mod node {
     //! A boxed number as the simplest thing with a link.
     use super::{Link, Linked};
@@ -238,7 +238,7 @@ mod node {
     }
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::node::boxed;
     use super::*;

@@ -205,7 +205,7 @@ impl Idle {
     }
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;
 

@@ -121,5 +121,5 @@ fn with_units<R>(units: i16, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(liten_shuttle)))]
 mod tests;

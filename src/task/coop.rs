@@ -77,7 +77,7 @@ impl<F: Future> Future for Unconstrained<F> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(liten_shuttle)))]
 mod tests {
     use super::{consume_budget, unconstrained};
     use crate::task::budget::INITIAL;

@@ -142,7 +142,7 @@ pub(super) fn set_budget(budget: i16) {
     CURRENT.with(|current| current.budget.set(budget));
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(liten_shuttle)))]
 mod tests {
     use super::{enter, id, outside, yield_to};
     use crate::task::id::TaskId;

@@ -61,7 +61,7 @@ impl fmt::Debug for TaskId {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(liten_shuttle)))]
 mod tests {
     use super::{RANGE, TaskId};
     use std::collections::HashSet;

@@ -308,5 +308,5 @@ where
     }
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

@@ -295,5 +295,5 @@ impl fmt::Display for AccessError {
 
 impl Error for AccessError {}
 
-#[cfg(test)]
+#[cfg(all(test, not(liten_shuttle)))]
 mod tests;

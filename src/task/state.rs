@@ -341,7 +341,7 @@ impl State {
     }
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;
 

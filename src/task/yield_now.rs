@@ -40,7 +40,7 @@ pub async fn yield_now() {
     .await;
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(liten_shuttle)))]
 mod tests {
     use super::yield_now;
     use crate::task::budget::INITIAL;

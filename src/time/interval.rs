@@ -181,5 +181,5 @@ impl Stream for Interval {
     }
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

@@ -135,5 +135,5 @@ impl fmt::Debug for Sleep {
     }
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

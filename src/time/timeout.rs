@@ -156,5 +156,5 @@ impl From<Elapsed> for io::Error {
     }
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

@@ -3,11 +3,13 @@
 use std::io;
 use std::time::Duration;
 
+use crate::driver::selector::Registry;
+
 pub(in crate::driver) struct AlarmClock;
 
 impl AlarmClock {
     /// Needs nothing of the poller.
-    pub(in crate::driver) fn new(_registry: &mio::Registry) -> io::Result<Self> {
+    pub(in crate::driver) fn new(_registry: &Registry) -> io::Result<Self> {
         Ok(Self)
     }
 

@@ -81,5 +81,5 @@ impl AlarmClock {
     }
 }
 
-#[cfg(all(test, not(liten_loom)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

@@ -48,13 +48,13 @@ impl Waiters {
         self.keyed.take(ready, wakes);
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
     pub(super) fn len(&self) -> usize {
         self.readers.len() + self.writers.len() + self.keyed.live
     }
 
     /// Slots of all vectors, used or not.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
     pub(super) fn capacity(&self) -> usize {
         self.readers.rest.capacity() + self.writers.rest.capacity() + self.keyed.slots.capacity()
     }

@@ -26,6 +26,8 @@ mod local;
 mod local_runtime;
 mod metrics;
 mod shutdown;
+#[cfg(all(test, liten_shuttle))]
+mod shuttle;
 
 pub use builder::Builder;
 pub use context::EnterGuard;

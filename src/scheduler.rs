@@ -92,3 +92,5 @@ pub(crate) use spares::Crew;
 
 #[cfg(all(test, liten_loom))]
 mod loom;
+#[cfg(all(test, liten_shuttle))]
+mod shuttle;

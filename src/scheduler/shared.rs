@@ -38,8 +38,8 @@ pub(crate) struct Shared {
     /// Worker threads that have not ended.
     pub(super) alive: AtomicUsize,
     /// Tasks spawned, and ended, on threads that have no slot.
-    foreign_spawned: CachePadded<AtomicU64>,
-    foreign_completed: CachePadded<AtomicU64>,
+    pub(super) foreign_spawned: CachePadded<AtomicU64>,
+    pub(super) foreign_completed: CachePadded<AtomicU64>,
     /// Serialises starting, retiring and joining of threads.
     pub(super) threads: Mutex<super::lifecycle::Threads>,
     /// Who waits for the last task to complete.

@@ -1,0 +1,192 @@
+//! How runtimes end: in the middle of everything.
+
+use super::explorer::explore;
+use super::house::{
+    Door, House, MOST_WORKERS, OnDrop, Signals, below, beside, join, rounds, settled,
+};
+use super::ledger::Receipt;
+use crate::runtime::Runtime;
+use crate::sync_shim::{Arc, Mutex, thread};
+use crate::task::JoinHandle;
+use crate::time::sleep;
+use std::future::pending;
+use std::time::Duration;
+
+/// A task for each state in which the end may find it; some have destructors that use the runtime.
+fn crowd(door: &Door, signals: &Signals) -> Vec<JoinHandle<Receipt>> {
+    let waits = signals.clone();
+    let (late, sends) = (door.clone(), signals.clone());
+    let inner = door.clone();
+    vec![
+        door.spawn(pending()),
+        door.spawn(rounds(below(3))),
+        door.spawn(async move { waits.wait().await }),
+        door.spawn(async move {
+            let _spawns = OnDrop(move || drop(late.spawn(rounds(1))));
+            let _wakes = OnDrop(move || sends.send());
+            pending::<()>().await;
+        }),
+        door.spawn(async move {
+            let child = inner.spawn_here(pending());
+            join(child).await;
+        }),
+    ]
+}
+
+/// Other threads spawn, wake, abort and let go of handles while the runtime ends.
+#[test]
+fn the_end_comes_for_every_task_whatever_others_do_meanwhile() {
+    explore(|| {
+        let house = House::new(1 + below(MOST_WORKERS));
+        let (door, signals) = (house.door(), Signals::new());
+        let mut tasks = crowd(&door, &signals);
+        let spawner = beside({
+            let door = door.clone();
+            let waits = signals.clone();
+            move || [door.spawn(rounds(1)), door.spawn(async move { waits.wait().await })]
+        });
+        let dropped = tasks.pop();
+        let aborts = tasks[below(tasks.len())].abort_handle();
+        let meddler = beside(move || {
+            signals.send();
+            aborts.abort();
+            signals.send();
+            drop(dropped);
+        });
+        for _ in 0..below(3) {
+            thread::yield_now();
+        }
+        drop(door);
+        house.end_then(|| {
+            tasks.extend(spawner.join().expect("no panic"));
+            meddler.join().expect("no panic");
+            tasks.into_iter().for_each(settled);
+        });
+    });
+}
+
+/// The end, while another thread changes the number of workers and a guest is inside.
+#[test]
+fn the_end_comes_while_workers_come_and_go_and_a_guest_is_inside() {
+    explore(|| {
+        let house = House::new(2);
+        let (door, signals) = (house.door(), Signals::new());
+        let tasks = crowd(&door, &signals);
+        let resizer = beside({
+            let handle = door.handle.clone();
+            move || {
+                for count in [3, 1, 2] {
+                    // Refused once the runtime has ended.
+                    drop(handle.set_worker_threads(count));
+                }
+            }
+        });
+        let guest = beside({
+            let door = door.clone();
+            move || {
+                let root = door.clone();
+                door.handle.block_on(async move {
+                    let task = root.spawn_here(rounds(1));
+                    drop(root.spawn_here(pending()));
+                    join(task).await;
+                });
+            }
+        });
+        drop((door, signals));
+        house.end_then(|| {
+            resizer.join().expect("no panic");
+            guest.join().expect("no panic");
+            tasks.into_iter().for_each(settled);
+        });
+    });
+}
+
+/// In the background, from outside or from one of the runtime's own tasks: its threads end all the same, and
+/// nothing keeps the scheduler alive.
+#[test]
+fn a_runtime_that_nobody_waits_for_ends_too() {
+    explore(|| {
+        let house = House::new(1 + below(MOST_WORKERS));
+        let (door, signals) = (house.door(), Signals::new());
+        let mut tasks = crowd(&door, &signals);
+        tasks.truncate(3);
+        drop((door, tasks, signals));
+        let own: Arc<Mutex<Option<Runtime>>> = Arc::new(Mutex::new(None));
+        let way = below(3);
+        house.end_in_background(|runtime| match way {
+            0 => runtime.shutdown_background(),
+            1 => runtime.shutdown_timeout(Duration::from_millis(1)),
+            _ => {
+                let (theirs, ready) = (own.clone(), Signals::new());
+                let given = ready.clone();
+                drop(runtime.spawn(async move {
+                    given.wait().await;
+                    let runtime = theirs.lock().take();
+                    drop(runtime);
+                }));
+                *own.lock() = Some(runtime);
+                ready.send();
+            }
+        });
+    });
+}
+
+/// One call of whatever kind.
+fn act(door: &Door, signals: &Signals, tasks: &mut Vec<JoinHandle<Receipt>>) {
+    let waits = signals.clone();
+    let any = |tasks: &[JoinHandle<Receipt>]| below(tasks.len().max(1));
+    match below(11) {
+        0 => tasks.push(door.spawn(pending())),
+        1 => tasks.push(door.spawn(rounds(below(3)))),
+        2 => tasks.push(door.spawn(async move { waits.wait().await })),
+        3 => tasks.push(door.spawn(async move { waits.send() })),
+        4 => {
+            let inner = door.clone();
+            tasks.push(door.spawn(async move { drop(inner.spawn_here(rounds(1))) }));
+        }
+        5 => tasks.push(door.spawn(async { sleep(Duration::from_millis(1)).await })),
+        6 => {
+            let on_drop = OnDrop(move || waits.send());
+            tasks.push(door.spawn(async move {
+                let _on_drop = on_drop;
+                rounds(2).await;
+            }));
+        }
+        7 => signals.send(),
+        8 => tasks.get(any(tasks)).into_iter().for_each(JoinHandle::abort),
+        // Refused once the runtime has ended.
+        9 => drop(door.handle.set_worker_threads(1 + below(MOST_WORKERS))),
+        _ if tasks.is_empty() => {}
+        _ => drop(tasks.swap_remove(any(tasks))),
+    }
+}
+
+#[test]
+fn the_books_agree_after_any_mix_of_calls() {
+    explore(|| {
+        let house = House::new(1 + below(MOST_WORKERS));
+        let signals = Signals::new();
+        let actors = [0, 1].map(|_| {
+            let (door, signals) = (house.door(), signals.clone());
+            beside(move || {
+                let mut tasks = Vec::new();
+                for _ in 0..2 + below(4) {
+                    act(&door, &signals, &mut tasks);
+                }
+                tasks
+            })
+        });
+        let mut tasks = Vec::new();
+        let door = house.door();
+        for _ in 0..below(4) {
+            act(&door, &signals, &mut tasks);
+        }
+        drop((door, signals));
+        house.end_then(|| {
+            tasks.into_iter().for_each(settled);
+            for actor in actors {
+                actor.join().expect("no panic").into_iter().for_each(settled);
+            }
+        });
+    });
+}

@@ -1,0 +1,416 @@
+//! A runtime at work. Each scenario is a test; its name is the promise.
+
+use super::explorer::explore;
+use super::house::{
+    Door, House, MOST_WORKERS, Meeting, Signals, below, beside, join, result, rounds,
+};
+use super::ledger::Receipt;
+use crate::sync_shim::{Arc, Mutex, thread};
+use crate::task::JoinHandle;
+use crate::time::{sleep, timeout};
+use std::future::pending;
+use std::time::Duration;
+
+/// From outside, from the root, from tasks: each has its own way into the queues.
+#[test]
+fn tasks_spawned_from_everywhere_complete() {
+    explore(|| {
+        let house = House::new(1 + below(MOST_WORKERS));
+        let door = house.door();
+        let foreign = beside(move || [1, 2].map(|count| door.spawn(rounds(count))));
+        let door = house.door();
+        house.block_on(async {
+            let parents = [0, 1].map(|count| {
+                let inner = door.clone();
+                door.spawn_here(async move {
+                    let child = inner.spawn_here(rounds(count));
+                    assert!(join(child).await);
+                })
+            });
+            for parent in parents {
+                assert!(join(parent).await);
+            }
+        });
+        let foreign = foreign.join().expect("no panic");
+        house.block_on(async {
+            for task in foreign {
+                assert!(join(task).await);
+            }
+        });
+        assert_eq!(house.ledger.completed(), 6);
+        drop(door);
+        house.end();
+    });
+}
+
+/// Each task blocks its worker until as many tasks run as there are workers: all must be stolen in time.
+#[test]
+fn tasks_behind_a_blocked_worker_are_taken_by_its_peers() {
+    explore(|| {
+        let house = House::with_time(MOST_WORKERS);
+        let (door, meeting) = (house.door(), Meeting::of(MOST_WORKERS));
+        let inner = door.clone();
+        let parent = door.spawn(async move {
+            let children = [(); MOST_WORKERS - 1].map(|()| {
+                let meeting = meeting.clone();
+                inner.spawn_here(async move { meeting.attend() })
+            });
+            // What is woken here last is in the next slot, which only a thief of a stalled worker may take.
+            rounds(below(2)).await;
+            meeting.attend();
+            for child in children {
+                assert!(join(child).await);
+            }
+        });
+        assert!(house.block_on(join(parent)));
+        drop(door);
+        house.end();
+    });
+}
+
+/// A task that was woken by the one that runs is in its worker's next slot; the worker then blocks.
+#[test]
+fn a_task_in_the_next_slot_of_a_blocked_worker_is_taken_by_a_peer() {
+    explore(|| {
+        let house = House::with_time(2);
+        let (door, signals, meeting) = (house.door(), Signals::new(), Meeting::of(2));
+        let sleeper = door.spawn({
+            let (signals, meeting) = (signals.clone(), meeting.clone());
+            async move {
+                signals.wait().await;
+                meeting.attend();
+            }
+        });
+        let waker = door.spawn(async move {
+            signals.send();
+            meeting.attend();
+        });
+        house.block_on(async {
+            assert!(join(waker).await);
+            assert!(join(sleeper).await);
+        });
+        drop(door);
+        house.end();
+    });
+}
+
+/// Each blocks its worker until all run: whoever takes one of them sees to the others.
+#[test]
+fn tasks_from_outside_do_not_wait_behind_one_that_waits_for_them() {
+    explore(|| {
+        let house = House::with_time(MOST_WORKERS);
+        let (door, meeting) = (house.door(), Meeting::of(MOST_WORKERS));
+        let task = |_| {
+            let meeting = meeting.clone();
+            door.spawn(async move { meeting.attend() })
+        };
+        let tasks: Vec<_> = (0..MOST_WORKERS).map(task).collect();
+        house.block_on(async {
+            for task in tasks {
+                assert!(join(task).await);
+            }
+        });
+        drop(door);
+        house.end();
+    });
+}
+
+/// The same for tasks that come by the wake channels.
+#[test]
+fn woken_tasks_do_not_wait_behind_one_that_waits_for_them() {
+    explore(|| {
+        let house = House::with_time(MOST_WORKERS);
+        let (door, meeting) = (house.door(), Meeting::of(MOST_WORKERS));
+        let signals = [(); MOST_WORKERS].map(|()| Signals::new());
+        let tasks = signals.clone().map(|signal| {
+            let meeting = meeting.clone();
+            door.spawn(async move {
+                signal.wait().await;
+                meeting.attend();
+            })
+        });
+        let sender = beside(move || signals.iter().for_each(Signals::send));
+        house.block_on(async {
+            for task in tasks {
+                assert!(join(task).await);
+            }
+        });
+        sender.join().expect("no panic");
+        drop(door);
+        house.end();
+    });
+}
+
+/// A ring of tasks that wake each other, kept going by threads that are no workers.
+fn ring(door: &Door, laps: usize) -> ([Signals; 3], [JoinHandle<Receipt>; 3]) {
+    let signals = [(); 3].map(|()| Signals::new());
+    let tasks = [0, 1, 2].map(|index| {
+        let signals = signals.clone();
+        door.spawn(async move {
+            for _ in 0..laps {
+                signals[index].wait().await;
+                signals[(index + 1) % 3].send();
+            }
+        })
+    });
+    (signals, tasks)
+}
+
+#[test]
+fn wakes_between_workers_and_from_outside_are_not_lost() {
+    explore(|| {
+        let house = House::new(1 + below(MOST_WORKERS));
+        let door = house.door();
+        // Two wakes begin two laps; what the last task sends goes on as a third one.
+        let (signals, tasks) = ring(&door, 3);
+        let threads = [0, 1].map(|_| {
+            let first = signals[0].clone();
+            beside(move || first.send())
+        });
+        house.block_on(async {
+            for task in tasks {
+                assert!(join(task).await);
+            }
+        });
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+        assert_eq!(house.ledger.completed(), 3);
+        drop(door);
+        house.end();
+    });
+}
+
+#[test]
+fn an_aborted_task_ends_once_wherever_it_is() {
+    explore(|| {
+        let house = House::new(1 + below(MOST_WORKERS));
+        let (door, signals) = (house.door(), Signals::new());
+        let waits = signals.clone();
+        let tasks = [
+            door.spawn(pending()),
+            door.spawn(rounds(2)),
+            door.spawn(async move { waits.wait().await }),
+        ];
+        let aborts: Vec<_> = tasks.iter().map(JoinHandle::abort_handle).collect();
+        let foreign = beside(move || aborts.iter().for_each(|task| task.abort()));
+        let sender = beside(move || signals.send());
+        // From inside, too: an abort makes the task hot on the thread that calls it.
+        let last = tasks[2].abort_handle();
+        let inside = door.spawn(async move { last.abort() });
+        house.block_on(async {
+            let [first, second, third] = tasks;
+            assert!(!join(first).await, "it cannot complete");
+            join(second).await;
+            join(third).await;
+            assert!(join(inside).await);
+        });
+        foreign.join().expect("no panic");
+        sender.join().expect("no panic");
+        drop(door);
+        house.end();
+    });
+}
+
+/// The number of workers changes while tasks run, wake each other, and are woken from outside.
+#[test]
+fn no_task_is_lost_when_workers_come_and_go() {
+    explore(|| {
+        let house = House::new(1);
+        let door = house.door();
+        let (signals, tasks) = ring(&door, 2);
+        let first = signals[0].clone();
+        let sender = beside(move || first.send());
+        let spawner = beside({
+            let door = door.clone();
+            move || {
+                let inner = door.clone();
+                door.spawn(async move { assert!(join(inner.spawn_here(rounds(2))).await) })
+            }
+        });
+        for count in [3, 1, 1 + below(MOST_WORKERS), 1] {
+            door.handle.set_worker_threads(count).expect("the runtime is running");
+        }
+        let spawned = spawner.join().expect("no panic");
+        house.block_on(async {
+            for task in tasks.into_iter().chain([spawned]) {
+                assert!(join(task).await);
+            }
+        });
+        sender.join().expect("no panic");
+        assert_eq!(house.ledger.completed(), 5);
+        drop(door);
+        house.end();
+    });
+}
+
+/// A worker that was asked to leave and then to stay does one or the other, and has a successor if it left.
+#[test]
+fn as_many_workers_run_as_were_asked_for_last() {
+    explore(|| {
+        let house = House::with_time(1);
+        let door = house.door();
+        let count = 2 + below(2);
+        for count in [3, 1, count] {
+            door.handle.set_worker_threads(count).expect("the runtime is running");
+        }
+        let meeting = Meeting::of(count);
+        let task = |_| {
+            let meeting = meeting.clone();
+            door.spawn(async move { meeting.attend() })
+        };
+        let tasks: Vec<_> = (0..count).map(task).collect();
+        house.block_on(async {
+            for task in tasks {
+                assert!(join(task).await);
+            }
+        });
+        drop(door);
+        house.end();
+    });
+}
+
+/// What a root has spawned is stolen from its thread, also if the root blocks it, and also if it leaves.
+#[test]
+fn what_a_root_spawns_runs_although_its_thread_blocks_or_leaves() {
+    explore(|| {
+        let house = House::new(1 + below(MOST_WORKERS));
+        let guests = [0, 1].map(|_| {
+            let door = house.door();
+            beside(move || {
+                door.handle.block_on(async {
+                    let meeting = Meeting::of(2);
+                    let theirs = meeting.clone();
+                    let met = door.spawn_here(async move { theirs.attend() });
+                    meeting.attend();
+                    drop(door.spawn_here(rounds(1)));
+                    let awaited = door.spawn_here(rounds(1));
+                    if below(2) == 0 {
+                        assert!(join(awaited).await);
+                    }
+                    drop(met);
+                });
+            })
+        });
+        for guest in guests {
+            guest.join().expect("no panic");
+        }
+        if below(2) == 0 {
+            house.runtime().block_until_completion();
+            assert_eq!(house.ledger.completed(), 6);
+        }
+        house.end();
+    });
+}
+
+/// The handle may go before, while, or after the task completes; it may have been polled.
+#[test]
+fn a_dropped_join_handle_leaves_the_output_to_the_task() {
+    explore(|| {
+        let house = House::new(1 + below(2));
+        let door = house.door();
+        let signals = Signals::new();
+        let tasks = [0, 1].map(|count| door.spawn(rounds(count)));
+        let waits = signals.clone();
+        let waiting = door.spawn(async move { waits.wait().await });
+        // A task that has polled the handle and then lets go of it.
+        let impatient = door.spawn(async move {
+            let mut waiting = waiting;
+            futures_util::future::select(&mut waiting, Box::pin(rounds(1))).await;
+            drop(waiting);
+        });
+        let dropper = beside(move || drop(tasks));
+        signals.send();
+        assert!(house.block_on(join(impatient)));
+        dropper.join().expect("no panic");
+        house.runtime().block_until_completion();
+        assert_eq!(house.ledger.completed(), 4);
+        drop(door);
+        house.end();
+    });
+}
+
+/// Who waits for the last task does not wait for ever, and not too short.
+#[test]
+fn the_wait_for_the_last_task_ends_with_it() {
+    explore(|| {
+        let house = House::new(1 + below(MOST_WORKERS));
+        let (door, signals) = (house.door(), Signals::new());
+        let waits = signals.clone();
+        let inner = door.clone();
+        drop(door.spawn(async move {
+            waits.wait().await;
+            drop(inner.spawn_here(rounds(1)));
+        }));
+        let sender = beside(move || signals.send());
+        drop(door);
+        house.runtime().block_until_completion();
+        assert_eq!(house.ledger.completed(), 2);
+        sender.join().expect("no panic");
+        house.end();
+    });
+}
+
+/// Blocking work runs once, or, if the pool is closed first, not at all.
+#[test]
+fn blocking_work_runs_once_or_is_cancelled() {
+    explore(|| {
+        let house = House::new(1 + below(2));
+        let door = house.door();
+        let ran = Arc::new(Mutex::new(0));
+        let work = |handle: &crate::runtime::Handle| {
+            let ran = ran.clone();
+            handle.spawn_blocking(move || *ran.lock() += 1)
+        };
+        let jobs = [(); 3].map(|()| work(&door.handle));
+        let inside = door.spawn({
+            let handle = door.handle.clone();
+            async move { handle.spawn_blocking(thread::yield_now).await.expect("it runs") }
+        });
+        let waits = below(2) == 0;
+        if waits {
+            assert!(house.block_on(join(inside)));
+            for job in jobs {
+                house.block_on(job).expect("it runs");
+            }
+            assert_eq!(*ran.lock(), 3);
+            drop(door);
+            house.end();
+        } else {
+            drop(inside);
+            drop(door);
+            let results = house.end_then(|| jobs.map(|job| result(job).is_ok()));
+            assert_eq!(*ran.lock(), results.iter().filter(|ran| **ran).count());
+        }
+    });
+}
+
+/// Sleeps end, by whoever sits in the driver's seat; those that are dropped, aborted or cut short do not.
+#[test]
+fn timers_fire_while_workers_come_and_go() {
+    explore(|| {
+        let house = House::with_time(1 + below(MOST_WORKERS));
+        let door = house.door();
+        let nap = Duration::from_millis(1);
+        let sleepers = [1, 3].map(|naps| door.spawn(async move { sleep(nap * naps).await }));
+        let timed = door.spawn(async move {
+            let in_vain = timeout(nap, pending::<()>()).await;
+            assert!(in_vain.is_err());
+            timeout(1000 * nap, rounds(1)).await.expect("in time");
+        });
+        let endless = door.spawn(async { sleep(Duration::MAX).await });
+        door.handle.set_worker_threads(1 + below(MOST_WORKERS)).expect("the runtime is running");
+        house.block_on(async {
+            // The root's own timer, which a worker or the driver's thread fires.
+            sleep(nap).await;
+            for sleeper in sleepers {
+                assert!(join(sleeper).await);
+            }
+            assert!(join(timed).await);
+            endless.abort();
+            assert!(!join(endless).await);
+        });
+        drop(door);
+        house.end();
+    });
+}

@@ -62,7 +62,9 @@
 //!    more after its fence (`last_look`); and if it finds work there, it looks once more and wakes a
 //!    successor, as in the first case (`pass_on`). The RMWs on the idle word and P's read of it are
 //!    ordered by the same fences as above: either S's look comes after P's push, or P saw a count without
-//!    S. A searcher that was not the last leaves the duty to the one that is.
+//!    S. A searcher that was not the last leaves the duty to the one that is. The successor may have been
+//!    refused a search because of S, and be still on its way to park, so that S finds nobody: then its own
+//!    RMW tells it that nobody searches any more, and it looks at all queues itself.
 //!
 //! A wake channel is an extra queue in this argument, but only the pusher of its empty → non-empty edge
 //! wakes. Pushers that come later rely on that one, who is between its push and its fence at the latest:

@@ -150,8 +150,10 @@ impl Idle {
         }
     }
 
-    /// Announces that the worker is about to park. `true`: it was the last searcher of its group, so it
-    /// has to look at everything once more: pushes may have relied on its search.
+    /// Announces that the worker is about to park. `true`: nobody in its group searches any more, so it has
+    /// to look at everything once more. Pushes may have relied on its search, if it was the last searcher;
+    /// or it was refused a search, and the searcher that was there has ended since and has found no successor
+    /// to wake, because this worker was still on its way here.
     ///
     /// The caller executes a SeqCst fence next, then looks, then sleeps.
     #[must_use]
@@ -161,7 +163,7 @@ impl Idle {
         // Ordering: AcqRel as in `change`. (Wrapping: for a searcher the delta is negative; fetch_add wraps.)
         let before = Word(group.fetch_add(delta, Ordering::AcqRel));
         debug_assert_eq!(before.parked() & (1 << bit), 0, "a worker parks once");
-        searching && before.searching() == 1
+        before.searching() == u32::from(searching)
     }
 
     /// Ends the worker's park from its own side. `false`: it has been claimed, and counts as searching.
@@ -213,7 +215,7 @@ mod tests {
     fn one_searcher_at_a_time_and_low_indices_first() {
         let idle = Idle::new(4);
         for worker in [3, 1, 2] {
-            assert!(!idle.park(worker, false));
+            assert!(idle.park(worker, false), "nobody searches");
         }
         assert_eq!(idle.parked(), 3);
         assert_eq!(idle.pick(0, Some(1)), Some(2), "the one in the seat comes last");
@@ -241,10 +243,20 @@ mod tests {
     }
 
     #[test]
+    fn who_was_refused_a_search_is_told_when_it_parks_after_the_searcher_has_gone() {
+        let idle = Idle::new(2);
+        assert!(idle.start_search(0));
+        assert!(!idle.start_search(1), "refused");
+        assert!(idle.stop_search(0), "it looks for a successor");
+        assert_eq!(idle.pick(0, None), None, "and finds none: the other one is not parked yet");
+        assert!(idle.park(1, false), "so that one looks itself");
+    }
+
+    #[test]
     fn workers_beyond_one_word_are_found_in_their_own_group_first() {
         let idle = Idle::new(100);
         for worker in [5, 60, 99] {
-            assert!(!idle.park(worker, false));
+            assert!(idle.park(worker, false), "nobody searches");
         }
         assert_eq!(
             idle.pick(65, Some(60)),

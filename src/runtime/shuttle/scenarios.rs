@@ -94,11 +94,11 @@ fn a_task_in_the_next_slot_of_a_blocked_worker_is_taken_by_a_peer() {
     });
 }
 
-/// Each blocks its worker until all run: whoever takes one of them sees to the others.
+/// Each blocks its worker until all run: whoever takes one of them sees to the others, without the monitor.
 #[test]
 fn tasks_from_outside_do_not_wait_behind_one_that_waits_for_them() {
     explore(|| {
-        let house = House::with_time(MOST_WORKERS);
+        let house = House::new(MOST_WORKERS);
         let (door, meeting) = (house.door(), Meeting::of(MOST_WORKERS));
         let task = |_| {
             let meeting = meeting.clone();
@@ -119,7 +119,7 @@ fn tasks_from_outside_do_not_wait_behind_one_that_waits_for_them() {
 #[test]
 fn woken_tasks_do_not_wait_behind_one_that_waits_for_them() {
     explore(|| {
-        let house = House::with_time(MOST_WORKERS);
+        let house = House::new(MOST_WORKERS);
         let (door, meeting) = (house.door(), Meeting::of(MOST_WORKERS));
         let signals = [(); MOST_WORKERS].map(|()| Signals::new());
         let tasks = signals.clone().map(|signal| {
@@ -248,7 +248,7 @@ fn no_task_is_lost_when_workers_come_and_go() {
 #[test]
 fn as_many_workers_run_as_were_asked_for_last() {
     explore(|| {
-        let house = House::with_time(1);
+        let house = House::new(1);
         let door = house.door();
         let count = 2 + below(2);
         for count in [3, 1, count] {

@@ -318,4 +318,6 @@ fn since(epoch: Instant, instant: Instant) -> u64 {
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod properties;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

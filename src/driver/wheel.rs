@@ -281,5 +281,7 @@ fn tick_of(deadline: u64) -> u64 {
     ((deadline >> TICK_BITS) + begun).min(NEVER)
 }
 
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+pub(super) mod properties;
 #[cfg(test)]
 mod tests;

@@ -35,7 +35,7 @@ impl<T> Wheel<T> {
     }
 
     /// Every statement of the header that can be read off the structure.
-    fn check(&mut self) {
+    pub(super) fn check(&mut self) {
         let mut linked = 0;
         for bucket in 0..=OVERDUE {
             let list = self.buckets[bucket];

@@ -46,6 +46,7 @@ mod spawn;
 mod steal;
 mod storm;
 mod sync;
+mod task_life;
 mod time;
 mod turmoil;
 mod turns;

@@ -275,5 +275,6 @@ fn local_runtime(desk: Arc<Desk>, visits: Receiver<Guest>, give: Sender<Option<H
 fn local_executor(desk: Arc<Desk>, visits: Receiver<Guest>, give: Sender<Option<Handle>>) {
     let executor = LocalExecutor::new();
     give.send(None).unwrap();
-    smol::block_on(executor.run(desk.root(visits, |life| executor.spawn(life))));
+    // The plain one, which has no thread and no poller, so that Miri can run it.
+    smol::future::block_on(executor.run(desk.root(visits, |life| executor.spawn(life))));
 }

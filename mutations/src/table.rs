@@ -267,8 +267,8 @@ pub const TABLE: &[Mutation] = &[
     Mutation {
         file: IDLE,
         models: "scheduler::loom",
-        from: "searching && before.searching() == 1",
-        to: "searching && before.searching() == 2",
+        from: "before.searching() == u32::from(searching)",
+        to: "before.searching() == u32::from(searching) + 1",
         breaks: "the last searcher is not told that it is the last",
     },
     Mutation {

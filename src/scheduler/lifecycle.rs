@@ -30,7 +30,7 @@ use super::spares::Crew;
 use super::worker::Worker;
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::sync_shim::thread::{self, JoinHandle};
-use crate::sync_shim::{Arc, pause};
+use crate::sync_shim::{Arc, has_ended, pause};
 use crate::task::cell::Hot;
 use crate::task::running::Running;
 use std::io;
@@ -96,8 +96,8 @@ impl Threads {
         self.occupied.resize(slots, false);
         self.left.extend(self.workers[index].take());
         if self.left.len() > KEPT_HANDLES {
-            // They are not joined even here: `is_finished` comes before the thread-locals' destructors.
-            self.left.retain(|thread| !thread.is_finished());
+            // They are not joined even here: `has_ended` comes before the thread-locals' destructors.
+            self.left.retain(|thread| !has_ended(thread));
         }
     }
 }

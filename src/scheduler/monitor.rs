@@ -29,8 +29,8 @@ use super::shared::Shared;
 use super::spares::{BLOCKED_AFTER, Crew, Crowd, Spares, Verdict};
 use crate::driver::Driver;
 use crate::park::{Parker, Unpark, Unparker};
-use crate::sync_shim::Arc;
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use crate::sync_shim::{Arc, clock};
 use crate::wakers;
 use std::sync::OnceLock;
 use std::task::Waker;
@@ -129,7 +129,7 @@ pub(super) fn run(shared: &Arc<Shared>, crew: Crew) {
     let mut watch = Watch {
         parker,
         attendance: shared.driver.attendance(),
-        pulses: (0..shared.slots.workers()).map(|_| Pulse::new(Instant::now())).collect(),
+        pulses: (0..shared.slots.workers()).map(|_| Pulse::new(clock::now())).collect(),
         spares: Spares::default(),
         crew,
         quiet: 0,
@@ -156,6 +156,9 @@ impl Watch {
             self.quiet += 1;
         } else {
             self.quiet = 0;
+        }
+        if shared.is_drained() {
+            return;
         }
         if self.quiet < QUIET_TICKS {
             return self.parker.park_timeout(self.tick);
@@ -204,7 +207,7 @@ impl Watch {
 
     /// Looks at every worker. `true`: there was something to do.
     fn look(&mut self, shared: &Arc<Shared>) -> bool {
-        let now = Instant::now();
+        let now = clock::now();
         let (crowd, mut acted) = self.rescue_stalled(shared, now);
         let waiting = crowd.is_blocked() && shared.has_work();
         match self.spares.judge(crowd, waiting, now) {

@@ -24,7 +24,7 @@ impl Shared {
             let lost = slot.stealer().is_some() && slot.local.lock().is_none();
             assert!(!lost, "a thread has kept deque {index}");
         }
-        assert_eq!(self.slots.guests().count(), 0, "a guest has kept its slot");
+        assert_eq!(self.slots.guests(0).count(), 0, "a guest has kept its slot");
         assert_eq!(self.alive.load(Ordering::SeqCst), 0, "a worker is counted that has ended");
         assert_eq!(self.idle.parked(), 0, "a worker counts as parked that has ended");
         assert!(self.idle.start_search(0), "a worker counts as searching that has ended");

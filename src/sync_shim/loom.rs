@@ -23,6 +23,11 @@ pub(crate) fn pause(_time: Duration) {
     thread::yield_now();
 }
 
+/// Not known here: then its handle is kept.
+pub(crate) fn has_ended<T>(_: &thread::JoinHandle<T>) -> bool {
+    false
+}
+
 pub(crate) mod clock {
     pub(crate) fn now() -> std::time::Instant {
         std::time::Instant::now()

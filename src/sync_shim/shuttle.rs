@@ -35,6 +35,11 @@ pub(crate) fn pause(time: Duration) {
     clock::advance(time);
 }
 
+/// Not known here: then its handle is kept.
+pub(crate) fn has_ended<T>(_: &thread::JoinHandle<T>) -> bool {
+    false
+}
+
 /// Time passes when somebody has waited for it and in no other way, so it is the same at each replay. It can
 /// be made to stand still: then no timed wait ends by itself, and what does not need time has to do without.
 pub(crate) mod clock {

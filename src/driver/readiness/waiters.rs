@@ -48,7 +48,7 @@ impl Waiters {
         self.keyed.take(ready, wakes);
     }
 
-    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+    #[cfg(all(test, not(liten_shuttle)))]
     pub(super) fn len(&self) -> usize {
         self.readers.len() + self.writers.len() + self.keyed.live
     }

@@ -115,7 +115,7 @@ fn a_runtime_that_nobody_waits_for_ends_too() {
         let way = below(3);
         house.end_in_background(|runtime| match way {
             0 => runtime.shutdown_background(),
-            1 => runtime.shutdown_timeout(Duration::from_millis(1)),
+            1 => drop(runtime.shutdown_timeout(Duration::from_millis(1))),
             _ => {
                 let (theirs, ready) = (own.clone(), Signals::new());
                 let given = ready.clone();

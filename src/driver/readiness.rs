@@ -23,7 +23,7 @@
 //! but the driver not yet written needs no care: `set` comes later and adds its bits again. The
 //! tick counts the events of both directions. An event for the other side may thus keep the bits of
 //! this one, and costs one more system call that ends in `WouldBlock`; a tick per direction would
-//! save it and halve the room for each.
+//! save it and halve the room for each. Model `clear_never_removes_a_newer_event`.
 //!
 //! Closed bits survive a short read: data and the end of the stream may come as one event, and the
 //! end must still be read. They do not survive `WouldBlock`: a direction that is closed never
@@ -37,7 +37,8 @@
 //! reads the word, takes the lock, reads the word *again*, and only then stores its waker. Two
 //! cases: the dispatcher locks after the waiter unlocks, then it finds the waker; or it locks
 //! before, then its write happens before the waiter's second read, which sees it. The lock alone
-//! carries the argument, no fence is needed. The first read is a short cut.
+//! carries the argument, no fence is needed. The first read is a short cut. Models: `readiness/loom.rs`, of
+//! both kinds of waiters (`event_against_a_new_poll_waiter`, `event_against_a_new_keyed_waiter`).
 //!
 //! Every event wakes all waiters of its direction. So a waiter that goes away with a wake in its
 //! hands takes nothing from the others, and nothing has to be passed on.

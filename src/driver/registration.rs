@@ -4,8 +4,10 @@
 //! A source is registered once, edge-triggered, for all directions it will ever be used in: no
 //! system call per wait. The token is the key in the table, with its generation. An event fetched
 //! before the deregistration and dispatched after it therefore finds nothing, even if a new source
-//! has taken the place.
+//! has taken the place (model `a_late_event_never_reaches_the_next_source_in_the_place`).
 
+#[cfg(all(test, liten_loom))]
+mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 

@@ -32,7 +32,8 @@
 //! `wake` finds the deadline and rings; whether the holder is already inside the system call does
 //! not matter, because the `mio::Waker` keeps the ring until the poll. What the caller of `wake`
 //! wrote before it is visible to the holder after its turn (release and acquire on the word; every
-//! step in between is a read-modify-write and keeps the chain).
+//! step in between is a read-modify-write and keeps the chain). Models: `seat/loom.rs`, the word alone and
+//! the whole seat; over two holders, `a_wake_while_the_seat_changes_hands_reaches_one_of_the_two`.
 //!
 //! # No earlier deadline is lost
 //!
@@ -43,7 +44,8 @@
 //! longer than that. If the holder's is first, the registrar reads the holder's deadline (or
 //! something newer) and rings if its own is earlier. Should its exchange fail because the word has
 //! changed since, then the holder has risen, and will read `next` before it sleeps again, or
-//! somebody else has rung.
+//! somebody else has rung. Models `an_earlier_deadline_is_seen_or_rings`, and with the timers
+//! `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
 //!
 //! A turn with a limit of zero cannot sleep, so it does none of this.
 //!
@@ -69,7 +71,7 @@ use super::alarm_clock::{AlarmClock, CLOCK, LONGEST_SLEEP};
 use super::selector::{Bell, Poll, Registry};
 use super::{Driver, Sources};
 use crate::sync_shim::atomic::{AtomicU64, Ordering, fence};
-use crate::sync_shim::{Mutex, MutexGuard};
+use crate::sync_shim::{self, Mutex, MutexGuard};
 
 /// The token of the poller's waker. No source has it: a [`Key`](crate::slab::Key) is never as large.
 const ALARM: Token = Token(usize::MAX);
@@ -292,7 +294,10 @@ impl Poller {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
-        self.poll(timeout)
+        sync_shim::block(timeout, |timeout| {
+            self.poll(timeout)?;
+            Ok(!self.events.is_empty())
+        })
     }
 }
 

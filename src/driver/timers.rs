@@ -30,6 +30,7 @@
 //! is over. If R3 finds nobody asleep, the H2 of the next sleep is still to come, and so comes after R2. R2
 //! and R3 are `Alarm::deadline_moved`. A registrar whose deadline does not lower `next` does none of this:
 //! the one who wrote the lower value does or did, and the holder who wakes for it looks at the whole wheel.
+//! Models: `timers/loom.rs`; of R and H, `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
 //!
 //! # Wakers
 //!
@@ -317,6 +318,8 @@ fn since(epoch: Instant, instant: Instant) -> u64 {
     seat::nanos(instant.saturating_duration_since(epoch))
 }
 
+#[cfg(all(test, liten_loom))]
+mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod properties;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]

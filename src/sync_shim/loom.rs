@@ -34,6 +34,42 @@ pub(crate) mod clock {
     }
 }
 
+/// All threads of a model are one thread of the system, which must not block: asks again and again, and lets
+/// the others go on in between. A wait with a limit may end at any moment, so it ends at once.
+pub(crate) fn block<E>(
+    limit: Option<Duration>,
+    mut wait: impl FnMut(Option<Duration>) -> Result<bool, E>,
+) -> Result<(), E> {
+    while !wait(Some(Duration::ZERO))? && limit.is_none() {
+        thread::yield_now();
+    }
+    Ok(())
+}
+
+/// Explores `model` twice: with a thread that goes on at [`Way::here`], and with one that gives way there.
+///
+/// loom looks for other orders at the last access of a word only. A thread that looks at a word before it
+/// changes it therefore hides the look of another thread that came before, and some orders are never tried
+/// when that thread is the first. Where both begin with a look, either has to be the first once.
+pub(crate) fn both_ways(model: impl Fn(Way) + Copy + Send + Sync + 'static) {
+    for gives in [false, true] {
+        loom::model(move || model(Way { gives }));
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Way {
+    gives: bool,
+}
+
+impl Way {
+    pub(crate) fn here(self) {
+        if self.gives {
+            thread::yield_now();
+        }
+    }
+}
+
 /// loom's mutex with parking_lot's interface: a panicking model fails anyway, so poison says nothing.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);

@@ -21,6 +21,14 @@ pub(crate) fn pause(time: std::time::Duration) {
     thread::sleep(time);
 }
 
+/// Calls `wait`, which blocks in the system for `limit` at most; its `true` says that something came.
+pub(crate) fn block<E>(
+    limit: Option<std::time::Duration>,
+    mut wait: impl FnMut(Option<std::time::Duration>) -> Result<bool, E>,
+) -> Result<(), E> {
+    wait(limit).map(drop)
+}
+
 pub(crate) mod clock {
     use std::time::Instant;
 

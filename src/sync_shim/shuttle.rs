@@ -40,6 +40,14 @@ pub(crate) fn has_ended<T>(_: &thread::JoinHandle<T>) -> bool {
     false
 }
 
+/// Calls `wait`, which blocks in the system for `limit` at most; its `true` says that something came.
+pub(crate) fn block<E>(
+    limit: Option<Duration>,
+    mut wait: impl FnMut(Option<Duration>) -> Result<bool, E>,
+) -> Result<(), E> {
+    wait(limit).map(drop)
+}
+
 /// Time passes when somebody has waited for it and in no other way, so it is the same at each replay. It can
 /// be made to stand still: then no timed wait ends by itself, and what does not need time has to do without.
 pub(crate) mod clock {

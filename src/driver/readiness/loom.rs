@@ -13,6 +13,7 @@ use ::loom::thread;
 use mio::Interest;
 
 use super::{Direction, Readiness, Ready};
+use crate::sync_shim::both_ways;
 
 fn both() -> Interest {
     Interest::READABLE.add(Interest::WRITABLE)
@@ -197,5 +198,72 @@ fn drop_of_a_keyed_waiter_against_an_event() {
         assert!(leaves.get() <= 1);
         drop(leaving_waker);
         assert_eq!(Arc::strong_count(&leaves), 1, "a waker of a waiter that left is kept");
+    });
+}
+
+/// A keyed waiter is polled with another waker, as after a move to another task, while an event comes: it
+/// finds the event, or the new waker is called.
+#[test]
+fn a_keyed_waiter_that_changes_its_waker_is_not_forgotten() {
+    both_ways(|way| {
+        let readiness = drained();
+        let (old, new) = (Arc::new(Count::default()), Arc::new(Count::default()));
+        let mut waiting = pin!(readiness.ready(Interest::READABLE));
+        let waker = Waker::from(old);
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        let driver = thread::spawn({
+            let readiness = readiness.clone();
+            move || dispatch(&readiness, Ready::READABLE)
+        });
+        way.here();
+        let waker = Waker::from(new.clone());
+        let polled = waiting.as_mut().poll(&mut Context::from_waker(&waker));
+        driver.join().unwrap();
+        assert_eq!(polled.is_pending(), new.get() == 1);
+    });
+}
+
+/// The reader clears what it has used up while the driver goes: the shutdown stays written down.
+#[test]
+fn clear_never_removes_the_shutdown() {
+    both_ways(|way| {
+        let readiness = drained();
+        dispatch(&readiness, Ready::READABLE);
+        let event = readiness.current(Interest::READABLE);
+        let driver = thread::spawn({
+            let readiness = readiness.clone();
+            move || readiness.shutdown(&mut Vec::new())
+        });
+        way.here();
+        readiness.clear_would_block(event, Direction::Read);
+        driver.join().unwrap();
+        let mut waiting = pin!(readiness.ready(Interest::READABLE));
+        let polled = waiting.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Ready(Err(_))));
+    });
+}
+
+/// One event and waiters of both kinds and directions: those of its direction are woken, the writer sleeps on
+/// and is woken by its own.
+#[test]
+fn an_event_wakes_its_direction_while_the_other_one_queues() {
+    both_ways(|way| {
+        let readiness = drained();
+        let (reader, writer) = (Arc::new(Count::default()), Arc::new(Count::default()));
+        let waker = Waker::from(reader.clone());
+        let mut cx = Context::from_waker(&waker);
+        assert!(readiness.poll_ready(&mut cx, Direction::Read).is_pending());
+        let driver = thread::spawn({
+            let readiness = readiness.clone();
+            move || dispatch(&readiness, Ready::READABLE)
+        });
+        way.here();
+        let waker = Waker::from(writer.clone());
+        let mut cx = Context::from_waker(&waker);
+        assert!(readiness.poll_ready(&mut cx, Direction::Write).is_pending());
+        driver.join().unwrap();
+        assert_eq!((reader.get(), writer.get()), (1, 0));
+        dispatch(&readiness, Ready::WRITABLE);
+        assert_eq!((reader.get(), writer.get()), (1, 1));
     });
 }

@@ -2,11 +2,13 @@
 //! meet.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::loom::sync::{Condvar, Mutex};
 use ::loom::thread;
 
-use super::{AlarmWord, AtomicU64, Ordering};
+use super::{AlarmWord, AtomicU64, Driver, Ordering};
+use crate::park::{Parker, Unpark};
 
 /// Stands for the poller: a ring is kept until the next poll, which uses it up.
 struct Poller {
@@ -163,5 +165,95 @@ fn a_deadline_and_a_wake_together() {
         registrar.join().unwrap();
         waker.join().unwrap();
         assert!(model.poller.rings() <= 1, "more rings than sleeps");
+    });
+}
+
+/// The holder's place in the poller, with a production driver: its poller is the system's.
+fn driver() -> Arc<Driver> {
+    Driver::new(1).expect("a selector")
+}
+
+/// A thread takes the seat while it is unparked: it does not block, or the poller is woken for it; and it
+/// sees what was published before.
+#[test]
+fn a_thread_in_the_seat_is_woken_through_the_poller() {
+    ::loom::model(|| {
+        let (driver, parker) = (driver(), Parker::new());
+        let published = Arc::new(AtomicU64::new(0));
+        let other = thread::spawn({
+            let (driver, published, unparker) =
+                (driver.clone(), published.clone(), parker.unparker());
+            move || {
+                published.store(1, Ordering::Relaxed);
+                if unparker.unpark() == Unpark::Poller {
+                    driver.wake();
+                }
+            }
+        });
+        let mut seat = driver.try_seat().expect("nobody else sits");
+        if parker.enter_seat() {
+            seat.turn(None, &mut Vec::new());
+        }
+        parker.leave_seat();
+        drop(seat);
+        assert_eq!(published.load(Ordering::Relaxed), 1);
+        other.join().unwrap();
+    });
+}
+
+/// The seat changes hands: its holder leaves with an event of his own, another thread sits down. A wake that
+/// comes around that is seen by the one, or ends the sleep of the other.
+#[test]
+fn a_wake_while_the_seat_changes_hands_reaches_one_of_the_two() {
+    ::loom::model(|| {
+        let driver = driver();
+        let work = Arc::new(AtomicU64::new(0));
+        let other = thread::spawn({
+            let (driver, work) = (driver.clone(), work.clone());
+            move || {
+                work.store(1, Ordering::Relaxed);
+                driver.wake();
+            }
+        });
+        // A sleep that ends by itself.
+        driver
+            .try_seat()
+            .expect("nobody else")
+            .turn(Some(Duration::from_millis(1)), &mut Vec::new());
+        let leaver = work.load(Ordering::Relaxed);
+        let next = thread::spawn({
+            let (driver, work) = (driver.clone(), work.clone());
+            move || {
+                let mut seat = driver.try_seat().expect("it has been left");
+                if leaver == 0 {
+                    seat.turn(None, &mut Vec::new());
+                    assert_eq!(work.load(Ordering::Relaxed), 1);
+                }
+            }
+        });
+        next.join().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// A thread that gets the seat finds whatever the one before it has left there: one holder at a time, and the
+/// count of comings and goings is whole.
+#[test]
+fn two_threads_never_sit_at_once() {
+    ::loom::model(|| {
+        let driver = driver();
+        let sit = |driver: &Driver| {
+            let seat = driver.try_seat();
+            seat.map(|mut seat| seat.turn(Some(Duration::ZERO), &mut Vec::new())).is_some()
+        };
+        let other = thread::spawn({
+            let driver = driver.clone();
+            move || sit(&driver)
+        });
+        let mine = sit(&driver);
+        let theirs = other.join().unwrap();
+        assert!(mine || theirs, "the first one to ask gets it");
+        assert_eq!(driver.attendance(), u64::from(mine) + u64::from(theirs));
+        assert!(!driver.is_attended());
     });
 }

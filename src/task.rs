@@ -57,4 +57,4 @@ pub use crate::runtime::LocalExecutor;
 pub use crate::task_local;
 
 #[cfg(all(test, liten_loom))]
-mod loom;
+pub(crate) mod loom;

@@ -23,7 +23,8 @@
 //! | the rest | nobody (or atomic) | |
 //!
 //! The [`Hot`] is unique: it exists exactly while SCHEDULED is set and COMPLETE is not, made by whoever
-//! set SCHEDULED. That is what makes the `&mut` access to the future sound.
+//! set SCHEDULED. That is what makes the `&mut` access to the future sound (model
+//! `the_future_belongs_to_one_runner_at_a_time`).
 //!
 //! # Freed exactly once
 //!
@@ -661,3 +662,6 @@ unsafe fn free<F: Future>(header: NonNull<Header>) {
     // it to drop: see "Freed exactly once" above.
     unsafe { recycler::release(header.cast(), Layout::new::<Cell<F>>()) };
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -292,3 +292,6 @@ impl From<JoinError> for std::io::Error {
         std::io::Error::other(error)
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

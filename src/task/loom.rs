@@ -6,7 +6,7 @@ use super::registry::Registry;
 use super::slot::Slot;
 use super::state::{Complete, JoinerWoken, Pending, Start, State, Wake as StateWake};
 use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync_shim::{Arc, Mutex, thread};
+use crate::sync_shim::{Arc, Mutex, both_ways, thread};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
@@ -15,10 +15,10 @@ use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
 
 /// One queue; whoever wants runs what is in it.
-struct Queue {
-    hot: Mutex<VecDeque<Hot>>,
-    registry: Registry,
-    completed: AtomicUsize,
+pub(super) struct Queue {
+    pub(super) hot: Mutex<VecDeque<Hot>>,
+    pub(super) registry: Registry,
+    pub(super) completed: AtomicUsize,
 }
 
 // SAFETY: each model runs its tasks to completion before it drops the queue.
@@ -58,7 +58,7 @@ impl Runner for Queue {
 }
 
 impl Queue {
-    fn new() -> Arc<Self> {
+    pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             hot: Mutex::new(VecDeque::new()),
             registry: Registry::new(),
@@ -66,7 +66,7 @@ impl Queue {
         })
     }
 
-    fn spawn<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
+    pub(super) fn spawn<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -77,7 +77,7 @@ impl Queue {
     }
 
     /// Runs what is queued until nothing is.
-    fn run(&self) {
+    pub(super) fn run(&self) {
         loop {
             let Some(task) = self.hot.lock().pop_front() else { return };
             task.run(self);
@@ -85,7 +85,7 @@ impl Queue {
     }
 
     /// Runs until the one task of the model is complete.
-    fn run_to_completion(&self) {
+    pub(super) fn run_to_completion(&self) {
         while self.completed.load(Ordering::Relaxed) == 0 {
             self.run();
             thread::yield_now();
@@ -94,7 +94,7 @@ impl Queue {
 }
 
 /// Ready once `flag` is set; leaves its waker in `slot` before it looks, as a leaf future does.
-struct Leaf {
+pub(super) struct Leaf {
     flag: Arc<AtomicBool>,
     slot: Arc<Mutex<Option<Waker>>>,
     drops: Option<Arc<AtomicUsize>>,
@@ -120,7 +120,7 @@ impl Drop for Leaf {
     }
 }
 
-fn leaf() -> (Leaf, Arc<AtomicBool>, Arc<Mutex<Option<Waker>>>, Arc<AtomicUsize>) {
+pub(super) fn leaf() -> (Leaf, Arc<AtomicBool>, Arc<Mutex<Option<Waker>>>, Arc<AtomicUsize>) {
     let flag = Arc::new(AtomicBool::new(false));
     let slot = Arc::new(Mutex::new(None));
     let drops = Arc::new(AtomicUsize::new(0));
@@ -128,13 +128,13 @@ fn leaf() -> (Leaf, Arc<AtomicBool>, Arc<Mutex<Option<Waker>>>, Arc<AtomicUsize>
     (leaf, flag, slot, drops)
 }
 
-struct Nobody;
+pub(super) struct Nobody;
 
 impl Wake for Nobody {
     fn wake(self: StdArc<Self>) {}
 }
 
-fn poll_once<T>(join: &mut JoinHandle<T>) -> Poll<Result<T, super::JoinError>> {
+pub(super) fn poll_once<T>(join: &mut JoinHandle<T>) -> Poll<Result<T, super::JoinError>> {
     let waker = Waker::from(StdArc::new(Nobody));
     Pin::new(join).poll(&mut Context::from_waker(&waker))
 }
@@ -204,7 +204,7 @@ fn the_poll_that_answers_a_second_wake_sees_the_second_wakers_writes() {
 /// writes, or by another one.
 #[test]
 fn a_wake_that_the_poll_forgets_is_answered_by_it() {
-    ::loom::model(|| {
+    both_ways(|way| {
         let state = Arc::new(State::new());
         assert_eq!(state.wake(), StateWake::Nothing, "queued, and now woken, too");
         let data = Arc::new(AtomicBool::new(false));
@@ -215,6 +215,7 @@ fn a_wake_that_the_poll_forgets_is_answered_by_it() {
                 state.wake()
             })
         };
+        way.here();
         assert_eq!(state.start(), Start::Poll);
         let seen = data.load(Ordering::Relaxed);
         let pending = state.pending();
@@ -227,7 +228,7 @@ fn a_wake_that_the_poll_forgets_is_answered_by_it() {
 /// Two foreign wakes of a cold task make one `Hot`.
 #[test]
 fn two_wakes_queue_the_task_once() {
-    ::loom::model(|| {
+    both_ways(|way| {
         let queue = Queue::new();
         let (leaf, flag, slot, _) = leaf();
         let join = queue.spawn(leaf);
@@ -238,6 +239,7 @@ fn two_wakes_queue_the_task_once() {
             let waker = waker.clone();
             thread::spawn(move || waker.wake())
         };
+        way.here();
         waker.wake();
         other.join().expect("no panic");
         assert_eq!(queue.hot.lock().len(), 1);
@@ -249,7 +251,7 @@ fn two_wakes_queue_the_task_once() {
 /// The joiner either finds the output or is woken for it.
 #[test]
 fn a_joiner_is_woken_or_finds_the_output() {
-    ::loom::model(|| {
+    both_ways(|way| {
         struct Flag(AtomicBool);
         impl Wake for Flag {
             fn wake(self: StdArc<Self>) {
@@ -265,9 +267,7 @@ fn a_joiner_is_woken_or_finds_the_output() {
         let flag = StdArc::new(Flag(AtomicBool::new(false)));
         let waker = Waker::from(flag.clone());
         let mut cx = Context::from_waker(&waker);
-        // loom tries another order for the last access of a word only: the runner, which reads the word
-        // before it writes, would hide the handle's first look.
-        thread::yield_now();
+        way.here();
         let mut polled = Pin::new(&mut join).poll(&mut cx);
         while polled.is_pending() {
             while !flag.0.load(Ordering::Acquire) {
@@ -284,7 +284,7 @@ fn a_joiner_is_woken_or_finds_the_output() {
 /// The joiner changes its waker while the task completes: the last waker is woken, or the output found.
 #[test]
 fn a_joiner_that_changes_its_waker_is_not_forgotten() {
-    ::loom::model(|| {
+    both_ways(|way| {
         struct Flag(AtomicBool);
         impl Wake for Flag {
             fn wake(self: StdArc<Self>) {
@@ -298,6 +298,7 @@ fn a_joiner_that_changes_its_waker_is_not_forgotten() {
             let queue = queue.clone();
             thread::spawn(move || queue.run())
         };
+        way.here();
         let flag = StdArc::new(Flag(AtomicBool::new(false)));
         let waker = Waker::from(flag.clone());
         let polled = Pin::new(&mut join).poll(&mut Context::from_waker(&waker));
@@ -310,9 +311,9 @@ fn a_joiner_that_changes_its_waker_is_not_forgotten() {
 /// writes the slot.
 #[test]
 fn the_slot_comes_back_to_the_handle_after_it_was_read() {
-    ::loom::model(|| {
+    both_ways(|way| {
         let state = Arc::new(State::new());
-        let slot = Plain(Arc::new(crate::sync_shim::UnsafeCell::new(0)));
+        let slot = Plain::new();
         slot.write();
         assert!(state.set_join_waker());
         let task = {
@@ -324,8 +325,7 @@ fn the_slot_comes_back_to_the_handle_after_it_was_read() {
                 assert_eq!(state.joiner_woken(), JoinerWoken::Released { last: false });
             })
         };
-        // So that loom tries the task first, too.
-        thread::yield_now();
+        way.here();
         if !state.has_join_waker() {
             slot.write();
         }
@@ -336,7 +336,7 @@ fn the_slot_comes_back_to_the_handle_after_it_was_read() {
 /// The JoinHandle is dropped while the task completes: the output is dropped once, the cell freed once.
 #[test]
 fn a_dropped_join_handle_leaves_one_owner_of_the_output() {
-    ::loom::model(|| {
+    both_ways(|way| {
         struct Output(Arc<AtomicUsize>);
         impl Drop for Output {
             fn drop(&mut self) {
@@ -352,6 +352,7 @@ fn a_dropped_join_handle_leaves_one_owner_of_the_output() {
             let queue = queue.clone();
             thread::spawn(move || queue.run())
         };
+        way.here();
         drop(join);
         runner.join().expect("no panic");
         assert_eq!(drops.load(Ordering::Relaxed), 1);
@@ -362,7 +363,7 @@ fn a_dropped_join_handle_leaves_one_owner_of_the_output() {
 /// reference is kept.
 #[test]
 fn a_complete_task_keeps_no_join_waker() {
-    ::loom::model(|| {
+    both_ways(|way| {
         let queue = Queue::new();
         let mut join = queue.spawn(async { 5 });
         let kept = join.abort_handle();
@@ -374,6 +375,7 @@ fn a_complete_task_keeps_no_join_waker() {
             let queue = queue.clone();
             thread::spawn(move || queue.run())
         };
+        way.here();
         drop(join);
         runner.join().expect("no panic");
         assert_eq!(StdArc::strong_count(&joiner), 1);
@@ -384,7 +386,7 @@ fn a_complete_task_keeps_no_join_waker() {
 /// An abort at any moment ends the task once: with its output if the poll won, cancelled otherwise.
 #[test]
 fn an_abort_races_a_wake_and_the_task_ends_once() {
-    ::loom::model(|| {
+    both_ways(|way| {
         let queue = Queue::new();
         let (leaf, flag, slot, drops) = leaf();
         let mut join = queue.spawn(leaf);
@@ -393,6 +395,7 @@ fn an_abort_races_a_wake_and_the_task_ends_once() {
             let abort = join.abort_handle();
             thread::spawn(move || abort.abort())
         };
+        way.here();
         flag.store(true, Ordering::Relaxed);
         let waker = slot.lock().take().expect("polled once");
         waker.wake();
@@ -416,7 +419,7 @@ fn assert_cancelled(mut join: JoinHandle<u32>, drops: &AtomicUsize) {
 
 /// A task that nobody wakes is polled for the first time while another thread does `end`: it is cancelled.
 fn is_cancelled_beside_its_poll(end: fn(AbortHandle, &Queue)) {
-    ::loom::model(move || {
+    both_ways(move |way| {
         let queue = Queue::new();
         let (leaf, _flag, slot, drops) = leaf();
         let join = queue.spawn(leaf);
@@ -424,6 +427,7 @@ fn is_cancelled_beside_its_poll(end: fn(AbortHandle, &Queue)) {
             let (abort, queue) = (join.abort_handle(), queue.clone());
             thread::spawn(move || end(abort, &queue))
         };
+        way.here();
         queue.run();
         other.join().expect("no panic");
         slot.lock().take();
@@ -454,7 +458,7 @@ fn a_task_that_goes_cold_during_the_close_is_aborted() {
 /// The last waker is dropped while the task completes: the cell is freed once, by one of them.
 #[test]
 fn the_last_reference_frees_the_cell_once() {
-    ::loom::model(|| {
+    both_ways(|way| {
         let queue = Queue::new();
         let (leaf, flag, slot, drops) = leaf();
         drop(queue.spawn(leaf));
@@ -464,6 +468,7 @@ fn the_last_reference_frees_the_cell_once() {
         flag.store(true, Ordering::Relaxed);
         waker.wake();
         let dropper = thread::spawn(move || drop(kept));
+        way.here();
         queue.run();
         dropper.join().expect("no panic");
         assert_eq!(drops.load(Ordering::Relaxed), 1);
@@ -473,13 +478,14 @@ fn the_last_reference_frees_the_cell_once() {
 /// Shutdown closes the registry while a foreign thread wakes: one of them gets the `Hot`, and the task ends.
 #[test]
 fn a_closing_registry_and_a_wake_share_one_hot() {
-    ::loom::model(|| {
+    both_ways(|way| {
         let queue = Queue::new();
         let (leaf, _flag, slot, drops) = leaf();
         let join = queue.spawn(leaf);
         queue.run();
         let waker = slot.lock().take().expect("polled once");
         let other = thread::spawn(move || waker.wake());
+        way.here();
         let found = queue.registry.close();
         assert!(found.len() <= 1);
         for task in found {
@@ -555,28 +561,38 @@ fn a_displaced_task_is_not_lost() {
 #[should_panic]
 fn the_canary_races() {
     ::loom::model(|| {
-        let cell = Arc::new(crate::sync_shim::UnsafeCell::new(0));
+        let cell = Plain::new();
         let other = {
-            let cell = Plain(cell.clone());
+            let cell = cell.clone();
             thread::spawn(move || cell.write())
         };
-        Plain(cell).write();
+        cell.write();
         other.join().expect("no panic");
     });
 }
 
-/// A number that is not atomic: loom reports two writes that nothing orders.
+/// A number that is not atomic: loom reports accesses that nothing orders.
 #[derive(Clone)]
-struct Plain(Arc<crate::sync_shim::UnsafeCell<u32>>);
+pub(crate) struct Plain(Arc<crate::sync_shim::UnsafeCell<u32>>);
 
 // SAFETY: not safe at all: that it is used in order is what a model has to show.
 #[allow(unsafe_code)]
 unsafe impl Send for Plain {}
 
 impl Plain {
-    fn write(&self) {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(crate::sync_shim::UnsafeCell::new(0)))
+    }
+
+    pub(crate) fn write(&self) {
         // SAFETY: none, see above.
         #[allow(unsafe_code)]
         self.0.with_mut(|value| unsafe { *value += 1 });
+    }
+
+    pub(crate) fn read(&self) -> u32 {
+        // SAFETY: none, see above.
+        #[allow(unsafe_code)]
+        self.0.with(|value| unsafe { *value })
     }
 }

@@ -3,6 +3,8 @@
 //! One per worker, so that its lock is not contended. A task enters the registry of the worker that
 //! first saw it go cold and stays there until it completes, wherever it runs later; a task that never
 //! waits never enters one. (tokio takes a lock on each spawn and each completion for the same purpose.)
+//! Against the close: models `a_task_that_goes_cold_during_the_close_is_aborted`,
+//! `a_task_that_completes_during_the_close_ends_once`.
 #![allow(unsafe_code)]
 
 use super::cell::{Cold, Hot};
@@ -88,3 +90,6 @@ impl Registry {
         entries.tasks.len() - entries.free.len()
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

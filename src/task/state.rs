@@ -28,14 +28,15 @@
 //!
 //! The reference count is above the bits. It counts wakers, the JoinHandle, AbortHandles, and one *live*
 //! reference that stands for "not complete yet". The queued reference is not counted: it follows from
-//! SCHEDULED.
+//! SCHEDULED. The last to go frees, after all others (model `the_last_of_three_frees_what_all_have_used`).
 //!
 //! Join bits. JOIN_INTEREST: the JoinHandle exists. JOIN_WAKER: the waker slot is filled and readable by
 //! the task; while it is 0 the slot belongs to the JoinHandle alone. Before COMPLETE both are changed by
 //! the JoinHandle only. After COMPLETE the task, when it has woken the joiner, clears JOIN_WAKER, and
 //! the JoinHandle, when it is dropped, clears JOIN_INTEREST: whoever comes second finds the other's bit
 //! cleared and empties the slot. So no complete task keeps a waker, which would keep another task, and
-//! so on along a chain of joins.
+//! so on along a chain of joins (models `a_complete_task_keeps_no_join_waker`,
+//! `the_slot_of_the_join_waker_changes_hands_both_ways`).
 
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 
@@ -341,6 +342,8 @@ impl State {
     }
 }
 
+#[cfg(all(test, liten_loom))]
+mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;

@@ -1,0 +1,88 @@
+//! Models of the JoinHandle: the slot in the task's cell is its one-shot channel.
+
+use super::*;
+use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync_shim::{Arc, both_ways, thread};
+use crate::task::loom::Queue;
+use std::sync::Arc as StdArc;
+use std::task::{Wake, Waker};
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: StdArc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// A handle that nobody has polled is dropped while the task completes: no waker is in the way, and the
+/// output is dropped once, by the task or by the handle.
+#[test]
+fn a_handle_that_was_never_polled_leaves_one_owner_of_the_output() {
+    both_ways(|way| {
+        struct Output(Arc<AtomicUsize>);
+        impl Drop for Output {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let queue = Queue::new();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let output = Output(drops.clone());
+        let join = queue.spawn(async move { output });
+        let runner = {
+            let queue = queue.clone();
+            thread::spawn(move || queue.run())
+        };
+        way.here();
+        drop(join);
+        runner.join().expect("no panic");
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+        assert_eq!(queue.completed.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// A joiner looks again with the waker that it has left already, as each branch of a `select!` does: it gets
+/// the output, or its wake is still to come.
+#[test]
+fn a_joiner_that_looks_again_with_the_same_waker_is_woken() {
+    both_ways(|way| {
+        let queue = Queue::new();
+        let mut join = queue.spawn(async { 5 });
+        let flag = StdArc::new(Flag(AtomicBool::new(false)));
+        let waker = Waker::from(flag.clone());
+        let mut cx = Context::from_waker(&waker);
+        assert!(Pin::new(&mut join).poll(&mut cx).is_pending());
+        let runner = {
+            let queue = queue.clone();
+            thread::spawn(move || queue.run())
+        };
+        way.here();
+        let polled = Pin::new(&mut join).poll(&mut cx);
+        runner.join().expect("no panic");
+        match polled {
+            Poll::Ready(output) => assert!(matches!(output, Ok(5))),
+            Poll::Pending => assert!(flag.0.load(Ordering::Acquire)),
+        }
+    });
+}
+
+/// The owner asks whether the task has ended, as a loop over `is_finished` does: after a yes the output is
+/// there, all of it, without a waker ever having been left.
+#[test]
+fn a_finished_task_gives_its_output_at_the_first_poll() {
+    both_ways(|way| {
+        let queue = Queue::new();
+        let mut join = queue.spawn(async { Box::new(5) });
+        let runner = {
+            let queue = queue.clone();
+            thread::spawn(move || queue.run())
+        };
+        way.here();
+        if join.is_finished() {
+            let polled = Pin::new(&mut join).poll(&mut Context::from_waker(Waker::noop()));
+            assert!(matches!(polled, Poll::Ready(Ok(output)) if *output == 5));
+        }
+        runner.join().expect("no panic");
+    });
+}

@@ -1,0 +1,145 @@
+//! Models of the task's word alone, with plain numbers in the place of what it guards: loom reports every
+//! access to them that the word does not order.
+
+use super::*;
+use crate::sync_shim::{Arc, both_ways, thread};
+use crate::task::loom::Plain;
+
+/// A task that has been polled once and waits.
+fn cold() -> Arc<State> {
+    let state = Arc::new(State::new());
+    assert_eq!(state.start(), Start::Poll);
+    assert_eq!(state.pending(), Pending::Cold);
+    state
+}
+
+/// Runs the task whose wake gave the caller its `Hot`, until it is cold.
+fn run(state: &State, future: &Plain) {
+    loop {
+        assert_eq!(state.start(), Start::Poll);
+        future.write();
+        match state.pending() {
+            Pending::Cold => return,
+            Pending::Requeue => {}
+            Pending::Cancel => panic!("nobody aborts"),
+        }
+    }
+}
+
+/// Two threads wake a cold task, and whoever makes it hot polls it on the spot: never two at a time, and each
+/// poll finds the future as the one before left it.
+#[test]
+fn the_future_belongs_to_one_runner_at_a_time() {
+    both_ways(|way| {
+        let (state, future) = (cold(), Plain::new());
+        let wake = |state: &State, future: &Plain| {
+            if state.wake() == Wake::Schedule {
+                run(state, future);
+            }
+        };
+        let other = {
+            let (state, future) = (state.clone(), future.clone());
+            thread::spawn(move || wake(&state, &future))
+        };
+        way.here();
+        wake(&state, &future);
+        other.join().expect("no panic");
+        assert!((1..=2).contains(&future.read()));
+    });
+}
+
+/// A wake and an abort of a cold task make one `Hot` between them, and that one is not polled.
+#[test]
+fn a_wake_and_an_abort_make_one_hot() {
+    both_ways(|way| {
+        let state = cold();
+        let aborter = {
+            let state = state.clone();
+            thread::spawn(move || state.abort())
+        };
+        way.here();
+        let woken = state.wake();
+        let aborted = aborter.join().expect("no panic");
+        assert!((woken == Wake::Schedule) != (aborted == Wake::Schedule), "{woken:?} {aborted:?}");
+        assert_eq!(state.start(), Start::Cancel);
+    });
+}
+
+/// A detached task completes while a waker is used up and another one is dropped: the last of the three frees
+/// the cell, alone, and after the accesses of the other two.
+#[test]
+fn the_last_of_three_frees_what_all_have_used() {
+    ::loom::model(|| {
+        let (state, cell) = (Arc::new(State::new()), Plain::new());
+        assert_eq!(state.drop_join(), DropJoin::Released);
+        state.add_ref();
+        state.add_ref();
+        let waker = {
+            let (state, cell) = (state.clone(), cell.clone());
+            thread::spawn(move || {
+                cell.read();
+                match state.wake_owned() {
+                    WakeOwned::Free => cell.write(),
+                    WakeOwned::Nothing => {}
+                    WakeOwned::Schedule => panic!("the task is hot or complete"),
+                }
+            })
+        };
+        let dropper = {
+            let (state, cell) = (state.clone(), cell.clone());
+            thread::spawn(move || {
+                cell.read();
+                if state.release() {
+                    cell.write();
+                }
+            })
+        };
+        assert_eq!(state.start(), Start::Poll);
+        cell.read();
+        assert_eq!(state.complete(), Complete::OutputUnwanted);
+        if state.complete_detached() {
+            cell.write();
+        }
+        waker.join().expect("no panic");
+        dropper.join().expect("no panic");
+        assert_eq!(cell.read(), 1);
+    });
+}
+
+/// The JoinHandle takes the slot of the join waker back, to change it, while the task completes: it is
+/// written by the handle or read by the task.
+#[test]
+fn the_slot_of_the_join_waker_changes_hands_both_ways() {
+    both_ways(|way| {
+        let (state, slot) = (Arc::new(State::new()), Plain::new());
+        slot.write();
+        assert!(state.set_join_waker());
+        let task = {
+            let (state, slot) = (state.clone(), slot.clone());
+            thread::spawn(move || {
+                assert_eq!(state.start(), Start::Poll);
+                match state.complete() {
+                    Complete::WakeJoiner => {
+                        let woken = slot.read();
+                        assert_eq!(state.joiner_woken(), JoinerWoken::Released { last: false });
+                        Some(woken)
+                    }
+                    Complete::Released { last: false } => None,
+                    other => panic!("the handle is there: {other:?}"),
+                }
+            })
+        };
+        way.here();
+        let changed = state.unset_join_waker().then(|| slot.write());
+        let given = changed.is_some() && state.set_join_waker();
+        let woken = task.join().expect("no panic");
+        let wakes = match (changed, given) {
+            (None, _) => Some(1),
+            // It became complete while the slot was the handle's, which knows that it need not wait.
+            (Some(()), false) => None,
+            (Some(()), true) => Some(2),
+        };
+        assert_eq!(woken, wakes, "the waker that the task calls is the last one given to it");
+        assert!(state.is_complete());
+    });
+}

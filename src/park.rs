@@ -18,8 +18,8 @@
 //! `prepare` finds NOTIFIED and does not sleep. If `prepare` comes first, `unpark` finds where the
 //! thread sleeps and wakes it there. A futex wake that comes before the futex sleep is kept by
 //! `std::thread::park`'s own token; a poller wake that comes before the poll is kept by the poller (an
-//! eventfd stays readable). The word of our own exists because user code may call `std::thread::park`
-//! inside a poll and eat std's token.
+//! eventfd stays readable). The word of our own exists because user code may call `std::thread::park` inside
+//! a poll and eat std's token (models in `park/loom.rs`; this one: `a_token_that_is_not_ours_ends_no_park`).
 
 use crate::sync_shim::Arc;
 use crate::sync_shim::atomic::{AtomicU32, Ordering};

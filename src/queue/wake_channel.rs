@@ -14,10 +14,11 @@
 //! | node | at least one node that nobody has taken; the pusher of the edge has taken, or is taking, care |
 //!
 //! Safety of the links: a node is in at most one list, because its owner gives it away by value
-//! ([`Linked::into_link`]) and gets it back by value. Between these two moments only the list touches
-//! the link: the pusher before its successful CAS, the taker after its swap. The CAS is Release and the
-//! swap Acquire on the same word, and a chain of pushes is a release sequence (each is an RMW), so the
-//! taker sees every link written.
+//! ([`Linked::into_link`]) and gets it back by value. Between these two moments only the list touches the
+//! link: the pusher before its successful CAS, the taker after its swap. The CAS is Release and the swap
+//! Acquire on the same word, and a chain of pushes is a release sequence (each is an RMW), so the taker sees
+//! every link written (models `two_pushers_and_one_taker`, `what_one_pusher_sends_comes_in_its_order`,
+//! `owner_and_thief_never_share_an_item`).
 #![allow(unsafe_code)]
 
 use crate::sync_shim::UnsafeCell;

@@ -3,7 +3,7 @@
 
 use super::node::boxed;
 use super::*;
-use crate::sync_shim::{Arc, thread};
+use crate::sync_shim::{Arc, both_ways, thread};
 
 /// Two pushers and the owner: all items arrive, once, and a pusher of each non-empty period saw the edge.
 #[test]
@@ -51,5 +51,51 @@ fn owner_and_thief_never_share_an_item() {
         got.extend(channel.take_all().map(|b| b.0.value));
         got.sort_unstable();
         assert_eq!(got, [0, 1]);
+    });
+}
+
+/// One thread sends twice while the owner takes: across both batches its items come in the order in which
+/// they were sent.
+#[test]
+fn what_one_pusher_sends_comes_in_its_order() {
+    both_ways(|way| {
+        let channel = Arc::new(WakeChannel::new());
+        let pusher = {
+            let channel = channel.clone();
+            thread::spawn(move || {
+                let _ = channel.push(boxed(0));
+                let mut chain = Chain::new();
+                chain.push(boxed(1));
+                chain.push(boxed(2));
+                let _ = channel.push_chain(chain);
+            })
+        };
+        way.here();
+        let mut got: Vec<_> = channel.take_all().map(|b| b.0.value).collect();
+        pusher.join().expect("no panic");
+        got.extend(channel.take_all().map(|b| b.0.value));
+        assert_eq!(got, [0, 1, 2]);
+    });
+}
+
+/// A push beside another one, and a taker who has seen the edge: he takes what the second pusher, who wakes
+/// nobody, has sent by then, or that one's push was an edge of its own.
+#[test]
+fn a_push_that_is_no_edge_is_taken_with_the_one_before_it() {
+    both_ways(|way| {
+        let channel = Arc::new(WakeChannel::new());
+        let other = {
+            let channel = channel.clone();
+            thread::spawn(move || channel.push(boxed(1)))
+        };
+        let mut taken = 0;
+        way.here();
+        if channel.push(boxed(0)) {
+            taken += channel.take_all().count();
+        }
+        if other.join().expect("no panic") {
+            taken += channel.take_all().count();
+        }
+        assert_eq!(taken, 2);
     });
 }

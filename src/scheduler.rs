@@ -72,6 +72,9 @@
 //!
 //! *The thread loses its slot* (resizing): `active` takes the part of the parked bit, see `Slot::deactivate`.
 //! *The runtime closes*: `closed` does, see lifecycle.rs.
+//!
+//! `scheduler/loom.rs` plays the steps of this proof, `worker/loom.rs` the production workers with their
+//! seat.
 
 mod idle;
 mod lifecycle;

@@ -18,7 +18,8 @@
 //! | `start_search` | – | 0 → 1 | the worker |
 //! | `stop_search` | – | −1 | the worker, which has found work |
 //!
-//! Why no wake is lost although a push wakes nobody while somebody searches: see scheduler.rs.
+//! Why no wake is lost although a push wakes nobody while somebody searches: see scheduler.rs. Models of the
+//! rows: `idle/loom.rs`.
 
 use crate::sync_shim::atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
@@ -207,6 +208,8 @@ impl Idle {
     }
 }
 
+#[cfg(all(test, liten_loom))]
+mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;

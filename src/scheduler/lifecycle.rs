@@ -6,7 +6,8 @@
 //! notices: it moves what it has queued to the injector and ends. Starting and leaving are decided under
 //! one lock, so a worker that was asked to leave and then to stay either has left (and a new thread
 //! starts in its slot) or stays. Workers above `target` that are to stay for a while are *spares*
-//! (spares.rs); `staying` counts them in.
+//! (spares.rs); `staying` counts them in. Models `a_worker_that_is_asked_to_stay_has_left_or_stays`,
+//! `a_wake_beside_a_leaving_worker_is_not_left_in_its_channel`.
 //!
 //! # The end
 //!
@@ -19,6 +20,9 @@
 //!    another thread is in the middle of: that thread has set SCHEDULED, or counted the spawn, and is a few
 //!    instructions from the push. No user code runs in between.
 //! 4. So when the last worker thread ends, every task is complete, and late wakes stop at the task's word.
+//!
+//! Models of steps 1 to 3: `a_task_spawned_beside_the_end_is_cancelled`,
+//! `a_wake_beside_the_end_is_waited_for`, `the_last_of_two_workers_ends_the_wait`.
 //!
 //! A worker that is stuck in a poll holds up step 3 but not step 2: all other tasks are dropped by its
 //! peers. `wait_for_tasks` can give up on it; it finishes steps 2 and 3 whenever it comes back.
@@ -450,3 +454,6 @@ impl Drop for AbortOnUnwind {
         std::process::abort();
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

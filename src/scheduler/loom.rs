@@ -2,12 +2,71 @@
 //! with workers whose loops are cut down to the steps of the proof.
 
 use super::idle::Idle;
+use super::shared::Shared;
+use super::worker::Worker;
+use crate::driver::Driver;
 use crate::park::{Parker, Unpark, Unparker};
 use crate::queue::injector::Injector;
 use crate::queue::wake_channel::{Link, Linked, WakeChannel};
 use crate::sync_shim::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync_shim::{Arc, Condvar, Mutex, thread};
+use std::future::Future;
 use std::ptr::NonNull;
+
+/// A production scheduler without threads of its own, and a driver with the system's poller: the models bring
+/// the threads.
+///
+/// Nobody plays a role in them, because loom's threads share their thread-locals: each thread is an outsider
+/// to `Shared`, and what a worker does for itself is called on it directly.
+pub(super) fn scheduler(workers: usize) -> Arc<Shared> {
+    let shared = Shared::new(workers, Driver::new(1).expect("a selector"));
+    shared.set_worker_count(workers);
+    shared
+}
+
+/// A worker as `worker_thread` makes it, for a thread of the model to be; call it there.
+pub(super) fn worker(shared: &Arc<Shared>, index: usize) -> Worker {
+    let worker = Worker::new(shared.clone(), index);
+    shared.slots.get(index).activate(worker.parker().unparker());
+    shared.slots.raise(index + 1);
+    worker
+}
+
+/// Sends the workers home, as a resize to zero does.
+pub(super) fn go_home(shared: &Shared) {
+    let workers = shared.worker_count();
+    shared.set_worker_count(0);
+    (0..workers).for_each(|worker| shared.unpark(worker));
+}
+
+/// A task that counts its polls, and sends the workers home with the last one that `left` waits for.
+pub(super) fn last_of(
+    shared: &Arc<Shared>,
+    left: &Arc<AtomicUsize>,
+) -> impl Future<Output = ()> + Send + 'static {
+    let (shared, left) = (shared.clone(), left.clone());
+    async move {
+        if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            go_home(&shared);
+        }
+    }
+}
+
+/// The production workers take long for more: each look of theirs is many steps. Three preemptions put any
+/// step of one thread between any two of another, and once more; with four these models need ten times as
+/// long and see nothing else.
+pub(super) fn bounded(f: impl Fn() + Sync + Send + 'static) {
+    up_to(3, f);
+}
+
+/// Every order with so many preemptions.
+pub(super) fn up_to(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut builder = ::loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    // The default counts the steps of a lone worker's first round as a loop without an end.
+    builder.max_branches = 10_000;
+    builder.check(f);
+}
 
 struct House {
     idle: Idle,
@@ -178,10 +237,8 @@ impl House {
 }
 
 fn model(f: impl Fn() + Sync + Send + 'static) {
-    let mut builder = ::loom::model::Builder::new();
     // Three preemptions find every bug that was put in on purpose; without a bound two workers take hours.
-    builder.preemption_bound = Some(3);
-    builder.check(f);
+    up_to(3, f);
 }
 
 /// A push from outside and a worker that parks at the same time: the task is run.

@@ -126,16 +126,7 @@ struct Watch {
 pub(super) fn run(shared: &Arc<Shared>, crew: Crew) {
     let parker = Parker::new();
     let _ = shared.monitor.unparker.set(parker.unparker());
-    let mut watch = Watch {
-        parker,
-        attendance: shared.driver.attendance(),
-        pulses: (0..shared.slots.workers()).map(|_| Pulse::new(clock::now())).collect(),
-        spares: Spares::default(),
-        crew,
-        quiet: 0,
-        tick: SHORTEST_TICK,
-        wakes: Vec::new(),
-    };
+    let mut watch = Watch::new(shared, parker, crew);
     let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
     while !shared.is_drained() {
         watch.turn(shared, &role);
@@ -143,6 +134,19 @@ pub(super) fn run(shared: &Arc<Shared>, crew: Crew) {
 }
 
 impl Watch {
+    fn new(shared: &Shared, parker: Parker, crew: Crew) -> Self {
+        Self {
+            parker,
+            attendance: shared.driver.attendance(),
+            pulses: (0..shared.slots.workers()).map(|_| Pulse::new(clock::now())).collect(),
+            spares: Spares::default(),
+            crew,
+            quiet: 0,
+            tick: SHORTEST_TICK,
+            wakes: Vec::new(),
+        }
+    }
+
     fn turn(&mut self, shared: &Arc<Shared>, role: &Role) {
         if self.seat_is_abandoned(shared) {
             self.sit(shared, role);
@@ -260,3 +264,6 @@ impl Watch {
         }
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -407,3 +407,6 @@ impl Ender for Undertaker<'_> {
 
 // The home hint of a task and the registry's shard are 16 bits wide.
 const _: () = assert!(2 * super::slots::MAX_WORKERS + GUESTS < u16::MAX as usize);
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -238,3 +238,6 @@ impl Slot {
         self.stalled.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -418,7 +418,7 @@ impl Worker {
 
     /// Ends the park: learns whether somebody claimed us (then we count as searching), and tells a
     /// sleeping monitor.
-    fn awake(&self) {
+    pub(super) fn awake(&self) {
         self.searching.set(!self.shared.idle.unpark_self(self.index));
         self.shared.monitor.wake_if_asleep(&self.shared.driver);
     }
@@ -557,3 +557,6 @@ impl Runner for Worker {
         self.index as u16
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -1,0 +1,62 @@
+//! Models of the driver thread: when it may sleep without a limit, and whom it helps.
+
+use super::*;
+use crate::scheduler::loom::{last_of, scheduler, up_to, worker};
+use crate::scheduler::worker::Worker;
+use crate::sync_shim::atomic::AtomicUsize;
+use crate::sync_shim::thread;
+use crate::task::JoinHandle;
+use crate::task::cell::new_send_task;
+
+/// The calling thread becomes the monitor of `shared`.
+fn parker(shared: &Shared) -> Parker {
+    let parker = Parker::new();
+    let _ = shared.monitor.unparker.set(parker.unparker());
+    parker
+}
+
+/// The runtime ends while the monitor lies down without a limit: the thread ends, too.
+#[test]
+fn the_end_wakes_the_monitor() {
+    ::loom::model(|| {
+        let shared = scheduler(0);
+        let parker = parker(&shared);
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || shared.close())
+        };
+        while !shared.is_drained() {
+            if announce_sleep(&shared, || all_parked(&shared)) {
+                parker.park();
+            }
+        }
+        other.join().expect("no panic");
+    });
+}
+
+/// A worker is stuck in a poll with a task in its next slot and one in its deque, and its peer parks: the
+/// monitor's looks, one of which may come too early for the peer to hear of it, bring the peer to both.
+#[test]
+fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
+    // The monitor looks again and again, so each preemption more costs ten times as long: two take a second.
+    up_to(2, || {
+        let shared = scheduler(2);
+        let stuck = worker(&shared, 0);
+        let left = Arc::new(AtomicUsize::new(2));
+        let joins = [Worker::woken, Worker::spawned].map(|push| {
+            let (task, join) = new_send_task(last_of(&shared, &left), &shared);
+            push(&stuck, task);
+            join
+        });
+        let peer = {
+            let shared = shared.clone();
+            thread::spawn(move || worker(&shared, 1).work())
+        };
+        let mut watch = Watch::new(&shared, Parker::new());
+        while !joins.iter().all(JoinHandle::is_finished) {
+            watch.rescue_stalled(&shared);
+            thread::yield_now();
+        }
+        peer.join().expect("no panic");
+    });
+}

@@ -1,0 +1,72 @@
+//! Models of what all threads share: the hint about the outside, the counts, and who waits for them.
+
+use super::*;
+use crate::park::Parker;
+use crate::scheduler::loom::scheduler;
+use crate::sync_shim::thread;
+
+/// A worker finds nothing outside and takes the hint back while a task is pushed there: the hint is back, or
+/// the push saw that it was gone.
+#[test]
+fn a_hint_is_not_withdrawn_over_a_push() {
+    ::loom::model(|| {
+        let shared = scheduler(1);
+        // Ordering: Relaxed, no other thread is there yet.
+        shared.outside.store(true, Ordering::Relaxed);
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (task, _) = new_send_task(async {}, &shared);
+                shared.inject(task);
+            })
+        };
+        shared.withdraw_outside();
+        other.join().expect("no panic");
+        assert!(shared.is_outside_announced());
+        let task = shared.injector.pop().expect("pushed");
+        shared.bury(task);
+    });
+}
+
+/// A task spawns another one and ends, while somebody counts: he never counts none, although the two numbers
+/// are read one after the other.
+#[test]
+fn there_is_no_moment_without_a_task_between_a_parent_and_its_child() {
+    ::loom::model(|| {
+        let shared = scheduler(1);
+        let counts = |shared: &Shared| {
+            let stats = &shared.slots.get(0).stats;
+            (stats.spawned.get(), stats.completed.get())
+        };
+        shared.slots.get(0).stats.spawned.add(1);
+        let worker = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let stats = &shared.slots.get(0).stats;
+                stats.spawned.add(1);
+                stats.completed.add(1);
+            })
+        };
+        assert_ne!(shared.alive_tasks(), 0);
+        worker.join().expect("no panic");
+        assert_eq!(counts(&shared), (2, 1));
+    });
+}
+
+/// A task ends on a thread that is no worker while somebody waits for the last one: he sees that it has
+/// ended, or is told.
+#[test]
+fn who_buries_the_last_task_tells_who_waits_for_it() {
+    ::loom::model(|| {
+        let shared = scheduler(1);
+        drop(shared.spawn(async {}));
+        let task = shared.injector.pop().expect("just spawned");
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || shared.bury(task))
+        };
+        shared.wait_until_quiet(&Parker::new());
+        assert_eq!(shared.alive_tasks(), 0);
+        other.join().expect("no panic");
+    });
+}

@@ -171,10 +171,8 @@ impl Idle {
     #[must_use]
     pub(crate) fn unpark_self(&self, worker: usize) -> bool {
         let (group, bit) = self.group(worker);
-        // Ordering: SeqCst, because the worker looks at the monitor's `asleep` flag next, and the
-        // monitor sets that flag and then looks at this word (monitor.rs). Acquire, which it includes,
-        // pairs with the claimer's Release.
-        Word(group.fetch_and(!(1 << bit), Ordering::SeqCst)).parked() & (1 << bit) != 0
+        // Ordering: AcqRel as in `change`: Acquire pairs with the claimer's Release.
+        Word(group.fetch_and(!(1 << bit), Ordering::AcqRel)).parked() & (1 << bit) != 0
     }
 
     /// Becomes the group's searcher, if there is none.

@@ -19,8 +19,8 @@
 //! on ticking, unless all workers are parked.
 //!
 //! Sleep and wake: the monitor stores `asleep`, fences, looks at the idle word once more, and sleeps (or
-//! blocks in the poller) without a limit. A worker that leaves its park clears its bit (SeqCst RMW),
-//! then reads `asleep`. One of the two sees the other.
+//! blocks in the poller) without a limit. A worker that leaves its park clears its bit, fences, then reads
+//! `asleep`. One of the two sees the other (model `a_worker_that_leaves_its_park_wakes_the_monitor`).
 
 use super::pulse::Pulse;
 use super::report;
@@ -69,8 +69,8 @@ impl Monitor {
 
     /// Called by a worker that has left its park.
     pub(super) fn wake_if_asleep(&self, driver: &Driver) {
-        // Ordering: Relaxed, after the SeqCst RMW that cleared the worker's parked bit; the swap picks
-        // one waker.
+        // Ordering: Relaxed, after the caller's SeqCst fence, which comes after the worker's parked bit was
+        // cleared; the swap picks one waker.
         if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
             self.wake(driver);
         }

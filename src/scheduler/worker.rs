@@ -420,6 +420,10 @@ impl Worker {
     /// sleeping monitor.
     pub(super) fn awake(&self) {
         self.searching.set(!self.shared.idle.unpark_self(self.index));
+        // Ordering: Dekker with the monitor: clear the bit, fence, look at `asleep`; announce, fence, look
+        // at the bit (monitor.rs). A SeqCst RMW in the place of the fence would not do: it does not order a
+        // relaxed load that follows it, and a processor whose RMWs are load and store apart swaps the two.
+        fence(Ordering::SeqCst);
         self.shared.monitor.wake_if_asleep(&self.shared.driver);
     }
 

@@ -15,6 +15,25 @@ fn parker(shared: &Shared) -> Parker {
     parker
 }
 
+/// All workers are parked, the monitor lies down without a limit, and a worker leaves its park: the monitor
+/// sees that, or is woken.
+#[test]
+fn a_worker_that_leaves_its_park_wakes_the_monitor() {
+    ::loom::model(|| {
+        let shared = scheduler(1);
+        let parker = parker(&shared);
+        let idler = worker(&shared, 0);
+        // Ordering: Relaxed, no other thread is there yet.
+        shared.alive.store(1, Ordering::Relaxed);
+        assert!(!shared.idle.park(0, false));
+        let other = thread::spawn(move || idler.awake());
+        if announce_sleep(&shared, || all_parked(&shared)) {
+            parker.park();
+        }
+        other.join().expect("no panic");
+    });
+}
+
 /// The runtime ends while the monitor lies down without a limit: the thread ends, too.
 #[test]
 fn the_end_wakes_the_monitor() {

@@ -9,7 +9,7 @@
 use super::Job;
 use super::desk::Desk;
 use super::roster::Submitted;
-use crate::sync_shim::{Arc, thread};
+use crate::sync_shim::{Arc, both_ways, thread};
 // Not loom's: the counts are read after every thread was joined, and each modelled access multiplies the
 // states.
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -171,5 +171,43 @@ fn a_job_and_the_close_at_once() {
         closer.join().expect("no panic");
         first.join().expect("no panic");
         assert_eq!(model.ends().iter().sum::<usize>(), 2);
+    });
+}
+
+/// The only thread dies before it takes a job (a callback of the user's panicked) while another job is queued
+/// in trust of it: that job is cancelled, or gets a thread of its own.
+#[test]
+fn a_dying_thread_takes_no_job_along() {
+    both_ways(|way| {
+        let model = Model::new(1, usize::MAX);
+        let mut roster = model.desk.roster.lock();
+        let started = roster.submit(Counted(model.clone()));
+        assert!(matches!(started, Submitted::Start(_)));
+        drop(roster);
+        let dying = {
+            let model = model.clone();
+            thread::spawn(move || model.desk.abandon())
+        };
+        way.here();
+        let second = submit(&model, Patience::None);
+        dying.join().expect("no panic");
+        if let Some(second) = second {
+            second.join().expect("no panic");
+        }
+        assert_eq!(model.ends().iter().sum::<usize>(), 2);
+    });
+}
+
+/// Two threads end at once, and somebody waits for both: he sees the later one go.
+#[test]
+fn who_waits_for_the_threads_sees_the_last_one_go() {
+    loom::model(|| {
+        let model = Model::new(2, usize::MAX);
+        let threads = [(); 2].map(|()| submit(&model, Patience::None));
+        assert!(model.desk.wait_for_threads(0, None));
+        for thread in threads.into_iter().flatten() {
+            thread.join().expect("no panic");
+        }
+        assert_eq!(model.ends(), [2, 0, 0]);
     });
 }

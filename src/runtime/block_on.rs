@@ -196,6 +196,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
+#[cfg(all(test, liten_loom))]
+mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;

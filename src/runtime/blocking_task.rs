@@ -118,3 +118,6 @@ impl Runner for PoolThread {
         u16::MAX
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -7,11 +7,11 @@
 //!
 //! # Why a leaked waker is harmless
 //!
-//! A waker refers to the task's cell, never to the future's type. The executor's drop drops every
-//! future, on its own thread and before the lifetime `'a` ends; afterwards a waker finds a complete
-//! task. If the executor itself is leaked (`mem::forget`), its tasks are never polled or dropped again,
-//! so they never touch what they borrowed. `'a` is invariant: an executor for long-lived tasks cannot be
-//! made to look like one for short-lived ones, which it would outlive.
+//! A waker refers to the task's cell, never to the future's type. The executor's drop drops every future, on
+//! its own thread and before the lifetime `'a` ends; afterwards a waker finds a complete task. If the
+//! executor itself is leaked (`mem::forget`), its tasks are never polled or dropped again, so they never
+//! touch what they borrowed. `'a` is invariant: an executor for long-lived tasks cannot be made to look like
+//! one for short-lived ones, which it would outlive. Model `the_drop_waits_for_a_foreign_wake`.
 #![allow(unsafe_code)]
 
 use super::block_on;
@@ -424,3 +424,6 @@ impl Wake for Root {
         }
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

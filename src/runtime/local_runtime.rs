@@ -194,3 +194,6 @@ fn turn(driver: &Driver, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
     drop(seat);
     wakers::wake_all(wakes);
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

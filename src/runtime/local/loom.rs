@@ -1,0 +1,168 @@
+//! Models of the local executor: what foreign threads may do to it, which is to wake and to spawn.
+
+use super::*;
+use crate::park::{Parker, Unpark, Unparker};
+use crate::sync_shim::atomic::AtomicUsize;
+use crate::sync_shim::both_ways;
+use std::pin::Pin;
+
+/// Wakes a thread of the model. Not by loom's own token, which is lost if it comes while the thread waits
+/// for a lock.
+struct Sleeper(Unparker);
+
+impl Wake for Sleeper {
+    fn wake(self: StdArc<Self>) {
+        assert_eq!(self.0.unpark(), Unpark::Done);
+    }
+}
+
+/// Sleeps for ever if nobody wakes the future: loom reports that as a deadlock.
+fn sleep_until<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let parker = Parker::new();
+    let waker = Waker::from(StdArc::new(Sleeper(parker.unparker())));
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => parker.park(),
+        }
+    }
+}
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: StdArc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+type Left = Arc<Mutex<Option<Waker>>>;
+
+fn nobody() -> Left {
+    Arc::new(Mutex::new(None))
+}
+
+/// Ready when `flag` is set; leaves its waker in `left`.
+fn watch(flag: &Arc<AtomicBool>, left: &Left) -> impl Future<Output = ()> + Send + 'static {
+    let (flag, left) = (flag.clone(), left.clone());
+    poll_fn(move |cx| {
+        *left.lock() = Some(cx.waker().clone());
+        // Relaxed on purpose: only the queue and the task's word may carry it over.
+        if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+    })
+}
+
+/// Sets the flag and calls the waker, if one has been left, on another thread.
+fn wake_beside(flag: &Arc<AtomicBool>, left: &Left) -> thread::JoinHandle<()> {
+    let (flag, left) = (flag.clone(), left.clone());
+    thread::spawn(move || {
+        flag.store(true, Ordering::Relaxed);
+        let waker = left.lock().take();
+        waker.into_iter().for_each(Waker::wake);
+    })
+}
+
+/// A foreign thread wakes a local task while the executor runs dry and its thread goes to sleep: the task is
+/// run.
+#[test]
+fn a_foreign_wake_is_not_left_to_an_executor_that_sleeps() {
+    ::loom::model(|| {
+        let executor = LocalExecutor::new();
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let join = executor.spawn(watch(&flag, &left));
+        let other = wake_beside(&flag, &left);
+        assert!(sleep_until(executor.run(join)).is_ok());
+        other.join().expect("no panic");
+    });
+}
+
+/// A foreign thread spawns while the executor runs dry and its thread goes to sleep: the task is run.
+#[test]
+fn a_foreign_spawn_is_not_left_to_an_executor_that_sleeps() {
+    ::loom::model(|| {
+        let executor = LocalExecutor::new();
+        let ran = Arc::new(AtomicBool::new(false));
+        let left = nobody();
+        let other = {
+            let (shared, ran, left) = (executor.shared().clone(), ran.clone(), left.clone());
+            thread::spawn(move || {
+                drop(shared.spawn_send(async move {
+                    ran.store(true, Ordering::Relaxed);
+                    let root = left.lock().take();
+                    root.into_iter().for_each(Waker::wake);
+                }));
+            })
+        };
+        sleep_until(executor.run(watch(&ran, &left)));
+        other.join().expect("no panic");
+    });
+}
+
+/// A foreign thread spawns while the executor is dropped: the executor drops the task, or the spawner cancels
+/// it; it is complete in both cases.
+#[test]
+fn a_foreign_spawn_beside_the_drop_is_cancelled() {
+    both_ways(|way| {
+        let executor = LocalExecutor::new();
+        let other = {
+            let shared = executor.shared().clone();
+            thread::spawn(move || shared.spawn_send(std::future::pending::<()>()))
+        };
+        way.here();
+        drop(executor);
+        let mut join = other.join().expect("no panic");
+        let polled = Pin::new(&mut join).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Ready(Err(error)) if error.is_cancelled()));
+    });
+}
+
+/// A foreign thread is in the middle of a wake while the executor is dropped: the drop waits for it, and does
+/// not return before the future, which may borrow, is gone.
+#[test]
+fn the_drop_waits_for_a_foreign_wake() {
+    both_ways(|way| {
+        struct Borrowed(Arc<AtomicUsize>);
+        impl Drop for Borrowed {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let executor = LocalExecutor::new();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let (borrowed, watched) = (Borrowed(drops.clone()), watch(&flag, &left));
+        let join = executor.spawn(async move {
+            watched.await;
+            drop(borrowed);
+        });
+        let visit = Visit::new(&executor.shared);
+        executor.turn(&visit, &Context::from_waker(Waker::noop()));
+        drop(visit);
+        let other = wake_beside(&flag, &left);
+        way.here();
+        drop(executor);
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+        assert!(join.is_finished());
+        other.join().expect("no panic");
+    });
+}
+
+/// The root is woken while the poll of the executor moves to another task: the root is polled by it, or that
+/// task is woken.
+#[test]
+fn a_wake_of_the_root_reaches_whoever_polls_it_next() {
+    both_ways(|way| {
+        let executor = LocalExecutor::new();
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let mut run = pin!(executor.run(watch(&flag, &left)));
+        assert!(run.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        let other = wake_beside(&flag, &left);
+        way.here();
+        let next = StdArc::new(Flag(AtomicBool::new(false)));
+        let waker = Waker::from(next.clone());
+        let polled = run.as_mut().poll(&mut Context::from_waker(&waker));
+        other.join().expect("no panic");
+        assert!(polled.is_ready() || next.0.load(Ordering::Acquire));
+    });
+}

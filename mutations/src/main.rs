@@ -55,7 +55,7 @@ fn run(words: &[String]) -> Result<usize> {
     };
     let mut survivors = 0;
     println!("| file | what is broken | noticed by | s |\n|---|---|---|---|");
-    for row in TABLE.iter().filter(chosen) {
+    for row in TABLE.iter().copied().flatten().filter(chosen) {
         let start = Instant::now();
         let verdict = copy.with(row, || copy.models(row.models))?;
         let by = match verdict {
@@ -204,7 +204,7 @@ mod tests {
     /// A change of the sources that a row does not follow is seen without running a single model.
     #[test]
     fn each_row_fits_the_sources_and_changes_them() {
-        for row in TABLE {
+        for row in TABLE.iter().copied().flatten() {
             let sound = fs::read_to_string(workspace().join(row.file)).expect(row.file);
             let mutated = row.apply(&sound).unwrap_or_else(|error| panic!("{error}"));
             assert_ne!(mutated, sound, "{}: {}", row.file, row.breaks);

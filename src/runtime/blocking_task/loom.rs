@@ -9,8 +9,8 @@ fn job<T: Send + 'static>(
     f: impl FnOnce() -> T + Send + 'static,
 ) -> (BlockingJob, JoinHandle<T>, Arc<BlockingTasks>) {
     let tasks = BlockingTasks::new();
-    let (hot, join) = new_send_task(Once(Some(f)), &tasks);
-    (BlockingJob(hot), join, tasks)
+    let (task, join) = new_send_task(Once(Some(f)), &tasks, Location::caller());
+    (BlockingJob { task, tasks: tasks.clone() }, join, tasks)
 }
 
 /// A job is aborted while a thread of the pool starts it: it has run, and its handle has what it returned,

@@ -8,6 +8,7 @@ use crate::sync_shim::both_ways;
 use crate::task::JoinHandle;
 use crate::task::cell::new_send_task;
 use std::future::{Future, poll_fn};
+use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -65,7 +66,7 @@ fn a_wake_beside_a_leaving_worker_is_not_left_in_its_channel() {
     ::loom::model(|| {
         let shared = scheduler(1);
         let (leaver, waiting) = (worker(&shared, 0), Waiting::new());
-        let (task, join) = new_send_task(waiting.future(), &shared);
+        let (task, join) = new_send_task(waiting.future(), &shared, Location::caller());
         task.run(&leaver);
         let waker = waiting.waker();
         let other = thread::spawn(move || waker.wake());
@@ -89,7 +90,7 @@ fn what_a_leaving_worker_had_is_run_by_the_one_that_stays() {
         let leaver = worker(&shared, 1);
         let joins: Vec<_> = (0..2)
             .map(|i| {
-                let (task, join) = new_send_task(last_of(&shared, &left), &shared);
+                let (task, join) = new_send_task(last_of(&shared, &left), &shared, Location::caller());
                 if i == 0 {
                     leaver.spawned(task)
                 } else {
@@ -122,10 +123,10 @@ fn a_task_spawned_beside_the_end_is_cancelled() {
         let shared = scheduler(1);
         let other = {
             let shared = shared.clone();
-            thread::spawn(move || shared.spawn(std::future::pending::<()>()))
+            thread::spawn(move || shared.spawn(std::future::pending::<()>(), Location::caller()))
         };
         close(&shared, 1);
-        shared.worker_ends();
+        shared.worker_ends(0);
         assert!(shared.is_drained());
         let join = other.join().expect("no panic");
         assert!(is_cancelled(join));
@@ -140,12 +141,12 @@ fn a_wake_beside_the_end_is_waited_for() {
     bounded(|| {
         let shared = scheduler(1);
         let (last, waiting) = (worker(&shared, 0), Waiting::new());
-        let join = shared.spawn(waiting.future());
+        let join = shared.spawn(waiting.future(), Location::caller());
         shared.injector.pop().expect("just spawned").run(&last);
         let waker = waiting.waker();
         let other = thread::spawn(move || waker.wake());
         close(&shared, 1);
-        shared.worker_ends();
+        shared.worker_ends(0);
         assert_eq!((shared.alive_tasks(), waiting.drops()), (0, 1));
         other.join().expect("no panic");
         assert!(is_cancelled(join));
@@ -159,15 +160,15 @@ fn the_last_of_two_workers_ends_the_wait() {
     bounded(|| {
         let shared = scheduler(2);
         let waiting = Waiting::new();
-        let join = shared.spawn(waiting.future());
+        let join = shared.spawn(waiting.future(), Location::caller());
         close(&shared, 2);
         let others: Vec<_> = (0..2)
-            .map(|_| {
+            .map(|index| {
                 let shared = shared.clone();
-                thread::spawn(move || shared.worker_ends())
+                thread::spawn(move || shared.worker_ends(index))
             })
             .collect();
-        assert!(shared.wait(None));
+        assert!(shared.wait_for_tasks(None));
         assert_eq!((shared.alive_tasks(), waiting.drops()), (0, 1));
         assert!(is_cancelled(join));
         for other in others {

@@ -1,6 +1,7 @@
 //! Models of the driver thread: when it may sleep without a limit, and whom it helps.
 
 use super::*;
+use std::panic::Location;
 use crate::scheduler::loom::{last_of, scheduler, up_to, worker};
 use crate::scheduler::worker::Worker;
 use crate::sync_shim::atomic::AtomicUsize;
@@ -63,7 +64,7 @@ fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
         let stuck = worker(&shared, 0);
         let left = Arc::new(AtomicUsize::new(2));
         let joins = [Worker::woken, Worker::spawned].map(|push| {
-            let (task, join) = new_send_task(last_of(&shared, &left), &shared);
+            let (task, join) = new_send_task(last_of(&shared, &left), &shared, Location::caller());
             push(&stuck, task);
             join
         });
@@ -71,9 +72,9 @@ fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 1).work())
         };
-        let mut watch = Watch::new(&shared, Parker::new());
+        let mut watch = Watch::new(&shared, Parker::new(), crew());
         while !joins.iter().all(JoinHandle::is_finished) {
-            watch.rescue_stalled(&shared);
+            watch.rescue_stalled(&shared, clock::now());
             thread::yield_now();
         }
         peer.join().expect("no panic");

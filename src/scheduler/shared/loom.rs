@@ -1,6 +1,7 @@
 //! Models of what all threads share: the hint about the outside, the counts, and who waits for them.
 
 use super::*;
+use std::panic::Location;
 use crate::park::Parker;
 use crate::scheduler::loom::scheduler;
 use crate::sync_shim::thread;
@@ -16,7 +17,7 @@ fn a_hint_is_not_withdrawn_over_a_push() {
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
-                let (task, _) = new_send_task(async {}, &shared);
+                let (task, _) = new_send_task(async {}, &shared, Location::caller());
                 shared.inject(task);
             })
         };
@@ -59,7 +60,7 @@ fn there_is_no_moment_without_a_task_between_a_parent_and_its_child() {
 fn who_buries_the_last_task_tells_who_waits_for_it() {
     ::loom::model(|| {
         let shared = scheduler(1);
-        drop(shared.spawn(async {}));
+        drop(shared.spawn(async {}, Location::caller()));
         let task = shared.injector.pop().expect("just spawned");
         let other = {
             let shared = shared.clone();

@@ -26,6 +26,6 @@ fn guests_hand_their_slot_over_with_its_counts() {
         other.join().expect("no panic");
         let spawned: u64 = slots.iter().map(|slot| slot.stats.spawned.get()).sum();
         assert_eq!((spawned, seats[0].read() + seats[1].read()), (2, 2));
-        assert_eq!(slots.guests().count(), 0);
+        assert_eq!(slots.guests(0).count(), 0);
     });
 }

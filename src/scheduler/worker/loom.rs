@@ -8,6 +8,7 @@ use crate::sync_shim::{Arc, Mutex, thread};
 use crate::task::JoinHandle;
 use crate::task::cell::new_send_task;
 use std::future::{Future, poll_fn};
+use std::panic::Location;
 use std::task::{Poll, Waker};
 
 fn left(tasks: usize) -> Arc<AtomicUsize> {
@@ -41,7 +42,7 @@ impl Waiting {
             .await;
             end.await;
         };
-        let (task, join) = new_send_task(future, worker.shared());
+        let (task, join) = new_send_task(future, worker.shared(), Location::caller());
         task.run(worker);
         join
     }
@@ -61,7 +62,7 @@ fn an_injected_task_reaches_a_worker_in_the_seat() {
         let left = left(1);
         let other = {
             let (shared, left) = (shared.clone(), left.clone());
-            thread::spawn(move || drop(shared.spawn(last_of(&shared, &left))))
+            thread::spawn(move || drop(shared.spawn(last_of(&shared, &left), Location::caller())))
         };
         worker(&shared, 0).work();
         other.join().expect("no panic");
@@ -135,7 +136,7 @@ fn a_push_to_the_own_deque_beside_a_parking_peer_is_run_once() {
                 polls.fetch_add(1, Ordering::Relaxed);
                 end.await;
             };
-            owner.spawned(new_send_task(future, &shared).0);
+            owner.spawned(new_send_task(future, &shared, Location::caller()).0);
         }
         owner.work();
         peer.join().expect("no panic");
@@ -171,7 +172,7 @@ fn what_a_guest_has_spawned_does_not_wait_for_the_guest() {
             let shared = shared.clone();
             thread::spawn(move || {
                 let guest = Guest::enter(&shared).expect("a free slot");
-                let (task, join) = new_send_task(last_of(&shared, &left(1)), &shared);
+                let (task, join) = new_send_task(last_of(&shared, &left(1)), &shared, Location::caller());
                 guest.spawned(task);
                 while !join.is_finished() {
                     thread::yield_now();
@@ -220,7 +221,7 @@ fn what_a_guest_leaves_behind_is_run_once() {
 fn a_worker_that_parks_tells_who_waits_for_the_last_task() {
     bounded(|| {
         let shared = scheduler(1);
-        drop(shared.spawn(async {}));
+        drop(shared.spawn(async {}, Location::caller()));
         let other = {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 0).work())

@@ -1,0 +1,199 @@
+//! The driver: its seat, the timers, the sources.
+
+use super::Mutation;
+
+const SEAT: &str = "src/driver/seat.rs";
+const READINESS: &str = "src/driver/readiness.rs";
+const WAITERS: &str = "src/driver/readiness/waiters.rs";
+const TIMERS: &str = "src/driver/timers.rs";
+const REGISTRATION: &str = "src/driver/registration.rs";
+const SLAB: &str = "src/slab.rs";
+
+pub const ROWS: &[Mutation] = &[
+    // The driver's seat and its alarm.
+    Mutation {
+        file: SEAT,
+        models: "seat::loom",
+        from: "        // Ordering: partner of the fence in `deadline_moved`; see the header.\n        fence(Ordering::SeqCst);",
+        to: "",
+        breaks: "no fence between the announcement of a sleep and the look at the timers",
+    },
+    Mutation {
+        file: SEAT,
+        models: "seat::loom",
+        from: "        fence(Ordering::SeqCst);\n        let wake_at",
+        to: "        let wake_at",
+        breaks: "no fence between a new deadline and the look at the sleeper",
+    },
+    Mutation {
+        file: SEAT,
+        models: "seat::loom",
+        from: "self.0.swap(NOTIFIED, Ordering::AcqRel) >= FIRST_DEADLINE",
+        to: "self.0.swap(NOTIFIED, Ordering::Relaxed) >= FIRST_DEADLINE",
+        breaks: "a wake of the poller publishes nothing",
+    },
+    Mutation {
+        file: SEAT,
+        models: "seat::loom",
+        from: "        self.0.swap(AWAKE, Ordering::AcqRel);",
+        to: "        self.0.store(AWAKE, Ordering::Relaxed);",
+        breaks: "the end of a sleep loses what a wake published",
+    },
+    Mutation {
+        file: SEAT,
+        models: "seat::loom",
+        from: "        if announced.is_err() {",
+        to: "        if false {",
+        breaks: "a wake before the sleep does not call it off",
+    },
+    Mutation {
+        file: SEAT,
+        models: "driver::",
+        from: "                driver.alarm.wake_at.rise();\n                polled",
+        to: "                polled",
+        breaks: "a sleep that ended by itself is still announced to the next holder",
+    },
+    Mutation {
+        file: SEAT,
+        models: "driver::",
+        from: "        // The lock opens after this, when the fields are dropped.\n        self.driver.seat.count();",
+        to: "",
+        breaks: "the seat counts comings only",
+    },
+    Mutation {
+        file: SEAT,
+        models: "driver::",
+        from: "        if self.timers.next_deadline().is_some() {\n            // Registered before",
+        to: "        if false {\n            // Registered before",
+        breaks: "no look at the timers after the announcement of a sleep without an end",
+    },
+    // The timers.
+    Mutation {
+        file: TIMERS,
+        models: "timers::loom",
+        from: "        let waker = timers.wheel.cancel(key);\n        drop(timers);",
+        to: "        let waker: Option<Waker> = None;\n        let _ = key;\n        drop(timers);",
+        breaks: "a timer that is dropped stays in the wheel",
+    },
+    Mutation {
+        file: TIMERS,
+        models: "timers::loom",
+        from: "None => (timers.progress_without_entry(), fresh),",
+        to: "None => (Progress::Waiting, fresh),",
+        breaks: "a timer that fired while its waker was changed still waits",
+    },
+    Mutation {
+        file: TIMERS,
+        models: "timers::loom",
+        from: "        let waker = timers.wheel.cancel(key)?;",
+        to: "        let Some(waker) = timers.wheel.cancel(key) else { return Some(key) };",
+        breaks: "a timer that has fired is put off",
+    },
+    Mutation {
+        file: TIMERS,
+        models: "timers::loom",
+        from: "        self.next.store(next, Ordering::Relaxed);\n    }\n\n    fn close",
+        to: "        drop(timers);\n        self.next.store(next, Ordering::Relaxed);\n    }\n\n    fn close",
+        breaks: "the bound is raised outside the lock, over a timer that has just come",
+    },
+    Mutation {
+        file: TIMERS,
+        models: "timers::loom",
+        from: "        if timers.closed {",
+        to: "        if false {",
+        breaks: "a timer registers after the shutdown",
+    },
+    Mutation {
+        file: TIMERS,
+        models: "timers::loom",
+        from: "        self.announce(lowered);\n        Some(key)\n    }\n\n    /// Moves a timer",
+        to: "        let _ = lowered;\n        Some(key)\n    }\n\n    /// Moves a timer",
+        breaks: "a new deadline does not ring",
+    },
+    // The table of sources.
+    Mutation {
+        file: REGISTRATION,
+        models: "registration::loom",
+        from: "        if self.closed {",
+        to: "        if false {",
+        breaks: "a source registers after the close",
+    },
+    Mutation {
+        file: REGISTRATION,
+        models: "registration::loom",
+        from: "let removed = self.driver.sources.lock().table.remove(self.key);",
+        to: "let removed: Option<Arc<Readiness>> = None;",
+        breaks: "a source that has gone stays in the table",
+    },
+    Mutation {
+        file: SLAB,
+        models: "registration::loom",
+        from: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Slot::Held { generation, value } if *generation == key.generation => Some(value),",
+        to: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Slot::Held { value, .. } => Some(value),",
+        breaks: "an event finds whoever is in the place now",
+    },
+    Mutation {
+        file: REGISTRATION,
+        models: "registration::loom",
+        from: "        let key = self.sources.lock().insert(readiness.clone())?;",
+        to: "        let key = Sources::new().insert(readiness.clone())?;",
+        breaks: "the system knows of a source before the table does",
+    },
+    // Readiness.
+    Mutation {
+        file: READINESS,
+        models: "readiness::loom",
+        from: "            let mut waiters = self.waiters.lock();\n            if let Some(answer) = self.answer(direction.mask()) {\n                return Poll::Ready(answer);\n            }\n",
+        to: "            let mut waiters = self.waiters.lock();\n",
+        breaks: "no second look under the lock before a waiter queues",
+    },
+    Mutation {
+        file: READINESS,
+        models: "readiness::loom",
+        from: "let next = (state | ready.bits()).wrapping_add(TICK);",
+        to: "let next = state | ready.bits();",
+        breaks: "an event does not move the tick",
+    },
+    Mutation {
+        file: READINESS,
+        models: "readiness::loom",
+        from: "self.state.fetch_or(SHUTDOWN, Ordering::Release);\n        self.waiters.lock().take(Ready::ALL, wakes);",
+        to: "self.waiters.lock().take(Ready::ALL, wakes);\n        self.state.fetch_or(SHUTDOWN, Ordering::Release);",
+        breaks: "shutdown wakes the waiters before it is written down",
+    },
+    Mutation {
+        file: WAITERS,
+        models: "readiness::loom",
+        from: "if waker.is_some() && ready.intersects(*mask) {",
+        to: "if false && waker.is_some() && ready.intersects(*mask) {",
+        breaks: "an event wakes no keyed waiter",
+    },
+    Mutation {
+        file: READINESS,
+        models: "readiness::loom",
+        from: "            if let Some(answer) = readiness.answer(self.mask) {\n                return Poll::Ready(answer);\n            }\n            match self.key {",
+        to: "            match self.key {",
+        breaks: "no second look under the lock before a keyed waiter queues",
+    },
+    Mutation {
+        file: READINESS,
+        models: "readiness::loom",
+        from: "            match self.state.compare_exchange_weak(\n                state,\n                next,\n                Ordering::Relaxed,\n                Ordering::Relaxed,\n            ) {\n                Ok(_) => return,\n                Err(actual) => state = actual,\n            }",
+        to: "            state = next;\n            self.state.store(next, Ordering::Relaxed);",
+        breaks: "a clear overwrites what came since its look",
+    },
+    Mutation {
+        file: WAITERS,
+        models: "readiness::loom",
+        from: "        let replaced = stored.replace(waker.clone());",
+        to: "        let replaced = Some(waker.clone());",
+        breaks: "a keyed waiter keeps its old waker",
+    },
+    Mutation {
+        file: WAITERS,
+        models: "readiness::loom",
+        from: "            if ready.intersects(direction.mask()) {",
+        to: "            if ready.intersects(Ready::ALL) {\n                let _ = direction.mask();",
+        breaks: "an event wakes both directions",
+    },
+];

@@ -1,0 +1,118 @@
+//! How tasks and tokens go from thread to thread: the next slot, the wake channel, the park word.
+
+use super::Mutation;
+
+const CHANNEL: &str = "src/queue/wake_channel.rs";
+const PARK: &str = "src/park.rs";
+const SLOT: &str = "src/task/slot.rs";
+
+pub const ROWS: &[Mutation] = &[
+    // The next slot.
+    Mutation {
+        file: SLOT,
+        models: "task::loom",
+        from: "self.0.store(task, Ordering::Release);",
+        to: "self.0.store(task, Ordering::Relaxed);",
+        breaks: "a thief does not see the task that it takes",
+    },
+    Mutation {
+        file: SLOT,
+        models: "task::loom",
+        from: "self.0.swap(new, Ordering::AcqRel)",
+        to: "self.0.swap(new, Ordering::Release)",
+        breaks: "a thief does not acquire the task that it takes",
+    },
+    Mutation {
+        file: SLOT,
+        models: "task::loom",
+        from: "        if self.is_empty() {\n            // Ordering",
+        to: "        if true {\n            // Ordering",
+        breaks: "a task in the slot is overwritten",
+    },
+    // The wake channel.
+    Mutation {
+        file: CHANNEL,
+        models: "wake_channel::loom",
+        from: "                Ordering::Release,\n                Ordering::Relaxed,",
+        to: "                Ordering::Relaxed,\n                Ordering::Relaxed,",
+        breaks: "a push does not publish the links",
+    },
+    Mutation {
+        file: CHANNEL,
+        models: "wake_channel::loom",
+        from: "self.head.swap(ptr::null_mut(), Ordering::Acquire)",
+        to: "self.head.swap(ptr::null_mut(), Ordering::Relaxed)",
+        breaks: "the taker does not see the links",
+    },
+    Mutation {
+        file: CHANNEL,
+        models: "loom",
+        from: "Ok(_) => return head.is_null(),",
+        to: "Ok(_) => return false,",
+        breaks: "nobody is told that the channel was empty",
+    },
+    Mutation {
+        file: CHANNEL,
+        models: "wake_channel::loom",
+        from: "        loop {\n            // SAFETY: the chain is still ours: nobody has seen its nodes before the CAS below succeeds.\n            unsafe { oldest.as_ref().next.with_mut(|slot| *slot = head) };",
+        to: "        // SAFETY: the chain is still ours.\n        unsafe { oldest.as_ref().next.with_mut(|slot| *slot = head) };\n        loop {",
+        breaks: "a push that lost a race keeps its link to the old head",
+    },
+    Mutation {
+        file: CHANNEL,
+        models: "wake_channel::loom",
+        from: "                    *next = reversed;\n                });\n            }\n            reversed = link.as_ptr();",
+        to: "                    *next = reversed;\n                });\n            }\n            reversed = if reversed.is_null() || node.is_null() { link.as_ptr() } else { reversed };",
+        breaks: "a batch of three loses the middle one",
+    },
+    // The park word.
+    Mutation {
+        file: PARK,
+        models: "park::loom",
+        from: "match self.inner.state.swap(NOTIFIED, Ordering::Release) {",
+        to: "match self.inner.state.swap(NOTIFIED, Ordering::Relaxed) {",
+        breaks: "an unpark publishes nothing",
+    },
+    Mutation {
+        file: PARK,
+        models: "park::loom",
+        from: "self.inner.state.swap(EMPTY, Ordering::Acquire);",
+        to: "self.inner.state.store(EMPTY, Ordering::Relaxed);",
+        breaks: "a park eats a token without acquiring it",
+    },
+    Mutation {
+        file: PARK,
+        models: "park::loom",
+        from: "            SEATED => Unpark::Poller,",
+        to: "            SEATED => Unpark::Done,",
+        breaks: "a thread in the poller is not woken",
+    },
+    Mutation {
+        file: PARK,
+        models: "park::loom",
+        from: "        entered.is_ok()",
+        to: "        let _ = entered;\n        self.inner.state.store(place, Ordering::Release);\n        true",
+        breaks: "a park overwrites a token",
+    },
+    Mutation {
+        file: PARK,
+        models: "park::loom",
+        from: "park_timeout(limit);\n        }\n        self.finish();",
+        to: "park_timeout(limit);\n        }\n        self.inner.state.store(EMPTY, Ordering::Relaxed);",
+        breaks: "a timed park eats a token without acquiring it",
+    },
+    Mutation {
+        file: PARK,
+        models: "park::loom",
+        from: "while self.inner.state.load(Ordering::Acquire) == ASLEEP {",
+        to: "if self.inner.state.load(Ordering::Acquire) == ASLEEP {",
+        breaks: "a park ends with a token that is not ours",
+    },
+    Mutation {
+        file: PARK,
+        models: "park::loom",
+        from: "    pub(crate) fn leave_seat(&self) {\n        self.finish();",
+        to: "    pub(crate) fn leave_seat(&self) {\n        self.inner.state.store(EMPTY, Ordering::Relaxed);",
+        breaks: "a thread that leaves the seat eats a token without acquiring it",
+    },
+];

@@ -1,0 +1,238 @@
+//! A task's life: its word, its cell, its handle, the registry.
+
+use super::Mutation;
+
+const STATE: &str = "src/task/state.rs";
+const REGISTRY: &str = "src/task/registry.rs";
+const CELL: &str = "src/task/cell.rs";
+const JOIN: &str = "src/task/join.rs";
+const RUNNING: &str = "src/task/running.rs";
+
+pub const ROWS: &[Mutation] = &[
+    // The task's word.
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire)",
+        to: "compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Acquire)",
+        breaks: "transitions publish nothing (no Release)",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire)",
+        to: "compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed)",
+        breaks: "transitions see nothing (no Acquire)",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "Ok((word | WOKEN, Wake::Nothing))\n            } else {\n                Ok((word | SCHEDULED, Wake::Schedule))",
+        to: "if word & WOKEN != 0 { Err(Wake::Nothing) } else { Ok((word | WOKEN, Wake::Nothing)) }\n            } else {\n                Ok((word | SCHEDULED, Wake::Schedule))",
+        breaks: "a wake that finds WOKEN does not write the word",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "} else if word & WOKEN != 0 {\n                Ok((word & !WOKEN, Pending::Requeue))",
+        to: "} else if false {\n                Ok((word & !WOKEN, Pending::Requeue))",
+        breaks: "a wake during the poll is forgotten when the task goes cold",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "word = self.0.fetch_and(!WOKEN, Ordering::Acquire);",
+        to: "word = self.0.fetch_and(!WOKEN, Ordering::Relaxed);",
+        breaks: "the poll that answers a second wake does not see its writes",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "self.0.load(Ordering::Acquire) & JOIN_WAKER != 0",
+        to: "self.0.load(Ordering::Relaxed) & JOIN_WAKER != 0",
+        breaks: "the handle writes the waker's slot while the task reads it",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "Ok((word | CANCELLED | SCHEDULED, Wake::Schedule))",
+        to: "Ok((word | CANCELLED, Wake::Nothing))",
+        breaks: "an abort leaves a cold task cold",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "} else if word & JOIN_WAKER != 0 {\n                Ok((word | COMPLETE, Complete::WakeJoiner))",
+        to: "} else if false {\n                Ok((word | COMPLETE, Complete::WakeJoiner))",
+        breaks: "completion does not look for a joiner",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "if word & COMPLETE != 0 { Err(false) } else { Ok((word | JOIN_WAKER, true)) }",
+        to: "Ok((word | JOIN_WAKER, true))",
+        breaks: "a joiner registers with a task that is complete",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "let slot_is_ours = word & JOIN_WAKER == 0;",
+        to: "let slot_is_ours = true;",
+        breaks: "the JoinHandle empties the slot while the task reads it",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "self.0.load(Ordering::Acquire) & COMPLETE != 0",
+        to: "self.0.load(Ordering::Relaxed) & COMPLETE != 0",
+        breaks: "who sees COMPLETE does not see the output",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "before < 2 * REF_ONE",
+        to: "before < 3 * REF_ONE",
+        breaks: "the cell is freed one reference too early",
+    },
+    Mutation {
+        file: REGISTRY,
+        models: "task::loom",
+        from: "if entries.closed {\n            // SAFETY",
+        to: "if false {\n            // SAFETY",
+        breaks: "a task that goes cold after the close is not aborted",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::",
+        from: "Ok((word | WOKEN, Wake::Nothing))",
+        to: "Ok((word | WOKEN, Wake::Schedule))",
+        breaks: "a wake of a running task makes a second Hot",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::",
+        from: "Ok((word | CANCELLED, Wake::Nothing))",
+        to: "Ok((word | CANCELLED, Wake::Schedule))",
+        breaks: "an abort of a hot task makes a second Hot",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::",
+        from: "if word & CANCELLED != 0 {\n                Err(Pending::Cancel)",
+        to: "if false {\n                Err(Pending::Cancel)",
+        breaks: "an abort during the poll is forgotten when the task goes cold",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::",
+        from: "if word & CANCELLED != 0 { Start::Cancel } else { Start::Poll }",
+        to: "Start::Poll",
+        breaks: "an aborted task is polled again",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::",
+        from: "if word & COMPLETE != 0 { Err(false) } else { Ok((word & !JOIN_WAKER, true)) }",
+        to: "Ok((word & !JOIN_WAKER, true))",
+        breaks: "the JoinHandle takes the slot back from a task that reads it",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::",
+        from: "self.0.fetch_sub(REF_ONE, Ordering::AcqRel)",
+        to: "self.0.fetch_sub(REF_ONE, Ordering::Release)",
+        breaks: "the last reference frees what others still use (no Acquire)",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::",
+        from: "self.0.fetch_sub(REF_ONE, Ordering::AcqRel)",
+        to: "self.0.fetch_sub(REF_ONE, Ordering::Acquire)",
+        breaks: "a reference is gone before its holder is through (no Release)",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::",
+        from: "if next < REF_ONE { WakeOwned::Free } else { WakeOwned::Nothing }",
+        to: "WakeOwned::Nothing",
+        breaks: "a wake that uses up the last reference frees nothing",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::",
+        from: "if word & JOIN_INTEREST == 0 {\n                Err(Complete::OutputUnwanted)",
+        to: "if false {\n                Err(Complete::OutputUnwanted)",
+        breaks: "a completing task leaves its output to a handle that is gone",
+    },
+    Mutation {
+        file: CELL,
+        models: "task::",
+        from: "Polled::Yielded => return runner.requeue(self),",
+        to: "Polled::Yielded => {}",
+        breaks: "a task that asks for another turn goes cold",
+    },
+    Mutation {
+        file: CELL,
+        models: "task::",
+        from: "        if joined {\n            ender.completed();\n        }\n        let last = match header.state.complete() {",
+        to: "        let done = header.state.complete();\n        if joined {\n            ender.completed();\n        }\n        let last = match done {",
+        breaks: "a task is counted as ended after its joiner has learnt of it",
+    },
+    Mutation {
+        file: CELL,
+        models: "task::",
+        from: "            ender.unregister(place);",
+        to: "            let _ = place;",
+        breaks: "a complete task stays in the registry",
+    },
+    Mutation {
+        file: JOIN,
+        models: "task::",
+        from: "                return state.is_complete();",
+        to: "                return true;",
+        breaks: "a joiner with the waker that it has left takes the output for granted",
+    },
+    Mutation {
+        file: REGISTRY,
+        models: "task::",
+        from: "if entries.tasks.len() == entries.free.len() + 1 {",
+        to: "if true {",
+        breaks: "a task that leaves the registry takes the others along",
+    },
+    // The note of what a worker polls.
+    Mutation {
+        file: RUNNING,
+        models: "task::running::loom",
+        from: "self.spawned_at.store(ptr::from_ref(spawned_at).cast_mut(), Ordering::Release);",
+        to: "self.spawned_at.store(ptr::from_ref(spawned_at).cast_mut(), Ordering::Relaxed);",
+        breaks: "a look that sees the next poll's place does not see its count",
+    },
+    Mutation {
+        file: RUNNING,
+        models: "task::running::loom",
+        from: "self.id.store(id.to_bits(), Ordering::Release);",
+        to: "self.id.store(id.to_bits(), Ordering::Relaxed);",
+        breaks: "a look that sees the next poll's id does not see its place",
+    },
+    Mutation {
+        file: RUNNING,
+        models: "task::running::loom",
+        from: "let id = self.id.load(Ordering::Acquire);",
+        to: "let id = self.id.load(Ordering::Relaxed);",
+        breaks: "the place may be of an earlier poll than the id",
+    },
+    Mutation {
+        file: RUNNING,
+        models: "task::running::loom",
+        from: "(before == after).then_some(RunningTask { id, spawned_at })",
+        to: "Some(RunningTask { id, spawned_at })",
+        breaks: "a look does not mind that another poll has begun",
+    },
+    Mutation {
+        file: RUNNING,
+        models: "task::running::loom",
+        from: "self.id.store(0, Ordering::Relaxed);",
+        to: "",
+        breaks: "the last poll's task stays on the note",
+    },
+];

@@ -52,7 +52,7 @@ impl Sources {
         std::mem::replace(&mut self.table, Slab::for_tokens())
     }
 
-    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+    #[cfg(all(test, not(liten_shuttle)))]
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }

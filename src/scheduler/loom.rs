@@ -2,14 +2,16 @@
 //! with workers whose loops are cut down to the steps of the proof.
 
 use super::idle::Idle;
+use super::lifecycle::ThreadConfig;
 use super::shared::Shared;
+use super::spares::Crew;
 use super::worker::Worker;
 use crate::driver::Driver;
 use crate::park::{Parker, Unpark, Unparker};
 use crate::queue::injector::Injector;
 use crate::queue::wake_channel::{Link, Linked, WakeChannel};
 use crate::sync_shim::atomic::{AtomicUsize, Ordering, fence};
-use crate::sync_shim::{Arc, Condvar, Mutex, thread};
+use crate::sync_shim::{Arc, Condvar, Mutex, Way, thread};
 use std::future::Future;
 use std::ptr::NonNull;
 
@@ -22,6 +24,12 @@ pub(super) fn scheduler(workers: usize) -> Arc<Shared> {
     let shared = Shared::new(workers, Driver::new(1).expect("a selector"));
     shared.set_worker_count(workers);
     shared
+}
+
+/// For a monitor that has no occasion to start a spare.
+pub(super) fn crew() -> Crew {
+    let config = ThreadConfig { name: String::new(), stack_size: None };
+    Crew { config, around: Arc::new(|run| run()), max_spares: 0 }
 }
 
 /// A worker as `worker_thread` makes it, for a thread of the model to be; call it there.
@@ -55,8 +63,10 @@ pub(super) fn last_of(
 /// The production workers take long for more: each look of theirs is many steps. Three preemptions put any
 /// step of one thread between any two of another, and once more; with four these models need ten times as
 /// long and see nothing else.
-pub(super) fn bounded(f: impl Fn() + Sync + Send + 'static) {
-    up_to(3, f);
+pub(super) fn bounded(f: impl Fn(Way) + Copy + Sync + Send + 'static) {
+    for way in Way::BOTH {
+        up_to(3, move || f(way));
+    }
 }
 
 /// Every order with so many preemptions.

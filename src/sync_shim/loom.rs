@@ -50,10 +50,12 @@ pub(crate) fn block<E>(
 ///
 /// loom looks for other orders at the last access of a word only. A thread that looks at a word before it
 /// changes it therefore hides the look of another thread that came before, and some orders are never tried
-/// when that thread is the first. Where both begin with a look, either has to be the first once.
+/// when that thread is the first. Where both begin with a look, either has to be the first once. The first
+/// way is not for nothing: to a thread that has given way loom shows no value that it had seen before and
+/// that has been replaced.
 pub(crate) fn both_ways(model: impl Fn(Way) + Copy + Send + Sync + 'static) {
-    for gives in [false, true] {
-        loom::model(move || model(Way { gives }));
+    for way in Way::BOTH {
+        loom::model(move || model(way));
     }
 }
 
@@ -63,6 +65,8 @@ pub(crate) struct Way {
 }
 
 impl Way {
+    pub(crate) const BOTH: [Self; 2] = [Self { gives: false }, Self { gives: true }];
+
     pub(crate) fn here(self) {
         if self.gives {
             thread::yield_now();

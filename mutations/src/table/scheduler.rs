@@ -171,8 +171,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "    if index < shared.worker_count() {\n        return false;\n    }\n    threads.occupied",
-        to: "    drop(threads);\n    if index < shared.worker_count() {\n        return false;\n    }\n    let mut threads = shared.threads.lock();\n    threads.occupied",
+        from: "    if index < shared.staying_workers() {\n        return false;\n    }\n    threads.occupied",
+        to: "    drop(threads);\n    if index < shared.staying_workers() {\n        return false;\n    }\n    let mut threads = shared.threads.lock();\n    threads.occupied",
         breaks: "a worker decides to leave outside the lock",
     },
     Mutation {
@@ -213,8 +213,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "worker::loom",
-        from: "        self.next_polls.set(0);\n        self.local.pop()",
-        to: "        self.next_polls.set(0);\n        None",
+        from: "let task = self.local.pop();",
+        to: "let task: Option<Hot> = None;",
         breaks: "a worker does not look into its own deque",
     },
     // The counts, and the end.
@@ -277,15 +277,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "        let draining = self.draining.lock();\n        // Ordering: Release pairs with `is_drained`.\n        self.drained.store(true, Ordering::Release);\n        drop(draining);",
+        from: "        let working = self.working.lock();\n        // Ordering: Release pairs with `is_drained`.\n        self.drained.store(true, Ordering::Release);\n        drop(working);",
         to: "        self.drained.store(true, Ordering::Release);",
         breaks: "the end is written down outside the lock of those who wait for it",
     },
     Mutation {
         file: LIFECYCLE,
         models: "monitor::loom",
-        from: "        self.drained_changed.notify_all();\n        self.monitor.wake(&self.driver);",
-        to: "        self.drained_changed.notify_all();",
+        from: "        self.working_changed.notify_all();\n        self.monitor.wake(&self.driver);",
+        to: "        self.working_changed.notify_all();",
         breaks: "the end does not wake the monitor",
     },
     // The worker's and the pusher's steps, as the models of the scheduler have them.

@@ -89,6 +89,7 @@ fn event_against_a_new_poll_waiter() {
     });
 }
 
+/// As above for a waiter with a slot of its own, which is free again when its future is gone.
 #[test]
 fn event_against_a_new_keyed_waiter() {
     ::loom::model(|| {
@@ -103,6 +104,7 @@ fn event_against_a_new_keyed_waiter() {
     });
 }
 
+/// The driver goes while a waiter queues: the wait ends with an error.
 #[test]
 fn shutdown_against_a_new_waiter() {
     ::loom::model(|| {

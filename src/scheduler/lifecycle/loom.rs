@@ -84,13 +84,14 @@ fn a_wake_beside_a_leaving_worker_is_not_left_in_its_channel() {
 /// them, or takes them from the injector, and runs each once.
 #[test]
 fn what_a_leaving_worker_had_is_run_by_the_one_that_stays() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(2);
         let left = Arc::new(AtomicUsize::new(2));
         let leaver = worker(&shared, 1);
         let joins: Vec<_> = (0..2)
             .map(|i| {
-                let (task, join) = new_send_task(last_of(&shared, &left), &shared, Location::caller());
+                let (task, join) =
+                    new_send_task(last_of(&shared, &left), &shared, Location::caller());
                 if i == 0 {
                     leaver.spawned(task)
                 } else {
@@ -108,6 +109,7 @@ fn what_a_leaving_worker_had_is_run_by_the_one_that_stays() {
                 leaver.leave();
             })
         };
+        way.here();
         worker(&shared, 0).work();
         leaving.join().expect("no panic");
         assert!(joins.iter().all(JoinHandle::is_finished));
@@ -119,12 +121,13 @@ fn what_a_leaving_worker_had_is_run_by_the_one_that_stays() {
 /// the worker does not end before one of the two has happened.
 #[test]
 fn a_task_spawned_beside_the_end_is_cancelled() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(1);
         let other = {
             let shared = shared.clone();
             thread::spawn(move || shared.spawn(std::future::pending::<()>(), Location::caller()))
         };
+        way.here();
         close(&shared, 1);
         shared.worker_ends(0);
         assert!(shared.is_drained());
@@ -138,13 +141,14 @@ fn a_task_spawned_beside_the_end_is_cancelled() {
 /// dropped once, and the worker waits for it.
 #[test]
 fn a_wake_beside_the_end_is_waited_for() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(1);
         let (last, waiting) = (worker(&shared, 0), Waiting::new());
         let join = shared.spawn(waiting.future(), Location::caller());
         shared.injector.pop().expect("just spawned").run(&last);
         let waker = waiting.waker();
         let other = thread::spawn(move || waker.wake());
+        way.here();
         close(&shared, 1);
         shared.worker_ends(0);
         assert_eq!((shared.alive_tasks(), waiting.drops()), (0, 1));
@@ -157,7 +161,7 @@ fn a_wake_beside_the_end_is_waited_for() {
 /// complete, and the wait is over.
 #[test]
 fn the_last_of_two_workers_ends_the_wait() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(2);
         let waiting = Waiting::new();
         let join = shared.spawn(waiting.future(), Location::caller());
@@ -168,6 +172,7 @@ fn the_last_of_two_workers_ends_the_wait() {
                 thread::spawn(move || shared.worker_ends(index))
             })
             .collect();
+        way.here();
         assert!(shared.wait_for_tasks(None));
         assert_eq!((shared.alive_tasks(), waiting.drops()), (0, 1));
         assert!(is_cancelled(join));

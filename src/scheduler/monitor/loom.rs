@@ -1,13 +1,13 @@
 //! Models of the driver thread: when it may sleep without a limit, and whom it helps.
 
 use super::*;
-use std::panic::Location;
-use crate::scheduler::loom::{last_of, scheduler, up_to, worker};
+use crate::scheduler::loom::{crew, last_of, scheduler, up_to, worker};
 use crate::scheduler::worker::Worker;
 use crate::sync_shim::atomic::AtomicUsize;
 use crate::sync_shim::thread;
 use crate::task::JoinHandle;
 use crate::task::cell::new_send_task;
+use std::panic::Location;
 
 /// The calling thread becomes the monitor of `shared`.
 fn parker(shared: &Shared) -> Parker {
@@ -26,7 +26,7 @@ fn a_worker_that_leaves_its_park_wakes_the_monitor() {
         let idler = worker(&shared, 0);
         // Ordering: Relaxed, no other thread is there yet.
         shared.alive.store(1, Ordering::Relaxed);
-        assert!(!shared.idle.park(0, false));
+        assert!(shared.idle.park(0, false), "nobody searches");
         let other = thread::spawn(move || idler.awake());
         if announce_sleep(&shared, || all_parked(&shared)) {
             parker.park();

@@ -57,13 +57,14 @@ impl Waiting {
 /// A task is spawned from outside while the only worker goes to sleep in the driver's seat: it is run.
 #[test]
 fn an_injected_task_reaches_a_worker_in_the_seat() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(1);
         let left = left(1);
         let other = {
             let (shared, left) = (shared.clone(), left.clone());
             thread::spawn(move || drop(shared.spawn(last_of(&shared, &left), Location::caller())))
         };
+        way.here();
         worker(&shared, 0).work();
         other.join().expect("no panic");
         assert_eq!((left.load(Ordering::Relaxed), shared.alive_tasks()), (0, 0));
@@ -74,13 +75,14 @@ fn an_injected_task_reaches_a_worker_in_the_seat() {
 /// taken: it comes through the wake channel, and is run.
 #[test]
 fn a_woken_task_reaches_its_home_worker() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(1);
         let worker = worker(&shared, 0);
         let seat = shared.driver.try_seat().expect("nobody else sits");
         let waiting = Waiting::new();
         let join = waiting.run_once(&worker, last_of(&shared, &left(1)));
         let other = thread::spawn(move || waiting.wake());
+        way.here();
         worker.work();
         other.join().expect("no panic");
         assert!(join.is_finished());
@@ -92,7 +94,7 @@ fn a_woken_task_reaches_its_home_worker() {
 /// sleep: all of it is run.
 #[test]
 fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(1);
         let worker = worker(&shared, 0);
         let left = left(2);
@@ -112,6 +114,7 @@ fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
                 dispatcher.flush();
             })
         };
+        way.here();
         worker.work();
         other.join().expect("no panic");
         assert!(joins.iter().all(JoinHandle::is_finished));
@@ -122,12 +125,13 @@ fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
 /// of it or not, each task is run once.
 #[test]
 fn a_push_to_the_own_deque_beside_a_parking_peer_is_run_once() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(2);
         let peer = {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 1).work())
         };
+        way.here();
         let (owner, left) = (worker(&shared, 0), left(2));
         let polls = Arc::new(AtomicUsize::new(0));
         for _ in 0..2 {
@@ -148,7 +152,7 @@ fn a_push_to_the_own_deque_beside_a_parking_peer_is_run_once() {
 /// takes it out of the channel, although it is not the one that the channel belongs to.
 #[test]
 fn a_channel_behind_a_stuck_worker_is_emptied_by_a_peer() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(2);
         let stuck = worker(&shared, 0);
         let waiting = Waiting::new();
@@ -157,6 +161,7 @@ fn a_channel_behind_a_stuck_worker_is_emptied_by_a_peer() {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 1).work())
         };
+        way.here();
         waiting.wake();
         peer.join().expect("no panic");
         assert!(join.is_finished());
@@ -166,19 +171,21 @@ fn a_channel_behind_a_stuck_worker_is_emptied_by_a_peer() {
 /// What a root future spawns is run although the root blocks its thread at once, and never polls again.
 #[test]
 fn what_a_guest_has_spawned_does_not_wait_for_the_guest() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(1);
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
                 let guest = Guest::enter(&shared).expect("a free slot");
-                let (task, join) = new_send_task(last_of(&shared, &left(1)), &shared, Location::caller());
+                let (task, join) =
+                    new_send_task(last_of(&shared, &left(1)), &shared, Location::caller());
                 guest.spawned(task);
                 while !join.is_finished() {
                     thread::yield_now();
                 }
             })
         };
+        way.here();
         worker(&shared, 0).work();
         other.join().expect("no panic");
     });
@@ -188,7 +195,7 @@ fn what_a_guest_has_spawned_does_not_wait_for_the_guest() {
 /// found.
 #[test]
 fn what_a_guest_leaves_behind_is_run_once() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(1);
         let polls = Arc::new(AtomicUsize::new(0));
         let other = {
@@ -202,12 +209,14 @@ fn what_a_guest_leaves_behind_is_run_once() {
                         end.await;
                     },
                     &shared,
+                    Location::caller(),
                 );
                 guest.spawned(task);
                 drop(guest);
                 join
             })
         };
+        way.here();
         worker(&shared, 0).work();
         assert!(other.join().expect("no panic").is_finished());
         assert_eq!(polls.load(Ordering::Relaxed), 1);
@@ -219,13 +228,14 @@ fn what_a_guest_leaves_behind_is_run_once() {
 /// that it has ended, or is told.
 #[test]
 fn a_worker_that_parks_tells_who_waits_for_the_last_task() {
-    bounded(|| {
+    bounded(|way| {
         let shared = scheduler(1);
         drop(shared.spawn(async {}, Location::caller()));
         let other = {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 0).work())
         };
+        way.here();
         shared.wait_until_quiet(&crate::park::Parker::new());
         assert_eq!(shared.alive_tasks(), 0);
         go_home(&shared);

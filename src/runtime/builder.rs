@@ -248,6 +248,10 @@ impl Builder {
     }
 }
 
+// The hooks are called by others, later, and under a guard; a panic beside a builder leaves it as it was.
+impl std::panic::UnwindSafe for Builder {}
+impl std::panic::RefUnwindSafe for Builder {}
+
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")

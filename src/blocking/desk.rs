@@ -28,8 +28,7 @@
 use super::Job;
 use super::roster::{Roster, Seek};
 use crate::sync_shim::{Condvar, Mutex, MutexGuard};
-use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::wakers;
 use std::time::Instant;
 
 pub(super) struct Desk<J> {
@@ -63,7 +62,7 @@ impl<J: Job> Desk<J> {
             match roster.seek(timed_out) {
                 Seek::Run(job) => {
                     drop(roster);
-                    contain(|| job.run());
+                    wakers::guard(|| job.run());
                     roster = self.roster.lock();
                     roster.finished();
                     timed_out = false;
@@ -115,15 +114,6 @@ impl<J: Job> Desk<J> {
 /// Without the lock: a job's end may run code that queues another one.
 fn cancel<J: Job>(jobs: impl IntoIterator<Item = J>) {
     for job in jobs {
-        contain(|| job.cancel());
-    }
-}
-
-/// Runs `f`; a panic ends `f` and nothing else.
-fn contain(f: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        // Leaked, because its destructor may panic as well. Jobs catch their panics themselves, so this is
-        // rare.
-        mem::forget(payload);
+        wakers::guard(|| job.cancel());
     }
 }

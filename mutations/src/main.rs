@@ -9,9 +9,10 @@ mod table;
 
 use std::error::Error;
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 use table::{Mutation, TABLE};
@@ -108,6 +109,8 @@ impl Copy {
             .args(["test", "--lib", "--release", "--no-run", "--message-format=json"])
             .current_dir(&self.root)
             .env("RUSTFLAGS", "--cfg liten_loom")
+            // One line changes from build to build.
+            .env("CARGO_INCREMENTAL", "1")
             .env("CARGO_TARGET_DIR", self.root.with_file_name("artefacts"))
             .stderr(Stdio::null())
             .output()?;
@@ -122,44 +125,57 @@ impl Copy {
         Ok(path.replace("\\\\", "\\").into())
     }
 
-    /// Runs the models whose names contain `filter`.
+    /// Runs the models whose names contain `filter`, until the first one fails.
     fn models(&self, filter: &str) -> Result<Verdict> {
         let mut models = Command::new(self.build()?)
-            .args(["--quiet", filter])
+            .arg(filter)
             .current_dir(&self.root)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        let mut pipe = models.stdout.take().ok_or("no pipe")?;
-        let listener = thread::spawn(move || {
-            let mut said = String::new();
-            pipe.read_to_string(&mut said).map(|_| said)
-        });
-        let start = Instant::now();
-        let status = loop {
-            match models.try_wait()? {
-                Some(status) => break status,
-                None if start.elapsed() > PATIENCE => {
-                    models.kill()?;
-                    models.wait()?;
-                    return Ok(Verdict::Stuck);
-                }
-                None => thread::sleep(Duration::from_millis(50)),
+        let pipe = models.stdout.take().ok_or("no pipe")?;
+        let (say, said) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(pipe).lines().map_while(|line| line.ok()) {
+                // Nobody listens any more when the verdict is there.
+                let _ = say.send(line);
             }
-        };
-        let said = listener.join().map_err(|_| "the listener panicked")??;
-        if status.success() {
-            let ran = !said.contains("running 0 tests");
-            return ran.then_some(Verdict::Survived).ok_or_else(|| "no such model".into());
+        });
+        let verdict = listen(&said, filter);
+        if verdict.is_some() {
+            models.kill()?;
         }
-        let failed = said.lines().find_map(|line| line.trim().strip_prefix("---- "));
-        match failed.and_then(|line| line.split(' ').next()) {
-            Some(model) => Ok(Verdict::Caught(model.to_owned())),
+        let status = models.wait()?;
+        match verdict {
+            Some(verdict) => verdict,
+            None if status.success() => Ok(Verdict::Survived),
             // loom found a second violation while it unwound from the first one.
             None if status.code().is_none() => Ok(Verdict::Caught("a panic in a panic".to_owned())),
             None => Err(format!("{filter}: the models end with {status} and name none").into()),
         }
     }
+}
+
+/// What the models say about themselves. `None`: they have ended, and none has failed.
+fn listen(said: &Receiver<String>, filter: &str) -> Option<Result<Verdict>> {
+    let start = Instant::now();
+    loop {
+        match said.recv_timeout(PATIENCE.saturating_sub(start.elapsed())) {
+            Ok(line) if line == "running 0 tests" => return Some(Err(no_model(filter))),
+            Ok(line) => {
+                let result = line.strip_prefix("test ").and_then(|line| line.split_once(" ... "));
+                if let Some((model, "FAILED")) = result {
+                    return Some(Ok(Verdict::Caught(model.to_owned())));
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => return Some(Ok(Verdict::Stuck)),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+}
+
+fn no_model(filter: &str) -> Box<dyn Error> {
+    format!("{filter}: no such model").into()
 }
 
 impl Mutation {

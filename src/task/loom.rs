@@ -333,16 +333,19 @@ fn the_slot_comes_back_to_the_handle_after_it_was_read() {
     });
 }
 
+/// Counts when it is dropped.
+pub(super) struct Output(pub(super) Arc<AtomicUsize>);
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// The JoinHandle is dropped while the task completes: the output is dropped once, the cell freed once.
 #[test]
 fn a_dropped_join_handle_leaves_one_owner_of_the_output() {
     both_ways(|way| {
-        struct Output(Arc<AtomicUsize>);
-        impl Drop for Output {
-            fn drop(&mut self) {
-                self.0.fetch_add(1, Ordering::Relaxed);
-            }
-        }
         let queue = Queue::new();
         let drops = Arc::new(AtomicUsize::new(0));
         let output = Output(drops.clone());

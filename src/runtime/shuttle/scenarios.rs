@@ -94,22 +94,28 @@ fn a_task_in_the_next_slot_of_a_blocked_worker_is_taken_by_a_peer() {
     });
 }
 
+/// So many tasks from outside, each of which blocks its worker until all of them run.
+fn all_meet(house: &House, door: &Door, count: usize) {
+    let meeting = Meeting::of(count);
+    let task = |_| {
+        let meeting = meeting.clone();
+        door.spawn(async move { meeting.attend() })
+    };
+    let tasks: Vec<_> = (0..count).map(task).collect();
+    house.block_on(async {
+        for task in tasks {
+            assert!(join(task).await);
+        }
+    });
+}
+
 /// Each blocks its worker until all run: whoever takes one of them sees to the others, without the monitor.
 #[test]
 fn tasks_from_outside_do_not_wait_behind_one_that_waits_for_them() {
     explore(|| {
         let house = House::new(MOST_WORKERS);
-        let (door, meeting) = (house.door(), Meeting::of(MOST_WORKERS));
-        let task = |_| {
-            let meeting = meeting.clone();
-            door.spawn(async move { meeting.attend() })
-        };
-        let tasks: Vec<_> = (0..MOST_WORKERS).map(task).collect();
-        house.block_on(async {
-            for task in tasks {
-                assert!(join(task).await);
-            }
-        });
+        let door = house.door();
+        all_meet(&house, &door, MOST_WORKERS);
         drop(door);
         house.end();
     });
@@ -254,17 +260,7 @@ fn as_many_workers_run_as_were_asked_for_last() {
         for count in [3, 1, count] {
             door.handle.set_worker_threads(count).expect("the runtime is running");
         }
-        let meeting = Meeting::of(count);
-        let task = |_| {
-            let meeting = meeting.clone();
-            door.spawn(async move { meeting.attend() })
-        };
-        let tasks: Vec<_> = (0..count).map(task).collect();
-        house.block_on(async {
-            for task in tasks {
-                assert!(join(task).await);
-            }
-        });
+        all_meet(&house, &door, count);
         drop(door);
         house.end();
     });

@@ -3,7 +3,7 @@
 use super::*;
 use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync_shim::{Arc, both_ways, thread};
-use crate::task::loom::Queue;
+use crate::task::loom::{Output, Queue};
 use std::sync::Arc as StdArc;
 use std::task::{Wake, Waker};
 
@@ -20,12 +20,6 @@ impl Wake for Flag {
 #[test]
 fn a_handle_that_was_never_polled_leaves_one_owner_of_the_output() {
     both_ways(|way| {
-        struct Output(Arc<AtomicUsize>);
-        impl Drop for Output {
-            fn drop(&mut self) {
-                self.0.fetch_add(1, Ordering::Relaxed);
-            }
-        }
         let queue = Queue::new();
         let drops = Arc::new(AtomicUsize::new(0));
         let output = Output(drops.clone());

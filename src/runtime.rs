@@ -47,7 +47,8 @@ use std::time::Duration;
 ///
 /// Dropping it cancels the tasks that are left and waits until its threads have ended; that includes blocking
 /// work that is under way. [`Runtime::shutdown_timeout`] bounds the wait.
-/// Dropped on one of its own threads it does not wait, because it would wait for itself.
+/// Dropped on one of its own threads it does not wait, because it would wait for itself. Threads that left it
+/// before, when the number of workers was lowered, may still be in the destructors of their thread-locals.
 ///
 /// # Examples
 ///

@@ -126,7 +126,8 @@ impl Handle {
 
     /// Changes the number of workers while the runtime runs; nothing queued is lost.
     ///
-    /// New threads run when this returns. Surplus ones end after the poll they are in.
+    /// New threads run when this returns. Surplus ones end after the poll they are in. If the system gives no
+    /// thread, those that are ending are waited for, and it is asked once more.
     ///
     /// # Errors
     ///

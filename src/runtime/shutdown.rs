@@ -106,11 +106,10 @@ impl Future for Shutdown {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(ended) = &mut self.ended {
-            // An error would be a sender that went without sending, which it does not.
+            // An error would be a sender that went without sending, which it does not. The driver thread is
+            // in its last steps then; it is not joined, because it may be the one that polls.
             let _ = ready!(Pin::new(ended).poll(cx));
             self.ended = None;
-            // It is in its last steps.
-            self.handle.scheduler().inspect(|scheduler| scheduler.join_driver());
         }
         Poll::Ready(())
     }

@@ -118,6 +118,8 @@ impl Shared {
             std::mem::forget(abort);
             shared.thread_ended();
             let last = shared.threads.lock().last.take();
+            // Before the last act, which tells others that the runtime is gone.
+            drop(shared);
             if let Some(last) = last {
                 last();
             }
@@ -138,8 +140,8 @@ impl Shared {
     ) -> io::Result<()> {
         self.try_resize(count, config, around).or_else(|error| {
             // What is missing may be what threads that have left give back when they are gone. One of them
-            // might be this one, or wait for it.
-            let leaving = match self.is_own_thread() {
+            // might be this one, or wait for it; and the end has its own waits.
+            let leaving = match self.is_closed() || self.is_own_thread() {
                 true => Vec::new(),
                 false => self.threads.lock().take_leaving(),
             };
@@ -371,6 +373,9 @@ impl Shared {
         self.drained.store(true, Ordering::Release);
         drop(working);
         self.working_changed.notify_all();
+        // Ordering: SeqCst: drained, fence, look for the monitor; a monitor that has only begun: show itself,
+        // fence (`announce_sleep`), look at `drained`.
+        fence(Ordering::SeqCst);
         self.monitor.wake(&self.driver);
     }
 }

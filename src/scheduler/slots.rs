@@ -149,8 +149,7 @@ impl Slots {
         self.guests.fetch_and(!(1 << (index - self.workers)), Ordering::Release);
     }
 
-    /// The guest slots that are taken, from the one of number `first` (modulo their count) round to the one
-    /// before it.
+    /// The guest slots that are taken, from slot `first` modulo [`GUESTS`] round to the one before it.
     pub(super) fn guests(&self, first: usize) -> impl Iterator<Item = &Slot> {
         // Ordering: Acquire pairs with `take_guest`, so that the stealer is seen; a guest that comes
         // later wakes somebody.

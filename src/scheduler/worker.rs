@@ -278,6 +278,8 @@ impl Worker {
     #[cold]
     fn fair_turn(&self) {
         self.until_fair.set(FAIR_INTERVAL - 1);
+        // Thieves may have taken what the last look brought.
+        self.until_intake.set(self.until_intake.get().min(self.local.len() as u32));
         if self.until_intake.get() == 0 {
             self.take_in();
         }
@@ -306,7 +308,7 @@ impl Worker {
     }
 
     /// Brings up to `room` tasks in from the injector and the guests; returns how many. The guests have half
-    /// of it, and one after the other the first choice, so that none of them is crowded out.
+    /// of it, and each slot for guests in turn the first choice, so that none of them is crowded out.
     fn take_batch(&self, room: usize) -> usize {
         let before = self.local.len();
         let slots = &self.shared.slots;
@@ -327,8 +329,7 @@ impl Worker {
         self.slot.stats.from_injector.add(brought as u64);
         self.room.set(room.saturating_sub(brought));
         if brought != 0 && self.pass.get() == 0 {
-            // Not 0, even if thieves have taken everything: only the end of a pass makes room again.
-            self.pass.set(after.max(1));
+            self.pass.set(after);
         }
         brought
     }

@@ -284,8 +284,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "monitor::loom",
-        from: "        self.working_changed.notify_all();\n        self.monitor.wake(&self.driver);",
-        to: "        self.working_changed.notify_all();",
+        from: "        fence(Ordering::SeqCst);\n        self.monitor.wake(&self.driver);",
+        to: "        fence(Ordering::SeqCst);",
         breaks: "the end does not wake the monitor",
     },
     // The worker's and the pusher's steps, as the models of the scheduler have them.

@@ -2,11 +2,13 @@
 
 use crate::guard::{guarded, until, workers};
 use crate::probe::{Bell, Count, OnDrop};
-use liten::runtime::{Builder, Runtime};
+use liten::runtime::{Builder, Runtime, Shutdown};
 use liten::task::RunningTask;
 use std::future::pending;
 use std::panic::Location;
-use std::sync::{Mutex, mpsc};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 /// The lines of this file that `running` names, sorted.
@@ -207,6 +209,40 @@ fn an_end_goes_on_whatever_becomes_of_its_future() {
         let handle = runtime.handle().clone();
         liten::block_on(handle.spawn_blocking(|| liten::block_on(runtime.shutdown()))).unwrap();
         until(|| dropped.get() == 5);
+    });
+}
+
+/// The waker is called on the thread that ends last, and polls there.
+#[test]
+fn an_end_may_be_polled_by_the_waker_that_hears_of_it() {
+    struct Inline(Mutex<Option<Shutdown>>, mpsc::Sender<bool>);
+    impl Inline {
+        fn poll(self: &Arc<Self>) -> bool {
+            let waker = Waker::from(self.clone());
+            let mut end = self.0.lock().unwrap();
+            let end = Pin::new(end.as_mut().unwrap());
+            end.poll(&mut Context::from_waker(&waker)).is_ready()
+        }
+    }
+    impl Wake for Inline {
+        fn wake(self: Arc<Self>) {
+            self.1.send(self.poll()).unwrap();
+        }
+    }
+    guarded(|| {
+        let runtime = workers(1);
+        let (free, freed) = mpsc::channel::<()>();
+        let (begun, begins) = mpsc::channel();
+        drop(runtime.spawn(async move {
+            begun.send(()).unwrap();
+            let _ = freed.recv();
+        }));
+        begins.recv().unwrap();
+        let (tell, told) = mpsc::channel();
+        let inline = Arc::new(Inline(Mutex::new(Some(runtime.shutdown())), tell));
+        assert!(!inline.poll(), "a poll is under way");
+        drop(free);
+        assert!(told.recv().unwrap());
     });
 }
 

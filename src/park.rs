@@ -110,11 +110,11 @@ impl Parker {
     }
 
     fn prepare(&self, place: u32) -> bool {
-        // Ordering: AcqRel. Acquire on success and on failure pairs with `unpark`'s Release (a token
-        // carries what was published before it); Release orders our last look at the queues before the
-        // announcement, for `unpark`'s Acquire.
+        // Ordering: Acquire on success and on failure pairs with `unpark`'s Release (a token carries what was
+        // published before it). Nobody acquires the announcement: what its owner has looked at before is
+        // ordered by the idle word (scheduler.rs).
         let entered =
-            self.inner.state.compare_exchange(EMPTY, place, Ordering::AcqRel, Ordering::Acquire);
+            self.inner.state.compare_exchange(EMPTY, place, Ordering::Acquire, Ordering::Acquire);
         entered.is_ok()
     }
 

@@ -333,24 +333,21 @@ fn the_slot_comes_back_to_the_handle_after_it_was_read() {
     });
 }
 
-/// Counts when it is dropped.
-pub(super) struct Output(pub(super) Arc<AtomicUsize>);
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+/// A task completes while its JoinHandle, which has left a waker or has not, is dropped: the output is
+/// dropped once, by one of them.
+pub(super) fn drop_the_handle_beside_the_end(has_polled: bool) {
+    struct Output(Arc<AtomicUsize>);
+    impl Drop for Output {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
     }
-}
-
-/// The JoinHandle is dropped while the task completes: the output is dropped once, the cell freed once.
-#[test]
-fn a_dropped_join_handle_leaves_one_owner_of_the_output() {
-    both_ways(|way| {
+    both_ways(move |way| {
         let queue = Queue::new();
         let drops = Arc::new(AtomicUsize::new(0));
         let output = Output(drops.clone());
         let mut join = queue.spawn(async move { output });
-        assert!(poll_once(&mut join).is_pending());
+        assert!(!has_polled || poll_once(&mut join).is_pending());
         let runner = {
             let queue = queue.clone();
             thread::spawn(move || queue.run())
@@ -359,7 +356,14 @@ fn a_dropped_join_handle_leaves_one_owner_of_the_output() {
         drop(join);
         runner.join().expect("no panic");
         assert_eq!(drops.load(Ordering::Relaxed), 1);
+        assert_eq!(queue.completed.load(Ordering::Relaxed), 1);
     });
+}
+
+/// The JoinHandle is dropped while the task completes: the output is dropped once, the cell freed once.
+#[test]
+fn a_dropped_join_handle_leaves_one_owner_of_the_output() {
+    drop_the_handle_beside_the_end(true);
 }
 
 /// The JoinHandle is dropped while the task wakes its joiner: one of them drops the waker, although a

@@ -1,9 +1,9 @@
 //! Models of the JoinHandle: the slot in the task's cell is its one-shot channel.
 
 use super::*;
-use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync_shim::{Arc, both_ways, thread};
-use crate::task::loom::{Output, Queue};
+use crate::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::sync_shim::{both_ways, thread};
+use crate::task::loom::{Queue, drop_the_handle_beside_the_end};
 use std::sync::Arc as StdArc;
 use std::task::{Wake, Waker};
 
@@ -19,21 +19,7 @@ impl Wake for Flag {
 /// output is dropped once, by the task or by the handle.
 #[test]
 fn a_handle_that_was_never_polled_leaves_one_owner_of_the_output() {
-    both_ways(|way| {
-        let queue = Queue::new();
-        let drops = Arc::new(AtomicUsize::new(0));
-        let output = Output(drops.clone());
-        let join = queue.spawn(async move { output });
-        let runner = {
-            let queue = queue.clone();
-            thread::spawn(move || queue.run())
-        };
-        way.here();
-        drop(join);
-        runner.join().expect("no panic");
-        assert_eq!(drops.load(Ordering::Relaxed), 1);
-        assert_eq!(queue.completed.load(Ordering::Relaxed), 1);
-    });
+    drop_the_handle_beside_the_end(false);
 }
 
 /// A joiner looks again with the waker that it has left already, as each branch of a `select!` does: it gets

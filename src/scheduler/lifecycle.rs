@@ -173,10 +173,15 @@ impl Shared {
             Some(error)
         });
         drop(threads);
+        self.unpark_surplus(stayed);
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// After `staying` was lowered, and the lock left: wakes the workers below `stayed` that have to leave.
+    pub(super) fn unpark_surplus(&self, stayed: usize) {
         for index in self.staying_workers()..stayed {
             self.unpark(index);
         }
-        failed.map_or(Ok(()), Err)
     }
 
     /// Sees to it that a thread works in slot `index`, which the caller has counted in.

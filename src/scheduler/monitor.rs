@@ -135,10 +135,11 @@ pub(super) fn run(shared: &Arc<Shared>, crew: Crew) {
 
 impl Watch {
     fn new(shared: &Shared, parker: Parker, crew: Crew) -> Self {
+        let now = clock::now();
         Self {
             parker,
             attendance: shared.driver.attendance(),
-            pulses: (0..shared.slots.workers()).map(|_| Pulse::new(clock::now())).collect(),
+            pulses: (0..shared.slots.workers()).map(|_| Pulse::new(now)).collect(),
             spares: Spares::default(),
             crew,
             quiet: 0,

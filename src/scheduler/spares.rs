@@ -133,9 +133,7 @@ impl Shared {
         }
         drop(threads);
         // After a failure: one that was counted in again may have parked meanwhile.
-        for index in self.staying_workers()..=index {
-            self.unpark(index);
-        }
+        self.unpark_surplus(index + 1);
         started.map(|()| true)
     }
 
@@ -147,12 +145,10 @@ impl Shared {
         if self.is_closed() {
             return;
         }
-        let (count, staying) = (self.worker_count(), self.staying_workers());
-        self.set_staying_workers(count);
+        let stayed = self.staying_workers();
+        self.set_staying_workers(self.worker_count());
         drop(threads);
-        for index in count..staying {
-            self.unpark(index);
-        }
+        self.unpark_surplus(stayed);
     }
 
     /// How many polls have been reported as blocking the last free worker.

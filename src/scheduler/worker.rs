@@ -32,7 +32,8 @@
 //! polls**, whatever comes from outside. Only a worker that leaves (resizing, spares) hands its tasks to the
 //! end of the injector.
 //!
-//! The injector and the guests share what a pass may bring in; those that wait there come in their order.
+//! The injector and the guests share what a pass may bring in, the guests half of it at the most; those that
+//! wait there come in their order.
 //! What is in the wake channel comes in after as many ticks as the last look brought tasks, or
 //! [`FAIR_INTERVAL`]; sockets and timers are looked at every [`FAIR_INTERVAL`] ticks, however busy the worker
 //! is with itself.
@@ -299,27 +300,28 @@ impl Worker {
             self.local.push(task);
         }
         let pause = match self.room.get() {
-            // Nothing more in this pass: only the channel is worth a look.
-            0 => FAIR_INTERVAL as usize,
+            // Nothing more in this pass: until it ends, only the channel is worth a look.
+            0 => self.pass.get().min(FAIR_INTERVAL as usize) - 1,
             room => self.take_batch(room),
         };
         self.until_intake.set(pause.max(self.local.len().saturating_sub(before)) as u32);
         self.notify_surplus();
     }
 
-    /// Brings up to `room` tasks in from the injector and the guests; returns how many. The guests have half
-    /// of it, and each slot for guests in turn the first choice, so that none of them is crowded out.
+    /// Brings up to `room` tasks in from the guests and the injector; returns how many. The guests have half
+    /// of it, and each slot for guests in turn the first choice, so that nobody is crowded out; what they
+    /// leave is the injector's.
     fn take_batch(&self, room: usize) -> usize {
         let before = self.local.len();
-        let slots = &self.shared.slots;
-        let half = if slots.guests(0).next().is_some() { room.div_ceil(2) } else { room };
-        let mut found = self.shared.injector.move_into(&self.local, half);
+        let left = || (before + room).saturating_sub(self.local.len());
+        let mut found = false;
         let first = self.first_guest.get();
         self.first_guest.set(first.wrapping_add(1));
-        for stealer in slots.guests(first).filter_map(Slot::stealer) {
-            let room = (before + room).saturating_sub(self.local.len());
-            found |= stealer.move_into(&self.local, room);
+        for stealer in self.shared.slots.guests(first).filter_map(Slot::stealer) {
+            let share = left().saturating_sub(room / 2);
+            found |= stealer.move_into(&self.local, share);
         }
+        found |= self.shared.injector.move_into(&self.local, left());
         if !found {
             self.shared.withdraw_outside();
         }
@@ -327,7 +329,10 @@ impl Worker {
         let after = self.local.len();
         let brought = after.saturating_sub(before);
         self.slot.stats.from_injector.add(brought as u64);
-        self.room.set(room.saturating_sub(brought));
+        // A small rest is not worth a look: what it brings would lengthen the queue by little, and cost the
+        // next look a whole round of the worker's own tasks.
+        let left = room.saturating_sub(brought);
+        self.room.set(if left < INTAKE / 2 { 0 } else { left });
         if brought != 0 && self.pass.get() == 0 {
             self.pass.set(after);
         }

@@ -80,3 +80,36 @@ fn an_ordinary_task_gets_its_turn_among_those_that_never_rest() {
         assert!(longest <= bound(7), "{longest} polls between two of one task");
     });
 }
+
+/// The other side of the bound: a backlog from outside goes by in portions that are as large as it allows, so
+/// that few rounds of the worker's own tasks, which may be long, lie between them.
+#[test]
+fn a_backlog_from_outside_is_taken_in_by_large_portions() {
+    const BACKLOG: u64 = 20_000;
+    /// The most that one pass of the worker brings in (`scheduler/worker.rs`).
+    const PORTION: u64 = 512;
+    guarded(|| {
+        let runtime = workers(1);
+        let (gate, closed) = std::sync::mpsc::channel::<()>();
+        drop(runtime.spawn(async move { closed.recv().unwrap_err() }));
+        let ran = Count::default();
+        let counted = ran.clone();
+        let rounds = runtime.spawn(async move {
+            let mut rounds = 0;
+            while counted.get() as u64 != BACKLOG {
+                yield_now().await;
+                rounds += 1;
+            }
+            rounds
+        });
+        for _ in 0..BACKLOG {
+            let ran = ran.clone();
+            drop(runtime.spawn(async move { ran.add() }));
+        }
+        drop(gate);
+        let rounds: u64 = runtime.block_on(rounds).unwrap();
+        // The batches of the injector are not all of the same size.
+        let most = BACKLOG / PORTION * 3 / 2;
+        assert!(rounds <= most, "{rounds} rounds for {BACKLOG} tasks, more than {most}");
+    });
+}

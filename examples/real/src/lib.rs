@@ -1,0 +1,1 @@
+//! Adapters for libraries whose runtime traits change too often to live in liten itself.

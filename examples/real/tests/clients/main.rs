@@ -1,0 +1,1 @@
+//! Starts the examples and talks to them with clients that nobody here wrote.

@@ -14,7 +14,10 @@
 //! | read or write some bytes, all bytes, a line | [`AsyncReadExt`], [`AsyncWriteExt`], [`AsyncBufReadExt`] |
 //! | save system calls on small reads and writes | [`BufReader`], [`BufWriter`], [`LineWriter`] |
 //! | move everything from a reader to a writer | [`copy()`], [`copy_buf()`] |
-//! | test without a socket | [`Cursor`], [`empty()`], [`repeat()`], [`sink()`] |
+//! | join two connections, as a proxy does | [`copy_bidirectional()`] |
+//! | read in one task, write in another | [`AsyncReadExt::split`]; sockets have their own, without a lock |
+//! | talk to whoever started the program | [`stdin()`], [`stdout()`], [`stderr()`] |
+//! | test without a socket | [`duplex()`], [`Cursor`], [`empty()`], [`repeat()`], [`sink()`] |
 //! | wait for something that is no socket | [`Async`] |
 //!
 //! # Cancel safety
@@ -48,24 +51,30 @@
 
 mod async_source;
 mod bytes;
+mod copy_bidirectional;
+mod duplex;
 #[cfg(unix)]
 mod fd;
 #[cfg(windows)]
 mod handle;
 mod interest;
+mod stdio;
 
 pub use self::async_source::Async;
 pub(crate) use self::async_source::current_driver;
 pub(crate) use self::bytes::{read_through, write_through};
+pub use self::copy_bidirectional::copy_bidirectional;
+pub use self::duplex::{DuplexStream, duplex};
 #[cfg(unix)]
 pub use self::fd::Fd;
 pub use self::interest::Interest;
+pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 pub use crate::driver::readiness::Ready;
 
 pub use futures_util::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
-    AsyncWriteExt, BufReader, BufWriter, Chain, Cursor, Empty, LineWriter, Lines, Repeat, Sink,
-    Take, copy, copy_buf, empty, repeat, sink,
+    AsyncWriteExt, BufReader, BufWriter, Chain, Cursor, Empty, LineWriter, Lines, ReadHalf, Repeat,
+    ReuniteError, Sink, Take, WriteHalf, copy, copy_buf, empty, repeat, sink,
 };
 #[doc(no_inline)]
 pub use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result, SeekFrom};

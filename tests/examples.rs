@@ -6,7 +6,7 @@ mod process;
 use process::{Example, LIMIT};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 
 const ANY_PORT: &[&str] = &["127.0.0.1:0"];
@@ -292,4 +292,36 @@ fn blocking_files_does_not_delay_timers() {
     // One after the other would take 2000 ms.
     let total = number(&lines[4], "4 jobs of 500 ms together: ", " ms");
     assert!((500..1500).contains(&total), "{total} ms");
+}
+
+/// Writes to its standard input from a thread of its own, and returns what it wrote to the two others.
+fn shout(input: &'static [u8], keep_open: bool) -> (Vec<u8>, String) {
+    let mut command = Command::new(process::path("shout"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = thread::spawn(move || {
+        stdin.write_all(input).unwrap();
+        keep_open.then_some(stdin)
+    });
+    let (mut output, mut errors) = (Vec::new(), String::new());
+    child.stdout.take().unwrap().read_to_end(&mut output).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert!(child.wait().unwrap().success());
+    drop(writer.join().unwrap());
+    (output, errors)
+}
+
+#[test]
+fn shout_passes_on_every_line_and_loses_none_at_the_end() {
+    let input: &'static str = "a line of some length, over and over\n".repeat(20_000).leak();
+    let (output, errors) = shout(input.as_bytes(), false);
+    assert_eq!(errors, "20000 lines\n");
+    assert!(output == input.to_uppercase().as_bytes(), "{} bytes differ", output.len());
+}
+
+#[test]
+fn shout_ends_while_a_read_of_its_input_is_pending() {
+    let (output, errors) = shout(b"hello\nbye\n", true);
+    assert_eq!((&output[..], &errors[..]), (&b"HELLO\n"[..], "1 lines\n"));
 }

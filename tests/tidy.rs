@@ -115,6 +115,7 @@ const THREADS: Confined = Confined {
     homes: &[
         ("src/blocking.rs", "the pool for blocking calls"),
         ("src/scheduler/lifecycle.rs", "workers come and go"),
+        ("src/io/stdio/input.rs", "reads a terminal, which may last for ever"),
     ],
 };
 

@@ -212,3 +212,124 @@ fn a_hundred_thousand_sockets_come_and_go() {
         });
     });
 }
+
+#[test]
+fn a_duplex_stream_carries_all_bytes_both_ways_through_little_room() {
+    run(async {
+        let (near, far) = io::duplex(7);
+        let (mut far_reader, mut far_writer) = far.split();
+        let echo = liten::spawn(async move {
+            let count = io::copy(&mut far_reader, &mut far_writer).await.unwrap();
+            far_writer.close().await.unwrap();
+            count
+        });
+        let (mut reader, mut writer) = near.split();
+        let data = pattern(10_000);
+        let sent = data.clone();
+        let writing = liten::spawn(async move {
+            writer.write_all(&sent).await.unwrap();
+            writer.close().await.unwrap();
+        });
+        let mut received = Vec::new();
+        reader.read_to_end(&mut received).await.unwrap();
+        writing.await.unwrap();
+        assert!(received == data, "the bytes differ");
+        assert_eq!(echo.await.unwrap(), 10_000);
+    });
+}
+
+#[test]
+fn a_duplex_stream_whose_peer_is_gone_ends_and_breaks_as_a_socket_does() {
+    run(async {
+        let (mut near, mut far) = io::duplex(16);
+        far.write_all(b"last").await.unwrap();
+        drop(far);
+        let mut rest = String::new();
+        near.read_to_string(&mut rest).await.unwrap();
+        assert_eq!(rest, "last");
+        assert_eq!(near.write(b"x").await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+
+        // A writer that waits for room learns it too.
+        let (mut near, far) = io::duplex(1);
+        near.write_all(b"x").await.unwrap();
+        let waiting = liten::spawn(async move { near.write_all(b"y").await });
+        liten::task::yield_now().await;
+        drop(far);
+        assert_eq!(waiting.await.unwrap().unwrap_err().kind(), ErrorKind::BrokenPipe);
+
+        let (mut near, _far) = io::duplex(1);
+        near.close().await.unwrap();
+        assert_eq!(near.write(b"x").await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+        assert_eq!(near.write(b"").await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+    });
+}
+
+#[test]
+fn a_proxy_counts_both_directions_and_passes_on_a_half_close() {
+    run(async {
+        let (mut client, mut inbound) = tcp_pair().await;
+        let (mut outbound, mut server) = tcp_pair().await;
+        let proxy = liten::spawn(async move {
+            io::copy_bidirectional(&mut inbound, &mut outbound).await.unwrap()
+        });
+        let data = pattern(300_000);
+        let sent = data.clone();
+        let (got, answer) = join!(
+            async {
+                let mut got = Vec::new();
+                server.read_to_end(&mut got).await.unwrap();
+                // The client has closed its side, and still hears the answer.
+                server.write_all(b"thanks").await.unwrap();
+                server.close().await.unwrap();
+                got
+            },
+            async {
+                client.write_all(&sent).await.unwrap();
+                client.close().await.unwrap();
+                let mut answer = String::new();
+                client.read_to_string(&mut answer).await.unwrap();
+                answer
+            }
+        );
+        assert!(got == data, "the bytes differ");
+        assert_eq!(answer, "thanks");
+        assert_eq!(proxy.await.unwrap(), (300_000, 6));
+    });
+}
+
+/// A stream that never reads anything and whose writes fail.
+struct Refuses;
+
+impl AsyncRead for Refuses {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+        _buf: &mut [u8],
+    ) -> Poll<Result<usize>> {
+        Poll::Pending
+    }
+}
+
+impl AsyncWrite for Refuses {
+    fn poll_write(self: Pin<&mut Self>, _cx: &mut Context<'_>, _buf: &[u8]) -> Poll<Result<usize>> {
+        Poll::Ready(Err(ErrorKind::PermissionDenied.into()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[test]
+fn a_proxy_returns_the_first_error_although_the_other_direction_is_silent() {
+    run(async {
+        let (mut client, mut inbound) = io::duplex(64);
+        client.write_all(b"x").await.unwrap();
+        let error = io::copy_bidirectional(&mut inbound, &mut Refuses).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    });
+}

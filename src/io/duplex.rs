@@ -1,0 +1,100 @@
+//! A connection within the process.
+
+mod futures_io;
+
+use piper::{Reader, Writer};
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::task::{Context, Poll, ready};
+
+/// One end of a connection within the process; see [`duplex`].
+///
+/// Dropping it is what closing a socket is: the peer reads what is still there, then the end, and its writes
+/// fail with [`BrokenPipe`](ErrorKind::BrokenPipe).
+pub struct DuplexStream {
+    reader: Reader,
+    /// `None` once closed.
+    writer: Option<Writer>,
+}
+
+/// Returns the two ends of a connection within the process, for tests and for protocols inside protocols.
+///
+/// What is written to one end is read from the other. `capacity` is how many bytes may lie between them, in
+/// each direction; a writer waits when there is no room.
+///
+/// # Panics
+///
+/// Panics if `capacity` is 0.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// # liten::block_on(async {
+/// use liten::io::{AsyncReadExt, AsyncWriteExt};
+///
+/// let (mut client, mut server) = liten::io::duplex(64);
+/// client.write_all(b"ping").await?;
+/// client.close().await?;
+///
+/// let mut request = String::new();
+/// server.read_to_string(&mut request).await?;
+/// assert_eq!(request, "ping");
+/// server.write_all(b"pong").await?;
+/// drop(server);
+///
+/// let mut answer = String::new();
+/// client.read_to_string(&mut answer).await?;
+/// assert_eq!(answer, "pong");
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub fn duplex(capacity: usize) -> (DuplexStream, DuplexStream) {
+    assert!(capacity > 0, "a duplex stream needs room for one byte at least");
+    let (reader, peers_writer) = piper::pipe(capacity);
+    let (peers_reader, writer) = piper::pipe(capacity);
+    let near = DuplexStream { reader, writer: Some(writer) };
+    (near, DuplexStream { reader: peers_reader, writer: Some(peers_writer) })
+}
+
+impl DuplexStream {
+    pub(super) fn poll_take(
+        &mut self,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        if buf.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        self.reader.poll_drain_bytes(cx, buf).map(Ok)
+    }
+
+    pub(super) fn poll_put(&mut self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let writer = self.writer.as_mut().ok_or_else(broken)?;
+        if buf.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        // Nothing is taken of bytes that are there only if nobody will read them.
+        match ready!(writer.poll_fill_bytes(cx, buf)) {
+            0 => Poll::Ready(Err(broken())),
+            count => Poll::Ready(Ok(count)),
+        }
+    }
+
+    pub(super) fn end(&mut self) {
+        self.writer = None;
+    }
+}
+
+impl fmt::Debug for DuplexStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("DuplexStream");
+        debug.field("readable", &self.reader.len()).field("is_closed", &self.writer.is_none());
+        debug.finish()
+    }
+}
+
+fn broken() -> io::Error {
+    io::Error::new(ErrorKind::BrokenPipe, "the other end of the duplex stream no longer reads")
+}

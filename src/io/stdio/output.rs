@@ -1,0 +1,138 @@
+//! Standard output and error: each write is a job on the blocking pool.
+
+use crate::runtime::context;
+use crate::task::JoinHandle;
+use std::fmt;
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// The most that one job writes, so that a flood does not become one huge buffer. tokio's bound too.
+const MOST: usize = 2 * 1024 * 1024;
+
+/// The standard output of the process; see [`stdout`].
+#[derive(Debug)]
+pub struct Stdout(Output);
+
+/// The standard error of the process; see [`stderr`].
+#[derive(Debug)]
+pub struct Stderr(Output);
+
+/// Returns the standard output of the process.
+///
+/// A write is taken at once and written in the background, one after the other; its error is returned by
+/// what is called next. **[Flush](crate::io::AsyncWriteExt::flush) before the end of `main`**: what is still
+/// on its way when the runtime ends may be lost. Two handles do not order their writes, but a write of up to
+/// 2 MiB is never torn.
+///
+/// # Cancel safety
+///
+/// Cancel safe: a write has been taken or not; a flush that is given up does not stop it.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// # liten::block_on(async {
+/// use liten::io::{AsyncWriteExt, stdout};
+///
+/// let mut out = stdout();
+/// out.write_all(b"hello\n").await?;
+/// out.flush().await?;
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub fn stdout() -> Stdout {
+    Stdout(Output::new(|bytes| write_and_flush(io::stdout().lock(), bytes)))
+}
+
+/// Returns the standard error of the process, which is written to as [`stdout`] is.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// # liten::block_on(async {
+/// use liten::io::{AsyncWriteExt, stderr};
+///
+/// let mut err = stderr();
+/// err.write_all(b"something is odd\n").await?;
+/// err.flush().await?;
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub fn stderr() -> Stderr {
+    Stderr(Output::new(|bytes| write_and_flush(io::stderr().lock(), bytes)))
+}
+
+fn write_and_flush(mut to: impl Write, bytes: &[u8]) -> io::Result<()> {
+    to.write_all(bytes)?;
+    to.flush()
+}
+
+impl Stdout {
+    pub(in crate::io) fn output(&mut self) -> &mut Output {
+        &mut self.0
+    }
+}
+
+impl Stderr {
+    pub(in crate::io) fn output(&mut self) -> &mut Output {
+        &mut self.0
+    }
+}
+
+type Job = JoinHandle<(io::Result<()>, Vec<u8>)>;
+
+/// Takes a write when the one before it is through.
+pub(in crate::io) struct Output {
+    write: fn(&[u8]) -> io::Result<()>,
+    /// The write that is on its way.
+    job: Option<Job>,
+    /// The memory for the next one.
+    spare: Vec<u8>,
+}
+
+impl Output {
+    fn new(write: fn(&[u8]) -> io::Result<()>) -> Self {
+        Self { write, job: None, spare: Vec::new() }
+    }
+
+    pub(in crate::io) fn poll_put(
+        &mut self,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_drain(cx))?;
+        if buf.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        let taken = &buf[..buf.len().min(MOST)];
+        let mut bytes = std::mem::take(&mut self.spare);
+        bytes.clear();
+        bytes.extend_from_slice(taken);
+        let write = self.write;
+        self.job = Some(context::spawn_blocking(move || (write(&bytes), bytes)));
+        Poll::Ready(Ok(taken.len()))
+    }
+
+    /// Ready when nothing is on its way.
+    pub(in crate::io) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(job) = &mut self.job else {
+            return Poll::Ready(Ok(()));
+        };
+        let ended = ready!(Pin::new(job).poll(cx));
+        self.job = None;
+        let (result, bytes) = ended.map_err(io::Error::other)?;
+        self.spare = bytes;
+        Poll::Ready(result)
+    }
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output").field("is_writing", &self.job.is_some()).finish()
+    }
+}

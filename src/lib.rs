@@ -16,6 +16,7 @@
 //!   one thread.
 //! * [`net`]: TCP, UDP and Unix sockets; [`io`]: any other pollable source, and the I/O extension methods.
 //! * [`time`]: sleeping, deadlines, intervals.
+//! * [`guide`]: which of all this to take for what, page by page.
 //! * [`sync`] and [`future`]: locks, channels, `join!` and `select!`, re-exported from crates that work on
 //!   any runtime.
 //!
@@ -58,6 +59,8 @@ pub mod io;
 pub mod net;
 pub mod sync;
 pub mod time;
+
+pub mod guide;
 
 mod recycler;
 mod rng;

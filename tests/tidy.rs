@@ -56,6 +56,8 @@ const HOUSE: Plan = Plan {
         ("io", 5),
         ("sync", 5),
         ("future", 5),
+        // Pages about all of it, without code of its own.
+        ("guide", 6),
     ],
     sideways: &[
         // The switch between std, loom and shuttle is the ground that the rest of the ground stands on.

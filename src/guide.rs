@@ -1,0 +1,24 @@
+//! A guide: how to do things with liten, from the first program to moving a service over.
+//!
+//! The other modules say what each item does; these pages say which item to take. Each can be read on its
+//! own.
+//!
+//! | page | for whoever asks |
+//! |---|---|
+//! | [`start`] | how do I run something? |
+//! | [`tasks`] | how do I run many things, wait for them, and stop them? |
+//! | [`io`] | how do I read and write? |
+//! | [`time`] | how do I wait, and how do I test code that waits? |
+//! | [`shutdown`] | how does a program end without losing anything? |
+//! | [`blocking`] | what about code that blocks or computes? |
+//! | [`migrating`] | I have a program for tokio; what changes? |
+//! | [`tuning`] | how do I make it faster, and see what it does? |
+
+pub mod blocking;
+pub mod io;
+pub mod migrating;
+pub mod shutdown;
+pub mod start;
+pub mod tasks;
+pub mod time;
+pub mod tuning;

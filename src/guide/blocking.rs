@@ -1,0 +1,45 @@
+//! Code that blocks or computes.
+//!
+//! A task that blocks keeps its worker. liten does not let the others suffer for it: sockets and timers
+//! have a thread of their own, other workers take what the blocked one had queued, and when *all* workers
+//! stand still for 10 ms a spare one starts and
+//! [reports](crate::runtime::RuntimeMetrics::blocked_poll_count) it. That is a net, not a way to work.
+//!
+//! | the code | belongs |
+//! |---|---|
+//! | waits for a disk, a lock of another process, a C library | in [`spawn_blocking`] |
+//! | computes for a millisecond or more | in `spawn_blocking`, or on a pool of its own (rayon) |
+//! | computes for long, in small steps | in a task that calls [`yield_now`](crate::task::yield_now) |
+//! | blocks for ever (a thread that reads a device) | on a `std::thread` of its own |
+//!
+//! ```
+//! # liten::block_on(async {
+//! let sum = liten::spawn_blocking(|| (1..=1_000_000_u64).sum::<u64>()).await;
+//! assert_eq!(sum.expect("it did not panic"), 500_000_500_000);
+//! # });
+//! ```
+//!
+//! The pool starts threads as they are needed, up to
+//! [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads), and ends them when they have
+//! been idle. What is more waits in a queue. Work that has begun cannot be aborted, and the end of a
+//! runtime waits for it: [`shutdown_timeout`](crate::runtime::Runtime::shutdown_timeout) bounds that.
+//!
+//! # Locks
+//!
+//! A `std::sync::Mutex` that is held for a few lines without an `await` is right in async code, and
+//! faster than any other. One that is held across an `await` has to be
+//! [`sync::Mutex`](crate::sync::Mutex).
+//!
+//! # The other direction
+//!
+//! Blocking code that needs an async answer keeps a [`Handle`](crate::runtime::Handle):
+//!
+//! ```
+//! # liten::block_on(async {
+//! let handle = liten::runtime::Handle::current();
+//! let answer = liten::spawn_blocking(move || handle.block_on(async { 42 })).await;
+//! assert_eq!(answer.expect("it did not panic"), 42);
+//! # });
+//! ```
+//!
+//! [`spawn_blocking`]: crate::spawn_blocking

@@ -1,0 +1,65 @@
+//! Ending without losing anything.
+//!
+//! When the root returns, the runtime is dropped: tasks stop where they wait, their destructors run,
+//! threads end. That is right for most programs, and wrong for one that is in the middle of an answer.
+//!
+//! # Stop taking, finish what is there, end
+//!
+//! ```
+//! # fn main() -> std::io::Result<()> {
+//! # liten::block_on(async {
+//! use liten::future::{FutureExt, select};
+//! use liten::task::JoinSet;
+//! use liten::time::{Duration, timeout};
+//!
+//! let listener = liten::net::TcpListener::bind("127.0.0.1:0").await?;
+//! // In a program: a signal.
+//! let stop = liten::time::sleep(Duration::from_millis(2));
+//! let mut stop = Box::pin(stop.fuse());
+//! let mut conversations = JoinSet::new();
+//! loop {
+//!     select! {
+//!         connection = listener.accept().fuse() => {
+//!             let (stream, _peer) = connection?;
+//!             conversations.spawn(async move { drop(stream) });
+//!         }
+//!         _ = stop => break,
+//!     }
+//! }
+//! // New clients go elsewhere.
+//! drop(listener);
+//! // Those that are here may finish, within reason. What is left then is stopped by the drop.
+//! let _ = timeout(Duration::from_secs(30), async {
+//!     while conversations.join_next().await.is_some() {}
+//! })
+//! .await;
+//! # Ok(())
+//! # })
+//! # }
+//! ```
+//!
+//! # Who is still there?
+//!
+//! [`Runtime::shutdown_timeout`](crate::runtime::Runtime::shutdown_timeout) waits for so long and returns
+//! the tasks that are still in a poll, with the place in the source that spawned them.
+//! [`Runtime::shutdown`](crate::runtime::Runtime::shutdown) is the same as a future.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! let runtime = liten::runtime::Runtime::new().unwrap();
+//! runtime.spawn(std::future::pending::<()>());
+//! let stuck = runtime.shutdown_timeout(Duration::from_secs(1));
+//! // A task that waits is stopped at once; only one that never lets go would be here.
+//! assert!(stuck.is_empty());
+//! ```
+//!
+//! # What waits for what
+//!
+//! | | ends |
+//! |---|---|
+//! | a task that waits | at once |
+//! | a task in a poll | after that poll |
+//! | blocking work that has begun | when it is done; the runtime waits |
+//! | blocking work that is queued | is cancelled |
+//! | sockets and timers that are held elsewhere | return errors from then on |

@@ -1,0 +1,66 @@
+//! Waiting for time.
+//!
+//! ```
+//! # liten::block_on(async {
+//! use liten::time::{Duration, sleep, timeout};
+//!
+//! sleep(Duration::from_millis(1)).await;
+//! let late = timeout(Duration::from_millis(1), sleep(Duration::from_secs(60))).await;
+//! assert!(late.is_err());
+//! # });
+//! ```
+//!
+//! A timer never fires early. It costs no allocation, so setting one per request and dropping it is fine.
+//!
+//! # At a period
+//!
+//! [`interval`](crate::time::interval) ticks at once and then at each period. When the program is late,
+//! [`MissedTickBehavior`](crate::time::MissedTickBehavior) says what becomes of the ticks it missed: all
+//! of them at once (`Burst`, the default), the rest moved back (`Delay`), or left out (`Skip`).
+//!
+//! ```
+//! # liten::block_on(async {
+//! use liten::time::{Duration, MissedTickBehavior, interval};
+//!
+//! let mut ticks = interval(Duration::from_millis(1));
+//! ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+//! for _ in 0..3 {
+//!     ticks.tick().await;
+//! }
+//! # });
+//! ```
+//!
+//! # A deadline that moves
+//!
+//! An idle timeout is one [`Sleep`](crate::time::Sleep) that is [reset](crate::time::Sleep::reset) with
+//! each message:
+//!
+//! ```
+//! # liten::block_on(async {
+//! use liten::future::{FutureExt, select};
+//! use liten::time::{Duration, Instant, sleep};
+//!
+//! let (sender, receiver) = liten::sync::channel::bounded(1);
+//! liten::spawn(async move {
+//!     for n in 0..3 {
+//!         let _ = sender.send(n).await;
+//!     }
+//!     // Still there, and silent.
+//!     std::future::pending::<()>().await;
+//! });
+//! let idle = Duration::from_millis(5);
+//! let mut deadline = Box::pin(sleep(idle).fuse());
+//! let mut received = 0;
+//! loop {
+//!     select! {
+//!         message = receiver.recv().fuse() => {
+//!             message.expect("the sender is there");
+//!             received += 1;
+//!             deadline.set(liten::time::sleep_until(Instant::now() + idle).fuse());
+//!         }
+//!         _ = deadline => break,
+//!     }
+//! }
+//! assert!(received <= 3);
+//! # });
+//! ```

@@ -18,7 +18,7 @@
 //!
 //! | the metric | says |
 //! |---|---|
-//! | [`blocked_poll_count`] grows | some task blocks; a warning says where it was spawned (feature `tracing`) |
+//! | [`blocked_poll_count`] grows | some task blocks; a warning says which (feature `tracing`) |
 //! | [`global_queue_depth`] stays high | the workers do not keep up |
 //! | [`blocking_queue_depth`] stays high | the pool is too small, or its jobs too long |
 //! | [`running_tasks`] names the same task again and again | that is where the time goes |
@@ -27,7 +27,7 @@
 //!
 //! | setting | when |
 //! |---|---|
-//! | [`worker_threads`], or `LITEN_WORKER_THREADS` | fewer, if the process shares the machine; more hardly ever |
+//! | [`worker_threads`], or `LITEN_WORKER_THREADS` | fewer, if the process shares the machine |
 //! | [`Handle::set_worker_threads`] | the share of the machine changes while it runs |
 //! | [`max_blocking_threads`] | a database allows so many connections and no more |
 //! | [`max_spare_workers`] | 0, if the number of workers is a promise to somebody |

@@ -61,7 +61,7 @@ mod interest;
 mod stdio;
 
 pub use self::async_source::Async;
-pub(crate) use self::async_source::current_driver;
+pub(crate) use self::async_source::{current_driver, driver_for};
 pub(crate) use self::bytes::{read_through, write_through};
 pub use self::copy_bidirectional::copy_bidirectional;
 pub use self::duplex::{DuplexStream, duplex};

@@ -13,7 +13,8 @@
 //! A socket belongs to the runtime in which it was made (an accepted one to its listener's), and can be
 //! used from any thread. Its methods take `&self`, and a stream can be read and written by two tasks at
 //! once: share it with an [`Arc`](std::sync::Arc) or split it into halves. Making one outside a runtime
-//! panics. When the runtime is gone, waiting for a socket returns an error.
+//! panics; a future that makes one, such as that of [`TcpListener::bind`], may be made anywhere and looks
+//! for the runtime when it is first polled. When the runtime is gone, waiting for a socket returns an error.
 //!
 //! An address is anything that implements [`ToSocketAddrs`]. Host names are resolved by the operating
 //! system on the pool for blocking calls, so a slow name server holds up no worker.

@@ -5,9 +5,9 @@
 //! - [`interval()`] and [`interval_at`] tick at a period; [`MissedTickBehavior`] says what happens to late
 //!   ticks.
 //!
-//! All of them must be created inside a runtime, which is the one whose driver fires them; they may then be
-//! moved and polled anywhere. A timer is cheap: no allocation of its own, nothing registered before the
-//! first poll, and nothing left when it is dropped.
+//! A timer belongs to the runtime in which it is made, whose driver fires it; it may be moved and polled
+//! anywhere. One that is made outside belongs to the runtime in which it is first polled. A timer is cheap:
+//! no allocation of its own, nothing registered before the first poll, and nothing left when it is dropped.
 //!
 //! # What is promised
 //!
@@ -41,6 +41,7 @@
 mod interval;
 mod sleep;
 mod timeout;
+mod timer;
 
 /// What can go wrong with time.
 pub mod error {
@@ -51,9 +52,6 @@ pub use interval::{Interval, MissedTickBehavior, interval, interval_at};
 pub use sleep::{Sleep, sleep, sleep_until};
 pub use std::time::{Duration, Instant};
 pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
-
-use crate::driver::timers::TimerEntry;
-use crate::runtime::context;
 
 /// What stands for a duration that leads beyond the last moment an [`Instant`] can say: 30 years of 365 days.
 ///
@@ -68,14 +66,6 @@ fn after(start: Instant, delay: Duration) -> Instant {
     // for ever away.
     let far = || start.checked_add(FAR).unwrap_or(start);
     start.checked_add(delay).unwrap_or_else(far)
-}
-
-/// An unregistered timer of the current runtime, in the shard of this thread.
-#[inline]
-#[track_caller]
-fn entry(deadline: Instant) -> TimerEntry {
-    let shard = context::with_driver(|driver, shard| driver.timers().shard(shard).clone());
-    TimerEntry::new(shard, deadline)
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]

@@ -33,6 +33,7 @@ use mio::event::Source;
 use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
+use std::panic::Location;
 use std::task::{Context, Poll, ready};
 
 /// A non-blocking source of I/O events, tied to the driver of a runtime.
@@ -357,6 +358,12 @@ impl<S: Source> Async<S> {
 #[track_caller]
 pub(crate) fn current_driver() -> Arc<Driver> {
     context::with_driver(|driver, _| Arc::clone(driver))
+}
+
+/// Returns the driver of the current runtime to a future that was made at `made_at` and is polled for the
+/// first time.
+pub(crate) fn driver_for(made_at: &'static Location<'static>) -> Arc<Driver> {
+    context::with_driver_for(made_at, |driver, _| Arc::clone(driver))
 }
 
 fn would_block<R>(result: &io::Result<R>) -> bool {

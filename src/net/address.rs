@@ -5,6 +5,7 @@ use self::sealed::{Addresses, Target};
 use crate::runtime::context;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::panic::Location;
 
 /// Whatever names one or several socket addresses.
 ///
@@ -37,7 +38,8 @@ pub trait ToSocketAddrs: sealed::Resolve {}
 ///
 /// # Panics
 ///
-/// Panics if it is called outside a runtime.
+/// Panics if it is polled outside a runtime, also where no look-up is needed. It may be called there: the
+/// runtime that polls it counts.
 ///
 /// # Examples
 ///
@@ -56,10 +58,13 @@ pub trait ToSocketAddrs: sealed::Resolve {}
 pub fn lookup_host<A: ToSocketAddrs>(
     host: A,
 ) -> impl Future<Output = io::Result<impl Iterator<Item = SocketAddr>>> {
-    // Called for its panic, which must point at the caller: not every look-up needs the runtime.
-    context::with_driver(|_, _| ());
+    let made_at = Location::caller();
     let target = host.target();
-    async move { target.resolve().await }
+    async move {
+        // Asked for its panic: a program must not work or fail depending on what the text happens to be.
+        context::with_driver_for(made_at, |_, _| ());
+        target.resolve().await
+    }
 }
 
 /// Tries `attempt` with each address of `target` in turn, until one succeeds; else returns the last error.

@@ -5,10 +5,11 @@ mod options;
 use super::BOTH;
 use super::address::{ToSocketAddrs, first_success};
 use crate::driver::readiness::Direction;
-use crate::io::{Async, Interest, current_driver};
+use crate::io::{Async, Interest, driver_for};
 use std::future;
 use std::io;
 use std::net::SocketAddr;
+use std::panic::Location;
 use std::task::{Context, Poll};
 
 /// A UDP socket.
@@ -70,12 +71,13 @@ impl UdpSocket {
     ///
     /// # Panics
     ///
-    /// Panics if it is called outside a runtime.
+    /// Panics if it is polled outside a runtime. It may be called there: the runtime that polls it counts.
     #[track_caller]
     pub fn bind<A: ToSocketAddrs>(address: A) -> impl Future<Output = io::Result<Self>> {
-        let driver = current_driver();
+        let made_at = Location::caller();
         let target = address.target();
         async move {
+            let driver = driver_for(made_at);
             let bind = |address| {
                 mio::net::UdpSocket::bind(address).and_then(|io| Self::adopt(&driver, io))
             };

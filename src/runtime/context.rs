@@ -78,14 +78,32 @@ pub(crate) fn expect(what: &str) -> Handle {
 #[track_caller]
 #[inline]
 pub(crate) fn with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R {
-    if scheduler::spawns_here() {
-        return scheduler::with_driver_here(f);
-    }
-    // The panic is here and not inside the closure, which has no caller to point at.
-    match with(|handle| handle.map(|handle| f(handle.driver(), usize::MAX))) {
+    match try_with_driver(f) {
         Some(result) => result,
         None => panic!("I/O or timer used {OUTSIDE}"),
     }
+}
+
+/// [`with_driver`] for a future that asks in its first poll: that has no caller to point at, so the message
+/// says where the future was made.
+#[inline]
+pub(crate) fn with_driver_for<R>(
+    made_at: &'static Location<'static>,
+    f: impl FnOnce(&Arc<Driver>, usize) -> R,
+) -> R {
+    match try_with_driver(f) {
+        Some(result) => result,
+        None => panic!("I/O or timer polled {OUTSIDE} (it was made at {made_at})"),
+    }
+}
+
+/// [`with_driver`] where being outside a runtime is no mistake: `None`, without calling `f`.
+#[inline]
+pub(crate) fn try_with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> Option<R> {
+    if scheduler::spawns_here() {
+        return Some(scheduler::with_driver_here(f));
+    }
+    with(|handle| handle.map(|handle| f(handle.driver(), usize::MAX)))
 }
 
 /// Starts a task in the current runtime.

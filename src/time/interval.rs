@@ -17,7 +17,8 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 ///
 /// # Panics
 ///
-/// If `period` is zero, and outside a runtime.
+/// If `period` is zero. Waiting for a tick panics if neither making the interval nor waiting happens inside
+/// a runtime.
 ///
 /// # Examples
 ///
@@ -44,7 +45,8 @@ pub fn interval(period: Duration) -> Interval {
 ///
 /// # Panics
 ///
-/// If `period` is zero, and outside a runtime.
+/// If `period` is zero. Waiting for a tick panics if neither making the interval nor waiting happens inside
+/// a runtime.
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(!period.is_zero(), "the period of an interval must not be zero");

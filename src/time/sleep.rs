@@ -1,6 +1,6 @@
 //! Floor 5: waiting for a moment.
 
-use crate::driver::timers::TimerEntry;
+use super::timer::Timer;
 use crate::sync_shim::clock;
 use crate::task::budget;
 use std::fmt;
@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 ///
 /// # Panics
 ///
-/// Outside a runtime. The future panics when it is polled after the runtime was shut down, unless the time
-/// has passed.
+/// The future panics when it is polled if neither making it nor polling it happens inside a runtime, and
+/// when it is polled after the runtime was shut down, unless the time has passed.
 ///
 /// # Examples
 ///
@@ -67,7 +67,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// ```
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep { entry: super::entry(deadline) }
+    Sleep { timer: Timer::new(deadline) }
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
@@ -77,13 +77,13 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// for.
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Sleep {
-    entry: TimerEntry,
+    timer: Timer,
 }
 
 impl Sleep {
     /// Returns the moment this waits for.
     pub fn deadline(&self) -> Instant {
-        self.entry.deadline()
+        self.timer.deadline()
     }
 
     /// Returns whether the deadline has passed.
@@ -117,7 +117,7 @@ impl Sleep {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
-        self.get_mut().entry.reset(deadline);
+        self.get_mut().timer.reset(deadline);
     }
 }
 
@@ -125,7 +125,7 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        budget::poll_leaf(cx, |cx| self.entry.poll(cx))
+        budget::poll_leaf(cx, |cx| self.timer.poll(cx))
     }
 }
 

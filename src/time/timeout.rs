@@ -1,6 +1,6 @@
 //! Floor 5: a deadline on another future.
 
-use crate::driver::timers::TimerEntry;
+use super::timer::Timer;
 use crate::sync_shim::clock;
 use pin_project_lite::pin_project;
 use std::error::Error;
@@ -29,8 +29,9 @@ use std::time::{Duration, Instant};
 ///
 /// # Panics
 ///
-/// Outside a runtime. The future panics when it is polled after the runtime was shut down, unless `future`
-/// is ready or the time has passed.
+/// Unless `future` is ready, the timeout panics when it is polled if neither making it nor polling it
+/// happens inside a runtime, and when it is polled after the runtime was shut down and the time has not
+/// passed.
 ///
 /// # Examples
 ///
@@ -84,7 +85,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 /// ```
 #[track_caller]
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { value: future.into_future(), entry: super::entry(deadline) }
+    Timeout { value: future.into_future(), timer: Timer::new(deadline) }
 }
 
 pin_project! {
@@ -95,7 +96,7 @@ pin_project! {
         value: F,
         // Not a `Sleep`, which would take from the task's budget: a future that always uses the budget up
         // before it returns would then never time out.
-        entry: TimerEntry,
+        timer: Timer,
     }
 }
 
@@ -124,7 +125,7 @@ impl<F: Future> Future for Timeout<F> {
         if let Poll::Ready(output) = this.value.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        ready!(this.entry.poll(cx));
+        ready!(this.timer.poll(cx));
         Poll::Ready(Err(Elapsed(())))
     }
 }
@@ -133,7 +134,7 @@ impl<F: fmt::Debug> fmt::Debug for Timeout<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Timeout")
             .field("value", &self.value)
-            .field("deadline", &self.entry.deadline())
+            .field("deadline", &self.timer.deadline())
             .finish_non_exhaustive()
     }
 }

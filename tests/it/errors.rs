@@ -2,12 +2,14 @@
 
 use crate::guard::{guarded, until, workers};
 use crate::process::{alone, alone_with, child, is_child};
-use liten::net::{TcpListener, TcpStream, UdpSocket};
+use liten::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use liten::task::{JoinSet, LocalExecutor};
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 #[track_caller]
@@ -175,6 +177,20 @@ macro_rules! points_here {
     }};
 }
 
+fn poll_once<F: Future>(future: F) {
+    let _ = pin!(future).poll(&mut Context::from_waker(Waker::noop()));
+}
+
+/// Asserts that the future of the expression panics when it is polled, and names this line as the place
+/// where it was made: a poll has no caller.
+macro_rules! names_here {
+    ($call:expr) => {{
+        let (text, ..) = caught(|| poll_once($call));
+        assert!(text.contains(OUTSIDE), "{text}");
+        assert!(text.contains(&format!("{}:{}:", file!(), line!())), "{text}");
+    }};
+}
+
 const OUTSIDE: &str = "outside a runtime: use #[liten::main], Runtime::enter, or Handle::spawn";
 
 /// In a process of its own, because there is one panic hook per process.
@@ -185,13 +201,20 @@ fn use_outside_a_runtime_panics_and_points_at_the_caller() {
             points_here!(OUTSIDE, drop(liten::spawn(async {})));
             points_here!(OUTSIDE, drop(liten::spawn_blocking(|| {})));
             points_here!(OUTSIDE, Handle::current());
-            points_here!(OUTSIDE, liten::time::sleep(Duration::ZERO));
-            points_here!(OUTSIDE, liten::time::sleep_until(liten::time::Instant::now()));
-            points_here!(OUTSIDE, liten::time::interval(Duration::from_secs(1)));
-            points_here!(OUTSIDE, drop(liten::time::timeout(Duration::ZERO, async {})));
-            points_here!(OUTSIDE, drop(TcpListener::bind("127.0.0.1:0")));
-            points_here!(OUTSIDE, drop(TcpStream::connect("127.0.0.1:1")));
-            points_here!(OUTSIDE, drop(UdpSocket::bind("127.0.0.1:0")));
+            names_here!(liten::time::sleep(Duration::ZERO));
+            names_here!(liten::time::sleep_until(liten::time::Instant::now()));
+            names_here!(liten::time::timeout(Duration::ZERO, std::future::pending::<()>()));
+            let mut interval = (liten::time::interval(Duration::from_secs(1)), line!());
+            let (text, ..) = caught(|| poll_once(interval.0.tick()));
+            assert!(text.contains(&format!("{}:{}:", file!(), interval.1)), "{text}");
+            names_here!(TcpListener::bind("127.0.0.1:0"));
+            names_here!(TcpStream::connect("127.0.0.1:1"));
+            names_here!(UdpSocket::bind("127.0.0.1:0"));
+            names_here!(TcpSocket::new_v4().unwrap().connect(([127, 0, 0, 1], 1).into()));
+            names_here!(liten::net::lookup_host("127.0.0.1:1"));
+            names_here!(liten::net::lookup_host("localhost:1"));
+            #[cfg(unix)]
+            names_here!(liten::net::UnixStream::connect("/nowhere"));
             points_here!(OUTSIDE, drop(JoinSet::new().spawn(async {})));
             let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
             points_here!(OUTSIDE, UdpSocket::from_std(socket));

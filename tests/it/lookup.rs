@@ -1,12 +1,14 @@
 //! Names: what is an address is known at once, the rest is looked up off the workers, errors say what could
 //! not be found.
 
+use crate::guard::{guarded, workers};
 use crate::loopback::{bounded, poll_once, run};
 use liten::net::{TcpListener, TcpStream, UdpSocket, lookup_host};
 use liten::runtime::Builder;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::task::{Context, Waker};
 
 /// No name server is asked for it: a label ends at 63 characters.
 const UNRESOLVABLE: &str =
@@ -88,8 +90,17 @@ fn what_is_no_name_with_a_port_is_invalid() {
 
 #[test]
 #[should_panic(expected = "outside a runtime")]
-fn a_look_up_outside_a_runtime_panics_before_it_is_awaited() {
-    drop(lookup_host("localhost:80"));
+fn a_look_up_polled_outside_a_runtime_panics() {
+    let _ = pin!(lookup_host("localhost:80")).poll(&mut Context::from_waker(Waker::noop()));
+}
+
+#[test]
+fn a_look_up_needs_the_runtime_only_when_it_is_polled() {
+    guarded(|| {
+        let looked_up = lookup_host("localhost:80");
+        let mut addresses = workers(1).block_on(looked_up).unwrap();
+        assert!(addresses.all(|address| address.port() == 80));
+    });
 }
 
 #[test]

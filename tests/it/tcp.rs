@@ -1,6 +1,7 @@
 //! TCP: connecting, moving bytes both ways, ends, halves, options, errors.
 
-use crate::loopback::{pattern, poll_once, run, tcp_pair};
+use crate::guard::{guarded, workers};
+use crate::loopback::{bounded, pattern, poll_once, run, tcp_pair};
 use liten::future::StreamExt;
 use liten::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use liten::net::{TcpListener, TcpSocket, TcpStream, tcp};
@@ -163,16 +164,44 @@ fn a_taken_address_is_in_use() {
     });
 }
 
+/// As with tokio: what is made outside a runtime works in the one that polls it.
 #[test]
-#[should_panic(expected = "outside a runtime")]
-fn connecting_outside_a_runtime_panics_before_it_is_awaited() {
-    drop(TcpStream::connect("127.0.0.1:1"));
+fn binding_and_connecting_need_the_runtime_only_when_they_are_polled() {
+    guarded(|| {
+        let runtime = workers(1);
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut client = runtime.block_on(TcpStream::connect(address)).unwrap();
+        let connect = TcpSocket::new_v4().unwrap().connect(address);
+        runtime.block_on(connect).unwrap();
+        let bind = TcpListener::bind("127.0.0.1:0");
+        let spawned = runtime.spawn(bind);
+        runtime.block_on(bounded(async {
+            let (mut server, _) = listener.accept().await.unwrap();
+            server.write_all(b"x").await.unwrap();
+            client.read_exact(&mut [0]).await.unwrap();
+            spawned.await.unwrap().unwrap();
+        }));
+    });
 }
 
+/// Nor is the runtime in which the future was made the one that it uses.
 #[test]
-#[should_panic(expected = "outside a runtime")]
-fn binding_outside_a_runtime_panics_before_it_is_awaited() {
-    drop(TcpListener::bind("127.0.0.1:0"));
+fn a_socket_belongs_to_the_runtime_that_polls_its_making() {
+    guarded(|| {
+        let (first, second) = (workers(1), workers(1));
+        let bind = {
+            let _entered = first.enter();
+            TcpListener::bind("127.0.0.1:0")
+        };
+        let listener = second.block_on(bind).unwrap();
+        drop(first);
+        second.block_on(bounded(async {
+            let address = listener.local_addr().unwrap();
+            let client = TcpStream::connect(address).await.unwrap();
+            assert_eq!(listener.accept().await.unwrap().1, client.local_addr().unwrap());
+        }));
+    });
 }
 
 #[test]

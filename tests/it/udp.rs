@@ -1,6 +1,7 @@
 //! UDP: both ways of use, waiting tasks, sizes, refusals, options, multicast.
 
-use crate::loopback::{poll_once, run, udp_pair};
+use crate::guard::{guarded, workers};
+use crate::loopback::{bounded, poll_once, run, udp_pair};
 use crate::probe::Polls;
 use liten::net::UdpSocket;
 use std::future::poll_fn;
@@ -8,6 +9,7 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 #[test]
 fn datagrams_go_to_whom_they_are_sent() {
@@ -212,8 +214,22 @@ fn a_taken_address_is_in_use() {
 
 #[test]
 #[should_panic(expected = "outside a runtime")]
-fn binding_outside_a_runtime_panics_before_it_is_awaited() {
-    drop(UdpSocket::bind("127.0.0.1:0"));
+fn binding_polled_outside_a_runtime_panics() {
+    let _ = pin!(UdpSocket::bind("127.0.0.1:0")).poll(&mut Context::from_waker(Waker::noop()));
+}
+
+#[test]
+fn binding_needs_the_runtime_only_when_it_is_polled() {
+    guarded(|| {
+        let bind = UdpSocket::bind("127.0.0.1:0");
+        let runtime = workers(1);
+        let socket = runtime.block_on(bind).unwrap();
+        runtime.block_on(bounded(async {
+            socket.connect(socket.local_addr().unwrap()).await.unwrap();
+            socket.send(b"x").await.unwrap();
+            assert_eq!(socket.recv(&mut [0; 8]).await.unwrap(), 1);
+        }));
+    });
 }
 
 #[test]

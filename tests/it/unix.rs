@@ -1,6 +1,7 @@
 //! Unix sockets: streams by path, name and pair, datagrams, full queues.
 
-use crate::loopback::{pattern, poll_once, run};
+use crate::guard::{guarded, workers};
+use crate::loopback::{bounded, pattern, poll_once, run};
 use liten::future::StreamExt;
 use liten::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use liten::net::{UnixDatagram, UnixListener, UnixStream};
@@ -10,6 +11,7 @@ use std::net::Shutdown;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 /// A path for a socket of this process; the file goes with it.
 struct SocketPath(PathBuf);
@@ -113,8 +115,26 @@ fn a_pair_outside_a_runtime_panics() {
 
 #[test]
 #[should_panic(expected = "outside a runtime")]
-fn connecting_outside_a_runtime_panics_before_it_is_awaited() {
-    drop(UnixStream::connect("/nowhere"));
+fn connecting_polled_outside_a_runtime_panics() {
+    let _ = pin!(UnixStream::connect("/nowhere")).poll(&mut Context::from_waker(Waker::noop()));
+}
+
+#[test]
+fn connecting_needs_the_runtime_only_when_it_is_polled() {
+    guarded(|| {
+        let path = SocketPath::new("later");
+        let connect = UnixStream::connect(&path);
+        let runtime = workers(1);
+        runtime.block_on(bounded(async {
+            let listener = UnixListener::bind(&path).unwrap();
+            let mut client = connect.await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let _other = UnixStream::connect_addr(&address).await.unwrap();
+            let (mut server, _) = listener.accept().await.unwrap();
+            server.write_all(b"x").await.unwrap();
+            client.read_exact(&mut [0]).await.unwrap();
+        }));
+    });
 }
 
 /// Linux answers "try again" to a connect that finds the queue full, and has no event that says when.

@@ -3,7 +3,7 @@
 use super::{TcpSocket, TcpStream};
 use crate::driver::Driver;
 use crate::driver::readiness::Direction;
-use crate::io::{Async, Interest, current_driver};
+use crate::io::{Async, Interest, driver_for};
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{BOTH, system};
 use crate::sync_shim::Arc;
@@ -11,6 +11,7 @@ use futures_core::Stream;
 use std::future;
 use std::io;
 use std::net::SocketAddr;
+use std::panic::Location;
 use std::task::{Context, Poll, ready};
 
 /// How many connections may wait to be accepted. The standard library's 128 loses connections when a few
@@ -66,12 +67,13 @@ impl TcpListener {
     ///
     /// # Panics
     ///
-    /// Panics if it is called outside a runtime.
+    /// Panics if it is polled outside a runtime. It may be called there: the runtime that polls it counts.
     #[track_caller]
     pub fn bind<A: ToSocketAddrs>(address: A) -> impl Future<Output = io::Result<Self>> {
-        let driver = current_driver();
+        let made_at = Location::caller();
         let target = address.target();
         async move {
+            let driver = driver_for(made_at);
             first_success(target, |address| future::ready(Self::bind_to(&driver, address))).await
         }
     }

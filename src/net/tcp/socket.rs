@@ -2,12 +2,13 @@
 
 use super::{TcpListener, TcpStream};
 use crate::driver::Driver;
-use crate::io::current_driver;
+use crate::io::{current_driver, driver_for};
 use crate::net::system;
 use crate::sync_shim::Arc;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::panic::Location;
 use std::time::Duration;
 
 /// A TCP socket that neither listens nor is connected yet, for options that must be set before.
@@ -108,11 +109,12 @@ impl TcpSocket {
     ///
     /// # Panics
     ///
-    /// Panics if it is called outside a runtime.
+    /// Panics if it is polled outside a runtime. It may be called there: the runtime that polls it counts.
     #[track_caller]
     pub fn connect(self, address: SocketAddr) -> impl Future<Output = io::Result<TcpStream>> {
-        let driver = current_driver();
+        let made_at = Location::caller();
         async move {
+            let driver = driver_for(made_at);
             match self.inner.connect(&address.into()) {
                 Err(error) if !system::is_in_progress(&error) => return Err(error),
                 _ => {}

@@ -2,13 +2,14 @@
 
 use crate::driver::Driver;
 use crate::driver::readiness::Direction;
-use crate::io::{Async, Interest, current_driver};
+use crate::io::{Async, Interest, driver_for};
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{TCP_STREAM, system};
 use crate::sync_shim::Arc;
 use socket2::SockRef;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::panic::Location;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -91,7 +92,7 @@ impl TcpStream {
     ///
     /// # Panics
     ///
-    /// Panics if it is called outside a runtime.
+    /// Panics if it is polled outside a runtime. It may be called there: the runtime that polls it counts.
     ///
     /// # Examples
     ///
@@ -110,10 +111,10 @@ impl TcpStream {
     /// ```
     #[track_caller]
     pub fn connect<A: ToSocketAddrs>(address: A) -> impl Future<Output = io::Result<Self>> {
-        let driver = current_driver();
+        let made_at = Location::caller();
         let target = address.target();
         async move {
-            let driver = &driver;
+            let driver = &driver_for(made_at);
             let connect = |address| async move {
                 Self::established(driver, mio::net::TcpStream::connect(address)?).await
             };

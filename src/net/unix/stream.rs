@@ -1,12 +1,13 @@
 //! `UnixStream`: a connection within the machine.
 
 use crate::driver::Driver;
-use crate::io::{Async, current_driver};
+use crate::io::{Async, current_driver, driver_for};
 use crate::net::BOTH;
 use crate::runtime::context;
 use crate::sync_shim::Arc;
 use std::io::{self, ErrorKind};
 use std::os::unix::net::{self, SocketAddr};
+use std::panic::Location;
 use std::path::Path;
 
 /// A stream socket between two processes of one machine.
@@ -58,12 +59,12 @@ impl UnixStream {
     ///
     /// # Panics
     ///
-    /// Panics if it is called outside a runtime.
+    /// Panics if it is polled outside a runtime. It may be called there: the runtime that polls it counts.
     #[track_caller]
     pub fn connect<P: AsRef<Path>>(path: P) -> impl Future<Output = io::Result<Self>> {
-        let driver = current_driver();
+        let made_at = Location::caller();
         let address = SocketAddr::from_pathname(path);
-        async move { Self::connect_to(&driver, address?).await }
+        async move { Self::connect_to(&driver_for(made_at), address?).await }
     }
 
     /// Connects to `address`, which may also be an abstract one.
@@ -78,12 +79,12 @@ impl UnixStream {
     ///
     /// # Panics
     ///
-    /// Panics if it is called outside a runtime.
+    /// Panics if it is polled outside a runtime. It may be called there: the runtime that polls it counts.
     #[track_caller]
     pub fn connect_addr(address: &SocketAddr) -> impl Future<Output = io::Result<Self>> + use<> {
-        let driver = current_driver();
+        let made_at = Location::caller();
         let address = address.clone();
-        async move { Self::connect_to(&driver, address).await }
+        async move { Self::connect_to(&driver_for(made_at), address).await }
     }
 
     async fn connect_to(driver: &Arc<Driver>, address: SocketAddr) -> io::Result<Self> {

@@ -45,6 +45,28 @@ fn a_sleep_belongs_to_the_runtime_it_was_made_in() {
 }
 
 #[test]
+fn a_sleep_made_outside_belongs_to_the_runtime_that_polls_it_first() {
+    let start = Instant::now();
+    let mut sleep = sleep(2 * MS);
+    assert!(sleep.deadline() >= start + 2 * MS);
+    Pin::new(&mut sleep).reset(start + 3 * MS);
+    assert_eq!(sleep.deadline(), start + 3 * MS);
+    let runtime = runtime();
+    runtime.block_on(poll_fn(|cx| {
+        // The deadline may have passed already; either way it is bound now.
+        let _ = Pin::new(&mut sleep).poll(cx);
+        Poll::Ready(())
+    }));
+    self::runtime().block_on(&mut sleep);
+    assert!((3 * MS..LONG).contains(&start.elapsed()));
+}
+
+#[test]
+fn a_timer_is_no_larger_for_being_bound_late() {
+    assert_eq!(size_of::<Sleep>(), size_of::<crate::driver::timers::TimerEntry>());
+}
+
+#[test]
 fn sleeps_run_side_by_side() {
     let start = Instant::now();
     runtime().block_on(async {

@@ -1,0 +1,65 @@
+//! The timer under `Sleep` and `Timeout`, and to which runtime it belongs.
+
+use crate::driver::timers::{Shard, TimerEntry};
+use crate::runtime::context;
+use std::panic::Location;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+/// A timer of the runtime in which it was made. One that was made outside belongs to the runtime in which
+/// it is first polled: a future that is put together before the runtime is there then works.
+pub(super) enum Timer {
+    Bound(TimerEntry),
+    Unbound { deadline: Instant, made_at: &'static Location<'static> },
+}
+
+impl Timer {
+    /// A timer that is not registered yet: costs no lock.
+    #[inline]
+    #[track_caller]
+    pub(super) fn new(deadline: Instant) -> Self {
+        match context::try_with_driver(|driver, shard| driver.timers().shard(shard).clone()) {
+            Some(shard) => Self::Bound(TimerEntry::new(shard, deadline)),
+            None => Self::Unbound { deadline, made_at: Location::caller() },
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        match self {
+            Self::Bound(entry) => entry.deadline(),
+            Self::Unbound { deadline, .. } => *deadline,
+        }
+    }
+
+    /// Sets another deadline; see [`TimerEntry::reset`].
+    pub(super) fn reset(&mut self, new: Instant) {
+        match self {
+            Self::Bound(entry) => entry.reset(new),
+            Self::Unbound { deadline, .. } => *deadline = new,
+        }
+    }
+
+    /// See [`TimerEntry::poll`].
+    ///
+    /// # Panics
+    ///
+    /// As that, and if it was made outside a runtime and is first polled outside a runtime too.
+    #[inline]
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match self {
+                Self::Bound(entry) => return entry.poll(cx),
+                Self::Unbound { deadline, made_at } => {
+                    *self = Self::Bound(TimerEntry::new(shard_here(made_at), *deadline));
+                }
+            }
+        }
+    }
+}
+
+/// The timers of this thread in the current runtime.
+#[cold]
+fn shard_here(made_at: &'static Location<'static>) -> Arc<Shard> {
+    context::with_driver_for(made_at, |driver, shard| driver.timers().shard(shard).clone())
+}

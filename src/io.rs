@@ -7,7 +7,10 @@
 //!
 //! The traits are those of `futures-io`, because that is what codecs, TLS libraries and protocol crates
 //! that are not bound to one runtime are written against; the extension traits and adapters are those of
-//! `futures-util`. liten has no I/O traits of its own.
+//! `futures-util`. liten has no I/O traits of its own. With the feature `tokio-io` everything here and in
+//! [`net`](crate::net) also has tokio's I/O traits, and with the feature `hyper` those of hyper: without a
+//! wrapper, and on the same value. Where two families are in scope, methods of the same name (`read`,
+//! `write_all`) come from the extension trait that is imported; import one per scope.
 //!
 //! | to | use |
 //! |---|---|
@@ -57,8 +60,14 @@ mod duplex;
 mod fd;
 #[cfg(windows)]
 mod handle;
+#[cfg(feature = "hyper")]
+mod hyper_io;
 mod interest;
 mod stdio;
+#[cfg(feature = "tokio-io")]
+mod tokio_io;
+#[cfg(any(feature = "tokio-io", feature = "hyper"))]
+mod twins;
 
 pub use self::async_source::Async;
 pub(crate) use self::async_source::{current_driver, driver_for};
@@ -67,8 +76,12 @@ pub use self::copy_bidirectional::copy_bidirectional;
 pub use self::duplex::{DuplexStream, duplex};
 #[cfg(unix)]
 pub use self::fd::Fd;
+#[cfg(feature = "hyper")]
+pub(crate) use self::hyper_io::fill_cursor;
 pub use self::interest::Interest;
 pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
+#[cfg(any(feature = "tokio-io", feature = "hyper"))]
+pub(crate) use self::twins::{read_twin, write_twin};
 pub use crate::driver::readiness::Ready;
 
 pub use futures_util::io::{

@@ -17,6 +17,7 @@
 //! * [`net`]: TCP, UDP and Unix sockets; [`io`]: any other pollable source, and the I/O extension methods.
 //! * [`time`]: sleeping, deadlines, intervals.
 //! * [`guide`]: which of all this to take for what, page by page.
+//! * `hyper`, with the feature of that name: what hyper asks of a runtime.
 //! * [`sync`] and [`future`]: locks, channels, `join!` and `select!`, re-exported from crates that work on
 //!   any runtime.
 //!
@@ -38,6 +39,8 @@
 //! # Features
 //!
 //! * `macros` (default): the attributes [`main`](macro@main) and [`test`](macro@test).
+//! * `tokio-io`: tokio's I/O traits on everything that reads and writes.
+//! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -55,6 +58,9 @@ mod blocking;
 pub mod runtime;
 
 pub mod future;
+#[cfg(feature = "hyper")]
+#[cfg_attr(docsrs, doc(cfg(feature = "hyper")))]
+pub mod hyper;
 pub mod io;
 pub mod net;
 pub mod sync;

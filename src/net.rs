@@ -49,13 +49,19 @@
 //! ```
 
 mod address;
+#[cfg(feature = "hyper")]
+mod hyper_io;
 #[cfg(unix)]
 mod posix;
 #[macro_use]
 mod socket;
 pub mod split;
 pub mod tcp;
+#[cfg(feature = "tokio-io")]
+mod tokio_io;
 mod udp;
+#[cfg(any(feature = "tokio-io", feature = "hyper"))]
+mod uninit;
 #[cfg(unix)]
 pub mod unix;
 #[cfg(windows)]

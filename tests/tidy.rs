@@ -54,6 +54,7 @@ const HOUSE: Plan = Plan {
         ("net", 5),
         ("time", 5),
         ("io", 5),
+        ("hyper", 5),
         ("sync", 5),
         ("future", 5),
         // Pages about all of it, without code of its own.
@@ -68,6 +69,10 @@ const HOUSE: Plan = Plan {
         // Sockets are sources: the low-level door to the driver is `io::Async`, and sockets use it like
         // anybody.
         ("net", "io"),
+        // hyper's names for what the faces offer.
+        ("hyper", "task"),
+        ("hyper", "time"),
+        ("hyper", "io"),
     ],
     doors: &[
         // A worker borrows the seat and knows nothing else of I/O and timers.
@@ -95,6 +100,9 @@ const UNSAFE: Confined = Confined {
         ("src/scheduler/shared.rs", "promises to outlive its tasks"),
         ("src/runtime/blocking_task.rs", "promises that its tasks never go cold"),
         ("src/runtime/local.rs", "tasks that borrow, on the thread that owns them"),
+        ("src/io/hyper_io.rs", "hyper's buffer takes the count of bytes on trust"),
+        ("src/net/hyper_io.rs", "hyper's buffer, received into without being initialised first"),
+        ("src/net/tokio_io.rs", "tokio's buffer, received into without being initialised first"),
     ],
 };
 
@@ -108,6 +116,7 @@ const CLOCK: Confined = Confined {
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/scheduler/monitor.rs", "how long workers have been blocked, once per look"),
         ("src/time", "deadlines relative to now"),
+        ("src/hyper/timer.rs", "hyper asks its timer for the time"),
     ],
 };
 
@@ -159,8 +168,14 @@ const CFG: Confined = Confined {
         ("src/driver/alarm_clock.rs", "what ends a sleep in the poller, a file per kind"),
         ("src/queue/local.rs", "loom sees a locked queue in place of crossbeam's"),
         ("src/queue/injector.rs", "loom sees a locked queue in place of crossbeam's"),
-        ("src/io.rs", "descriptors on Unix, handles on Windows"),
-        ("src/net.rs", "what each system's sockets can do, a file per system"),
+        ("src/io.rs", "descriptors on Unix, handles on Windows; a line per family of traits"),
+        (
+            "src/net.rs",
+            "what each system's sockets can do, a file per system; a line per family of traits",
+        ),
+        ("src/net/uninit.rs", "Unix sockets"),
+        ("src/net/tokio_io.rs", "Unix sockets"),
+        ("src/net/hyper_io.rs", "Unix sockets"),
     ],
 };
 

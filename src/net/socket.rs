@@ -284,13 +284,21 @@ macro_rules! stream_methods {
 /// is left.
 macro_rules! byte_stream {
     ($face:ident, short_read_drains: $drains:literal) => {
+        impl $face {
+            /// How much a read has to bring, of `room` bytes, to leave the socket marked as readable; 0 means
+            /// that any read leaves it so.
+            pub(in crate::net) const fn full_read(room: usize) -> usize {
+                if $drains { room } else { 0 }
+            }
+        }
+
         impl $crate::io::AsyncRead for &$face {
             fn poll_read(
                 self: ::std::pin::Pin<&mut Self>,
                 cx: &mut ::std::task::Context<'_>,
                 buf: &mut [u8],
             ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                let full = if $drains { buf.len() } else { 0 };
+                let full = <$face>::full_read(buf.len());
                 self.io.poll_transfer(cx, $crate::driver::readiness::Direction::Read, full, |mut stream| {
                     ::std::io::Read::read(&mut stream, buf)
                 })
@@ -301,7 +309,7 @@ macro_rules! byte_stream {
                 cx: &mut ::std::task::Context<'_>,
                 bufs: &mut [::std::io::IoSliceMut<'_>],
             ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                let full = if $drains { bufs.iter().map(|buf| buf.len()).sum() } else { 0 };
+                let full = <$face>::full_read(bufs.iter().map(|buf| buf.len()).sum());
                 self.io.poll_transfer(cx, $crate::driver::readiness::Direction::Read, full, |mut stream| {
                     ::std::io::Read::read_vectored(&mut stream, bufs)
                 })

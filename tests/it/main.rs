@@ -53,6 +53,10 @@ mod turns;
 mod wake;
 
 mod async_source;
+#[cfg(all(feature = "tokio-io", feature = "hyper"))]
+mod families;
+#[cfg(feature = "hyper")]
+mod http;
 mod lookup;
 mod tcp;
 mod udp;

@@ -1,0 +1,140 @@
+//! `LitenIo`: the bridge between hyper's I/O traits and those of `futures-io`, both ways.
+
+use crate::io::{AsyncRead, AsyncWrite, fill_cursor};
+use hyper::rt::{self, ReadBuf, ReadBufCursor};
+use pin_project_lite::pin_project;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+pin_project! {
+    /// Has hyper's I/O traits where `T` has those of `futures-io`, and the other way round.
+    ///
+    /// One direction puts a TLS stream or a pipe under hyper; the other one lets a WebSocket library use a
+    /// connection that hyper has upgraded. The sockets of [`net`](crate::net) need it for neither: they have
+    /// both families, and it costs them a copy.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hyper::rt::{Read, ReadBuf};
+    /// use liten::hyper::LitenIo;
+    /// use liten::io::Cursor;
+    /// use std::future::poll_fn;
+    /// use std::pin::Pin;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// # liten::block_on(async {
+    /// let mut adapter = LitenIo::new(Cursor::new(b"hello"));
+    /// let mut memory = [0; 16];
+    /// let mut buf = ReadBuf::new(&mut memory);
+    /// poll_fn(|cx| Pin::new(&mut adapter).poll_read(cx, buf.unfilled())).await?;
+    /// assert_eq!(buf.filled(), b"hello");
+    /// # Ok(())
+    /// # })
+    /// # }
+    /// ```
+    #[derive(Clone, Debug)]
+    pub struct LitenIo<T> {
+        #[pin]
+        inner: T,
+    }
+}
+
+impl<T> LitenIo<T> {
+    /// Wraps `inner`.
+    pub const fn new(inner: T) -> Self {
+        Self { inner }
+    }
+
+    /// Returns what is wrapped.
+    pub const fn inner(&self) -> &T {
+        &self.inner
+    }
+
+    /// Returns what is wrapped, to change it.
+    pub const fn inner_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+
+    /// Takes it out again.
+    pub fn into_inner(self) -> T {
+        self.inner
+    }
+}
+
+impl<T: AsyncRead> rt::Read for LitenIo<T> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        fill_cursor(self.project().inner, cx, buf)
+    }
+}
+
+// Not vectored: futures-io does not let it be asked, and a caller who is told so without reason would write
+// many small pieces.
+impl<T: AsyncWrite> rt::Write for LitenIo<T> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.project().inner.poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.project().inner.poll_write_vectored(cx, bufs)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().inner.poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().inner.poll_close(cx)
+    }
+}
+
+impl<T: rt::Read> AsyncRead for LitenIo<T> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut buf = ReadBuf::new(buf);
+        ready!(self.project().inner.poll_read(cx, buf.unfilled()))?;
+        Poll::Ready(Ok(buf.filled().len()))
+    }
+}
+
+impl<T: rt::Write> AsyncWrite for LitenIo<T> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.project().inner.poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.project().inner.poll_write_vectored(cx, bufs)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().inner.poll_flush(cx)
+    }
+
+    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().inner.poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,51 @@
+//! tokio's I/O traits for `Async<S>`, as far as std's `Read` and `Write` reach.
+
+use super::{Async, AsyncRead, read_twin, write_twin};
+use mio::event::Source;
+use std::io::{self, Read, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::ReadBuf;
+
+/// Reads into a buffer of tokio's through `AsyncRead`, which wants initialised memory.
+///
+/// `std::io::Read` knows no other (its `read_buf` is unstable), so what is not initialised is filled with
+/// zeros first. The buffer remembers that: one that is kept pays once.
+fn fill<R: AsyncRead>(
+    reader: Pin<&mut R>,
+    cx: &mut Context<'_>,
+    buf: &mut ReadBuf<'_>,
+) -> Poll<io::Result<()>> {
+    let length = ready!(reader.poll_read(cx, buf.initialize_unfilled()))?;
+    buf.advance(length);
+    Poll::Ready(Ok(()))
+}
+
+impl<S> tokio::io::AsyncRead for &Async<S>
+where
+    S: Source,
+    for<'a> &'a S: Read,
+{
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        fill(self, cx, buf)
+    }
+}
+
+read_twin!(
+    tokio::io::AsyncRead, &mut ReadBuf<'_>,
+    [S] Async<S> [S: Source, for<'a> &'a S: Read], this => &*this
+);
+// Not vectored: whether `S` writes several buffers in one call cannot be asked on stable Rust, and a caller
+// who is told so without reason would write many small pieces.
+write_twin!(
+    tokio::io::AsyncWrite, vectored: false,
+    ['s, S] &'s Async<S> [S: Source, for<'a> &'a S: Write]
+);
+write_twin!(
+    tokio::io::AsyncWrite, vectored: false,
+    [S] Async<S> [S: Source, for<'a> &'a S: Write]
+);

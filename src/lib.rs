@@ -18,6 +18,7 @@
 //! * [`time`]: sleeping, deadlines, intervals.
 //! * [`guide`]: which of all this to take for what, page by page.
 //! * `hyper`, with the feature of that name: what hyper asks of a runtime.
+//! * `signal`: ctrl-c and signals.
 //! * [`sync`] and [`future`]: locks, channels, `join!` and `select!`, re-exported from crates that work on
 //!   any runtime.
 //!
@@ -41,6 +42,7 @@
 //! * `macros` (default): the attributes [`main`](macro@main) and [`test`](macro@test).
 //! * `tokio-io`: tokio's I/O traits on everything that reads and writes.
 //! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
+//! * `signal`: ctrl-c and signals; costs the crate signal-hook-registry.
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -63,6 +65,9 @@ pub mod future;
 pub mod hyper;
 pub mod io;
 pub mod net;
+#[cfg(feature = "signal")]
+#[cfg_attr(docsrs, doc(cfg(feature = "signal")))]
+pub mod signal;
 pub mod sync;
 pub mod time;
 

@@ -52,6 +52,7 @@ const HOUSE: Plan = Plan {
         ("task::local_key", 5),
         ("task::local", 5),
         ("net", 5),
+        ("signal", 5),
         ("time", 5),
         ("io", 5),
         ("hyper", 5),
@@ -73,6 +74,8 @@ const HOUSE: Plan = Plan {
         ("hyper", "task"),
         ("hyper", "time"),
         ("hyper", "io"),
+        // So is the socket that a signal handler writes to.
+        ("signal", "io"),
     ],
     doors: &[
         // A worker borrows the seat and knows nothing else of I/O and timers.
@@ -103,6 +106,11 @@ const UNSAFE: Confined = Confined {
         ("src/io/hyper_io.rs", "hyper's buffer takes the count of bytes on trust"),
         ("src/net/hyper_io.rs", "hyper's buffer, received into without being initialised first"),
         ("src/net/tokio_io.rs", "tokio's buffer, received into without being initialised first"),
+        (
+            "src/signal/unix/station.rs",
+            "promises that its handler does what a signal handler may do",
+        ),
+        ("src/signal/windows.rs", "installs the handler of the console's events"),
     ],
 };
 
@@ -176,6 +184,10 @@ const CFG: Confined = Confined {
         ("src/net/uninit.rs", "Unix sockets"),
         ("src/net/tokio_io.rs", "Unix sockets"),
         ("src/net/hyper_io.rs", "Unix sockets"),
+        ("src/io.rs", "descriptors on Unix, handles on Windows"),
+        ("src/net.rs", "what each system's sockets can do, a file per system"),
+        ("src/signal.rs", "signals on Unix, events of the console on Windows"),
+        ("src/signal/unix/kind.rs", "a signal that not every Unix has"),
     ],
 };
 

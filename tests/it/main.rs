@@ -37,6 +37,8 @@ mod resets;
 mod resize;
 mod reuse;
 mod shutdown;
+#[cfg(unix)]
+mod signal_listeners;
 #[cfg(target_os = "linux")]
 mod signals;
 #[cfg(target_os = "linux")]

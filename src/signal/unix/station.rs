@@ -1,0 +1,149 @@
+//! `Station`: where the signals of one kind reach the listeners of one runtime.
+//!
+//! A station has a count, which the signal handler raises, and a pair of sockets, which the handler writes a
+//! byte to after that. The end that is read is an ordinary source of the runtime's driver; the tasks of the
+//! listeners wait for it as any number of tasks may wait for one socket. Nothing else is needed: no thread,
+//! no task, no code in the driver.
+//!
+//! # Several runtimes
+//!
+//! Each runtime that listens has stations of its own, and the handler raises and writes to each of them. One
+//! process-wide pair was rejected: whichever runtime reads the byte would have to wake the listeners of all
+//! the others, and they would go deaf with a runtime that ends, or is a `LocalRuntime` that nobody drives. A
+//! pair per listener was rejected, too: a server that waits for ctrl-c in each of a thousand connections
+//! would run out of descriptors. When a runtime ends, the driver tells its stations' listeners, like those of
+//! any socket, and nothing of the others changes.
+//!
+//! # No signal is lost
+//!
+//! The handler raises the count, then writes. A listener empties the socket until that would block, which
+//! also leaves its waker with the driver, and *then* looks at the count. So a signal is either in the count
+//! that it sees, or its byte comes after the socket was empty, is reported, and wakes it to look again.
+//!
+//! The one who empties the socket may be another listener. Then this one finds the source not ready, without
+//! a system call, and must see the count that the byte announced. The chain: the handler's raise is before
+//! its write, the write before the read that took the byte (the system orders these two), the read before
+//! the fence in `poll_drain`, and the fence before any look at the source that finds the bit cleared, because
+//! the bit is cleared after it and looked at with `Acquire`.
+//!
+//! A write that finds the socket full is not repeated: what fills it has not been read yet.
+//!
+//! # Fork
+//!
+//! A child that has not reached its `exec` shares the sockets but not the count. A signal to it therefore
+//! wakes a listener of the parent, which finds the count unchanged.
+
+#![allow(unsafe_code)]
+
+use super::kind::SignalKind;
+use crate::driver::Driver;
+use crate::driver::readiness::Direction;
+use crate::io::{Async, Fd, Interest, current_driver};
+use parking_lot::Mutex;
+use signal_hook_registry::{FORBIDDEN, SigId};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::ffi::c_int;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+// Not those of the shim, which the models replace: a signal handler uses these.
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+
+/// A runtime, by the address of its driver, and a signal. A station keeps its driver alive, so no two
+/// runtimes have had the same address as long as a `Weak` can be upgraded.
+type Key = (usize, c_int);
+
+/// All stations of the process; not the shim's lock, because no model has a process to itself.
+static STATIONS: Mutex<BTreeMap<Key, Weak<Station>>> = Mutex::new(BTreeMap::new());
+
+pub(super) struct Station {
+    key: Key,
+    count: Arc<AtomicUsize>,
+    receiver: Async<Fd<UnixStream>>,
+    action: SigId,
+}
+
+impl Station {
+    /// Returns the station of the current runtime for this kind, or opens it.
+    #[track_caller]
+    pub(super) fn of_current_runtime(kind: SignalKind) -> io::Result<Arc<Self>> {
+        let driver: *const Driver = Arc::as_ptr(&current_driver());
+        let signal = kind.as_raw_value();
+        if signal <= 0 || FORBIDDEN.contains(&signal) {
+            let message = format!("nobody can listen for signal {signal}");
+            return Err(io::Error::new(ErrorKind::InvalidInput, message));
+        }
+        let key = (driver as usize, signal);
+        let mut stations = STATIONS.lock();
+        if let Some(station) = stations.get(&key).and_then(Weak::upgrade) {
+            return Ok(station);
+        }
+        let station = Arc::new(Self::open(key)?);
+        stations.insert(key, Arc::downgrade(&station));
+        Ok(station)
+    }
+
+    fn open(key: Key) -> io::Result<Self> {
+        let (receiver, sender) = UnixStream::pair()?;
+        receiver.set_nonblocking(true)?;
+        sender.set_nonblocking(true)?;
+        let receiver = Async::with_interest(Fd::new(receiver), Interest::READABLE)?;
+        let count = Arc::new(AtomicUsize::new(0));
+        let raised = Arc::clone(&count);
+        let action = move || {
+            // Ordering: Relaxed; published by the write, see the file's header.
+            raised.fetch_add(1, Ordering::Relaxed);
+            // An error means that the socket is full, and so that a byte is there to be read.
+            let _ = (&sender).write(&[0]);
+        };
+        // SAFETY: the action may run in a signal handler, because all it does is an atomic addition and one
+        // system call on a non-blocking descriptor. It allocates nothing, takes no lock and cannot panic.
+        let action = unsafe { signal_hook_registry::register(key.1, action) }?;
+        Ok(Self { key, count, receiver, action })
+    }
+
+    pub(super) fn kind(&self) -> SignalKind {
+        SignalKind::from_raw(self.key.1)
+    }
+
+    /// How many signals there were; it may come round. A listener asks only whether it has changed, and
+    /// would have to sleep through 2^32 signals, at the least, to be mistaken.
+    pub(super) fn count(&self) -> usize {
+        // Ordering: Relaxed; the raise that matters is before the last `poll_drain`, see the file's header.
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Empties the socket and leaves the waker with the driver: pending, unless the runtime has ended.
+    pub(super) fn poll_drain(&self, cx: &mut Context<'_>) -> Poll<io::Result<Infallible>> {
+        self.receiver.poll_io(cx, Direction::Read, |mut receiver| {
+            let mut bytes = [0; 64];
+            loop {
+                match receiver.read(&mut bytes) {
+                    // The other end is closed after this one.
+                    Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                    Ok(_) => {}
+                    Err(error) => {
+                        // Ordering: Release, before the source is marked as not ready: pairs with the Acquire
+                        // of whoever finds it so and does not read, see the file's header.
+                        fence(Ordering::Release);
+                        return Err(error);
+                    }
+                }
+            }
+        })
+    }
+}
+
+impl Drop for Station {
+    fn drop(&mut self) {
+        // Returns when no handler is in the action any more, so nobody writes to a socket without a reader.
+        signal_hook_registry::unregister(self.action);
+        let mut stations = STATIONS.lock();
+        // There may be a new one in its place.
+        if stations.get(&self.key).is_some_and(|station| station.strong_count() == 0) {
+            stations.remove(&self.key);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Listeners for signals: each gets each signal, none is lost, in any number of runtimes.
+//!
+//! A handler is the whole process's, so each test has a process of its own.
+
+use crate::guard::{guarded, until, workers};
+use crate::loopback::{bounded, poll_once};
+use crate::probe::Count;
+use crate::process::{alone, child, is_child};
+use liten::future::StreamExt;
+use liten::runtime::{LocalRuntime, Runtime};
+use liten::signal::ctrl_c;
+use liten::signal::unix::{Signal, SignalKind, signal};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::pin::pin;
+use std::process::{Command, Stdio};
+
+const USR1: SignalKind = SignalKind::user_defined1();
+
+/// Sends this process signals, from outside, and returns when they have been sent.
+fn send(name: &str, times: usize) {
+    let script = format!("for i in $(seq {times}); do kill -{name} $0; done");
+    let status = Command::new("sh").args(["-c", &script, &std::process::id().to_string()]).status();
+    assert!(status.unwrap().success());
+}
+
+async fn received(listener: &mut Signal) {
+    assert_eq!(bounded(listener.recv()).await, Some(()));
+}
+
+/// Whether nothing has come that the listener was not told of.
+async fn is_quiet(listener: &mut Signal) -> bool {
+    poll_once(&mut pin!(listener.recv())).await.is_none()
+}
+
+#[test]
+fn every_listener_gets_the_signal() {
+    let body = || {
+        workers(2).block_on(async {
+            let mut listeners: Vec<_> = (0..10).map(|_| signal(USR1).unwrap()).collect();
+            let mut other = signal(SignalKind::user_defined2()).unwrap();
+            let tasks: Vec<_> = (0..10)
+                .map(|_| {
+                    let mut listener = signal(USR1).unwrap();
+                    liten::spawn(async move { received(&mut listener).await })
+                })
+                .collect();
+            send("USR1", 1);
+            for listener in &mut listeners {
+                received(listener).await;
+                assert!(is_quiet(listener).await, "one signal, one notice");
+            }
+            for task in tasks {
+                bounded(task).await.unwrap();
+            }
+            assert!(is_quiet(&mut other).await, "another kind of signal");
+            send("USR2", 1);
+            received(&mut other).await;
+        });
+    };
+    guarded(|| alone("signal_listeners::every_listener_gets_the_signal", body));
+}
+
+/// The tasks race for the bytes in the socket: whoever comes second finds it empty, and must notice all the
+/// same.
+#[test]
+fn tasks_that_share_a_kind_miss_nothing() {
+    let body = || {
+        const TASKS: usize = 8;
+        let runtime = workers(2);
+        let counts: Vec<Count> = (0..TASKS).map(|_| Count::default()).collect();
+        for count in &counts {
+            let count = count.clone();
+            let mut listener = runtime.block_on(async { signal(USR1).unwrap() });
+            runtime.spawn(async move {
+                while listener.recv().await.is_some() {
+                    count.add();
+                }
+            });
+        }
+        for round in 1..=100 {
+            send("USR1", 1);
+            until(|| counts.iter().all(|count| count.get() == round));
+        }
+    };
+    guarded(|| alone("signal_listeners::tasks_that_share_a_kind_miss_nothing", body));
+}
+
+#[test]
+fn a_signal_between_two_waits_is_kept() {
+    let body = || {
+        workers(2).block_on(async {
+            let mut listener = signal(USR1).unwrap();
+            assert!(is_quiet(&mut listener).await);
+            send("USR1", 1);
+            received(&mut listener).await;
+            send("USR1", 3);
+            received(&mut listener).await;
+            // A wait that is given up takes nothing.
+            drop(listener.recv());
+            send("USR1", 1);
+            received(&mut listener).await;
+
+            let mut late = signal(USR1).unwrap();
+            assert!(is_quiet(&mut late).await, "what came before it is not for it");
+            send("USR1", 1);
+            assert_eq!(bounded(late.next()).await, Some(()), "a listener is a stream");
+        });
+    };
+    guarded(|| alone("signal_listeners::a_signal_between_two_waits_is_kept", body));
+}
+
+/// More than fit into the socket, so the handler finds it full.
+#[test]
+fn a_burst_is_at_least_one_signal_after_the_last() {
+    let body = || {
+        workers(2).block_on(async {
+            let mut listener = signal(USR1).unwrap();
+            send("USR1", 2_000);
+            let mut notices = 0;
+            while !is_quiet(&mut listener).await {
+                notices += 1;
+            }
+            assert!((1..=2_000).contains(&notices), "{notices}");
+            for _ in 0..3 {
+                send("USR1", 1);
+                received(&mut listener).await;
+            }
+        });
+    };
+    guarded(|| alone("signal_listeners::a_burst_is_at_least_one_signal_after_the_last", body));
+}
+
+#[test]
+fn listeners_that_are_dropped_leave_no_descriptor_and_no_default_action() {
+    let body = || {
+        workers(2).block_on(async {
+            let mut first = signal(USR1).unwrap();
+            let before = open_descriptors();
+            for _ in 0..1_000 {
+                drop(signal(USR1).unwrap());
+                drop(signal(SignalKind::hangup()).unwrap());
+                assert!(poll_once(&mut pin!(ctrl_c())).await.is_none());
+            }
+            assert_eq!(open_descriptors(), before);
+            let many: Vec<_> = (0..1_000).map(|_| signal(USR1).unwrap()).collect();
+            assert_eq!(open_descriptors(), before, "a thousand listeners share what one has");
+            send("USR1", 1);
+            drop(many);
+            received(&mut first).await;
+            drop(first);
+            // The process would end.
+            for name in ["USR1", "HUP", "INT"] {
+                send(name, 1);
+            }
+            let mut again = signal(USR1).unwrap();
+            assert!(is_quiet(&mut again).await);
+            send("USR1", 1);
+            received(&mut again).await;
+        });
+    };
+    let test =
+        "signal_listeners::listeners_that_are_dropped_leave_no_descriptor_and_no_default_action";
+    guarded(|| alone(test, body));
+}
+
+fn open_descriptors() -> usize {
+    std::fs::read_dir("/dev/fd").unwrap().count()
+}
+
+#[test]
+fn listeners_of_every_runtime_get_the_signal() {
+    let body = || {
+        let listener = |runtime: &Runtime| runtime.block_on(async { signal(USR1).unwrap() });
+        let (first, second) = (workers(1), workers(1));
+        let (mut of_first, mut of_second) = (listener(&first), listener(&second));
+        // One that nobody drives.
+        let local = LocalRuntime::new().unwrap();
+        let mut of_local = local.block_on(async { signal(USR1).unwrap() });
+        let round = |of_first: &mut Signal, of_second: &mut Signal| {
+            send("USR1", 1);
+            first.block_on(received(of_first));
+            second.block_on(received(of_second));
+        };
+        for _ in 0..20 {
+            round(&mut of_first, &mut of_second);
+        }
+        local.block_on(async {
+            received(&mut of_local).await;
+            assert!(is_quiet(&mut of_local).await);
+        });
+
+        // A runtime that ends takes nothing from the others, and its listeners are told.
+        let mut listener_of_first = listener(&first);
+        let task = second.spawn(async move { listener_of_first.recv().await });
+        drop(first);
+        assert_eq!(second.block_on(bounded(task)).unwrap(), None);
+        assert_eq!(second.block_on(bounded(of_first.recv())), None);
+        for _ in 0..20 {
+            send("USR1", 1);
+            second.block_on(received(&mut of_second));
+        }
+        drop(of_first);
+        let third = workers(1);
+        let mut of_third = listener(&third);
+        send("USR1", 1);
+        third.block_on(received(&mut of_third));
+        second.block_on(received(&mut of_second));
+        // Its own runtime reports to it, wherever it is waited for.
+        send("USR1", 1);
+        second.block_on(received(&mut of_third));
+    };
+    guarded(|| alone("signal_listeners::listeners_of_every_runtime_get_the_signal", body));
+}
+
+#[test]
+fn a_signal_that_was_counted_is_told_although_the_runtime_has_ended() {
+    let body = || {
+        let runtime = workers(1);
+        let mut listener = runtime.block_on(async { signal(USR1).unwrap() });
+        send("USR1", 1);
+        drop(runtime);
+        workers(1).block_on(async {
+            received(&mut listener).await;
+            assert_eq!(listener.recv().await, None);
+        });
+    };
+    let test = "signal_listeners::a_signal_that_was_counted_is_told_although_the_runtime_has_ended";
+    guarded(|| alone(test, body));
+}
+
+#[test]
+fn what_cannot_be_listened_for_is_an_error() {
+    guarded(|| {
+        workers(1).block_on(async {
+            for number in [-1, 0, libc::SIGKILL, libc::SIGSTOP, libc::SIGSEGV, libc::SIGFPE, 4_711]
+            {
+                let error = signal(SignalKind::from_raw(number)).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::InvalidInput, "{number}: {error}");
+            }
+        });
+        assert_eq!(SignalKind::from(libc::SIGINT), SignalKind::interrupt());
+        assert_eq!(libc::c_int::from(SignalKind::terminate()), libc::SIGTERM);
+    });
+}
+
+#[test]
+#[should_panic(expected = "outside a runtime")]
+fn listening_outside_a_runtime_panics() {
+    let _ = signal(USR1);
+}
+
+/// Ctrl-c ends a program that does not wait for it, and is what a program waits for otherwise; again and
+/// again, and only from the first poll on.
+#[test]
+fn ctrl_c_is_waited_for_from_the_first_poll_on() {
+    let test = "signal_listeners::ctrl_c_is_waited_for_from_the_first_poll_on";
+    guarded(|| {
+        if is_child() {
+            return wait_for_ctrl_c(std::env::var_os("LITEN_TEST_POLL").is_some());
+        }
+        for polls in [false, true] {
+            let mut command = child(test, if polls { &[("LITEN_TEST_POLL", "1")] } else { &[] });
+            let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+            let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+            let mut lines = lines.map_while(Result::ok);
+            let mut interrupt = |told: &str| {
+                assert!(lines.any(|line| line.ends_with(told)), "not told: {told}");
+                let mut kill = Command::new("kill");
+                assert!(kill.args(["-INT", &child.id().to_string()]).status().unwrap().success());
+            };
+            if polls {
+                interrupt("waiting");
+                interrupt("once more");
+            } else {
+                interrupt("not waiting");
+            }
+            // To the end, or the child could not write.
+            lines.for_each(drop);
+            let status = child.wait().unwrap();
+            assert_eq!(status.success(), polls, "{status}");
+            assert_eq!(status.signal(), (!polls).then_some(libc::SIGINT));
+        }
+    });
+}
+
+fn wait_for_ctrl_c(polls: bool) {
+    let tell = |what: &str| {
+        println!("{what}");
+        std::io::stdout().flush().unwrap();
+    };
+    workers(1).block_on(async {
+        let mut waiting = pin!(ctrl_c());
+        if !polls {
+            tell("not waiting");
+            return std::future::pending().await;
+        }
+        assert!(poll_once(&mut waiting).await.is_none());
+        tell("waiting");
+        bounded(waiting).await.unwrap();
+        let mut again = pin!(ctrl_c());
+        assert!(poll_once(&mut again).await.is_none());
+        tell("once more");
+        bounded(again).await.unwrap();
+    });
+}

@@ -1,1 +1,7 @@
 //! Starts the examples and talks to them with clients that nobody here wrote.
+
+#[path = "../../../../tests/examples/process.rs"]
+mod process;
+
+mod chromium;
+mod ws_chat;

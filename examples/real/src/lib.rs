@@ -1,1 +1,3 @@
 //! Adapters for libraries whose runtime traits change too often to live in liten itself.
+
+pub mod certificate;

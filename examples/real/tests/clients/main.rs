@@ -4,4 +4,5 @@
 mod process;
 
 mod chromium;
+mod https;
 mod ws_chat;

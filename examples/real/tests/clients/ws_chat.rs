@@ -7,6 +7,7 @@ use async_tungstenite::tungstenite::{Error, Message, WebSocket, client};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::Command;
+use std::time::Instant;
 
 fn start(seconds: &str) -> (Example, SocketAddr) {
     let mut command = Command::new(process::path("ws_chat"));
@@ -40,15 +41,23 @@ impl Client {
         self.socket.send(Message::text(text)).unwrap();
     }
 
-    /// The next text; pings are answered on the way.
+    /// The next message but for pings, which are answered on the way, and which could go on for ever.
     #[track_caller]
-    fn line(&mut self) -> String {
+    fn read(&mut self) -> Message {
+        let deadline = Instant::now() + LIMIT;
         loop {
             match self.socket.read().unwrap() {
-                Message::Text(text) => return text.as_str().to_owned(),
-                Message::Ping(_) => {}
-                other => panic!("not text, but {other:?}"),
+                Message::Ping(_) => assert!(Instant::now() < deadline, "nothing but pings"),
+                message => return message,
             }
+        }
+    }
+
+    #[track_caller]
+    fn line(&mut self) -> String {
+        match self.read() {
+            Message::Text(text) => text.as_str().to_owned(),
+            other => panic!("not text, but {other:?}"),
         }
     }
 
@@ -62,10 +71,10 @@ impl Client {
     fn expect_close(mut self, code: CloseCode) -> usize {
         let mut texts = 0;
         let frame = loop {
-            match self.socket.read().unwrap() {
+            match self.read() {
                 Message::Text(_) => texts += 1,
                 Message::Close(frame) => break frame.expect("it has a reason"),
-                _ => {}
+                other => panic!("neither text nor the end, but {other:?}"),
             }
         };
         assert_eq!(frame.code, code, "{frame:?}");

@@ -1,6 +1,7 @@
-//! tokio's I/O traits for `Async<S>`, as far as std's `Read` and `Write` reach.
+//! tokio's I/O traits for `Async<S>`, as far as std's `Read` and `Write` reach, and for the streams that stand
+//! on no socket.
 
-use super::{Async, AsyncRead, read_twin, write_twin};
+use super::{Async, AsyncRead, DuplexStream, Stderr, Stdin, Stdout, read_twin, write_twin};
 use mio::event::Source;
 use std::io::{self, Read, Write};
 use std::pin::Pin;
@@ -49,3 +50,27 @@ write_twin!(
     tokio::io::AsyncWrite, vectored: false,
     [S] Async<S> [S: Source, for<'a> &'a S: Write]
 );
+
+impl tokio::io::AsyncRead for DuplexStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        fill(self, cx, buf)
+    }
+}
+
+impl tokio::io::AsyncRead for Stdin {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        fill(self, cx, buf)
+    }
+}
+
+write_twin!(tokio::io::AsyncWrite, vectored: false, [] DuplexStream []);
+write_twin!(tokio::io::AsyncWrite, vectored: false, [] Stdout []);
+write_twin!(tokio::io::AsyncWrite, vectored: false, [] Stderr []);

@@ -397,3 +397,15 @@ fn a_reset_is_an_error_and_not_an_end() {
         assert_eq!(reset::<Hyper>().await, io::ErrorKind::ConnectionReset);
     });
 }
+
+#[test]
+fn every_byte_arrives_within_the_process() {
+    run(async {
+        let (first, second) = liten::io::duplex(100_000);
+        storm::<Tokio, Tokio, _, _>(first, second).await;
+        let (first, second) = liten::io::duplex(1_000);
+        storm::<Tokio, Futures, _, _>(second, first).await;
+        let (first, second) = liten::io::duplex(7_000);
+        storm::<Futures, Tokio, _, _>(second, first).await;
+    });
+}

@@ -5,4 +5,7 @@ mod process;
 
 mod chromium;
 mod https;
+mod pg_bank;
+mod redis_counter;
+mod server;
 mod ws_chat;

@@ -43,6 +43,7 @@
 //! * `tokio-io`: tokio's I/O traits on everything that reads and writes.
 //! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
 //! * `signal`: ctrl-c and signals; costs the crate signal-hook-registry.
+//! * `tokio-context`: crates that know tokio only run unmodified ([how](runtime#crates-that-need-tokio)).
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -16,6 +16,36 @@
 //! pool takes no new jobs and cancels the queued ones; the workers stop after the poll they are in;
 //! every task that is left is dropped; the threads end; sources and timers that outlive the runtime are
 //! told. [`Shutdown`] leaves the waiting to a future: the driver thread, which ends last, completes it.
+//!
+//! # Crates that need tokio
+//!
+//! Some crates know no runtime but tokio: reqwest, `axum::serve`, sqlx, async-nats and others. Without one
+//! they panic: "there is no reactor running, must be called from the context of a Tokio 1.x runtime". With
+//! the feature `tokio-context` they run unmodified: liten starts one tokio runtime with one thread
+//! (`liten-tokio`), the *helper*, for the whole process, and every thread that runs futures or blocking work
+//! of a liten runtime is in its context, as is whoever calls `block_on` or `enter`.
+//! `Builder::tokio_context(false)` switches it off for one runtime.
+//!
+//! What it costs, and what is different from a program on tokio:
+//!
+//! * One thread and one poller more, and some nanoseconds per `block_on`. What a socket or timer made through
+//!   tokio has to say comes from the helper's thread, which wakes the task on its liten worker: one change of
+//!   thread more than liten's own. So this is for clients; a server with a choice uses liten's sockets.
+//! * `tokio::spawn` starts tasks on the helper's one thread, and not on liten's workers. What `axum::serve`
+//!   calls runs there. A task that blocks there holds up all sockets and timers of tokio, unless it does so
+//!   in `tokio::task::block_in_place`. `tokio::task::spawn_blocking` has the helper's own pool of threads.
+//! * On the helper's threads there is no liten runtime: take a [`Handle`] along and spawn there what uses
+//!   liten's sockets and timers.
+//! * A panic of a `tokio::spawn` task goes to tokio's `JoinHandle`. The end of a liten runtime does not end
+//!   these tasks; the end of the process does, without their destructors.
+//! * tokio's budget is that of tokio's tasks: a liten task that finds tokio's channels or sockets always
+//!   ready does not yield by itself (see [`consume_budget`](crate::task::consume_budget)).
+//! * `tokio::task::block_in_place` in a liten task just blocks its worker; a spare one takes over
+//!   ([`Builder::max_spare_workers`]). `tokio::task::spawn_local` needs tokio's `LocalSet`, as in tokio.
+//!   `tokio::time::pause` has no power over liten's clock.
+//! * A runtime of tokio that a liten task, or blocking work, makes or enters is the one that counts inside.
+//!   Conversely, what runs in liten's `block_on` on a thread of a tokio runtime is in the helper's context.
+//!   It blocks that thread: call it in `tokio::task::spawn_blocking` or `block_in_place`.
 
 pub(crate) mod block_on;
 mod blocking_task;
@@ -28,6 +58,7 @@ mod metrics;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;
+mod tokio_context;
 
 pub use builder::Builder;
 pub use context::EnterGuard;

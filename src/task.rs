@@ -32,6 +32,7 @@ pub(crate) mod budget;
 pub(crate) mod cell;
 mod coop;
 pub(crate) mod current;
+pub(crate) mod hint;
 mod id;
 mod join;
 mod join_set;

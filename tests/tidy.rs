@@ -135,6 +135,7 @@ const THREADS: Confined = Confined {
         ("src/blocking.rs", "the pool for blocking calls"),
         ("src/scheduler/lifecycle.rs", "workers come and go"),
         ("src/io/stdio/input.rs", "reads a terminal, which may last for ever"),
+        ("src/runtime/tokio_context.rs", "a trial, before tokio panics over the lack of one"),
     ],
 };
 
@@ -171,6 +172,7 @@ const CFG: Confined = Confined {
         ("src/sync_shim.rs", "std, loom or shuttle"),
         ("src/recycler.rs", "off under Miri; poisons what it takes back under shuttle"),
         ("src/scheduler/report.rs", "a warning where somebody listens"),
+        ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
         ("src/slab.rs", "the width of a token on 32-bit machines"),
         ("src/driver/selector.rs", "shuttle puts a bell in the place of the system's poller"),
         ("src/driver/alarm_clock.rs", "what ends a sleep in the poller, a file per kind"),

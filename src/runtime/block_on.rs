@@ -2,6 +2,7 @@
 
 use super::Runtime;
 use super::handle::{Handle, Inner};
+use super::tokio_context;
 use crate::park::{Parker, Unpark, Unparker};
 use crate::scheduler;
 use crate::sync_shim::{Arc, clock, thread, thread_local};
@@ -78,7 +79,7 @@ pub(super) fn run<F: Future>(future: F) -> F::Output {
     let parker = Parker::new();
     let waker = Waker::from(std::sync::Arc::new(RootWaker(parker.unparker())));
     let mut cx = Context::from_waker(&waker);
-    let mut future = pin!(future);
+    let mut future = pin!(tokio_context::without_budget(future));
     loop {
         match budget::with_budget(|| future.as_mut().poll(&mut cx)) {
             Poll::Ready(output) => return output,

@@ -5,6 +5,7 @@ use super::blocking_task::BlockingTasks;
 use super::handle::{self, Flavor, Handle, Hooks, Inner, check_workers, invalid};
 use super::local::LocalExecutor;
 use super::local_runtime::LocalRuntime;
+use super::tokio_context;
 use crate::blocking;
 use crate::driver::Driver;
 use crate::scheduler::{Crew, MAX_WORKERS, Shared, ThreadConfig};
@@ -51,6 +52,7 @@ pub struct Builder {
     thread_stack_size: Option<usize>,
     thread_keep_alive: Duration,
     hooks: Hooks,
+    pub(super) tokio: tokio_context::Setting,
 }
 
 impl Builder {
@@ -65,6 +67,7 @@ impl Builder {
             thread_stack_size: None,
             thread_keep_alive: KEEP_ALIVE,
             hooks: Hooks::default(),
+            tokio: tokio_context::Setting::default(),
         }
     }
 
@@ -189,6 +192,7 @@ impl Builder {
         if self.max_blocking_threads == 0 {
             return Err(invalid("max_blocking_threads must not be 0".into()));
         }
+        let tokio = self.tokio.open()?;
         let inner = Arc::new_cyclic(|inner| Inner {
             flavor,
             driver,
@@ -201,6 +205,7 @@ impl Builder {
             }),
             hooks: self.hooks.clone(),
             blocking_tasks: BlockingTasks::new(),
+            tokio,
         });
         Ok(Handle { inner })
     }

@@ -1,6 +1,7 @@
 //! Which runtime the calling thread is in.
 
 use super::handle::Handle;
+use super::tokio_context;
 use crate::driver::Driver;
 use crate::scheduler;
 use crate::sync_shim::{Arc, thread_local};
@@ -26,6 +27,8 @@ thread_local! {
 #[derive(Debug)]
 pub struct EnterGuard<'a> {
     previous: Option<Handle>,
+    /// Left after `drop` has restored what is liten's: tokio panics over guards that go out of order.
+    _tokio: tokio_context::Guard<'a>,
     /// Not Send: it restores a thread-local.
     handle: PhantomData<(&'a Handle, *const ())>,
 }
@@ -41,12 +44,12 @@ impl Drop for EnterGuard<'_> {
 }
 
 /// Makes `handle` the current one. The guard restores what was.
-pub(crate) fn enter<'a>(handle: &Handle) -> EnterGuard<'a> {
+pub(crate) fn enter(handle: &Handle) -> EnterGuard<'_> {
     // A thread that is ending has no current runtime any more, and needs none.
     let previous =
         CURRENT.try_with(|current| current.replace(Some(handle.clone()))).unwrap_or(None);
     scheduler::set_current(handle.scheduler());
-    EnterGuard { previous, handle: PhantomData }
+    EnterGuard { previous, _tokio: handle.inner.tokio.enter(), handle: PhantomData }
 }
 
 /// Calls `f` with the current handle. `None`: the thread is in no runtime, or is ending. `f` calls no

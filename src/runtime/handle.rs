@@ -5,12 +5,13 @@ use super::blocking_task::{BlockingJob, BlockingTasks};
 use super::context::{self, EnterGuard, OUTSIDE};
 use super::local::LocalShared;
 use super::metrics::RuntimeMetrics;
+use super::tokio_context;
 use crate::blocking;
 use crate::driver::Driver;
 use crate::park::Parker;
 use crate::scheduler::{self, MAX_WORKERS, Shared, ThreadConfig};
 use crate::sync_shim::Arc;
-use crate::task::{JoinHandle, RunningTask};
+use crate::task::{JoinHandle, RunningTask, hint};
 use crate::wakers;
 use std::fmt;
 use std::future::Future;
@@ -31,6 +32,7 @@ pub(super) struct Inner {
     pub(super) blocking: Arc<blocking::Pool<BlockingJob>>,
     pub(super) blocking_tasks: Arc<BlockingTasks>,
     pub(super) hooks: Hooks,
+    pub(super) tokio: tokio_context::Door,
 }
 
 /// What the user wants to be called on each thread.
@@ -108,12 +110,12 @@ impl Handle {
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         block_on::refuse_in_task("block_on");
         let _entered = self.enter();
-        match &self.inner.flavor {
+        hint::explained(|| match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
                 scheduler::enter_guest(scheduler, || block_on::run(future))
             }
             Flavor::CurrentThread(_) => block_on::run(future),
-        }
+        })
     }
 
     #[track_caller]

@@ -4,12 +4,12 @@ use super::block_on::{self, refuse_in_task};
 use super::context::EnterGuard;
 use super::handle::Handle;
 use super::local::LocalExecutor;
-use super::{Builder, RuntimeMetrics};
+use super::{Builder, RuntimeMetrics, tokio_context};
 use crate::driver::Driver;
 use crate::scoped::Scoped;
 use crate::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::sync_shim::{Arc, thread_local};
-use crate::task::{JoinHandle, budget};
+use crate::task::{JoinHandle, budget, hint};
 use crate::wakers;
 use std::fmt;
 use std::future::Future;
@@ -87,8 +87,8 @@ impl LocalRuntime {
         refuse_in_task("block_on");
         let _entered = self.handle.enter();
         let executor = self.executor();
-        EXECUTOR
-            .with(|slot| slot.set(executor, || drive(self.handle.driver(), executor.run(future))))
+        let run = || drive(self.handle.driver(), executor.run(future));
+        EXECUTOR.with(|slot| slot.set(executor, || hint::explained(run)))
     }
 
     /// Runs the tasks until none is alive; returns at once if none is.
@@ -167,7 +167,7 @@ fn drive<F: Future>(driver: &Arc<Driver>, future: F) -> F::Output {
     let flag = StdArc::new(DriverWaker { woken: AtomicBool::new(false), driver: driver.clone() });
     let waker = Waker::from(flag.clone());
     let mut cx = Context::from_waker(&waker);
-    let mut future = pin!(future);
+    let mut future = pin!(tokio_context::without_budget(future));
     let mut wakes = Vec::new();
     loop {
         // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees

@@ -3,6 +3,7 @@
 
 use super::budget;
 use super::cell::TaskRef;
+use super::hint;
 use super::id::TaskId;
 use std::any::Any;
 use std::fmt;
@@ -183,6 +184,9 @@ impl fmt::Debug for AbortHandle {
 }
 
 /// Why a task gave no output: it panicked or was cancelled.
+///
+/// `Display` and `Debug` show the message of the panic. If it says that a crate has looked for tokio in vain,
+/// they say what to do about it (see [Crates that need tokio](crate::runtime#crates-that-need-tokio)).
 pub struct JoinError {
     /// Boxed, so that `Result<T, JoinError>` is one word for small `T` and a task's cell stays small.
     inner: Box<Inner>,
@@ -204,7 +208,9 @@ impl JoinError {
         Self { inner: Box::new(Inner { id, cause: Cause::Cancelled }) }
     }
 
+    /// Every panic of a task comes through here.
     pub(super) fn panic(id: TaskId, payload: Payload) -> Self {
+        hint::tell(&*payload);
         Self { inner: Box::new(Inner { id, cause: Cause::Panic(Mutex::new(payload)) }) }
     }
 
@@ -258,11 +264,14 @@ impl JoinError {
         self.inner.id
     }
 
-    /// The message of the panic, if it is a string, as most are.
+    /// The message of the panic, if it has one, and what to do about it.
     fn message(payload: &Mutex<Payload>) -> Option<String> {
         let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = payload.downcast_ref::<&'static str>().map(|s| (*s).to_owned());
-        text.or_else(|| payload.downcast_ref::<String>().cloned())
+        let message = hint::message(&**payload)?;
+        Some(match hint::about(message) {
+            Some(hint) => format!("{message} ({hint})"),
+            None => message.to_owned(),
+        })
     }
 }
 

@@ -18,6 +18,8 @@ mod fairness;
 mod faulty;
 #[cfg(unix)]
 mod fork;
+#[cfg(not(feature = "tokio-context"))]
+mod hint;
 #[cfg(target_os = "linux")]
 mod idle;
 mod io;

@@ -1,0 +1,198 @@
+//! Tokio's context: with the feature `tokio-context` a thread that is in a runtime of liten is in one of
+//! tokio too, so that crates that know tokio only (reqwest, `axum::serve`, sqlx, async-nats) find what they
+//! look for. Without the feature everything here is empty.
+//!
+//! # The helper
+//!
+//! One tokio runtime for the process, made with the first runtime of liten that wants it. It stays: tasks,
+//! sockets and pools of those crates do not say whose they are, and outlive a runtime of liten without harm.
+//! So a thousand runtimes cost no more than one, and there is no order in which things have to be dropped.
+//!
+//! It has one worker of tokio's *multithreaded* flavor, which is one thread, as the other flavor would need
+//! to be driven. Crates ask for the flavor before they call `block_in_place`, and tasks that `tokio::spawn`
+//! has started may call it only there. Rejected: the current-thread flavor, which builds a little faster; a
+//! helper per runtime (threads, descriptors and an order of ends for each); several workers (whoever wants
+//! throughput serves with liten's own sockets).
+//!
+//! A forked child that goes on gets a helper of its own with its first runtime: the thread of the parent's
+//! is not there. What is left of that one is never dropped, because its end would be waited for.
+//!
+//! # Where threads enter
+//!
+//! In `context::enter`, which every thread of a runtime goes through once, on the stack of its main function
+//! (workers, spares, the blocking pool), as `block_on` and `LocalRuntime` do around each call. So guards are
+//! left in the reverse order, which tokio insists on. It is the innermost context that counts: inside a
+//! thread of a tokio runtime liten's helper hides that runtime, because `block_on` keeps the thread from
+//! driving it, and a runtime that the user enters inside hides the helper.
+
+pub(super) use switched::{Door, Guard, Setting, without_budget};
+
+#[cfg(feature = "tokio-context")]
+mod switched {
+    use crate::runtime::Builder;
+    use crate::task::hint;
+    use parking_lot::Mutex;
+    use std::fmt::Display;
+    use std::future::Future;
+    use std::io;
+    use std::mem::{self, ManuallyDrop};
+    use std::panic::catch_unwind;
+    use std::{process, thread};
+    use tokio::runtime::{self, EnterGuard, Handle, Runtime};
+    use tokio::task::unconstrained;
+
+    /// Lock and thread are not the shim's: neither loom nor shuttle has a lock that lives in a static, and
+    /// there is nothing to explore here.
+    static HELPER: Mutex<Option<Helper>> = Mutex::new(None);
+
+    struct Helper {
+        /// Who started its thread.
+        process: u32,
+        runtime: ManuallyDrop<Runtime>,
+    }
+
+    /// Whether a runtime's threads are to be in tokio's context.
+    #[derive(Clone)]
+    pub(in crate::runtime) struct Setting(bool);
+
+    impl Default for Setting {
+        fn default() -> Self {
+            Self(true)
+        }
+    }
+
+    impl Setting {
+        /// Starts the helper if it is wanted and not there.
+        pub(in crate::runtime) fn open(&self) -> io::Result<Door> {
+            Ok(Door(if self.0 { Some(helper()?) } else { None }))
+        }
+    }
+
+    /// Where the threads of a runtime go in.
+    pub(in crate::runtime) struct Door(Option<Handle>);
+
+    impl Door {
+        pub(in crate::runtime) fn enter(&self) -> Guard<'_> {
+            Guard(self.0.as_ref().filter(|_| !is_gone()).map(Handle::enter))
+        }
+    }
+
+    /// Keeps the calling thread in the context.
+    #[derive(Debug)]
+    pub(in crate::runtime) struct Guard<'a>(Option<EnterGuard<'a>>);
+
+    impl Drop for Guard<'_> {
+        fn drop(&mut self) {
+            if is_gone() {
+                mem::forget(self.0.take());
+            }
+        }
+    }
+
+    /// Whether the thread is ending and tokio's thread-local has gone before us: tokio panics where liten,
+    /// kept in a thread-local, does not.
+    fn is_gone() -> bool {
+        Handle::try_current().is_err_and(|error| error.is_thread_local_destroyed())
+    }
+
+    fn helper() -> io::Result<Handle> {
+        let (mut helper, process) = (HELPER.lock(), process::id());
+        if let Some(helper) = helper.as_ref().filter(|helper| helper.process == process) {
+            return Ok(helper.runtime.handle().clone());
+        }
+        let runtime = ManuallyDrop::new(start()?);
+        let handle = runtime.handle().clone();
+        *helper = Some(Helper { process, runtime });
+        Ok(handle)
+    }
+
+    fn start() -> io::Result<Runtime> {
+        let failed = |kind, reason: &dyn Display| {
+            let message =
+                format!("the helper of the feature `tokio-context` cannot be made: {reason}");
+            io::Error::new(kind, message)
+        };
+        // tokio panics when the system gives it no thread, and leaks its poller. So one of our own is tried
+        // first; what is left is that the system changes its mind in between.
+        match thread::Builder::new().spawn(|| ()) {
+            Ok(trial) => drop(trial.join()),
+            Err(error) => return Err(failed(error.kind(), &error)),
+        }
+        let build = || {
+            let mut builder = runtime::Builder::new_multi_thread();
+            builder.worker_threads(1).thread_name("liten-tokio").enable_all().build()
+        };
+        catch_unwind(build).unwrap_or_else(|payload| {
+            let reason = hint::message(&*payload).unwrap_or("tokio has panicked");
+            Err(failed(io::ErrorKind::Other, &reason))
+        })
+    }
+
+    /// A root that `block_on` polls, for the case that a task of tokio has called it: that task's budget is
+    /// refilled by a scheduler that does not get the thread back before the root is done.
+    pub(in crate::runtime) fn without_budget<F: Future>(
+        root: F,
+    ) -> impl Future<Output = F::Output> {
+        unconstrained(root)
+    }
+
+    impl Builder {
+        /// Sets whether the threads of the runtime are in tokio's context, for crates that need one. Default:
+        /// they are.
+        ///
+        /// See [Crates that need tokio](crate::runtime#crates-that-need-tokio).
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// let runtime = liten::runtime::Runtime::new().unwrap();
+        /// let task = runtime.spawn(async { tokio::time::sleep(std::time::Duration::ZERO).await });
+        /// assert!(runtime.block_on(task).is_ok());
+        ///
+        /// let without = liten::runtime::Builder::new_multi_thread()
+        ///     .tokio_context(false)
+        ///     .build()
+        ///     .unwrap();
+        /// let none = without.spawn(async { tokio::runtime::Handle::try_current().is_err() });
+        /// assert!(without.block_on(none).unwrap());
+        /// ```
+        #[cfg_attr(docsrs, doc(cfg(feature = "tokio-context")))]
+        pub fn tokio_context(&mut self, on: bool) -> &mut Self {
+            self.tokio = Setting(on);
+            self
+        }
+    }
+}
+
+#[cfg(not(feature = "tokio-context"))]
+mod switched {
+    use std::future::Future;
+    use std::io;
+    use std::marker::PhantomData;
+
+    #[derive(Clone, Default)]
+    pub(in crate::runtime) struct Setting;
+
+    impl Setting {
+        pub(in crate::runtime) fn open(&self) -> io::Result<Door> {
+            Ok(Door)
+        }
+    }
+
+    pub(in crate::runtime) struct Door;
+
+    impl Door {
+        pub(in crate::runtime) fn enter(&self) -> Guard<'_> {
+            Guard(PhantomData)
+        }
+    }
+
+    #[derive(Debug)]
+    pub(in crate::runtime) struct Guard<'a>(PhantomData<&'a Door>);
+
+    pub(in crate::runtime) fn without_budget<F: Future>(
+        root: F,
+    ) -> impl Future<Output = F::Output> {
+        root
+    }
+}

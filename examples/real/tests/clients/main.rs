@@ -3,9 +3,13 @@
 #[path = "../../../../tests/examples/process.rs"]
 mod process;
 
+mod axum_serve;
 mod chromium;
 mod https;
 mod pg_bank;
 mod redis_counter;
 mod server;
+mod nats_words;
+mod reqwest_fetch;
+mod sqlx_sqlite;
 mod ws_chat;

@@ -90,10 +90,15 @@ fn tasks_that_share_a_kind_miss_nothing() {
                 }
             });
         }
-        for round in 1..=100 {
-            send("USR1");
-            until(|| counts.iter().all(|count| count.get() == round));
+        for round in 1..=5_000 {
+            raise(USR1);
+            while counts.iter().any(|count| count.get() < round) {
+                std::thread::yield_now();
+            }
         }
+        // From another process, on whichever thread.
+        send("USR1");
+        until(|| counts.iter().all(|count| count.get() == 5_001));
     };
     guarded(|| alone("signal_listeners::tasks_that_share_a_kind_miss_nothing", body));
 }

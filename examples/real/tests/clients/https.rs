@@ -1,33 +1,11 @@
 //! `https` used by curl and openssl, and as a client of openssl's server.
 
+use crate::file::File;
 use crate::process::{self, Example, LIMIT};
-use std::env;
-use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio, id};
+use std::process::{Command, Output, Stdio};
 use std::thread;
-
-/// A file that goes with the test. Tests have different names for theirs, test programs different numbers.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str) -> Self {
-        Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", id())))
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().expect("the path is text")
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        // An error means that it was never written.
-        let _ = fs::remove_file(&self.0);
-    }
-}
 
 struct Server {
     example: Example,

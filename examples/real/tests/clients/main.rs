@@ -5,6 +5,7 @@ mod process;
 
 mod axum_serve;
 mod chromium;
+mod file;
 mod https;
 mod pg_bank;
 mod redis_counter;
@@ -12,4 +13,5 @@ mod server;
 mod nats_words;
 mod reqwest_fetch;
 mod sqlx_sqlite;
+mod quic_echo;
 mod ws_chat;

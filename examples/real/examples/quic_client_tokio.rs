@@ -1,0 +1,103 @@
+//! A client for `quic_echo` on quinn's own runtime, tokio: nothing of liten is in it.
+//!
+//! It sends streams of different lengths at the same time and some datagrams, and compares what comes back.
+//! `cargo run -p real --example quic_client_tokio -- ADDRESS FILE STREAMS`; FILE is the server's certificate.
+//! With 0 streams it starts one, and then waits for ever.
+
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ClientConfig, Connection, Endpoint};
+use real::certificate;
+use std::env;
+use std::error::Error;
+use std::future::pending;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// The longest stream.
+const LENGTH: usize = 1024 * 1024;
+const DATAGRAMS: u8 = 10;
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [address, file, streams] = &arguments[..] else {
+        return Err("usage: quic_client_tokio ADDRESS FILE STREAMS".into());
+    };
+    let streams: u32 = streams.parse()?;
+
+    let mut tls = certificate::client(Path::new(file))?;
+    tls.alpn_protocols = vec![b"echo".to_vec()];
+    let mut endpoint = Endpoint::client("127.0.0.1:0".parse()?)?;
+    endpoint
+        .set_default_client_config(ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?)));
+    let connection = endpoint.connect(address.parse()?, "localhost")?.await?;
+    println!("connected");
+    if streams == 0 {
+        let (mut send, _receive) = connection.open_bi().await?;
+        send.write_all(b"the beginning of something").await?;
+        return pending().await;
+    }
+
+    let mut tasks = JoinSet::new();
+    for number in 0..streams {
+        tasks.spawn(stream(connection.clone(), number));
+    }
+    let mut bytes = 0;
+    while let Some(length) = tasks.join_next().await {
+        bytes += length??;
+    }
+    for number in 0..DATAGRAMS {
+        datagram(&connection, number).await?;
+    }
+    println!("{streams} streams, {bytes} bytes, {DATAGRAMS} datagrams");
+    connection.close(0_u8.into(), b"done");
+    endpoint.wait_idle().await;
+    Ok(())
+}
+
+/// Sends a stream of a length that looks random, reads at the same time, and returns the length.
+async fn stream(connection: Connection, number: u32) -> Result<usize, Failure> {
+    let random = number.wrapping_mul(0x9e37_79b9) ^ 0x5bd1_e995;
+    // One is as long as can be, one is empty.
+    let length = match number {
+        0 => LENGTH,
+        1 => 0,
+        _ => random as usize % LENGTH,
+    };
+    let content = move |index: usize| (index.wrapping_mul(31) ^ (index >> 8)) as u8 ^ random as u8;
+    let (mut send, mut receive) = connection.open_bi().await?;
+    let writer = tokio::spawn(async move {
+        let content: Vec<u8> = (0..length).map(content).collect();
+        send.write_all(&content).await?;
+        send.finish()?;
+        Ok::<_, Failure>(())
+    });
+    let echo = receive.read_to_end(LENGTH + 1).await?;
+    writer.await??;
+    let same = echo.len() == length && echo.iter().enumerate().all(|(i, byte)| *byte == content(i));
+    if same { Ok(length) } else { Err(format!("stream {number} came back different").into()) }
+}
+
+/// Sends a datagram, again and again until it comes back, because datagrams may get lost.
+async fn datagram(connection: &Connection, number: u8) -> Result<(), Failure> {
+    let content = vec![number; 100 + usize::from(number)];
+    loop {
+        connection.send_datagram(content.clone().into())?;
+        let Ok(echo) = timeout(Duration::from_millis(500), connection.read_datagram()).await else {
+            continue;
+        };
+        let echo = echo?;
+        if echo == content {
+            return Ok(());
+        }
+        // Unless it is a late one of those before.
+        if echo[0] >= number {
+            return Err(format!("datagram {number} came back different").into());
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What real traffic on the loopback interface never shows: its sends do not block.
+
+use super::*;
+use liten::sync::channel::unbounded;
+use liten::time::{Duration, timeout};
+use std::future::poll_fn;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn socket() -> (Arc<Socket>, std::net::UdpSocket) {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    peer.connect(socket.local_addr().unwrap()).unwrap();
+    (Arc::new(Socket::new(socket).unwrap()), peer)
+}
+
+fn block<R>(socket: &Socket, interest: Interest) -> io::Result<R> {
+    socket.io.try_io(interest, || Err(ErrorKind::WouldBlock.into()))
+}
+
+#[liten::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_wakes_every_poller_of_a_socket() {
+    let (socket, peer) = socket();
+    let transmit = |contents| Transmit {
+        destination: peer.local_addr().unwrap(),
+        ecn: None,
+        contents,
+        segment_size: None,
+        src_ip: None,
+    };
+    socket.try_send(&transmit(b"there is room")).unwrap();
+    // As if the buffer had filled up.
+    let blocked: io::Result<()> = block(&socket, Interest::WRITABLE);
+    assert_eq!(blocked.unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(socket.try_send(&transmit(b"no")).unwrap_err().kind(), ErrorKind::WouldBlock);
+
+    let (sender, waiting) = unbounded();
+    let tasks: Vec<_> = (0..3)
+        .map(|_| {
+            let (mut poller, sender) = (Arc::clone(&socket).create_io_poller(), sender.clone());
+            liten::spawn(poll_fn(move |cx| {
+                let poll = poller.as_mut().poll_writable(cx);
+                sender.try_send(poll.is_pending()).unwrap();
+                poll
+            }))
+        })
+        .collect();
+    for _ in 0..3 {
+        assert_eq!(timeout(LIMIT, waiting.recv()).await.unwrap(), Ok(true));
+    }
+    // An event of a source reports all that it is ready for.
+    peer.send(b"an event").unwrap();
+    for task in tasks {
+        timeout(LIMIT, task).await.unwrap().unwrap().unwrap();
+    }
+    socket.try_send(&transmit(b"there is room again")).unwrap();
+}
+
+#[liten::test]
+async fn receiving_waits_for_a_datagram_and_says_whose_it_is() {
+    let (socket, peer) = socket();
+    let mut buffer = vec![0; 2048];
+    let mut meta = [RecvMeta::default()];
+    let mut receive =
+        |cx: &mut Context<'_>| socket.poll_recv(cx, &mut [IoSliceMut::new(&mut buffer)], &mut meta);
+    poll_fn(|cx| {
+        assert!(receive(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+    peer.send(b"hello").unwrap();
+    assert_eq!(timeout(LIMIT, poll_fn(receive)).await.unwrap().unwrap(), 1);
+    assert_eq!((&buffer[..meta[0].len], meta[0].addr), (&b"hello"[..], peer.local_addr().unwrap()));
+    assert_eq!(meta[0].stride, meta[0].len);
+}
+
+#[liten::test]
+async fn a_timer_can_be_put_off_and_brought_forward() {
+    let start = Instant::now();
+    let mut timer = LitenRuntime.new_timer(start + Duration::from_secs(3600));
+    poll_fn(|cx| {
+        assert!(timer.as_mut().poll(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+    // The task that waits is woken by the new deadline, without another poll.
+    timer.as_mut().reset(start + Duration::from_millis(20));
+    timeout(LIMIT, poll_fn(|cx| timer.as_mut().poll(cx))).await.unwrap();
+    assert!(start.elapsed() >= Duration::from_millis(20));
+    timer.as_mut().reset(Instant::now() + Duration::from_secs(3600));
+    poll_fn(|cx| {
+        assert!(timer.as_mut().poll(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+}

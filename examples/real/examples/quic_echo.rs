@@ -6,11 +6,14 @@
 //! cargo run -p real --example quic_client_tokio -- 127.0.0.1:4433 certificate.pem 20
 //! ```
 //!
+//! Interrupted (ctrl-c), it tells all clients before it ends.
+//!
 //! quinn brings the protocol and asks for a runtime through a trait, which `real::quinn` implements on
 //! liten. The client of the second line runs on tokio.
 
 use liten::future::{FutureExt, select};
 use liten::io;
+use liten::signal;
 use liten::time::{Duration, timeout};
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{Connection, ConnectionError, Endpoint, EndpointConfig, Incoming};
@@ -51,20 +54,35 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, runtime)?;
     println!("listening on {}", endpoint.local_addr()?);
 
-    // It ends when the endpoint is closed, which nobody does here.
-    while let Some(incoming) = endpoint.accept().await {
-        liten::spawn(async move {
-            let peer = incoming.remote_address();
-            match attend(incoming).await {
-                Ok(report) => println!("{peer} left: {report}"),
-                Err(error) => println!("{peer} failed: {error}"),
+    let mut interrupted = pin!(signal::ctrl_c().fuse());
+    loop {
+        let mut incoming = pin!(endpoint.accept().fuse());
+        select! {
+            incoming = incoming => match incoming {
+                Some(incoming) => drop(liten::spawn(report(incoming))),
+                None => break,
+            },
+            result = interrupted => {
+                result?;
+                break;
             }
-        });
+        }
     }
+    endpoint.close(0_u8.into(), b"the server ends");
+    // Until all clients know. Nothing is lost if one does not want to: it will miss us.
+    let _ = timeout(PATIENCE, endpoint.wait_idle()).await;
     Ok(())
 }
 
-/// Echoes until the client closes the connection.
+async fn report(incoming: Incoming) {
+    let peer = incoming.remote_address();
+    match attend(incoming).await {
+        Ok(summary) => println!("{peer} left: {summary}"),
+        Err(error) => println!("{peer} failed: {error}"),
+    }
+}
+
+/// Echoes until one of both sides closes the connection.
 async fn attend(incoming: Incoming) -> Result<String, ConnectionError> {
     let Ok(connection) = timeout(PATIENCE, incoming).await else {
         return Err(ConnectionError::TimedOut);
@@ -92,7 +110,9 @@ async fn attend(incoming: Incoming) -> Result<String, ConnectionError> {
         }
     };
     match error {
-        ConnectionError::ApplicationClosed(_) => Ok(report(&connection, streams)),
+        ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed => {
+            Ok(summary(&connection, streams))
+        }
         error => Err(error),
     }
 }
@@ -106,7 +126,7 @@ async fn echo(mut send: SendStream, mut receive: RecvStream) -> io::Result<()> {
     Ok(())
 }
 
-fn report(connection: &Connection, streams: usize) -> String {
+fn summary(connection: &Connection, streams: usize) -> String {
     let sent = connection.stats().udp_tx;
     format!("{streams} streams, {} packets in {} system calls", sent.datagrams, sent.ios)
 }

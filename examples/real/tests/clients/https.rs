@@ -219,7 +219,7 @@ fn bad_clients_are_reported_and_leave_nothing_behind(glue: &str) {
     assert_eq!(server.report(), "failed: received corrupt message of type InvalidContentType");
     // The beginning of a handshake, and then something else.
     let mut garbage = vec![0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3];
-    garbage.resize(1000, 0xff);
+    garbage.resize(500_000, 0xff);
     let mut stream = connect(address);
     stream.write_all(&garbage).unwrap();
     let mut alert = Vec::new();

@@ -92,6 +92,19 @@ fn a_client_that_vanishes_is_missed() {
 }
 
 #[test]
+fn the_clients_of_an_interrupted_server_are_told() {
+    let server = Server::start("interrupted");
+    let client = server.client(&server.certificate, "0");
+    assert_eq!(client.line(), "connected");
+    assert_eq!(server.report(), "came");
+    let interrupted =
+        Command::new("kill").args(["-INT", &server.example.id().to_string()]).status();
+    assert!(interrupted.unwrap().success());
+    assert_eq!(client.success(), ["closed by peer: the server ends (code 0)"]);
+    server.example.success();
+}
+
+#[test]
 fn a_certificate_that_is_not_trusted_is_an_error_on_both_sides() {
     let (server, other) = (Server::start("mine"), Server::start("other"));
     let mut client = server.client(&other.certificate, "3");

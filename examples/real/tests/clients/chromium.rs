@@ -83,8 +83,13 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // First the browser, which writes there to the end; an error means that it still does.
-        drop(self.browser.take());
+        // Asked to end, because killing would leave its children, which go on writing to the profile. Errors
+        // mean that it has ended already.
+        let _ = self.debugger.send(Message::text(r#"{"id":2,"method":"Browser.close"}"#));
+        if let Some(browser) = self.browser.take() {
+            // Its output is at the end when the last of them has gone.
+            while browser.line_within(LIMIT).is_some() {}
+        }
         let _ = fs::remove_dir_all(&self.profile);
     }
 }

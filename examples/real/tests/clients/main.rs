@@ -1,4 +1,6 @@
 //! Starts the examples and talks to them with clients that nobody here wrote.
+// Those of Debian; and what a process holds is read from its `/proc`.
+#![cfg(target_os = "linux")]
 
 #[path = "../../../../tests/examples/process.rs"]
 mod process;

@@ -1,5 +1,9 @@
 //! Runs the examples as their users do, and checks what they print, answer and return.
 
+#[path = "examples/http.rs"]
+mod http;
+#[path = "examples/http_hello.rs"]
+mod http_hello;
 #[path = "examples/process.rs"]
 mod process;
 

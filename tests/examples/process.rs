@@ -99,7 +99,7 @@ impl Example {
         self.errors.try_iter().collect()
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }

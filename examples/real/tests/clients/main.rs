@@ -2,10 +2,13 @@
 // Those of Debian; and what a process holds is read from its `/proc`.
 #![cfg(target_os = "linux")]
 
+#[path = "../../../../tests/examples/http.rs"]
+mod http;
 #[path = "../../../../tests/examples/process.rs"]
 mod process;
 
 mod axum_serve;
+mod axum;
 mod chromium;
 mod file;
 mod https;

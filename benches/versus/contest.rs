@@ -1,6 +1,6 @@
 //! What the frame knows of a row: who takes part, and which figures come out.
 //!
-//! All figures are costs: lower is better.
+//! All figures are costs, so lower is better; but for a rate, which has no goal.
 
 use crate::runtimes::Runtime;
 use std::time::Duration;

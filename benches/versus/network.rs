@@ -32,7 +32,7 @@ mod wrk;
 use crate::contest::{Contest, Figure, Lane, Start, lane};
 use crate::runtimes::{Liten, Smol, Tokio};
 use crate::sockets::{Sockets, echo};
-use http::Http;
+use http::{Http, HttpTimer};
 use lane::{Connections, Loaded, WrkLoaded};
 use load::Protocol;
 use server::{Server, TcpServer, UdpServer};
@@ -44,6 +44,8 @@ const ROUNDS: usize = 15;
 const MANY: usize = 1000;
 const LONG_SLICE: Duration = Duration::from_millis(400);
 const FEW_ROUNDS: usize = 5;
+/// Each measurement by wrk takes a second at least.
+const WRK_ROUNDS: usize = 11;
 /// Files beside the connections: listeners, pollers, pipes.
 const SPARE: usize = 100;
 const EPOLL: &str = "epoll";
@@ -51,6 +53,8 @@ const EPOLL: &str = "epoll";
 /// 5 % more messages in the same time.
 const TIME: Figure = Figure { suffix: "", unit: "ns", goal: Some(1.0 / 1.05) };
 const CPU: Figure = Figure { suffix: "cpu", unit: "ns", goal: Some(0.90) };
+/// What wrk says: the cost of a request, turned over.
+const PER_SECOND: Figure = Figure { suffix: "requests/s", unit: "1/s", goal: None };
 const P99: Figure = Figure { suffix: "p99", unit: "ns", goal: Some(0.95) };
 
 pub(crate) fn contests(workers: usize) -> Vec<Contest> {
@@ -58,6 +62,9 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
     contests.extend([1, 8, 64, 500, 5000].map(|connections| tcp_echo(workers, connections)));
     contests.extend([1, 16].map(|datagrams| udp_echo(workers, datagrams)));
     contests.extend([64, 500].map(|connections| http(workers, connections)));
+    if wrk::is_there() {
+        contests.extend([64, 500].map(|connections| wrk(workers, connections)));
+    }
     contests
 }
 
@@ -120,32 +127,52 @@ fn loaded_udp<S: Server>(server: S, width: usize) -> Loaded<S> {
 }
 
 fn http(workers: usize, connections: usize) -> Contest {
-    let wrk = wrk::is_there();
     Contest {
-        name: format!("http_{connections}{}", if wrk { "_wrk" } else { "" }),
+        name: format!("http_{connections}"),
         figures: vec![TIME, CPU],
         lanes: vec![
-            http_lane::<Liten>(workers, connections, wrk),
-            http_lane::<Tokio>(workers, connections, wrk),
-            http_lane::<Smol>(workers, connections, wrk),
+            http_lane::<Liten>(workers, connections),
+            http_lane::<Tokio>(workers, connections),
+            http_lane::<Smol>(workers, connections),
         ],
-        slice: if wrk { wrk::SHORTEST } else { SLICE },
-        rounds: if wrk { FEW_ROUNDS } else { ROUNDS },
+        slice: SLICE,
+        rounds: ROUNDS,
     }
 }
 
-fn http_lane<R: Http>(workers: usize, width: usize, wrk: bool) -> (&'static str, Start) {
-    let start = move || -> Box<dyn Lane> {
-        let connections = connections(width, 3);
+fn http_lane<R: Http>(workers: usize, width: usize) -> (&'static str, Start) {
+    lane::<R, _>(move || {
         let server = TcpServer::<R>::start(workers, http::hello::<R>);
-        let values: lane::Values = |sample| vec![sample.elapsed, sample.cpu];
-        if wrk {
-            Box::new(WrkLoaded::start(server, width, values))
-        } else {
-            Box::new(Loaded::start(server, Protocol::Http, width, connections, values))
-        }
-    };
-    (R::NAME, Box::new(start))
+        let connections = connections(width, 3);
+        Loaded::start(server, Protocol::Http, width, connections, |sample| {
+            vec![sample.elapsed, sample.cpu]
+        })
+    })
+}
+
+/// The server as it is used, with a timeout for each request, under the load that is usual for it.
+fn wrk(workers: usize, connections: usize) -> Contest {
+    Contest {
+        name: format!("wrk_{connections}"),
+        figures: vec![TIME, CPU, PER_SECOND],
+        lanes: vec![
+            wrk_lane::<Liten>(workers, connections),
+            wrk_lane::<Tokio>(workers, connections),
+        ],
+        slice: wrk::SHORTEST,
+        rounds: WRK_ROUNDS,
+    }
+}
+
+fn wrk_lane<R: HttpTimer>(workers: usize, width: usize) -> (&'static str, Start) {
+    lane::<R, _>(move || {
+        // wrk connects anew each time, so that the lanes never have their connections at the same time.
+        connections(width, 1);
+        let server = TcpServer::<R>::start(workers, http::hello_in_time::<R>);
+        WrkLoaded::start(server, width, |sample| {
+            vec![sample.elapsed, sample.cpu, 1e9 / sample.elapsed]
+        })
+    })
 }
 
 fn boxed<L: Lane + 'static>(start: impl Fn() -> L + 'static) -> Start {

@@ -3,15 +3,17 @@
 use crate::runtimes::{Liten, Smol, Tokio};
 use crate::sockets::Sockets;
 use hyper::Response;
-use hyper::rt::ReadBufCursor;
+use hyper::rt::{ReadBufCursor, Timer};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use liten::hyper::LitenTimer;
 use smol::io::{AsyncRead, AsyncWrite};
 use std::convert::Infallible;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 /// As much as hyper reads at once in the beginning.
 const BUFFER: usize = 8192;
@@ -23,11 +25,23 @@ pub(crate) trait Http: Sockets {
     fn io(stream: Self::Stream) -> Self::Io;
 }
 
+/// Runtimes that have a timer for hyper.
+pub(crate) trait HttpTimer: Http {
+    fn timer() -> impl Timer + Send + Sync + 'static;
+}
+
+/// liten's streams have hyper's traits themselves.
 impl Http for Liten {
-    type Io = FuturesIo<Self::Stream>;
+    type Io = Self::Stream;
 
     fn io(stream: Self::Stream) -> Self::Io {
-        FuturesIo::new(stream)
+        stream
+    }
+}
+
+impl HttpTimer for Liten {
+    fn timer() -> impl Timer + Send + Sync + 'static {
+        LitenTimer::new()
     }
 }
 
@@ -36,6 +50,12 @@ impl Http for Tokio {
 
     fn io(stream: Self::Stream) -> Self::Io {
         TokioIo::new(stream)
+    }
+}
+
+impl HttpTimer for Tokio {
+    fn timer() -> impl Timer + Send + Sync + 'static {
+        TokioTimer::new()
     }
 }
 
@@ -49,11 +69,22 @@ impl Http for Smol {
 
 /// Serves one connection until its client closes it.
 pub(crate) async fn hello<R: Http>(stream: R::Stream) {
+    serve::<R>(&http1::Builder::new(), stream).await;
+}
+
+/// The same, and gives up a client that takes too long for the head of a request.
+pub(crate) async fn hello_in_time<R: HttpTimer>(stream: R::Stream) {
+    let mut builder = http1::Builder::new();
+    builder.timer(R::timer()).header_read_timeout(Duration::from_secs(30));
+    serve::<R>(&builder, stream).await;
+}
+
+async fn serve<R: Http>(builder: &http1::Builder, stream: R::Stream) {
     let service = service_fn(|_request| async {
         Ok::<_, Infallible>(Response::new(String::from("Hello, World!")))
     });
     // An error is a client that has gone: all of them go in the end.
-    let _ = http1::Builder::new().serve_connection(R::io(stream), service).await;
+    let _ = builder.serve_connection(R::io(stream), service).await;
 }
 
 /// A stream with the I/O traits of futures-io, as hyper wants it. Reads go through a buffer, because

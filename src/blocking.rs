@@ -41,6 +41,11 @@ pub(crate) trait Job: Send + 'static {
 
     /// Says that the work will never be done, on whatever thread found out.
     fn cancel(self);
+
+    /// Whether the job, once queued, is run even if the pool is closed before its turn comes.
+    fn must_run(&self) -> bool {
+        false
+    }
 }
 
 /// Wraps the whole life of a pool thread; calls its argument once, to do the thread's work.
@@ -132,9 +137,10 @@ impl<J: Job> Pool<J> {
         Ok(())
     }
 
-    /// Takes no more jobs, ends idle threads at once, and cancels the queued jobs on this thread.
+    /// Takes no more jobs, ends idle threads at once, and cancels the queued jobs on this thread, but for those
+    /// that [must run](Job::must_run).
     ///
-    /// Running jobs run to their end; [`wait`](Self::wait) waits for them. Closing twice does nothing more.
+    /// Those and the running ones run to their end; [`wait`](Self::wait) waits for them. Closing twice does nothing more.
     pub(crate) fn close(&self) {
         self.desk.close();
     }

@@ -48,7 +48,7 @@
 //!   It blocks that thread: call it in `tokio::task::spawn_blocking` or `block_in_place`.
 
 pub(crate) mod block_on;
-mod blocking_task;
+pub(crate) mod blocking_task;
 mod builder;
 pub(crate) mod context;
 mod handle;

@@ -16,7 +16,7 @@
 //! |  |  | queued = 0, timed out or closed | free − 1, threads − 1 | `End` |
 //! |  |  | queued = 0 otherwise | same | `Wait` |
 //! | `finished` | busy thread | | free + 1 | `seek` follows |
-//! | `close` | owner | | queued = 0 | the jobs |
+//! | `close` | owner | | queued = those that must run | the others |
 //! | `abandon` | dying free thread | | free − 1, threads − 1 | all jobs, if it was the last thread |
 //!
 //! Kept true: `free ≤ threads ≤ max`; no threads, no jobs (unless `abandon` hands them out).
@@ -117,11 +117,15 @@ impl<J> Roster<J> {
         self.free += 1;
     }
 
-    /// From here on nothing is queued. The caller wakes all waiting threads and cancels the jobs returned.
+    /// From here on nothing is queued. Jobs that `must_run` stay for the threads that are there (there is one,
+    /// if there are jobs), which end only when the queue is empty. The caller wakes all waiting threads and
+    /// cancels the jobs returned.
     #[must_use]
-    pub(super) fn close(&mut self) -> VecDeque<J> {
+    pub(super) fn close(&mut self, must_run: impl Fn(&J) -> bool) -> VecDeque<J> {
         self.closed = true;
-        std::mem::take(&mut self.queue)
+        let (keep, cancel) = std::mem::take(&mut self.queue).into_iter().partition(must_run);
+        self.queue = keep;
+        cancel
     }
 
     /// A free thread goes without having asked. Returns the jobs that nobody is left to run.
@@ -218,9 +222,30 @@ mod tests {
         assert_eq!(roster.seek(false), Seek::Run('a'));
         assert_eq!(roster.submit('b'), Submitted::Queued);
         assert_eq!(roster.submit('c'), Submitted::Queued);
-        assert_eq!(roster.close(), ['b', 'c']);
+        assert_eq!(roster.close(|_| false), ['b', 'c']);
         assert_eq!(roster.submit('d'), Submitted::Closed('d'));
-        assert!(roster.close().is_empty());
+        assert!(roster.close(|_| false).is_empty());
+        roster.finished();
+        assert_eq!(roster.seek(false), Seek::End);
+    }
+
+    #[test]
+    fn jobs_that_must_run_outlive_the_close_and_keep_their_order() {
+        let mut roster = Roster::new(1);
+        assert_eq!(roster.submit('a'), Submitted::Start(0));
+        assert_eq!(roster.seek(false), Seek::Run('a'));
+        for job in ['B', 'c', 'D'] {
+            assert_eq!(roster.submit(job), Submitted::Queued);
+        }
+        assert_eq!(roster.close(|job| job.is_uppercase()), ['c']);
+        assert!(
+            roster.close(|job| job.is_uppercase()).is_empty(),
+            "what stays is not handed out later"
+        );
+        for job in ['B', 'D'] {
+            roster.finished();
+            assert_eq!(roster.seek(false), Seek::Run(job));
+        }
         roster.finished();
         assert_eq!(roster.seek(false), Seek::End);
     }

@@ -10,20 +10,27 @@ use std::time::{Duration, Instant};
 const FOREVER: Duration = Duration::from_secs(3_600);
 
 /// A closure as a job; its argument says whether it is run (true) or cancelled.
-struct Call(Box<dyn FnOnce(bool) + Send>);
+struct Call {
+    f: Box<dyn FnOnce(bool) + Send>,
+    must_run: bool,
+}
 
 impl Job for Call {
     fn run(self) {
-        (self.0)(true);
+        (self.f)(true);
     }
 
     fn cancel(self) {
-        (self.0)(false);
+        (self.f)(false);
+    }
+
+    fn must_run(&self) -> bool {
+        self.must_run
     }
 }
 
 fn call(f: impl FnOnce(bool) + Send + 'static) -> Call {
-    Call(Box::new(f))
+    Call { f: Box::new(f), must_run: false }
 }
 
 fn config(max_threads: usize, keep_alive: Duration) -> Config {
@@ -220,6 +227,28 @@ fn closing_cancels_what_is_queued_here_and_lets_running_jobs_end() {
     assert_eq!(pool.threads(), 0);
     pool.close();
     assert!(pool.wait(None));
+}
+
+#[test]
+fn closing_leaves_what_must_run_to_the_threads() {
+    let pool = pool(1, FOREVER);
+    let release = occupy(&pool);
+    let (send, ends) = channel();
+    for must_run in [true, false, true] {
+        let send = send.clone();
+        let end = move |run| send.send((must_run, run)).expect("the test waits");
+        pool.spawn(Call { must_run, ..call(end) }).expect("the pool is open");
+    }
+    pool.close();
+    assert_eq!(ends.try_recv(), Ok((false, false)), "what need not run is cancelled at once");
+    assert_eq!((pool.threads(), pool.queued()), (1, 2));
+    pool.close();
+    assert_eq!(pool.queued(), 2, "closing again cancels no more");
+    assert!(!pool.wait(Some(Instant::now())), "they are waited for");
+    drop(release);
+    assert!(pool.wait(None));
+    assert_eq!([ends.try_recv(), ends.try_recv()], [Ok((true, true)); 2]);
+    assert_eq!((pool.threads(), pool.queued()), (0, 0));
 }
 
 #[test]

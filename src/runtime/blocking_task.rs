@@ -8,14 +8,19 @@ use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task
 use crate::task::current;
 use crate::task::{JoinHandle, RunningTask};
 use std::future::Future;
+use std::io;
 use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+
+/// Why the pool of a runtime that ends does not do what it is asked for.
+pub(crate) const CLOSED: &str = "not done: the runtime is shutting down";
 
 /// A job of the pool: a task that its first poll completes.
 pub(crate) struct BlockingJob {
     task: Hot,
     tasks: Arc<BlockingTasks>,
+    must_run: bool,
 }
 
 impl Job for BlockingJob {
@@ -27,6 +32,10 @@ impl Job for BlockingJob {
 
     fn cancel(self) {
         self.task.cancel(&PoolThread);
+    }
+
+    fn must_run(&self) -> bool {
+        self.must_run
     }
 }
 
@@ -46,24 +55,29 @@ impl BlockingTasks {
         self.running.lock().iter().copied().collect()
     }
 
-    /// Queues `f`. If the pool is closed, or no thread can be made, the job is cancelled: its JoinHandle
-    /// says so.
+    /// Queues `f`; if it `must_run`, the end of the runtime does not cancel it.
+    ///
+    /// If the pool is closed, or no thread can be made, the job is cancelled at once: its JoinHandle says so,
+    /// and the result says why.
     pub(super) fn spawn<F, T>(
         self: &Arc<Self>,
         pool: &Arc<blocking::Pool<BlockingJob>>,
         f: F,
+        must_run: bool,
         spawned_at: &'static Location<'static>,
-    ) -> JoinHandle<T>
+    ) -> (JoinHandle<T>, io::Result<()>)
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let (task, join) = new_send_task(Once(Some(f)), self, spawned_at);
-        match pool.spawn(BlockingJob { task, tasks: self.clone() }) {
-            Ok(()) => {}
-            Err(SpawnError::Closed(job) | SpawnError::NoThread(job, _)) => job.cancel(),
-        }
-        join
+        let (job, error) = match pool.spawn(BlockingJob { task, tasks: self.clone(), must_run }) {
+            Ok(()) => return (join, Ok(())),
+            Err(SpawnError::Closed(job)) => (job, io::Error::other(CLOSED)),
+            Err(SpawnError::NoThread(job, error)) => (job, error),
+        };
+        job.cancel();
+        (join, Err(error))
     }
 }
 

@@ -95,7 +95,23 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.inner.blocking_tasks.spawn(&self.inner.blocking, f, Location::caller())
+        self.start_blocking(f, false).0
+    }
+
+    /// As [`spawn_blocking`](Self::spawn_blocking); the result says whether the pool has taken `f`. If it has
+    /// and `f` `must_run`, it is run even if the runtime ends before its turn comes.
+    #[track_caller]
+    pub(crate) fn start_blocking<F, T>(
+        &self,
+        f: F,
+        must_run: bool,
+    ) -> (JoinHandle<T>, io::Result<()>)
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let Inner { blocking_tasks, blocking, .. } = &*self.inner;
+        blocking_tasks.spawn(blocking, f, must_run, Location::caller())
     }
 
     /// Runs `future` on the calling thread, in this runtime, until it is done.

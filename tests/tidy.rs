@@ -54,6 +54,7 @@ const HOUSE: Plan = Plan {
         ("net", 5),
         ("signal", 5),
         ("time", 5),
+        ("fs", 5),
         ("io", 5),
         ("hyper", 5),
         ("sync", 5),
@@ -190,6 +191,10 @@ const CFG: Confined = Confined {
         ("src/net.rs", "what each system's sockets can do, a file per system"),
         ("src/signal.rs", "signals on Unix, events of the console on Windows"),
         ("src/signal/unix/kind.rs", "a signal that not every Unix has"),
+        (
+            "src/fs.rs",
+            "what each system's files can do, a file per system; I/O traits, a file per crate",
+        ),
     ],
 };
 

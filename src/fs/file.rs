@@ -1,0 +1,455 @@
+//! An open file.
+
+mod buffer;
+mod traffic;
+
+use self::traffic::{Kind, Shared, Traffic};
+use super::OpenOptions;
+use crate::sync_shim::Mutex;
+use async_lock::Mutex as AsyncMutex;
+use std::fmt;
+use std::fs::{FileTimes, Metadata, Permissions};
+use std::future::poll_fn;
+use std::io::{self, IoSlice, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::SystemTime;
+
+/// As tokio's: large enough that the trip to the pool does not count beside the copying.
+const MAX_BUF_SIZE: usize = 2 * 1024 * 1024;
+
+/// An open file, read and written on the pool for blocking calls.
+///
+/// It implements `AsyncRead`, `AsyncWrite` and `AsyncSeek` of futures-io (feature `futures-io`) and of tokio
+/// (feature `tokio-io`).
+///
+/// # Writing
+///
+/// A write is done when the `File` has copied the bytes, at most [`max_buf_size`](Self::max_buf_size) of them; a
+/// thread of the pool then writes them to the file, and the next operation waits for it. **Call `flush` after
+/// the last write**: only `flush` says that everything has arrived, and an error of the last write comes out
+/// there. Errors come out once, at the next write, `flush`, [`sync_all`](Self::sync_all),
+/// [`sync_data`](Self::sync_data) or [`set_len`](Self::set_len); reads and seeks keep them for those.
+///
+/// `flush` leaves the bytes with the operating system, where other programs see them. That they survive a loss
+/// of power says [`sync_all`](Self::sync_all).
+///
+/// # Dropping
+///
+/// After `flush` there is nothing to lose, and the file is closed at once. Without it, what was accepted is still
+/// written on the pool, but some time later; an error is lost. That is so too if the runtime ends meanwhile: it
+/// waits for these writes as for running calls, but neither `shutdown_background` nor the end of the process does.
+///
+/// # Reading
+///
+/// A read makes one call, for as many bytes as the caller has room for, [`max_buf_size`](Self::max_buf_size) at
+/// most. If it is cancelled, its bytes are kept for the next read. The position that is seen from outside (by a
+/// [`try_clone`](Self::try_clone), or through the descriptor) may be beyond these bytes; everything in this type
+/// counts without them.
+///
+/// # Cancel safety
+///
+/// `read`, `write` and `flush` are cancel safe: a read that was dropped has taken no bytes, a write has accepted
+/// none. A seek that was dropped may take place or not. Repeated at once, it counts as one; to be sure, seek from
+/// the start.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// # liten::block_on(async {
+/// use liten::fs::File;
+/// use liten::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, SeekFrom};
+///
+/// # let path = std::env::temp_dir().join(format!("liten-doc-file-{}", std::process::id()));
+/// let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&path).await?;
+/// file.write_all(b"hello, world").await?;
+/// file.flush().await?;
+///
+/// let mut text = String::new();
+/// file.seek(SeekFrom::Start(7)).await?;
+/// file.read_to_string(&mut text).await?;
+/// assert_eq!(text, "world");
+/// # liten::fs::remove_file(&path).await?;
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub struct File {
+    shared: Arc<Shared>,
+    /// Locked over an await by the methods that take `&self`, so that they queue up.
+    traffic: AsyncMutex<Traffic>,
+    max_buf_size: usize,
+}
+
+impl File {
+    /// Opens a file for reading.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: if the file is opened after the future has been dropped, it is closed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OpenOptions::open`].
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::options().read(true).open(path).await
+    }
+
+    /// Opens a file for writing; makes it if it is missing, and empties it otherwise.
+    ///
+    /// # Cancel safety
+    ///
+    /// The file may be made or emptied after the future has been dropped; it is closed then.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OpenOptions::open`].
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::options().write(true).create(true).truncate(true).open(path).await
+    }
+
+    /// Makes a file and opens it for reading and writing; that it is there already is an error.
+    ///
+    /// # Cancel safety
+    ///
+    /// The file may be made after the future has been dropped; it is closed then.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OpenOptions::open`]; [`AlreadyExists`](io::ErrorKind::AlreadyExists).
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn create_new(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::options().read(true).write(true).create_new(true).open(path).await
+    }
+
+    /// Returns options for opening a file in other ways.
+    #[must_use]
+    pub fn options() -> OpenOptions {
+        OpenOptions::new()
+    }
+
+    /// Makes a `File` of std's. The position stays where it is.
+    pub fn from_std(std: std::fs::File) -> Self {
+        Self {
+            shared: Shared::new(std),
+            traffic: AsyncMutex::default(),
+            max_buf_size: MAX_BUF_SIZE,
+        }
+    }
+
+    /// Waits for what is under way and returns std's file, at the position of this one.
+    ///
+    /// An error of a write that has not come out yet is lost: call `flush` before.
+    ///
+    /// # Cancel safety
+    ///
+    /// As with dropping the file: what was accepted is written.
+    pub async fn into_std(mut self) -> std::fs::File {
+        let traffic = self.traffic.get_mut();
+        poll_fn(|cx| traffic.poll_settle(cx)).await;
+        match self.try_into_std() {
+            Ok(std) => std,
+            Err(_) => unreachable!("nothing is under way, and only what is has the file too"),
+        }
+    }
+
+    /// Returns std's file, at the position of this one, if nothing is under way.
+    ///
+    /// # Errors
+    ///
+    /// Gives the file back if something is under way: a write, or a call whose future was dropped.
+    #[expect(clippy::result_large_err, reason = "tokio's signature")]
+    pub fn try_into_std(mut self) -> Result<std::fs::File, Self> {
+        if self.traffic.get_mut().is_busy() {
+            return Err(self);
+        }
+        // No system waits for anything to do this, and an error leaves the position ahead.
+        let _ = self.shared.realign();
+        match Arc::try_unwrap(self.shared) {
+            Ok(shared) => Ok(shared.std),
+            Err(shared) => {
+                self.shared = shared;
+                Err(self)
+            }
+        }
+    }
+
+    /// Waits until everything that was written has reached the disk, with the file's metadata.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: an error that comes after the future has been dropped is reported by the next write, `flush` or
+    /// sync.
+    ///
+    /// # Errors
+    ///
+    /// The error of an earlier write; else that of [`std::fs::File::sync_all`]. [`Other`](io::ErrorKind::Other) if
+    /// the runtime is shutting down.
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn sync_all(&self) -> io::Result<()> {
+        self.call(Kind::Sync, |shared| shared.std.sync_all()).await
+    }
+
+    /// As [`sync_all`](Self::sync_all), but leaves out metadata that reading the contents does not need.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`sync_all`](Self::sync_all).
+    ///
+    /// # Errors
+    ///
+    /// The error of an earlier write; else that of [`std::fs::File::sync_data`]. [`Other`](io::ErrorKind::Other)
+    /// if the runtime is shutting down.
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn sync_data(&self) -> io::Result<()> {
+        self.call(Kind::Sync, |shared| shared.std.sync_data()).await
+    }
+
+    /// Cuts the file off at `size` bytes, or fills it up with zeros. The position stays where it is.
+    ///
+    /// # Cancel safety
+    ///
+    /// A call that was begun is done to its end although the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The error of an earlier write; else that of [`std::fs::File::set_len`]: among them that the file is not open
+    /// for writing. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn set_len(&self, size: u64) -> io::Result<()> {
+        self.call(Kind::SetLen, move |shared| {
+            // What was read ahead may be cut off.
+            shared.realign()?;
+            shared.std.set_len(size)
+        })
+        .await
+    }
+
+    /// Returns what the system knows of the file, after the writes that were accepted.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing but the result is lost.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::metadata`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn metadata(&self) -> io::Result<Metadata> {
+        self.call(Kind::Other, |shared| shared.std.metadata()).await
+    }
+
+    /// Returns another `File` for the same open file: the position is common to both.
+    ///
+    /// What one of them has read ahead is passed over by the other. Use them by turns only after a `flush` or a
+    /// seek.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing but the result is lost.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::try_clone`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn try_clone(&self) -> io::Result<Self> {
+        let clone = self.call(Kind::Other, |shared| {
+            shared.realign()?;
+            shared.std.try_clone()
+        });
+        let mut clone = Self::from_std(clone.await?);
+        clone.max_buf_size = self.max_buf_size;
+        Ok(clone)
+    }
+
+    /// Changes the permissions of the file.
+    ///
+    /// # Cancel safety
+    ///
+    /// A call that was begun is done to its end although the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::set_permissions`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
+        self.call(Kind::Other, move |shared| shared.std.set_permissions(permissions)).await
+    }
+
+    /// Changes when the file was read and written last, after the writes that were accepted.
+    ///
+    /// # Cancel safety
+    ///
+    /// A call that was begun is done to its end although the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::set_times`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn set_times(&self, times: FileTimes) -> io::Result<()> {
+        self.call(Kind::Other, move |shared| shared.std.set_times(times)).await
+    }
+
+    /// Changes when the file was written last, after the writes that were accepted.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`set_times`](Self::set_times).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`set_times`](Self::set_times).
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        self.set_times(FileTimes::new().set_modified(time)).await
+    }
+
+    /// Returns how many bytes one call on the pool reads or writes at most; 2 MiB at first.
+    pub fn max_buf_size(&self) -> usize {
+        self.max_buf_size
+    }
+
+    /// Sets how many bytes one call on the pool reads or writes at most. The file may keep as much memory for
+    /// reading, and as much for writing.
+    ///
+    /// # Panics
+    ///
+    /// If `max_buf_size` is 0.
+    #[track_caller]
+    pub fn set_max_buf_size(&mut self, max_buf_size: usize) {
+        assert!(max_buf_size > 0, "max_buf_size must not be 0");
+        self.max_buf_size = max_buf_size;
+    }
+
+    /// Makes a call when nothing else is under way.
+    async fn call<T: Send + 'static>(
+        &self,
+        kind: Kind,
+        call: impl FnOnce(&Shared) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let mut traffic = self.traffic.lock().await;
+        poll_fn(|cx| traffic.poll_settle(cx)).await;
+        if kind.reports() {
+            traffic.report()?;
+        }
+        // Beside the outcome that all calls have, so that the next caller can wait for any of them.
+        let value = Arc::new(Mutex::new(None));
+        let place = Arc::clone(&value);
+        traffic.start(kind, &self.shared, move |shared| {
+            *place.lock() = Some(call(shared)?);
+            Ok(0)
+        })?;
+        if let Some((_, outcome)) = poll_fn(|cx| traffic.poll_call(cx)).await {
+            outcome?;
+        }
+        let value = value.lock().take();
+        Ok(value.expect("a call without an error leaves its value"))
+    }
+
+    // What the traits of futures-io and tokio have in common.
+
+    pub(super) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        wanted: usize,
+        take: impl FnOnce(&[u8]),
+    ) -> Poll<io::Result<usize>> {
+        let sizes = (wanted, self.max_buf_size);
+        self.traffic.get_mut().poll_read(cx, &self.shared, sizes, take)
+    }
+
+    pub(super) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.traffic.get_mut().poll_write(cx, &self.shared, [bytes], self.max_buf_size)
+    }
+
+    pub(super) fn poll_write_vectored(
+        &mut self,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let parts = parts.iter().map(|part| &**part);
+        self.traffic.get_mut().poll_write(cx, &self.shared, parts, self.max_buf_size)
+    }
+
+    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.traffic.get_mut().poll_flush(cx)
+    }
+
+    pub(super) fn poll_seek(
+        &mut self,
+        cx: &mut Context<'_>,
+        to: SeekFrom,
+    ) -> Poll<io::Result<u64>> {
+        self.traffic.get_mut().poll_seek(cx, &self.shared, to)
+    }
+
+    pub(super) fn start_seek(&mut self, to: SeekFrom) -> io::Result<()> {
+        let traffic = self.traffic.get_mut();
+        if traffic.is_busy() {
+            let error = "another file operation is under way: call poll_complete before start_seek";
+            return Err(io::Error::other(error));
+        }
+        traffic.start_seek(&self.shared, to)
+    }
+
+    pub(super) fn poll_sought(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        self.traffic.get_mut().poll_sought(cx)
+    }
+
+    pub(super) fn std(&self) -> &std::fs::File {
+        &self.shared.std
+    }
+}
+
+impl From<std::fs::File> for File {
+    fn from(std: std::fs::File) -> Self {
+        Self::from_std(std)
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File").field("std", self.std()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,277 @@
+//! What goes on between a [`File`](super::File) and the blocking pool: one call at a time.
+//!
+//! The user sees one position. The system's position may be ahead of it, by the bytes that were read and not
+//! taken (`ahead`). Whoever needs the two to be equal calls [`Shared::realign`] first, on the thread of the
+//! pool, as part of the same call.
+//!
+//! | call | before | after it has been made |
+//! |---|---|---|
+//! | read | `ahead` is empty | what was read is in `ahead`, whoever waits for it or not |
+//! | write | realigns | the bytes are in the file, or the error waits for the next one who may report it |
+//! | seek | realigns, or forgets `ahead` if the new position does not depend on it | |
+//! | others | as they need | |
+//!
+//! A caller that was dropped leaves its call behind. The next caller waits for that one first, and deals
+//! with what came of it ([`Traffic::settle`]): what was read stays in `ahead`, an error of a write is kept.
+//! A call that was queued and never made (the runtime ended) has changed nothing: the buffers are shared with
+//! it, not given to it, so `ahead` is still there.
+
+use super::buffer::Buffer;
+use crate::fs::{AtShutdown, not_made, start};
+use crate::sync_shim::Mutex;
+use crate::task::JoinHandle;
+use std::fs::File;
+use std::future::Future;
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+/// What the calls on the pool have in common with their user. The lock is held by the one call that is being
+/// made, or else by the user, so nobody waits for it.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) std: File,
+    buffers: Mutex<Buffers>,
+}
+
+#[derive(Debug, Default)]
+struct Buffers {
+    /// Read and not taken.
+    ahead: Buffer,
+    /// To be written.
+    out: Buffer,
+}
+
+/// The call that is under way, and what is known of earlier ones.
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    call: Option<Call>,
+    /// Of a write or sync that nobody waited for.
+    error: Option<io::Error>,
+    /// Where the last seek has led to.
+    position: u64,
+}
+
+#[derive(Debug)]
+struct Call {
+    kind: Kind,
+    /// The number is the position if it is a seek.
+    job: JoinHandle<io::Result<u64>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    Seek(SeekFrom),
+    /// Its error is about data that were written.
+    Sync,
+    /// It must not hide that data were lost, but its own error is about something else.
+    SetLen,
+    Other,
+}
+
+impl Kind {
+    /// Whether an error of an earlier write comes out instead of the call being made.
+    pub(super) fn reports(self) -> bool {
+        matches!(self, Self::Write | Self::Sync | Self::SetLen)
+    }
+
+    /// Whether its error is kept if nobody waits for it.
+    fn is_kept(self) -> bool {
+        matches!(self, Self::Write | Self::Sync)
+    }
+}
+
+impl Shared {
+    pub(super) fn new(std: File) -> Arc<Self> {
+        Arc::new(Self { std, buffers: Mutex::default() })
+    }
+
+    /// Puts the system's position where the user's is.
+    ///
+    /// What has no position (a pipe, a terminal) has nothing to realign: what was read ahead stays the next to
+    /// be read, whatever is written.
+    pub(super) fn realign(&self) -> io::Result<()> {
+        self.realign_locked(&mut self.buffers.lock())
+    }
+
+    fn realign_locked(&self, buffers: &mut Buffers) -> io::Result<()> {
+        if buffers.ahead.is_empty() {
+            return Ok(());
+        }
+        let distance = buffers.ahead.bytes().len();
+        let distance = i64::try_from(distance).expect("no allocation is that large");
+        match (&self.std).seek(SeekFrom::Current(-distance)) {
+            Ok(_) => buffers.ahead.clear(),
+            Err(error) if error.kind() == ErrorKind::NotSeekable => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn read(&self, limit: usize) -> io::Result<()> {
+        self.buffers.lock().ahead.fill(&self.std, limit)
+    }
+
+    fn write(&self) -> io::Result<()> {
+        let buffers = &mut *self.buffers.lock();
+        self.realign_locked(buffers)?;
+        (&self.std).write_all(buffers.out.bytes())
+    }
+
+    fn seek(&self, to: SeekFrom) -> io::Result<u64> {
+        let buffers = &mut *self.buffers.lock();
+        if let SeekFrom::Current(_) = to {
+            self.realign_locked(buffers)?;
+        }
+        let position = (&self.std).seek(to)?;
+        buffers.ahead.clear();
+        Ok(position)
+    }
+}
+
+impl Traffic {
+    pub(super) fn is_busy(&self) -> bool {
+        self.call.is_some()
+    }
+
+    /// Sends a call to the pool. There must be none under way.
+    pub(super) fn start(
+        &mut self,
+        kind: Kind,
+        shared: &Arc<Shared>,
+        call: impl FnOnce(&Shared) -> io::Result<u64> + Send + 'static,
+    ) -> io::Result<()> {
+        debug_assert!(self.call.is_none(), "one call at a time");
+        // The writer has been told that it is done.
+        let at_shutdown = if kind == Kind::Write { AtShutdown::Make } else { AtShutdown::Cancel };
+        let shared = Arc::clone(shared);
+        let job = start(at_shutdown, move || call(&shared))?;
+        self.call = Some(Call { kind, job });
+        Ok(())
+    }
+
+    /// Waits for the call that is under way. `None`: there is none.
+    pub(super) fn poll_call(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<(Kind, io::Result<u64>)>> {
+        let Some(call) = &mut self.call else {
+            return Poll::Ready(None);
+        };
+        let result = ready!(Pin::new(&mut call.job).poll(cx));
+        let kind = call.kind;
+        self.call = None;
+        let result = result.unwrap_or_else(|error| Err(not_made(error)));
+        if let (Kind::Seek(_), Ok(position)) = (kind, &result) {
+            self.position = *position;
+        }
+        Poll::Ready(Some((kind, result)))
+    }
+
+    /// Waits until nothing is under way, and keeps the errors that concern data.
+    pub(super) fn poll_settle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let call = ready!(self.poll_call(cx));
+        self.keep(call);
+        Poll::Ready(())
+    }
+
+    fn keep(&mut self, call: Option<(Kind, io::Result<u64>)>) {
+        match call {
+            // The first one says best what happened.
+            Some((kind, Err(error))) if kind.is_kept() => drop(self.error.get_or_insert(error)),
+            _ => {}
+        }
+    }
+
+    /// Reports the error of a write that nobody waited for, once.
+    pub(super) fn report(&mut self) -> io::Result<()> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until there is something to take, at most `wanted` bytes of it (at most `limit` are read ahead);
+    /// lets `take` have it and say how much it has taken. Takes nothing at the end of the file.
+    pub(super) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        shared: &Arc<Shared>,
+        (wanted, limit): (usize, usize),
+        take: impl FnOnce(&[u8]),
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            match ready!(self.poll_call(cx)) {
+                // Also at the end of the file, where nothing has been read.
+                Some((Kind::Read, result)) => drop(result?),
+                Some(other) => {
+                    self.keep(Some(other));
+                    continue;
+                }
+                None if wanted == 0 => return Poll::Ready(Ok(0)),
+                None if shared.buffers.lock().ahead.is_empty() => {
+                    let limit = wanted.min(limit);
+                    self.start(Kind::Read, shared, move |shared| shared.read(limit).map(|()| 0))?;
+                    continue;
+                }
+                None => {}
+            }
+            let ahead = &mut shared.buffers.lock().ahead;
+            let count = wanted.min(ahead.bytes().len());
+            take(&ahead.bytes()[..count]);
+            ahead.consume(count);
+            return Poll::Ready(Ok(count));
+        }
+    }
+
+    /// Accepts at most `limit` bytes, and starts to write them.
+    pub(super) fn poll_write<'a>(
+        &mut self,
+        cx: &mut Context<'_>,
+        shared: &Arc<Shared>,
+        parts: impl IntoIterator<Item = &'a [u8]>,
+        limit: usize,
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_flush(cx))?;
+        let count = shared.buffers.lock().out.put(parts, limit);
+        if count > 0 {
+            self.start(Kind::Write, shared, |shared| shared.write().map(|()| 0))?;
+        }
+        Poll::Ready(Ok(count))
+    }
+
+    /// Waits until everything that was accepted has been written.
+    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_settle(cx));
+        Poll::Ready(self.report())
+    }
+
+    pub(super) fn start_seek(&mut self, shared: &Arc<Shared>, to: SeekFrom) -> io::Result<()> {
+        self.start(Kind::Seek(to), shared, move |shared| shared.seek(to))
+    }
+
+    /// Waits for the seek that is under way, if there is one; returns where the last one has led to.
+    pub(super) fn poll_sought(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        let call = ready!(self.poll_call(cx));
+        if let Some((Kind::Seek(_), result)) = call {
+            return Poll::Ready(result);
+        }
+        self.keep(call);
+        Poll::Ready(Ok(self.position))
+    }
+
+    /// Changes the position. A seek to the same place that is under way already is taken for this one: it is, if
+    /// this is not the first poll, and two cannot be told apart.
+    pub(super) fn poll_seek(
+        &mut self,
+        cx: &mut Context<'_>,
+        shared: &Arc<Shared>,
+        to: SeekFrom,
+    ) -> Poll<io::Result<u64>> {
+        if self.call.as_ref().is_none_or(|call| call.kind != Kind::Seek(to)) {
+            ready!(self.poll_settle(cx));
+            self.start_seek(shared, to)?;
+        }
+        self.poll_sought(cx)
+    }
+}

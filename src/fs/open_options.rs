@@ -1,0 +1,107 @@
+//! How a file is opened.
+
+use super::{File, blocking};
+use std::io;
+use std::path::Path;
+
+/// How a file is opened: for what, and whether it is made; after [`std::fs::OpenOptions`].
+///
+/// Everything is off at first. On Unix it also has `mode` and `custom_flags`; on Windows `access_mode`,
+/// `share_mode`, `custom_flags`, `attributes` and `security_qos_flags`.
+///
+/// # Examples
+///
+/// ```no_run
+/// # fn main() -> std::io::Result<()> {
+/// # liten::block_on(async {
+/// use liten::fs::OpenOptions;
+/// use liten::io::AsyncWriteExt;
+///
+/// let mut log = OpenOptions::new().append(true).create(true).open("server.log").await?;
+/// log.write_all(b"started\n").await?;
+/// log.flush().await?;
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct OpenOptions(std::fs::OpenOptions);
+
+impl OpenOptions {
+    /// Returns options with everything off.
+    #[expect(clippy::new_without_default, reason = "std's and tokio's have no default either")]
+    pub fn new() -> Self {
+        Self(std::fs::OpenOptions::new())
+    }
+
+    /// Sets whether the file can be read.
+    pub fn read(&mut self, read: bool) -> &mut Self {
+        self.0.read(read);
+        self
+    }
+
+    /// Sets whether the file can be written. An existing file keeps what is not overwritten.
+    pub fn write(&mut self, write: bool) -> &mut Self {
+        self.0.write(write);
+        self
+    }
+
+    /// Sets whether each write goes to the end of the file, wherever the position is.
+    pub fn append(&mut self, append: bool) -> &mut Self {
+        self.0.append(append);
+        self
+    }
+
+    /// Sets whether an existing file is emptied; needs `write`.
+    pub fn truncate(&mut self, truncate: bool) -> &mut Self {
+        self.0.truncate(truncate);
+        self
+    }
+
+    /// Sets whether the file is made if it is missing; needs `write` or `append`.
+    pub fn create(&mut self, create: bool) -> &mut Self {
+        self.0.create(create);
+        self
+    }
+
+    /// Sets whether the file has to be made, and an existing one is an error; needs `write` or `append`.
+    /// `create` and `truncate` mean nothing then.
+    ///
+    /// The system looks and makes in one step, so the file is new for certain.
+    pub fn create_new(&mut self, create_new: bool) -> &mut Self {
+        self.0.create_new(create_new);
+        self
+    }
+
+    /// Opens the file.
+    ///
+    /// # Cancel safety
+    ///
+    /// A call that was begun is done to its end although the future is dropped: the file may be made or emptied,
+    /// and it is closed then.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::OpenOptions::open`]: among them that the file is missing or is there already, that it
+    /// is not allowed, or that the options contradict each other. [`Other`](io::ErrorKind::Other) if the runtime is
+    /// shutting down. Unix opens a directory for reading without an error, which comes with the first read.
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a runtime.
+    pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
+        let path = path.as_ref().to_owned();
+        let options = self.0.clone();
+        blocking(move || options.open(path)).await.map(File::from_std)
+    }
+
+    pub(super) fn std_mut(&mut self) -> &mut std::fs::OpenOptions {
+        &mut self.0
+    }
+}
+
+impl From<std::fs::OpenOptions> for OpenOptions {
+    fn from(std: std::fs::OpenOptions) -> Self {
+        Self(std)
+    }
+}

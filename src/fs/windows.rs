@@ -1,0 +1,128 @@
+//! What is Windows only: two kinds of symbolic links, flags of `CreateFile`, handles.
+
+use super::{File, OpenOptions, blocking};
+use std::io;
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, OwnedHandle, RawHandle};
+use std::path::Path;
+
+/// Makes a symbolic link `link` that points to the directory `original`. Windows only.
+///
+/// # Cancel safety
+///
+/// A call that was begun is done to its end although the future is dropped.
+///
+/// # Errors
+///
+/// Those of [`std::os::windows::fs::symlink_dir`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+/// down.
+///
+/// # Panics
+///
+/// When polled outside a runtime.
+///
+/// # Examples
+///
+/// ```no_run
+/// # fn main() -> std::io::Result<()> {
+/// # liten::block_on(async {
+/// liten::fs::symlink_dir("release-7", "latest").await?;
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
+    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
+    blocking(move || std::os::windows::fs::symlink_dir(original, link)).await
+}
+
+/// Makes a symbolic link `link` that points to the file `original`. Windows only.
+///
+/// # Cancel safety
+///
+/// A call that was begun is done to its end although the future is dropped.
+///
+/// # Errors
+///
+/// Those of [`std::os::windows::fs::symlink_file`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+/// down.
+///
+/// # Panics
+///
+/// When polled outside a runtime.
+///
+/// # Examples
+///
+/// ```no_run
+/// # fn main() -> std::io::Result<()> {
+/// # liten::block_on(async {
+/// liten::fs::symlink_file("release-7", "latest").await?;
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub async fn symlink_file(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
+    let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
+    blocking(move || std::os::windows::fs::symlink_file(original, link)).await
+}
+
+/// Directories have no mode here.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct DirMode;
+
+impl DirMode {
+    pub(super) fn apply(self, _: &mut std::fs::DirBuilder) {}
+}
+
+impl OpenOptions {
+    /// Sets the access mode in place of what `read`, `write` and `append` say (`dwDesiredAccess`). Windows only.
+    pub fn access_mode(&mut self, access: u32) -> &mut Self {
+        self.std_mut().access_mode(access);
+        self
+    }
+
+    /// Sets what others may do with the file while it is open (`dwShareMode`); everything at first. Windows
+    /// only.
+    pub fn share_mode(&mut self, share: u32) -> &mut Self {
+        self.std_mut().share_mode(share);
+        self
+    }
+
+    /// Sets further flags (`dwFlagsAndAttributes`). Windows only.
+    pub fn custom_flags(&mut self, flags: u32) -> &mut Self {
+        self.std_mut().custom_flags(flags);
+        self
+    }
+
+    /// Sets the attributes of a file that is made (`dwFlagsAndAttributes`). Windows only.
+    pub fn attributes(&mut self, attributes: u32) -> &mut Self {
+        self.std_mut().attributes(attributes);
+        self
+    }
+
+    /// Sets the quality of service when a named pipe is opened (`SECURITY_SQOS_PRESENT` is added). Windows
+    /// only.
+    pub fn security_qos_flags(&mut self, flags: u32) -> &mut Self {
+        self.std_mut().security_qos_flags(flags);
+        self
+    }
+}
+
+impl AsHandle for File {
+    /// Lends the handle. Its position may be before or behind that of the `File`.
+    fn as_handle(&self) -> BorrowedHandle<'_> {
+        self.std().as_handle()
+    }
+}
+
+impl AsRawHandle for File {
+    fn as_raw_handle(&self) -> RawHandle {
+        self.std().as_raw_handle()
+    }
+}
+
+impl From<OwnedHandle> for File {
+    fn from(handle: OwnedHandle) -> Self {
+        Self::from_std(handle.into())
+    }
+}

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Files are always "ready" to the operating system's pollers, so reading one blocks the thread that does
-//! it. On a worker that would hold up other tasks; `spawn_blocking` runs it on a thread of its own. While
-//! four jobs block for half a second each, a timer goes on ticking, and a job that panics harms nobody:
+//! it. On a worker that would hold up other tasks; `liten::fs` reads it on a thread that may block, and
+//! `spawn_blocking` does the same for any other call. While four jobs block for half a second each, a timer
+//! goes on ticking, and a job that panics harms nobody:
 //!
 //! ```text
 //! Cargo.toml: 3617 bytes
@@ -17,9 +18,10 @@
 //! 4 jobs of 500 ms together: 502 ms
 //! ```
 
+use liten::fs;
 use liten::task::spawn_blocking;
 use liten::time::{Duration, Instant, interval_at};
-use std::{env, fs, io, thread};
+use std::{env, io, thread};
 
 const JOBS: usize = 4;
 const JOB: Duration = Duration::from_millis(500);
@@ -37,9 +39,7 @@ async fn main() -> io::Result<()> {
         files = vec!["Cargo.toml".to_owned(), "README.md".to_owned()];
     }
     for file in files {
-        let path = file.clone();
-        // Two errors: the outer one of the job (it has panicked), the inner one of the file.
-        match spawn_blocking(move || fs::read(path)).await? {
+        match fs::read(&file).await {
             Ok(bytes) => println!("{file}: {} bytes", bytes.len()),
             Err(error) => println!("{file}: {error}"),
         }

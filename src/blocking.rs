@@ -137,10 +137,11 @@ impl<J: Job> Pool<J> {
         Ok(())
     }
 
-    /// Takes no more jobs, ends idle threads at once, and cancels the queued jobs on this thread, but for those
-    /// that [must run](Job::must_run).
+    /// Takes no more jobs, ends idle threads at once, and cancels the queued jobs on this thread, but for
+    /// those that [must run](Job::must_run).
     ///
-    /// Those and the running ones run to their end; [`wait`](Self::wait) waits for them. Closing twice does nothing more.
+    /// Those and the running ones run to their end; [`wait`](Self::wait) waits for them. Closing twice does
+    /// nothing more.
     pub(crate) fn close(&self) {
         self.desk.close();
     }

@@ -1,43 +1,45 @@
 //! Files and directories, on the pool for blocking calls.
 //!
 //! The operating systems have no readiness for files: a read blocks the thread that makes it until the disk
-//! answers. So each call here goes to a thread of the runtime's blocking pool, and the task that waits for it
-//! leaves its worker free. Names and semantics are those of `tokio::fs`; the functions are those of
+//! answers. So each call here goes to a thread of the runtime's blocking pool, and the task that waits for
+//! it leaves its worker free. Names and semantics are those of `tokio::fs`; the functions are those of
 //! [`std::fs`], with the error that std gives.
 //!
 //! | to | use |
 //! |---|---|
 //! | read or write a whole file | [`read`], [`read_to_string`], [`write()`], [`copy`] |
 //! | read or write parts of a file | [`File`], [`OpenOptions`] |
-//! | list a directory | [`read_dir`] |
-//! | make, move and remove | [`create_dir_all`], [`rename`], [`remove_file`], [`remove_dir_all`], [`DirBuilder`] |
+//! | list a directory | [`read_dir()`] |
+//! | make | [`create_dir_all`], [`DirBuilder`], [`hard_link`] |
+//! | move and remove | [`rename`], [`remove_file`], [`remove_dir_all`] |
 //! | ask | [`metadata`], [`try_exists`], [`canonicalize`] |
 //!
 //! # What it costs
 //!
-//! Going to another thread and back takes some microseconds, far more than a system call. So do much per call:
-//! the functions for whole files make one trip, a [`File`] makes one per read and write, of
+//! Going to another thread and back takes some microseconds, far more than a system call. So do much per
+//! call: the functions for whole files make one trip, a [`File`] makes one per read and write, of
 //! [`File::max_buf_size`] bytes at most. Wrap a `File` in [`BufReader`](crate::io::BufReader) or
-//! [`BufWriter`](crate::io::BufWriter) when the pieces are small, and call `flush` at the end. For many calls in
-//! a row, one [`spawn_blocking`](crate::spawn_blocking) around functions of [`std::fs`] is cheaper.
+//! [`BufWriter`](crate::io::BufWriter) when the pieces are small, and call `flush` at the end. For many
+//! calls in a row, one [`spawn_blocking`](crate::spawn_blocking) around functions of [`std::fs`] is
+//! cheaper.
 //!
-//! The pool has as many threads as [`Builder::max_blocking_threads`] says; further calls wait for their turn. A
-//! call that never returns (opening a named pipe without a peer) keeps its thread, and holds up the end of the
-//! runtime.
+//! The pool has as many threads as [`Builder::max_blocking_threads`] says; further calls wait for their
+//! turn. A call that never returns (opening a named pipe without a peer) keeps its thread, and holds up the
+//! end of the runtime.
 //!
 //! [`Builder::max_blocking_threads`]: crate::runtime::Builder::max_blocking_threads
 //!
 //! # Cancel safety
 //!
-//! A future of this module that is dropped before it is ready does not stop the call if a thread has begun it:
-//! the call is done to its end, its effect remains, and its result is lost. A call that is still queued is made as
-//! well, unless the runtime ends first.
+//! A future of this module that is dropped before it is ready does not stop the call if a thread has begun
+//! it: the call is done to its end, its effect remains, and its result is lost. A call that is still queued
+//! is made as well, unless the runtime ends first.
 //!
 //! # Errors
 //!
-//! Functions return the error of the operating system, with its [`raw_os_error`](std::io::Error::raw_os_error);
-//! [`Other`](std::io::ErrorKind::Other) if the runtime is shutting down, and what the operating system says if it
-//! has no thread for the pool.
+//! Functions return the error of the operating system, with its
+//! [`raw_os_error`](std::io::Error::raw_os_error); [`Other`](std::io::ErrorKind::Other) if the runtime is
+//! shutting down, and what the operating system says if it has no thread for the pool.
 //!
 //! # Panics
 //!

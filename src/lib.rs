@@ -15,6 +15,7 @@
 //! * [`spawn`], [`spawn_blocking`] and [`task`]: tasks, their handles, sets of tasks, task locals, tasks on
 //!   one thread.
 //! * [`net`]: TCP, UDP and Unix sockets; [`io`]: any other pollable source, and the I/O extension methods.
+//! * `fs` (feature `fs`): files and directories, on the blocking pool.
 //! * [`time`]: sleeping, deadlines, intervals.
 //! * [`guide`]: which of all this to take for what, page by page.
 //! * `hyper`, with the feature of that name: what hyper asks of a runtime.
@@ -44,6 +45,7 @@
 //! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
 //! * `signal`: ctrl-c and signals; costs the crate signal-hook-registry.
 //! * `tokio-context`: crates that know tokio only run unmodified ([how](runtime#crates-that-need-tokio)).
+//! * `fs`: the module of that name.
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

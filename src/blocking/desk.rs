@@ -15,8 +15,8 @@
 //!   any number).
 //! * A busy or a new thread gets the lock and takes a job: one job less.
 //! * A start fails: neither side changes, because a thread that has not begun is not under way.
-//! * The close signals everybody, so nobody is asleep while jobs that must run are left; and nobody falls asleep
-//!   after it.
+//! * The close signals everybody, so nobody is asleep while jobs that must run are left; and nobody falls
+//!   asleep after it.
 //!
 //! So what a signal says is in the roster and not in the signal. A thread that times out at the moment a
 //! job is queued is under way: if it gets the lock first it ends, `submit` no longer counts on it, and the

@@ -18,6 +18,8 @@ struct Model {
     desk: Desk<Counted>,
     /// The job that makes it so many closes the desk.
     close_after: usize,
+    /// The close cancels no job that was queued.
+    must_run: bool,
     run: AtomicUsize,
     cancelled: AtomicUsize,
     refused: AtomicUsize,
@@ -35,6 +37,10 @@ impl Job for Counted {
     fn cancel(self) {
         self.0.cancelled.fetch_add(1, Ordering::Relaxed);
     }
+
+    fn must_run(&self) -> bool {
+        self.0.must_run
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -49,9 +55,14 @@ enum Patience {
 
 impl Model {
     fn new(max_threads: usize, close_after: usize) -> Arc<Self> {
+        Self::with(max_threads, close_after, false)
+    }
+
+    fn with(max_threads: usize, close_after: usize, must_run: bool) -> Arc<Self> {
         Arc::new(Self {
             desk: Desk::new(max_threads),
             close_after,
+            must_run,
             run: AtomicUsize::new(0),
             cancelled: AtomicUsize::new(0),
             refused: AtomicUsize::new(0),
@@ -171,6 +182,29 @@ fn a_job_and_the_close_at_once() {
         closer.join().expect("no panic");
         first.join().expect("no panic");
         assert_eq!(model.ends().iter().sum::<usize>(), 2);
+    });
+}
+
+/// As above, with jobs that must run: what was queued is run by the thread that is there, which ends then, and
+/// who waits for the thread has waited for the jobs.
+#[test]
+fn a_job_that_must_run_and_the_close_at_once() {
+    loom::model(|| {
+        let model = Model::with(1, usize::MAX, true);
+        let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
+        let closer = {
+            let model = model.clone();
+            thread::spawn(move || {
+                model.desk.close();
+                assert!(model.desk.wait_for_threads(0, None));
+                model.run.load(Ordering::Relaxed)
+            })
+        };
+        assert!(submit(&model, Patience::Endless).is_none());
+        let waited_for = closer.join().expect("no panic");
+        first.join().expect("no panic");
+        let [run, cancelled, refused] = model.ends();
+        assert_eq!((run + refused, cancelled, waited_for), (2, 0, run));
     });
 }
 

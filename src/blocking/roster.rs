@@ -117,9 +117,9 @@ impl<J> Roster<J> {
         self.free += 1;
     }
 
-    /// From here on nothing is queued. Jobs that `must_run` stay for the threads that are there (there is one,
-    /// if there are jobs), which end only when the queue is empty. The caller wakes all waiting threads and
-    /// cancels the jobs returned.
+    /// From here on nothing is queued. Jobs that `must_run` stay for the threads that are there (there is
+    /// one, if there are jobs), which end only when the queue is empty. The caller wakes all waiting
+    /// threads and cancels the jobs returned.
     #[must_use]
     pub(super) fn close(&mut self, must_run: impl Fn(&J) -> bool) -> VecDeque<J> {
         self.closed = true;

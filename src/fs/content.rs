@@ -12,8 +12,8 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::read`]: among them that the file is missing, that it is a directory, or that reading it
-/// is not allowed. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// Those of [`std::fs::read`]: among them that the file is missing, that it is a directory, or that reading
+/// it is not allowed. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///
@@ -71,13 +71,13 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 ///
 /// # Cancel safety
 ///
-/// A call that was begun is done to its end although the future is dropped. If the runtime ends at that moment,
-/// a call that was not begun is not made at all.
+/// A call that was begun is done to its end although the future is dropped. If the runtime ends at that
+/// moment, a call that was not begun is not made at all.
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::write`]; the file may hold a part of the contents then. [`Other`](io::ErrorKind::Other) if
-/// the runtime is shutting down.
+/// Those of [`std::fs::write`]; the file may hold a part of the contents then.
+/// [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///
@@ -110,8 +110,8 @@ pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Re
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::copy`]; `to` may hold a part of the contents then. [`Other`](io::ErrorKind::Other) if the
-/// runtime is shutting down.
+/// Those of [`std::fs::copy`]; `to` may hold a part of the contents then. [`Other`](io::ErrorKind::Other)
+/// if the runtime is shutting down.
 ///
 /// # Panics
 ///

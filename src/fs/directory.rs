@@ -149,8 +149,8 @@ impl DirBuilder {
         Self::default()
     }
 
-    /// Sets whether missing parents are made too, and a directory that is there already is no error. They are
-    /// not, and it is, unless this is called.
+    /// Sets whether missing parents are made too, and a directory that is there already is no error. They
+    /// are not, and it is, unless this is called.
     pub fn recursive(&mut self, recursive: bool) -> &mut Self {
         self.recursive = recursive;
         self
@@ -164,7 +164,8 @@ impl DirBuilder {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::DirBuilder::create`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    /// Those of [`std::fs::DirBuilder::create`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+    /// down.
     ///
     /// # Panics
     ///

@@ -21,38 +21,40 @@ const MAX_BUF_SIZE: usize = 2 * 1024 * 1024;
 
 /// An open file, read and written on the pool for blocking calls.
 ///
-/// It implements `AsyncRead`, `AsyncWrite` and `AsyncSeek` of futures-io (feature `futures-io`) and of tokio
-/// (feature `tokio-io`).
+/// It implements `AsyncRead`, `AsyncWrite` and `AsyncSeek` of futures-io (feature `futures-io`) and of
+/// tokio (feature `tokio-io`).
 ///
 /// # Writing
 ///
-/// A write is done when the `File` has copied the bytes, at most [`max_buf_size`](Self::max_buf_size) of them; a
-/// thread of the pool then writes them to the file, and the next operation waits for it. **Call `flush` after
-/// the last write**: only `flush` says that everything has arrived, and an error of the last write comes out
-/// there. Errors come out once, at the next write, `flush`, [`sync_all`](Self::sync_all),
-/// [`sync_data`](Self::sync_data) or [`set_len`](Self::set_len); reads and seeks keep them for those.
+/// A write is ready when the `File` has copied the bytes, at most [`max_buf_size`](Self::max_buf_size) of
+/// them; a thread of the pool then writes them to the file, and the next operation waits for it. **Call
+/// `flush` after the last write**: it waits until everything has arrived, and returns the error of the last
+/// write. Errors come out once, at the next write, `flush`, [`sync_all`](Self::sync_all),
+/// [`sync_data`](Self::sync_data) or [`set_len`](Self::set_len); reads, seeks and the others keep them for
+/// those. A write that failed may have written a part, and moved the position by it.
 ///
-/// `flush` leaves the bytes with the operating system, where other programs see them. That they survive a loss
-/// of power says [`sync_all`](Self::sync_all).
+/// `flush` leaves the bytes with the operating system, where other programs see them. Only
+/// [`sync_all`](Self::sync_all) and [`sync_data`](Self::sync_data) say that they survive a loss of power.
 ///
 /// # Dropping
 ///
-/// After `flush` there is nothing to lose, and the file is closed at once. Without it, what was accepted is still
-/// written on the pool, but some time later; an error is lost. That is so too if the runtime ends meanwhile: it
-/// waits for these writes as for running calls, but neither `shutdown_background` nor the end of the process does.
+/// After `flush` there is nothing to lose, and the file is closed at once. Without it, what was accepted is
+/// still written on the pool, but some time later; an error is lost. That is so too if the runtime ends
+/// meanwhile: it waits for these writes as for running calls, but neither `shutdown_background` nor the end
+/// of the process does.
 ///
 /// # Reading
 ///
-/// A read makes one call, for as many bytes as the caller has room for, [`max_buf_size`](Self::max_buf_size) at
-/// most. If it is cancelled, its bytes are kept for the next read. The position that is seen from outside (by a
-/// [`try_clone`](Self::try_clone), or through the descriptor) may be beyond these bytes; everything in this type
-/// counts without them.
+/// A read makes one call, for as many bytes as the caller has room for,
+/// [`max_buf_size`](Self::max_buf_size) at most. If it is cancelled, its bytes are kept for the next read.
+/// The position that is seen from outside (by a [`try_clone`](Self::try_clone), or through the descriptor)
+/// may be beyond these bytes; everything in this type counts without them.
 ///
 /// # Cancel safety
 ///
-/// `read`, `write` and `flush` are cancel safe: a read that was dropped has taken no bytes, a write has accepted
-/// none. A seek that was dropped may take place or not. Repeated at once, it counts as one; to be sure, seek from
-/// the start.
+/// `read`, `write` and `flush` are cancel safe: a read that was dropped has taken no bytes, a write has
+/// accepted none. A seek that was dropped may take place or not. Repeated at once, it counts as one; to be
+/// sure, seek from the start.
 ///
 /// # Examples
 ///
@@ -171,7 +173,6 @@ impl File {
     /// # Errors
     ///
     /// Gives the file back if something is under way: a write, or a call whose future was dropped.
-    #[expect(clippy::result_large_err, reason = "tokio's signature")]
     pub fn try_into_std(mut self) -> Result<std::fs::File, Self> {
         if self.traffic.get_mut().is_busy() {
             return Err(self);
@@ -191,13 +192,13 @@ impl File {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: an error that comes after the future has been dropped is reported by the next write, `flush` or
-    /// sync.
+    /// Cancel safe: an error that comes after the future has been dropped is reported by the next write,
+    /// `flush` or sync.
     ///
     /// # Errors
     ///
-    /// The error of an earlier write; else that of [`std::fs::File::sync_all`]. [`Other`](io::ErrorKind::Other) if
-    /// the runtime is shutting down.
+    /// The error of an earlier write; else that of [`std::fs::File::sync_all`].
+    /// [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
     ///
     /// # Panics
     ///
@@ -214,8 +215,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of an earlier write; else that of [`std::fs::File::sync_data`]. [`Other`](io::ErrorKind::Other)
-    /// if the runtime is shutting down.
+    /// The error of an earlier write; else that of [`std::fs::File::sync_data`].
+    /// [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
     ///
     /// # Panics
     ///
@@ -232,8 +233,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of an earlier write; else that of [`std::fs::File::set_len`]: among them that the file is not open
-    /// for writing. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    /// The error of an earlier write; else that of [`std::fs::File::set_len`]: among them that the file is
+    /// not open for writing. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
     ///
     /// # Panics
     ///
@@ -255,7 +256,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::metadata`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    /// Those of [`std::fs::File::metadata`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+    /// down.
     ///
     /// # Panics
     ///
@@ -266,8 +268,8 @@ impl File {
 
     /// Returns another `File` for the same open file: the position is common to both.
     ///
-    /// What one of them has read ahead is passed over by the other. Use them by turns only after a `flush` or a
-    /// seek.
+    /// What one of them has read ahead is passed over by the other. Use them by turns only after a `flush`
+    /// or a seek.
     ///
     /// # Cancel safety
     ///
@@ -275,7 +277,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::try_clone`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    /// Those of [`std::fs::File::try_clone`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+    /// down.
     ///
     /// # Panics
     ///
@@ -298,7 +301,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::set_permissions`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    /// Those of [`std::fs::File::set_permissions`]. [`Other`](io::ErrorKind::Other) if the runtime is
+    /// shutting down.
     ///
     /// # Panics
     ///
@@ -315,7 +319,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::set_times`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    /// Those of [`std::fs::File::set_times`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+    /// down.
     ///
     /// # Panics
     ///
@@ -346,8 +351,8 @@ impl File {
         self.max_buf_size
     }
 
-    /// Sets how many bytes one call on the pool reads or writes at most. The file may keep as much memory for
-    /// reading, and as much for writing.
+    /// Sets how many bytes one call on the pool reads or writes at most. The file may keep as much memory
+    /// for reading, and as much for writing.
     ///
     /// # Panics
     ///

@@ -77,14 +77,15 @@ impl OpenOptions {
     ///
     /// # Cancel safety
     ///
-    /// A call that was begun is done to its end although the future is dropped: the file may be made or emptied,
-    /// and it is closed then.
+    /// A call that was begun is done to its end although the future is dropped: the file may be made or
+    /// emptied, and it is closed then.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::OpenOptions::open`]: among them that the file is missing or is there already, that it
-    /// is not allowed, or that the options contradict each other. [`Other`](io::ErrorKind::Other) if the runtime is
-    /// shutting down. Unix opens a directory for reading without an error, which comes with the first read.
+    /// Those of [`std::fs::OpenOptions::open`]: among them that the file is missing or is there already,
+    /// that it is not allowed, or that the options contradict each other. [`Other`](io::ErrorKind::Other)
+    /// if the runtime is shutting down. Unix opens a directory for reading without an error, which comes
+    /// with the first read.
     ///
     /// # Panics
     ///

@@ -26,8 +26,8 @@ const PORTION: usize = 32;
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::read_dir`]: among them that the directory is missing, that it is a file, or that reading
-/// it is not allowed. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// Those of [`std::fs::read_dir`]: among them that the directory is missing, that it is a file, or that
+/// reading it is not allowed. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///
@@ -83,8 +83,8 @@ impl ReadDir {
     /// # Errors
     ///
     /// Returns the error of the operating system; the entries after it may still be asked for.
-    /// [`Other`](io::ErrorKind::Other) if the runtime is shutting down; the list is at its end then, whatever
-    /// was still to come.
+    /// [`Other`](io::ErrorKind::Other) if the runtime is shutting down; the list is at its end then,
+    /// whatever was still to come.
     ///
     /// # Panics
     ///
@@ -93,8 +93,8 @@ impl ReadDir {
         poll_fn(|cx| self.poll_next_entry(cx)).await
     }
 
-    /// As [`next_entry`](Self::next_entry), for hand-written futures. The last task that was told to wait is
-    /// woken.
+    /// As [`next_entry`](Self::next_entry), for hand-written futures. The last task that was told to wait
+    /// is woken.
     ///
     /// # Errors
     ///

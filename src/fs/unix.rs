@@ -14,7 +14,8 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Those of [`std::os::unix::fs::symlink`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// Those of [`std::os::unix::fs::symlink`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+/// down.
 ///
 /// # Panics
 ///
@@ -48,8 +49,8 @@ impl DirMode {
 }
 
 impl DirBuilder {
-    /// Sets the permissions of the directories that are made, less the process's umask; 0o777 at first. Unix
-    /// only.
+    /// Sets the permissions of the directories that are made, less the process's umask; 0o777 at first.
+    /// Unix only.
     pub fn mode(&mut self, mode: u32) -> &mut Self {
         self.mode = DirMode(Some(mode));
         self

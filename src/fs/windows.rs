@@ -14,8 +14,8 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Those of [`std::os::windows::fs::symlink_dir`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
-/// down.
+/// Those of [`std::os::windows::fs::symlink_dir`]. [`Other`](io::ErrorKind::Other) if the runtime is
+/// shutting down.
 ///
 /// # Panics
 ///
@@ -44,8 +44,8 @@ pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> 
 ///
 /// # Errors
 ///
-/// Those of [`std::os::windows::fs::symlink_file`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
-/// down.
+/// Those of [`std::os::windows::fs::symlink_file`]. [`Other`](io::ErrorKind::Other) if the runtime is
+/// shutting down.
 ///
 /// # Panics
 ///
@@ -75,7 +75,8 @@ impl DirMode {
 }
 
 impl OpenOptions {
-    /// Sets the access mode in place of what `read`, `write` and `append` say (`dwDesiredAccess`). Windows only.
+    /// Sets the access mode in place of what `read`, `write` and `append` say (`dwDesiredAccess`). Windows
+    /// only.
     pub fn access_mode(&mut self, access: u32) -> &mut Self {
         self.std_mut().access_mode(access);
         self

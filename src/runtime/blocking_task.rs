@@ -57,8 +57,8 @@ impl BlockingTasks {
 
     /// Queues `f`; if it `must_run`, the end of the runtime does not cancel it.
     ///
-    /// If the pool is closed, or no thread can be made, the job is cancelled at once: its JoinHandle says so,
-    /// and the result says why.
+    /// If the pool is closed, or no thread can be made, the job is cancelled at once: its JoinHandle says
+    /// so, and the result says why.
     pub(super) fn spawn<F, T>(
         self: &Arc<Self>,
         pool: &Arc<blocking::Pool<BlockingJob>>,

@@ -20,7 +20,8 @@ use std::panic::Location;
 
 /// Spawns into a runtime from any thread, and asks about it.
 ///
-/// A handle does not keep the runtime running. After the runtime's end, what is spawned is cancelled at once.
+/// A handle does not keep the runtime running. After the runtime's end, what is spawned is cancelled at
+/// once.
 #[derive(Clone)]
 pub struct Handle {
     pub(super) inner: Arc<Inner>,
@@ -98,8 +99,8 @@ impl Handle {
         self.start_blocking(f, false).0
     }
 
-    /// As [`spawn_blocking`](Self::spawn_blocking); the result says whether the pool has taken `f`. If it has
-    /// and `f` `must_run`, it is run even if the runtime ends before its turn comes.
+    /// As [`spawn_blocking`](Self::spawn_blocking); the result says whether the pool has taken `f`. If it
+    /// has and `f` `must_run`, it is run even if the runtime ends before its turn comes.
     #[track_caller]
     pub(crate) fn start_blocking<F, T>(
         &self,
@@ -144,8 +145,8 @@ impl Handle {
 
     /// Changes the number of workers while the runtime runs; nothing queued is lost.
     ///
-    /// New threads run when this returns. Surplus ones end after the poll they are in. If the system gives no
-    /// thread, those that are ending are waited for, and it is asked once more.
+    /// New threads run when this returns. Surplus ones end after the poll they are in. If the system gives
+    /// no thread, those that are ending are waited for, and it is asked once more.
     ///
     /// # Errors
     ///

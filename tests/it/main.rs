@@ -61,6 +61,7 @@ mod async_source;
 mod families;
 #[cfg(feature = "hyper")]
 mod http;
+mod fs;
 mod lookup;
 mod tcp;
 mod udp;

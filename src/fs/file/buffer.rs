@@ -4,8 +4,8 @@ use std::io::{self, ErrorKind, Read};
 
 /// Bytes that came in at one end and go out at the other.
 ///
-/// The memory stays initialised from one use to the next, so that it is zeroed once per file and not for each
-/// read. (Reading into uninitialised memory would save that too, with `unsafe`.)
+/// The memory stays initialised from one use to the next, so that it is zeroed once per file and not for
+/// each read. (Reading into uninitialised memory would save that too, with `unsafe`.)
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
     memory: Vec<u8>,

@@ -1,8 +1,8 @@
 //! What goes on between a [`File`](super::File) and the blocking pool: one call at a time.
 //!
-//! The user sees one position. The system's position may be ahead of it, by the bytes that were read and not
-//! taken (`ahead`). Whoever needs the two to be equal calls [`Shared::realign`] first, on the thread of the
-//! pool, as part of the same call.
+//! The user sees one position. The system's position may be ahead of it, by the bytes that were read and
+//! not taken (`ahead`). Whoever needs the two to be equal calls [`Shared::realign`] first, on the thread of
+//! the pool, as part of the same call.
 //!
 //! | call | before | after it has been made |
 //! |---|---|---|
@@ -12,9 +12,10 @@
 //! | others | as they need | |
 //!
 //! A caller that was dropped leaves its call behind. The next caller waits for that one first, and deals
-//! with what came of it ([`Traffic::settle`]): what was read stays in `ahead`, an error of a write is kept.
-//! A call that was queued and never made (the runtime ended) has changed nothing: the buffers are shared with
-//! it, not given to it, so `ahead` is still there.
+//! with what came of it ([`Traffic::poll_settle`]): what was read stays in `ahead`, an error of a write is
+//! kept.
+//! A call that was queued and never made (the runtime ended) has changed nothing: the buffers are shared
+//! with it, not given to it, so `ahead` is still there.
 
 use super::buffer::Buffer;
 use crate::fs::{AtShutdown, not_made, start};
@@ -27,8 +28,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// What the calls on the pool have in common with their user. The lock is held by the one call that is being
-/// made, or else by the user, so nobody waits for it.
+/// What the calls on the pool have in common with their user. The lock is held by the one call that is
+/// being made, or else by the user, so nobody waits for it.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) std: File,
@@ -91,8 +92,8 @@ impl Shared {
 
     /// Puts the system's position where the user's is.
     ///
-    /// What has no position (a pipe, a terminal) has nothing to realign: what was read ahead stays the next to
-    /// be read, whatever is written.
+    /// What has no position (a pipe, a terminal) has nothing to realign: what was read ahead stays the next
+    /// to be read, whatever is written.
     pub(super) fn realign(&self) -> io::Result<()> {
         self.realign_locked(&mut self.buffers.lock())
     }
@@ -191,8 +192,8 @@ impl Traffic {
         self.error.take().map_or(Ok(()), Err)
     }
 
-    /// Waits until there is something to take, at most `wanted` bytes of it (at most `limit` are read ahead);
-    /// lets `take` have it and say how much it has taken. Takes nothing at the end of the file.
+    /// Waits until there is something to take, at most `wanted` bytes of it (at most `limit` are read
+    /// ahead); lets `take` have it and say how much it has taken. Takes nothing at the end of the file.
     pub(super) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
@@ -260,8 +261,8 @@ impl Traffic {
         Poll::Ready(Ok(self.position))
     }
 
-    /// Changes the position. A seek to the same place that is under way already is taken for this one: it is, if
-    /// this is not the first poll, and two cannot be told apart.
+    /// Changes the position. A seek to the same place that is under way already is taken for this one: it
+    /// is, if this is not the first poll, and two cannot be told apart.
     pub(super) fn poll_seek(
         &mut self,
         cx: &mut Context<'_>,

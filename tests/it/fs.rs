@@ -1,0 +1,80 @@
+//! Files and directories, each call beside the same call of std.
+
+mod cancel;
+mod content;
+mod directory;
+mod ends;
+mod entry;
+mod file;
+mod model;
+
+use crate::guard::guarded;
+use liten::runtime::{Builder, Runtime};
+use std::fmt::Debug;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+/// A directory of a test's own, which goes with everything in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("liten-fs-{}-{number}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn join(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A file with this content.
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A runtime whose blocking pool has so many threads.
+fn pool(threads: usize) -> Runtime {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(1).max_blocking_threads(threads).build().unwrap()
+}
+
+/// Keeps a thread of the pool busy until the sender is dropped; returns when it is.
+fn occupy(runtime: &Runtime) -> mpsc::Sender<()> {
+    let (release, released) = mpsc::channel();
+    let (begun, has_begun) = mpsc::channel();
+    drop(runtime.spawn_blocking(move || {
+        begun.send(()).unwrap();
+        let _ = released.recv();
+    }));
+    has_begun.recv().unwrap();
+    release
+}
+
+/// Runs a test in a runtime of its own, with a bound.
+fn run<F: Future>(test: impl FnOnce() -> F) -> F::Output {
+    guarded(|| pool(4).block_on(test()))
+}
+
+/// The error that both have in common: std's, unchanged.
+#[track_caller]
+fn same_error<T: Debug, S: Debug>(ours: io::Result<T>, std: io::Result<S>) -> io::Error {
+    let (ours, std) = (ours.unwrap_err(), std.unwrap_err());
+    assert_eq!(ours.kind(), std.kind());
+    assert_eq!(ours.raw_os_error(), std.raw_os_error());
+    assert_eq!(ours.to_string(), std.to_string());
+    ours
+}

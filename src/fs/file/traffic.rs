@@ -87,7 +87,7 @@ impl Kind {
 
 impl Shared {
     pub(super) fn new(std: File) -> Arc<Self> {
-        Arc::new(Self { std, buffers: Mutex::default() })
+        Arc::new(Self { std, buffers: Mutex::new(Buffers::default()) })
     }
 
     /// Puts the system's position where the user's is.

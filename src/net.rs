@@ -6,6 +6,7 @@
 //! | Unix streams | `UnixStream::connect` | `UnixListener` | bytes |
 //! | UDP | [`UdpSocket::connect`] | | datagrams |
 //! | Unix datagrams | `UnixDatagram::connect` | | datagrams |
+//! | Unix pipes | `unix::pipe::pipe`, `unix::pipe::OpenOptions` | | bytes, one way |
 //!
 //! Bytes move through [`AsyncRead`](crate::io::AsyncRead) and [`AsyncWrite`](crate::io::AsyncWrite),
 //! datagrams through `send`, `recv`, `send_to` and `recv_from`. The Unix sockets are there on Unix only.
@@ -51,6 +52,13 @@
 mod address;
 #[cfg(feature = "hyper")]
 mod hyper_io;
+#[cfg(target_vendor = "apple")]
+mod apple;
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))))]
+mod bsd;
+mod futures_io;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod linux;
 #[cfg(unix)]
 mod posix;
 #[macro_use]
@@ -67,6 +75,16 @@ pub mod unix;
 #[cfg(windows)]
 mod winsock;
 
+// Who is at the other end of a Unix socket; each family of systems is asked in its own way.
+#[cfg(target_vendor = "apple")]
+use self::apple as credentials;
+#[cfg(all(
+    unix,
+    not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))
+))]
+use self::bsd as credentials;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use self::linux as credentials;
 // What the two systems do differently behind the same names.
 #[cfg(unix)]
 use self::posix as system;

@@ -1,6 +1,7 @@
 //! What is Unix only: file descriptors, options that Winsock lacks, and how it says "not yet".
 
 use super::{TcpListener, TcpSocket, TcpStream, UdpSocket, UnixDatagram, UnixListener, UnixStream};
+use socket2::SockRef;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
@@ -34,6 +35,33 @@ impl TcpSocket {
         self.inner().set_reuse_port(on)
     }
 }
+
+/// The field of an IPv6 packet that asks routers for a certain treatment.
+macro_rules! traffic_class {
+    ($($face:ty)*) => {$(
+        impl $face {
+            /// Returns the traffic class in outgoing IPv6 packets (`IPV6_TCLASS`). Unix only.
+            ///
+            /// # Errors
+            ///
+            /// Returns the error of the operating system, for instance for an IPv4 socket.
+            pub fn tclass_v6(&self) -> io::Result<u32> {
+                SockRef::from(self).tclass_v6()
+            }
+
+            /// Sets the traffic class in outgoing IPv6 packets (`IPV6_TCLASS`), 0 to 255. Unix only.
+            ///
+            /// # Errors
+            ///
+            /// Returns the error of the operating system, for instance for an IPv4 socket.
+            pub fn set_tclass_v6(&self, class: u32) -> io::Result<()> {
+                SockRef::from(self).set_tclass_v6(class)
+            }
+        }
+    )*};
+}
+
+traffic_class!(TcpSocket UdpSocket);
 
 /// Lends the file descriptor that the expression names.
 macro_rules! descriptor {

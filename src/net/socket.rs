@@ -57,8 +57,26 @@ macro_rules! conversions {
     };
 }
 
-/// Waiting for readiness, and own operations under it.
+/// Waiting for readiness, and own operations under it, for a socket that goes both ways.
 macro_rules! readiness_methods {
+    () => {
+        read_readiness!();
+        write_readiness!();
+        own_operations!();
+
+        /// Takes the error that is pending on the socket (`SO_ERROR`), if there is one.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system if it cannot be asked.
+        pub fn take_error(&self) -> ::std::io::Result<Option<::std::io::Error>> {
+            self.io.get_ref().take_error()
+        }
+    };
+}
+
+/// Waiting until something can be read.
+macro_rules! read_readiness {
     () => {
         /// Waits until the socket is probably readable.
         ///
@@ -76,7 +94,29 @@ macro_rules! readiness_methods {
             self.io.readable().await
         }
 
-        /// Waits until the socket is probably writable, in the sense of [`readable`](Self::readable).
+        /// Polls for readability, in the sense of [`readable`](Self::readable).
+        ///
+        /// If it is pending, the task of `cx` is woken by the next event; several tasks may be waiting.
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime of this socket has been shut down.
+        pub fn poll_read_ready(
+            &self,
+            cx: &mut ::std::task::Context<'_>,
+        ) -> ::std::task::Poll<::std::io::Result<()>> {
+            self.io.poll_read_ready(cx)
+        }
+    };
+}
+
+/// Waiting until something can be written.
+macro_rules! write_readiness {
+    () => {
+        /// Waits until the socket is probably writable.
+        ///
+        /// It may complete although writing would block: readiness is a hint, and a new socket is assumed
+        /// to be ready. Use it with the `try_` methods and wait again on `WouldBlock`.
         ///
         /// # Cancel safety
         ///
@@ -89,6 +129,25 @@ macro_rules! readiness_methods {
             self.io.writable().await
         }
 
+        /// Polls for writability, in the sense of [`writable`](Self::writable).
+        ///
+        /// If it is pending, the task of `cx` is woken by the next event; several tasks may be waiting.
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime of this socket has been shut down.
+        pub fn poll_write_ready(
+            &self,
+            cx: &mut ::std::task::Context<'_>,
+        ) -> ::std::task::Poll<::std::io::Result<()>> {
+            self.io.poll_write_ready(cx)
+        }
+    };
+}
+
+/// Waiting for a choice of directions, and operations of the caller's own.
+macro_rules! own_operations {
+    () => {
         /// Waits until the socket is probably ready for anything in `interest`, and returns what it is
         /// ready for.
         ///
@@ -104,34 +163,6 @@ macro_rules! readiness_methods {
             interest: $crate::io::Interest,
         ) -> ::std::io::Result<$crate::io::Ready> {
             self.io.ready(interest).await
-        }
-
-        /// Polls for readability, in the sense of [`readable`](Self::readable).
-        ///
-        /// If it is pending, the task of `cx` is woken by the next event; several tasks may be waiting.
-        ///
-        /// # Errors
-        ///
-        /// Returns an error if the runtime of this socket has been shut down.
-        pub fn poll_read_ready(
-            &self,
-            cx: &mut ::std::task::Context<'_>,
-        ) -> ::std::task::Poll<::std::io::Result<()>> {
-            self.io.poll_read_ready(cx)
-        }
-
-        /// Polls for writability, in the sense of [`readable`](Self::readable).
-        ///
-        /// If it is pending, the task of `cx` is woken by the next event; several tasks may be waiting.
-        ///
-        /// # Errors
-        ///
-        /// Returns an error if the runtime of this socket has been shut down.
-        pub fn poll_write_ready(
-            &self,
-            cx: &mut ::std::task::Context<'_>,
-        ) -> ::std::task::Poll<::std::io::Result<()>> {
-            self.io.poll_write_ready(cx)
         }
 
         /// Runs `operation`, a call on the socket that has no method here, if the socket may be ready for
@@ -172,71 +203,14 @@ macro_rules! readiness_methods {
         ) -> ::std::io::Result<R> {
             self.io.async_io(interest, |socket| socket.try_io(&mut operation)).await
         }
-
-        /// Takes the error that is pending on the socket (`SO_ERROR`), if there is one.
-        ///
-        /// # Errors
-        ///
-        /// Returns the error of the operating system if it cannot be asked.
-        pub fn take_error(&self) -> ::std::io::Result<Option<::std::io::Error>> {
-            self.io.get_ref().take_error()
-        }
     };
 }
 
 /// Reading and writing a stream without waiting, ending it, and splitting it.
 macro_rules! stream_methods {
     () => {
-        /// Reads some bytes into `buf` and returns how many, without waiting; 0 means the end.
-        ///
-        /// # Errors
-        ///
-        /// Returns `WouldBlock` if nothing has come, else the error of the operating system.
-        pub fn try_read(&self, buf: &mut [u8]) -> ::std::io::Result<usize> {
-            self.io.try_io($crate::io::Interest::READABLE, |mut stream| {
-                ::std::io::Read::read(&mut stream, buf)
-            })
-        }
-
-        /// Reads some bytes into `bufs`, one after the other, and returns how many, without waiting; 0
-        /// means the end.
-        ///
-        /// # Errors
-        ///
-        /// Returns `WouldBlock` if nothing has come, else the error of the operating system.
-        pub fn try_read_vectored(
-            &self,
-            bufs: &mut [::std::io::IoSliceMut<'_>],
-        ) -> ::std::io::Result<usize> {
-            self.io.try_io($crate::io::Interest::READABLE, |mut stream| {
-                ::std::io::Read::read_vectored(&mut stream, bufs)
-            })
-        }
-
-        /// Writes some bytes of `buf` and returns how many, without waiting.
-        ///
-        /// # Errors
-        ///
-        /// Returns `WouldBlock` if there is no room, else the error of the operating system.
-        pub fn try_write(&self, buf: &[u8]) -> ::std::io::Result<usize> {
-            self.io.try_io($crate::io::Interest::WRITABLE, |mut stream| {
-                ::std::io::Write::write(&mut stream, buf)
-            })
-        }
-
-        /// Writes some bytes of `bufs`, one after the other, and returns how many, without waiting.
-        ///
-        /// # Errors
-        ///
-        /// Returns `WouldBlock` if there is no room, else the error of the operating system.
-        pub fn try_write_vectored(
-            &self,
-            bufs: &[::std::io::IoSlice<'_>],
-        ) -> ::std::io::Result<usize> {
-            self.io.try_io($crate::io::Interest::WRITABLE, |mut stream| {
-                ::std::io::Write::write_vectored(&mut stream, bufs)
-            })
-        }
+        try_reads!();
+        try_writes!();
 
         /// Shuts the reading side, the writing side or both down.
         ///
@@ -280,83 +254,87 @@ macro_rules! stream_methods {
     };
 }
 
-/// The I/O traits of a stream. `$drains` tells whether a read of fewer bytes than asked proves that nothing
-/// is left.
-macro_rules! byte_stream {
-    ($face:ident, short_read_drains: $drains:literal) => {
-        impl $face {
-            /// How much a read has to bring, of `room` bytes, to leave the socket marked as readable; 0 means
-            /// that any read leaves it so.
-            pub(in crate::net) const fn full_read(room: usize) -> usize {
-                if $drains { room } else { 0 }
-            }
+/// Reading without waiting.
+macro_rules! try_reads {
+    () => {
+        /// Reads some bytes into `buf` and returns how many, without waiting; 0 means the end.
+        ///
+        /// # Errors
+        ///
+        /// Returns `WouldBlock` if nothing has come, else the error of the operating system.
+        pub fn try_read(&self, buf: &mut [u8]) -> ::std::io::Result<usize> {
+            self.io.try_io($crate::io::Interest::READABLE, |mut stream| {
+                ::std::io::Read::read(&mut stream, buf)
+            })
         }
 
-        impl $crate::io::AsyncRead for &$face {
-            fn poll_read(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-                buf: &mut [u8],
-            ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                let full = <$face>::full_read(buf.len());
-                self.io.poll_transfer(cx, $crate::driver::readiness::Direction::Read, full, |mut stream| {
-                    ::std::io::Read::read(&mut stream, buf)
-                })
-            }
+        /// Reads some bytes into `bufs`, one after the other, and returns how many, without waiting; 0
+        /// means the end.
+        ///
+        /// # Errors
+        ///
+        /// Returns `WouldBlock` if nothing has come, else the error of the operating system.
+        pub fn try_read_vectored(
+            &self,
+            bufs: &mut [::std::io::IoSliceMut<'_>],
+        ) -> ::std::io::Result<usize> {
+            self.io.try_io($crate::io::Interest::READABLE, |mut stream| {
+                ::std::io::Read::read_vectored(&mut stream, bufs)
+            })
+        }
+    };
+}
 
-            fn poll_read_vectored(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-                bufs: &mut [::std::io::IoSliceMut<'_>],
-            ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                let full = <$face>::full_read(bufs.iter().map(|buf| buf.len()).sum());
-                self.io.poll_transfer(cx, $crate::driver::readiness::Direction::Read, full, |mut stream| {
-                    ::std::io::Read::read_vectored(&mut stream, bufs)
-                })
-            }
+/// Writing without waiting.
+macro_rules! try_writes {
+    () => {
+        /// Writes some bytes of `buf` and returns how many, without waiting.
+        ///
+        /// # Errors
+        ///
+        /// Returns `WouldBlock` if there is no room, else the error of the operating system.
+        pub fn try_write(&self, buf: &[u8]) -> ::std::io::Result<usize> {
+            self.io.try_io($crate::io::Interest::WRITABLE, |mut stream| {
+                ::std::io::Write::write(&mut stream, buf)
+            })
         }
 
-        impl $crate::io::AsyncWrite for &$face {
-            fn poll_write(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-                buf: &[u8],
-            ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                let full = buf.len();
-                self.io.poll_transfer(cx, $crate::driver::readiness::Direction::Write, full, |mut stream| {
-                    ::std::io::Write::write(&mut stream, buf)
-                })
-            }
+        /// Writes some bytes of `bufs`, one after the other, and returns how many, without waiting.
+        ///
+        /// # Errors
+        ///
+        /// Returns `WouldBlock` if there is no room, else the error of the operating system.
+        pub fn try_write_vectored(
+            &self,
+            bufs: &[::std::io::IoSlice<'_>],
+        ) -> ::std::io::Result<usize> {
+            self.io.try_io($crate::io::Interest::WRITABLE, |mut stream| {
+                ::std::io::Write::write_vectored(&mut stream, bufs)
+            })
+        }
+    };
+}
 
-            fn poll_write_vectored(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-                bufs: &[::std::io::IoSlice<'_>],
-            ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                let full = bufs.iter().map(|buf| buf.len()).sum();
-                self.io.poll_transfer(cx, $crate::driver::readiness::Direction::Write, full, |mut stream| {
-                    ::std::io::Write::write_vectored(&mut stream, bufs)
-                })
-            }
-
-            /// Does nothing: what is written is with the operating system already.
-            fn poll_flush(
-                self: ::std::pin::Pin<&mut Self>,
-                _cx: &mut ::std::task::Context<'_>,
-            ) -> ::std::task::Poll<::std::io::Result<()>> {
-                ::std::task::Poll::Ready(Ok(()))
-            }
-
-            /// Shuts the writing side down, so that the peer reads the end.
-            fn poll_close(
-                self: ::std::pin::Pin<&mut Self>,
-                _cx: &mut ::std::task::Context<'_>,
-            ) -> ::std::task::Poll<::std::io::Result<()>> {
-                ::std::task::Poll::Ready(self.shutdown(::std::net::Shutdown::Write))
-            }
+/// The field of an IPv4 packet that asks routers for a certain treatment.
+macro_rules! type_of_service {
+    () => {
+        /// Returns the type of service in outgoing IPv4 packets (`IP_TOS`).
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system; some versions of Windows do not know this option.
+        pub fn tos_v4(&self) -> ::std::io::Result<u32> {
+            ::socket2::SockRef::from(self).tos_v4()
         }
 
-        $crate::io::read_through!([] $face [], this => &*this);
-        $crate::io::write_through!([] $face [], this => &*this);
+        /// Sets the type of service in outgoing IPv4 packets (`IP_TOS`), 0 to 255. The operating system may
+        /// keep the lowest two bits, which report congestion, to itself.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system; some versions of Windows do not know this option.
+        pub fn set_tos_v4(&self, tos: u32) -> ::std::io::Result<()> {
+            ::socket2::SockRef::from(self).set_tos_v4(tos)
+        }
     };
 }

@@ -13,7 +13,6 @@
 //!
 //! The system call is the same from both halves and takes no lock: a reader never waits for a writer.
 
-use crate::io::{AsyncRead, AsyncWrite, read_through, write_through};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::{error, fmt};
@@ -160,8 +159,3 @@ lends_its_stream!(['a, S] ReadHalf<'a, S>);
 lends_its_stream!(['a, S] WriteHalf<'a, S>);
 lends_its_stream!([S] OwnedReadHalf<S>);
 lends_its_stream!([S] OwnedWriteHalf<S>);
-
-read_through!(['a, S] ReadHalf<'a, S> [for<'b> &'b S: AsyncRead], half => &*half.stream);
-write_through!(['a, S] WriteHalf<'a, S> [for<'b> &'b S: AsyncWrite], half => &*half.stream);
-read_through!([S] OwnedReadHalf<S> [for<'b> &'b S: AsyncRead], half => &*half.stream);
-write_through!([S] OwnedWriteHalf<S> [for<'b> &'b S: AsyncWrite], half => &*half.stream);

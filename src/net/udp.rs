@@ -6,8 +6,9 @@ use super::BOTH;
 use super::address::{ToSocketAddrs, first_success};
 use crate::driver::readiness::Direction;
 use crate::io::{Async, Interest, driver_for};
+use socket2::SockRef;
 use std::future;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::panic::Location;
 use std::task::{Context, Poll};
@@ -97,6 +98,10 @@ impl UdpSocket {
     ///
     /// Returns the error of the last address that was tried, or of the name resolution;
     /// [`InvalidInput`](io::ErrorKind::InvalidInput) if there is no address.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a host name has to be looked up and it is polled outside a runtime.
     pub async fn connect<A: ToSocketAddrs>(&self, address: A) -> io::Result<()> {
         let connect = |address| future::ready(self.io.get_ref().connect(address));
         first_success(address.target(), connect).await
@@ -163,6 +168,10 @@ impl UdpSocket {
     ///
     /// Returns the error of the operating system, such as a datagram that is too large, or of the name
     /// resolution; [`InvalidInput`](io::ErrorKind::InvalidInput) if there is no address.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a host name has to be looked up and it is polled outside a runtime.
     pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], target: A) -> io::Result<usize> {
         let target = target.target().resolve_first().await?;
         self.io.async_io(Interest::WRITABLE, |socket| socket.send_to(buf, target)).await
@@ -327,4 +336,43 @@ impl UdpSocket {
     pub fn try_peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.io.try_io(Interest::READABLE, |socket| socket.peek_from(buf))
     }
+
+    /// Waits for a datagram and returns its sender; the datagram is left for the next call.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
+        self.io.async_io(Interest::READABLE, sender_of_next).await
+    }
+
+    /// Polls [`peek_sender`](Self::peek_sender).
+    ///
+    /// # Errors
+    ///
+    /// As [`peek_sender`](Self::peek_sender).
+    pub fn poll_peek_sender(&self, cx: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
+        self.io.poll_io(cx, Direction::Read, sender_of_next)
+    }
+
+    /// [`peek_sender`](Self::peek_sender) without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing has come, else as
+    /// [`peek_sender`](Self::peek_sender).
+    pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
+        self.io.try_io(Interest::READABLE, sender_of_next)
+    }
+}
+
+/// Not [`peek_from`](UdpSocket::peek_from) with an empty buffer: on Windows that is an error.
+fn sender_of_next(socket: &mio::net::UdpSocket) -> io::Result<SocketAddr> {
+    // Through mio, which on Windows has to see a `WouldBlock` to arm the socket again.
+    let sender = socket.try_io(|| SockRef::from(socket).peek_sender())?;
+    sender.as_socket().ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "not an IP address"))
 }

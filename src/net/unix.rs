@@ -1,12 +1,15 @@
-//! Unix sockets: streams and datagrams between processes of one machine. Unix only.
+//! Unix sockets and pipes: streams and datagrams between processes of one machine. Unix only.
 //!
 //! Addresses are those of the standard library, [`std::os::unix::net::SocketAddr`]. Binding to a path
 //! creates a file there that outlives the socket: whoever binds removes it.
 
+mod credentials;
 mod datagram;
 mod listener;
+pub mod pipe;
 mod stream;
 
+pub use self::credentials::UCred;
 pub use self::datagram::UnixDatagram;
 pub use self::listener::UnixListener;
 pub use self::stream::UnixStream;

@@ -63,6 +63,9 @@ mod families;
 mod http;
 mod fs;
 mod lookup;
+mod options;
+#[cfg(unix)]
+mod pipe;
 mod tcp;
 mod udp;
 #[cfg(unix)]

@@ -303,3 +303,23 @@ fn a_multicast_datagram_reaches_the_group_over_loopback() {
         assert!(member.leave_multicast_v4(&group, &Ipv4Addr::LOCALHOST).is_err(), "left twice");
     });
 }
+
+#[test]
+fn the_sender_of_a_datagram_can_be_asked_for_beforehand() {
+    run(async {
+        let (first, second) = udp_pair().await;
+        let sender = first.local_addr().unwrap();
+        assert_eq!(second.try_peek_sender().unwrap_err().kind(), ErrorKind::WouldBlock);
+        {
+            let mut asking = pin!(second.peek_sender());
+            assert!(poll_once(&mut asking).await.is_none());
+            first.send(b"hello").await.unwrap();
+            assert_eq!(asking.await.unwrap(), sender);
+        }
+        assert_eq!(second.try_peek_sender().unwrap(), sender);
+        assert_eq!(poll_fn(|cx| second.poll_peek_sender(cx)).await.unwrap(), sender);
+        // It is still there, whole.
+        let mut buf = [0; 8];
+        assert_eq!(second.recv(&mut buf).await.unwrap(), 5);
+    });
+}

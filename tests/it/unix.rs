@@ -337,3 +337,24 @@ fn senders_without_a_peer_wait_for_a_queue_that_others_have_filled() {
         assert_eq!(sender.await.unwrap(), 4);
     });
 }
+
+#[test]
+fn both_ends_say_who_is_at_the_other() {
+    run(async {
+        let path = SocketPath::new("credentials");
+        let listener = UnixListener::bind(&path).unwrap();
+        let client = UnixStream::connect(&path).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        let owner = std::fs::metadata(&path).unwrap();
+        let own = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
+        for end in [&client, &server] {
+            let peer = end.peer_cred().unwrap();
+            assert_eq!((peer.uid(), peer.gid()), own);
+            assert_eq!(peer.uid(), std::os::unix::fs::MetadataExt::uid(&owner));
+            if cfg!(any(target_os = "linux", target_vendor = "apple")) {
+                assert_eq!(peer.pid(), i32::try_from(std::process::id()).ok());
+            }
+        }
+        assert_eq!(client.peer_cred().unwrap(), server.peer_cred().unwrap());
+    });
+}

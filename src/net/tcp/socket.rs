@@ -261,6 +261,18 @@ impl TcpSocket {
         self.inner.set_linger(linger)
     }
 
+    /// Makes closing throw unsent data away and reset the connection, without blocking (`SO_LINGER` of
+    /// zero).
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn set_zero_linger(&self) -> io::Result<()> {
+        self.set_linger(Some(Duration::ZERO))
+    }
+
+    type_of_service!();
+
     /// Returns whether small writes are sent at once (`TCP_NODELAY`).
     ///
     /// # Errors

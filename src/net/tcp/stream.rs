@@ -75,7 +75,6 @@ pub struct TcpStream {
 }
 
 conversions!(TcpStream, mio::net::TcpStream, std::net::TcpStream, TCP_STREAM);
-byte_stream!(TcpStream, short_read_drains: true);
 
 impl TcpStream {
     /// Connects to the first address of `address` that accepts.
@@ -277,5 +276,15 @@ impl TcpStream {
     /// Returns the error of the operating system.
     pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
         SockRef::from(self).set_linger(linger)
+    }
+
+    /// Makes closing throw unsent data away and reset the connection, without blocking (`SO_LINGER` of
+    /// zero).
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn set_zero_linger(&self) -> io::Result<()> {
+        self.set_linger(Some(Duration::ZERO))
     }
 }

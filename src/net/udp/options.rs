@@ -1,4 +1,4 @@
-//! Options of a `UdpSocket`: broadcast, time to live, multicast.
+//! Options of a `UdpSocket`: broadcast, time to live, type of service, multicast.
 
 use super::UdpSocket;
 use std::io;
@@ -20,6 +20,10 @@ macro_rules! options {
             }
         )*}
     };
+}
+
+impl UdpSocket {
+    type_of_service!();
 }
 
 options! {

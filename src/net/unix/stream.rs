@@ -1,8 +1,9 @@
 //! `UnixStream`: a connection within the machine.
 
+use super::UCred;
 use crate::driver::Driver;
 use crate::io::{Async, current_driver, driver_for};
-use crate::net::BOTH;
+use crate::net::{BOTH, credentials};
 use crate::runtime::context;
 use crate::sync_shim::Arc;
 use std::io::{self, ErrorKind};
@@ -41,9 +42,6 @@ pub struct UnixStream {
 }
 
 conversions!(UnixStream, mio::net::UnixStream, net::UnixStream, BOTH);
-// A read ends early, with more to come, where file descriptors were passed along or the sender's
-// credentials change.
-byte_stream!(UnixStream, short_read_drains: false);
 
 impl UnixStream {
     /// Connects to the socket at `path`.
@@ -115,6 +113,33 @@ impl UnixStream {
         let driver = current_driver();
         let (first, second) = mio::net::UnixStream::pair()?;
         Ok((Self::adopt(&driver, first)?, Self::adopt(&driver, second)?))
+    }
+
+    /// Returns who was at the other end when the connection was made: user, group and, where the operating
+    /// system tells it, process.
+    ///
+    /// It is the operating system's word and not the peer's. The process may have ended since, or have
+    /// handed the connection to another one.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> {
+    /// # liten::block_on(async {
+    /// use liten::net::UnixStream;
+    ///
+    /// let (here, there) = UnixStream::pair()?;
+    /// assert_eq!(here.peer_cred()?, there.peer_cred()?);
+    /// # Ok(())
+    /// # })
+    /// # }
+    /// ```
+    pub fn peer_cred(&self) -> io::Result<UCred> {
+        credentials::peer_credentials(self)
     }
 
     readiness_methods!();

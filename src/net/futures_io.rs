@@ -1,0 +1,100 @@
+//! The I/O traits of futures-io on everything here that moves bytes: streams, the halves of streams, pipes.
+
+use super::TcpStream;
+use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
+use crate::driver::readiness::Direction;
+use crate::io::{AsyncRead, AsyncWrite, read_through, write_through};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::net::Shutdown;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Reading. `drains` tells whether a read of fewer bytes than asked proves that nothing is left.
+macro_rules! byte_source {
+    ($face:ty, short_read_drains: $drains:literal) => {
+        impl $face {
+            /// How much a read has to bring, of `room` bytes, to leave the source marked as readable; 0
+            /// means that any read leaves it so.
+            pub(in crate::net) const fn full_read(room: usize) -> usize {
+                if $drains { room } else { 0 }
+            }
+        }
+
+        impl AsyncRead for &$face {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &mut [u8],
+            ) -> Poll<io::Result<usize>> {
+                let full = <$face>::full_read(buf.len());
+                self.io.poll_transfer(cx, Direction::Read, full, |mut source| source.read(buf))
+            }
+
+            fn poll_read_vectored(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                bufs: &mut [IoSliceMut<'_>],
+            ) -> Poll<io::Result<usize>> {
+                let full = <$face>::full_read(bufs.iter().map(|buf| buf.len()).sum());
+                self.io
+                    .poll_transfer(cx, Direction::Read, full, |mut source| source.read_vectored(bufs))
+            }
+        }
+
+        read_through!([] $face [], this => &*this);
+    };
+}
+
+/// Writing. A write of fewer bytes than asked proves that there is no more room. `end` is what closing does.
+macro_rules! byte_sink {
+    ($face:ty, $(#[$doc:meta])* end: |$this:ident| $end:expr) => {
+        impl AsyncWrite for &$face {
+            fn poll_write(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                let full = buf.len();
+                self.io.poll_transfer(cx, Direction::Write, full, |mut sink| sink.write(buf))
+            }
+
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                bufs: &[IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                let full = bufs.iter().map(|buf| buf.len()).sum();
+                self.io
+                    .poll_transfer(cx, Direction::Write, full, |mut sink| sink.write_vectored(bufs))
+            }
+
+            /// Does nothing: what is written is with the operating system already.
+            fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                Poll::Ready(Ok(()))
+            }
+
+            $(#[$doc])*
+            fn poll_close(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                let $this = &*self;
+                Poll::Ready($end)
+            }
+        }
+
+        write_through!([] $face [], this => &*this);
+    };
+}
+
+#[cfg(unix)]
+mod unix;
+
+byte_source!(TcpStream, short_read_drains: true);
+byte_sink!(
+    TcpStream,
+    /// Shuts the writing side down, so that the peer reads the end.
+    end: |stream| stream.shutdown(Shutdown::Write)
+);
+
+read_through!(['a, S] ReadHalf<'a, S> [for<'b> &'b S: AsyncRead], half => &**half);
+write_through!(['a, S] WriteHalf<'a, S> [for<'b> &'b S: AsyncWrite], half => &**half);
+read_through!([S] OwnedReadHalf<S> [for<'b> &'b S: AsyncRead], half => &**half);
+write_through!([S] OwnedWriteHalf<S> [for<'b> &'b S: AsyncWrite], half => &**half);

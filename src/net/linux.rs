@@ -1,0 +1,65 @@
+//! What is Linux and Android only: options that other systems lack, and who is at the other end of a Unix
+//! socket.
+
+use super::unix::UCred;
+use super::{TcpSocket, TcpStream, UdpSocket, UnixStream};
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use socket2::SockRef;
+use std::io;
+
+pub(super) fn peer_credentials(stream: &UnixStream) -> io::Result<UCred> {
+    let peer = getsockopt(stream, PeerCredentials)?;
+    Ok(UCred { uid: peer.uid(), gid: peer.gid(), pid: Some(peer.pid()) })
+}
+
+impl TcpStream {
+    /// Returns whether segments are acknowledged at once (`TCP_QUICKACK`). Linux and Android only.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn quickack(&self) -> io::Result<bool> {
+        SockRef::from(self).tcp_quickack()
+    }
+
+    /// Acknowledges segments at once, instead of waiting a moment for data that could take the
+    /// acknowledgement along (`TCP_QUICKACK`). Linux and Android only.
+    ///
+    /// It is no lasting setting: the operating system returns to its own judgement later.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn set_quickack(&self, on: bool) -> io::Result<()> {
+        SockRef::from(self).set_tcp_quickack(on)
+    }
+}
+
+/// The network interface of a socket.
+macro_rules! device {
+    ($($face:ty)*) => {$(
+        impl $face {
+            /// Returns the name of the network interface that the socket is bound to (`SO_BINDTODEVICE`).
+            /// Linux and Android only.
+            ///
+            /// # Errors
+            ///
+            /// Returns the error of the operating system.
+            pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
+                SockRef::from(self).device()
+            }
+
+            /// Binds the socket to the network interface of this name, so that nothing comes in or goes out
+            /// by another one (`SO_BINDTODEVICE`); `None` undoes it. Linux and Android only.
+            ///
+            /// # Errors
+            ///
+            /// Returns the error of the operating system: old ones allow it to privileged programs only.
+            pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
+                SockRef::from(self).bind_device(interface)
+            }
+        }
+    )*};
+}
+
+device!(TcpSocket UdpSocket);

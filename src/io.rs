@@ -5,7 +5,7 @@
 //! it, and so can anything else that the operating system can poll: on Unix every such file descriptor,
 //! through `Fd`.
 //!
-//! The traits are those of `futures-io`, because that is what codecs, TLS libraries and protocol crates
+//! The traits (feature `futures-io`, on by default) are those of `futures-io`, because that is what codecs, TLS libraries and protocol crates
 //! that are not bound to one runtime are written against; the extension traits and adapters are those of
 //! `futures-util`. liten has no I/O traits of its own. With the feature `tokio-io` everything here and in
 //! [`net`](crate::net) also has tokio's I/O traits, and with the feature `hyper` those of hyper: without a
@@ -58,6 +58,8 @@ mod copy_bidirectional;
 mod duplex;
 #[cfg(unix)]
 mod fd;
+#[cfg(feature = "futures-io")]
+mod futures_io;
 #[cfg(windows)]
 mod handle;
 #[cfg(feature = "hyper")]
@@ -78,16 +80,27 @@ pub use self::duplex::{DuplexStream, duplex};
 pub use self::fd::Fd;
 #[cfg(feature = "hyper")]
 pub(crate) use self::hyper_io::fill_cursor;
+#[cfg(unix)]
+pub use self::fd::Fd;
+#[cfg(feature = "futures-io")]
+pub(crate) use self::futures_io::{read_through, write_through};
 pub use self::interest::Interest;
 pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 #[cfg(any(feature = "tokio-io", feature = "hyper"))]
 pub(crate) use self::twins::{read_twin, write_twin};
 pub use crate::driver::readiness::Ready;
 
+#[cfg(feature = "futures-io")]
+#[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
+pub use ::futures_io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
+#[cfg(feature = "futures-io")]
+#[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use futures_util::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
     AsyncWriteExt, BufReader, BufWriter, Chain, Cursor, Empty, LineWriter, Lines, ReadHalf, Repeat,
     ReuniteError, Sink, Take, WriteHalf, copy, copy_buf, empty, repeat, sink,
+    AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader, BufWriter, Chain,
+    Cursor, Empty, LineWriter, Lines, Repeat, Sink, Take, copy, copy_buf, empty, repeat, sink,
 };
 #[doc(no_inline)]
 pub use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result, SeekFrom};

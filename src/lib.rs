@@ -40,6 +40,11 @@
 //!
 //! # Features
 //!
+//! Each one adds something and changes nothing else. `full` switches on what is not marked as an exception.
+//!
+//! * `net` (default): [`net`]; costs the crate socket2.
+//! * `futures-io` (default): the I/O traits of futures-io on everything that reads and writes, and the
+//!   extension methods and adapters in [`io`].
 //! * `macros` (default): the attributes [`main`](macro@main) and [`test`](macro@test).
 //! * `tokio-io`: tokio's I/O traits on everything that reads and writes.
 //! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
@@ -47,7 +52,11 @@
 //! * `tokio-context`: crates that know tokio only run unmodified ([how](runtime#crates-that-need-tokio)).
 //! * `fs`: the module of that name.
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
+//! * `tracing` (not in `full`): a warning, through the crate of that name, for each poll that blocks the last free worker.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// What only a face uses that is switched off stays in and is dropped by the linker: a condition at each such
+// function would have to name every face that may come to use it. The default build has none of them off.
+#![cfg_attr(not(all(feature = "net", feature = "futures-io")), allow(dead_code, unused_imports))]
 
 pub mod task;
 
@@ -70,6 +79,8 @@ pub mod future;
 #[cfg_attr(docsrs, doc(cfg(feature = "hyper")))]
 pub mod hyper;
 pub mod io;
+#[cfg(feature = "net")]
+#[cfg_attr(docsrs, doc(cfg(feature = "net")))]
 pub mod net;
 #[cfg(feature = "signal")]
 #[cfg_attr(docsrs, doc(cfg(feature = "signal")))]

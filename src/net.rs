@@ -8,8 +8,8 @@
 //! | Unix datagrams | `UnixDatagram::connect` | | datagrams |
 //! | Unix pipes | `unix::pipe::pipe`, `unix::pipe::OpenOptions` | | bytes, one way |
 //!
-//! Bytes move through [`AsyncRead`](crate::io::AsyncRead) and [`AsyncWrite`](crate::io::AsyncWrite),
-//! datagrams through `send`, `recv`, `send_to` and `recv_from`. The Unix sockets are there on Unix only.
+//! Bytes move through [`AsyncRead`](crate::io::AsyncRead) and [`AsyncWrite`](crate::io::AsyncWrite)
+//! (feature `futures-io`, on by default), datagrams through `send`, `recv`, `send_to` and `recv_from`. The Unix sockets are there on Unix only.
 //!
 //! A socket belongs to the runtime in which it was made (an accepted one to its listener's), and can be
 //! used from any thread. Its methods take `&self`, and a stream can be read and written by two tasks at
@@ -56,6 +56,7 @@ mod hyper_io;
 mod apple;
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))))]
 mod bsd;
+#[cfg(feature = "futures-io")]
 mod futures_io;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;

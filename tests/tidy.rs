@@ -188,6 +188,7 @@ const CFG: Confined = Confined {
         ("src/net/tokio_io.rs", "Unix sockets"),
         ("src/net/hyper_io.rs", "Unix sockets"),
         ("src/io.rs", "descriptors on Unix, handles on Windows"),
+        ("src/io.rs", "descriptors on Unix, handles on Windows, the traits of futures-io"),
         ("src/net/futures_io.rs", "Unix streams and pipes beside TCP"),
         ("src/net.rs", "what each system's sockets can do, a file per system"),
         ("src/signal.rs", "signals on Unix, events of the console on Windows"),

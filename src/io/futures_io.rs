@@ -1,4 +1,4 @@
-//! `AsyncRead` and `AsyncWrite`: for `Async<S>`, and the forwarding that every other type in the house
+//! `AsyncRead` and `AsyncWrite` of futures-io: for `Async<S>`, and the forwarding that every other type in the house
 //! uses.
 //!
 //! The work is done once per family, on a shared reference (`&Async<S>`, `&TcpStream`, `&UnixStream`); the
@@ -7,7 +7,7 @@
 
 use super::Async;
 use crate::driver::readiness::Direction;
-use futures_util::io::{AsyncRead, AsyncWrite};
+use futures_io::{AsyncRead, AsyncWrite};
 use mio::event::Source;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::pin::Pin;

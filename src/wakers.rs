@@ -1,4 +1,4 @@
-//! Floor 0: calling wakers that came from outside.
+//! Floor 0: calling and dropping wakers that came from outside.
 //!
 //! A waker is user code: it may panic. That must cost neither the thread that calls it nor the wakers
 //! that come after it.
@@ -11,6 +11,15 @@ use std::task::Waker;
 pub(crate) fn wake_all(wakers: &mut Vec<Waker>) {
     for waker in wakers.drain(..) {
         guard(|| waker.wake());
+    }
+}
+
+/// Drops `wakers`, which others have left where they waited: a destructor that panics is no business of
+/// whoever happens to drop it.
+#[inline]
+pub(crate) fn drop_all(wakers: impl IntoIterator<Item = Waker>) {
+    for waker in wakers {
+        guard(|| drop(waker));
     }
 }
 

@@ -44,7 +44,8 @@
 //! hands takes nothing from the others, and nothing has to be passed on.
 //!
 //! Wakers are called and dropped outside the lock: both may run a task's own code, and that code
-//! may wait for this very source, or drop it.
+//! may wait for this very source, or drop it. A panic of either goes no further: it is nobody's who
+//! polls or drops a waiter.
 
 mod ready;
 mod waiters;
@@ -216,6 +217,16 @@ impl Readiness {
     }
 }
 
+impl Drop for Readiness {
+    /// The wakers that are left go one by one: two destructors that panic while a list is dropped would end
+    /// the process.
+    fn drop(&mut self) {
+        let mut left = Vec::new();
+        self.waiters.lock().take(Ready::ALL, &mut left);
+        wakers::drop_all(left);
+    }
+}
+
 fn event(state: u64, mask: Ready) -> ReadyEvent {
     let told = mask | Ready::ERROR | Ready::PRIORITY;
     ReadyEvent { tick: state >> TICK_SHIFT, ready: Ready::from_state(state).intersection(told) }
@@ -257,7 +268,7 @@ impl Future for Waiting<'_> {
                 }
             }
         };
-        drop(replaced);
+        wakers::drop_all(replaced);
         Poll::Pending
     }
 }
@@ -268,7 +279,7 @@ impl Drop for Waiting<'_> {
             // The guard ends with the statement, the waker in it lives on: it is dropped after the
             // unlock.
             let waker = self.readiness.waiters.lock().keyed().remove(key);
-            drop(waker);
+            wakers::drop_all(waker);
         }
     }
 }

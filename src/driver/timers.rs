@@ -35,7 +35,8 @@
 //! # Wakers
 //!
 //! A waker's clone, drop and wake are foreign code: the drop of the last waker may drop a task, and with it
-//! another timer of the same shard. None of the three happens under a shard's lock.
+//! another timer of the same shard. None of the three happens under a shard's lock. A panic of a drop goes no
+//! further: whoever resets, polls or drops a timer has not made the waker in it.
 
 use std::mem;
 use std::sync::Arc;
@@ -48,6 +49,7 @@ use crate::slab::Key;
 use crate::sync_shim::Mutex;
 use crate::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::sync_shim::clock;
+use crate::wakers;
 
 /// `next` of a shard in which no deadline is known. No deadline rounds up to it.
 const NONE: u64 = u64::MAX;
@@ -146,7 +148,7 @@ impl Shard {
         let mut timers = self.timers.lock();
         if timers.closed {
             drop(timers);
-            drop(waker);
+            wakers::drop_all([waker]);
             return None;
         }
         let key = timers.wheel.insert(deadline_ns, waker);
@@ -185,7 +187,7 @@ impl Shard {
             Some(stored) => (Progress::Waiting, mem::replace(stored, fresh)),
         };
         drop(timers);
-        drop(unused);
+        wakers::drop_all([unused]);
         progress
     }
 
@@ -195,7 +197,7 @@ impl Shard {
         let mut timers = self.timers.lock();
         let waker = timers.wheel.cancel(key);
         drop(timers);
-        drop(waker);
+        wakers::drop_all(waker);
     }
 
     fn expire(&self, now_ns: u64, wakes: &mut Vec<Waker>) {

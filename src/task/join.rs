@@ -5,6 +5,7 @@ use super::budget;
 use super::cell::TaskRef;
 use super::hint;
 use super::id::TaskId;
+use crate::wakers;
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
@@ -114,7 +115,7 @@ impl<T> JoinHandle<T> {
         // alone until `set_join_waker` gives it to the task.
         let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(waker) });
         let complete = !state.set_join_waker();
-        drop(old);
+        wakers::drop_all(old);
         complete
     }
 }

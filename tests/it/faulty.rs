@@ -236,18 +236,17 @@ fn play(runtime: Runtime, kind: Kind, fault: Fault, way: Way) -> Option<Runtime>
             }
         }
         Way::Replace => {
-            // To drop the old one is up to whoever brings the new one.
-            over |= caught(|| poll_idly(&mut leaf)) == Some(Poll::Ready(()));
+            over |= poll_idly(&mut leaf) == Poll::Ready(());
             fire();
         }
         Way::Drop => {
-            caught(|| drop(std::mem::replace(&mut leaf, Box::pin(async {}))));
+            drop(std::mem::replace(&mut leaf, Box::pin(async {})));
             // The timer goes only here: it was shared.
-            caught(fire);
+            fire();
         }
         Way::End => {
             drop(runtime);
-            caught(|| drop(leaf));
+            drop(leaf);
             return None;
         }
     }
@@ -357,4 +356,44 @@ fn a_wake_that_panics_in_a_crowd_costs_no_wake() {
             assert_all_woken(&runtime, tasks, "a wake that panics");
         });
     }
+}
+
+/// Nobody who waits has made the waker: it came from whoever polls, and is dropped at a time that is ours to
+/// choose.
+#[test]
+fn a_panic_of_a_wakers_destructor_stays_with_us() {
+    guarded(|| {
+        let runtime = workers(1);
+        let _entered = runtime.enter();
+        let leaves: [fn(&Runtime) -> Boxed; 4] = [
+            |_| Box::pin(liten::time::sleep(Duration::MAX)),
+            |_| {
+                let never = liten::time::timeout(Duration::MAX, std::future::pending::<()>());
+                Box::pin(async move { assert!(never.await.is_err()) })
+            },
+            |runtime| peeked(&empty_socket(runtime).1),
+            |runtime| readable(&empty_socket(runtime).1),
+        ];
+        for (kind, leaf) in leaves.iter().enumerate() {
+            for replace in [false, true] {
+                let mut leaf = leaf(&runtime);
+                let mut left_with = Vec::new();
+                // Two, because a panic while another one is on its way ends the process.
+                for _ in 0..2 {
+                    let (waker, ends) = Faulty::waker(Fault::Drop);
+                    let polled = caught(|| leaf.as_mut().poll(&mut Context::from_waker(&waker)));
+                    assert_eq!(polled, Some(Poll::Pending), "leaf {kind}: a waker was replaced");
+                    caught(|| drop(waker));
+                    left_with.push(ends);
+                }
+                if replace {
+                    let polled = caught(|| poll_idly(&mut leaf));
+                    assert_eq!(polled, Some(Poll::Pending), "leaf {kind}: the last was replaced");
+                }
+                assert!(caught(|| drop(leaf)).is_some(), "leaf {kind}: a waker was dropped");
+                // Once by us here, once by who kept it.
+                assert!(left_with.iter().all(|ends| ends.get() == 2), "leaf {kind}: one is kept");
+            }
+        }
+    });
 }

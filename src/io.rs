@@ -5,12 +5,14 @@
 //! it, and so can anything else that the operating system can poll: on Unix every such file descriptor,
 //! through `Fd`.
 //!
-//! The traits (feature `futures-io`, on by default) are those of `futures-io`, because that is what codecs, TLS libraries and protocol crates
+//! The traits are those of `futures-io`, because that is what codecs, TLS libraries and protocol crates
 //! that are not bound to one runtime are written against; the extension traits and adapters are those of
 //! `futures-util`. liten has no I/O traits of its own. With the feature `tokio-io` everything here and in
 //! [`net`](crate::net) also has tokio's I/O traits, and with the feature `hyper` those of hyper: without a
 //! wrapper, and on the same value. Where two families are in scope, methods of the same name (`read`,
 //! `write_all`) come from the extension trait that is imported; import one per scope.
+//! `futures-util`. liten has no I/O traits of its own. All of them are there with the feature `futures-io`,
+//! which is on by default.
 //!
 //! | to | use |
 //! |---|---|

@@ -40,7 +40,7 @@
 //!
 //! # Features
 //!
-//! Each one adds something and changes nothing else. `full` switches on what is not marked as an exception.
+//! Each one adds something and changes nothing else. `full` is all of them but `tracing`.
 //!
 //! * `net` (default): [`net`]; costs the crate socket2.
 //! * `futures-io` (default): the I/O traits of futures-io on everything that reads and writes, and the
@@ -53,6 +53,7 @@
 //! * `fs`: the module of that name.
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
 //! * `tracing` (not in `full`): a warning, through the crate of that name, for each poll that blocks the last free worker.
+//! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // What only a face uses that is switched off stays in and is dropped by the linker: a condition at each such
 // function would have to name every face that may come to use it. The default build has none of them off.

@@ -9,7 +9,8 @@
 //! | Unix pipes | `unix::pipe::pipe`, `unix::pipe::OpenOptions` | | bytes, one way |
 //!
 //! Bytes move through [`AsyncRead`](crate::io::AsyncRead) and [`AsyncWrite`](crate::io::AsyncWrite)
-//! (feature `futures-io`, on by default), datagrams through `send`, `recv`, `send_to` and `recv_from`. The Unix sockets are there on Unix only.
+//! (feature `futures-io`, on by default), datagrams through `send`, `recv`, `send_to` and `recv_from`. The
+//! Unix sockets and pipes are there on Unix only.
 //!
 //! A socket belongs to the runtime in which it was made (an accepted one to its listener's), and can be
 //! used from any thread. Its methods take `&self`, and a stream can be read and written by two tasks at

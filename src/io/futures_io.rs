@@ -1,5 +1,5 @@
-//! `AsyncRead` and `AsyncWrite` of futures-io: for `Async<S>`, and the forwarding that every other type in the house
-//! uses.
+//! `AsyncRead` and `AsyncWrite` of futures-io: for `Async<S>`, and the forwarding that every other type in
+//! the house uses.
 //!
 //! The work is done once per family, on a shared reference (`&Async<S>`, `&TcpStream`, `&UnixStream`); the
 //! owned type and the halves forward to that by the two macros. Macros, because a blanket implementation of

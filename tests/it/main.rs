@@ -70,6 +70,8 @@ mod tcp;
 mod udp;
 #[cfg(unix)]
 mod unix;
+#[cfg(target_os = "linux")]
+mod vanished;
 
 #[cfg(feature = "macros")]
 mod attributes;

@@ -55,8 +55,9 @@
 //! ```
 
 mod async_source;
-mod bytes;
+#[cfg(feature = "futures-io")]
 mod copy_bidirectional;
+#[cfg(feature = "futures-io")]
 mod duplex;
 #[cfg(unix)]
 mod fd;
@@ -67,6 +68,7 @@ mod handle;
 #[cfg(feature = "hyper")]
 mod hyper_io;
 mod interest;
+#[cfg(feature = "futures-io")]
 mod stdio;
 #[cfg(feature = "tokio-io")]
 mod tokio_io;
@@ -75,18 +77,21 @@ mod twins;
 
 pub use self::async_source::Async;
 pub(crate) use self::async_source::{current_driver, driver_for};
-pub(crate) use self::bytes::{read_through, write_through};
+#[cfg(feature = "futures-io")]
+#[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::copy_bidirectional::copy_bidirectional;
+#[cfg(feature = "futures-io")]
+#[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::duplex::{DuplexStream, duplex};
-#[cfg(unix)]
-pub use self::fd::Fd;
-#[cfg(feature = "hyper")]
-pub(crate) use self::hyper_io::fill_cursor;
 #[cfg(unix)]
 pub use self::fd::Fd;
 #[cfg(feature = "futures-io")]
 pub(crate) use self::futures_io::{read_through, write_through};
+#[cfg(feature = "hyper")]
+pub(crate) use self::hyper_io::fill_cursor;
 pub use self::interest::Interest;
+#[cfg(feature = "futures-io")]
+#[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 #[cfg(any(feature = "tokio-io", feature = "hyper"))]
 pub(crate) use self::twins::{read_twin, write_twin};
@@ -98,11 +103,9 @@ pub use ::futures_io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use futures_util::io::{
-    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
-    AsyncWriteExt, BufReader, BufWriter, Chain, Cursor, Empty, LineWriter, Lines, ReadHalf, Repeat,
-    ReuniteError, Sink, Take, WriteHalf, copy, copy_buf, empty, repeat, sink,
     AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader, BufWriter, Chain,
-    Cursor, Empty, LineWriter, Lines, Repeat, Sink, Take, copy, copy_buf, empty, repeat, sink,
+    Cursor, Empty, LineWriter, Lines, ReadHalf, Repeat, ReuniteError, Sink, Take, WriteHalf, copy,
+    copy_buf, empty, repeat, sink,
 };
 #[doc(no_inline)]
 pub use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result, SeekFrom};

@@ -15,13 +15,12 @@
 //! * [`spawn`], [`spawn_blocking`] and [`task`]: tasks, their handles, sets of tasks, task locals, tasks on
 //!   one thread.
 //! * [`net`]: TCP, UDP and Unix sockets; [`io`]: any other pollable source, and the I/O extension methods.
-//! * `fs` (feature `fs`): files and directories, on the blocking pool.
 //! * [`time`]: sleeping, deadlines, intervals.
-//! * [`guide`]: which of all this to take for what, page by page.
-//! * `hyper`, with the feature of that name: what hyper asks of a runtime.
-//! * `signal`: ctrl-c and signals.
 //! * [`sync`] and [`future`]: locks, channels, `join!` and `select!`, re-exported from crates that work on
 //!   any runtime.
+//! * `fs`, `process`, `signal` and `hyper`, with the features of those names: files, child processes, signals,
+//!   and what hyper asks of a runtime.
+//! * [`guide`]: which of all this to take for what, page by page.
 //!
 //! Names and semantics are tokio's where the thing is the same.
 //!
@@ -40,19 +39,16 @@
 //!
 //! # Features
 //!
-//! Each one adds something and changes nothing else. `full` is all of them but `tracing`.
+//! Each one adds something and changes nothing else. `full` is all of them but `tokio-context` and `tracing`.
 //!
+//! * `macros` (default): the attributes [`main`](macro@main) and [`test`](macro@test).
 //! * `net` (default): [`net`]; costs the crate socket2.
 //! * `futures-io` (default): the I/O traits of futures-io on everything that reads and writes, and the
 //!   extension methods and adapters in [`io`].
-//! * `macros` (default): the attributes [`main`](macro@main) and [`test`](macro@test).
-//! * `tokio-io`: tokio's I/O traits on everything that reads and writes.
+//! * `tokio-io`: tokio's I/O traits on the same types.
 //! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
-//! * `signal`: ctrl-c and signals; costs the crate signal-hook-registry.
+//! * `fs`, `process`, `signal`: the modules of those names.
 //! * `tokio-context`: crates that know tokio only run unmodified ([how](runtime#crates-that-need-tokio)).
-//! * `fs`: the module of that name.
-//! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
-//! * `tracing` (not in `full`): a warning, through the crate of that name, for each poll that blocks the last free worker.
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // What only a face uses that is switched off stays in and is dropped by the linker: a condition at each such

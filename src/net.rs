@@ -51,14 +51,14 @@
 //! ```
 
 mod address;
-#[cfg(feature = "hyper")]
-mod hyper_io;
 #[cfg(target_vendor = "apple")]
 mod apple;
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))))]
 mod bsd;
 #[cfg(feature = "futures-io")]
 mod futures_io;
+#[cfg(feature = "hyper")]
+mod hyper_io;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
 #[cfg(unix)]

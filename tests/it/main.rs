@@ -59,9 +59,9 @@ mod wake;
 mod async_source;
 #[cfg(all(feature = "tokio-io", feature = "hyper"))]
 mod families;
+mod fs;
 #[cfg(feature = "hyper")]
 mod http;
-mod fs;
 mod lookup;
 mod options;
 #[cfg(unix)]

@@ -7,16 +7,16 @@ mod http;
 #[path = "../../../../tests/examples/process.rs"]
 mod process;
 
-mod axum_serve;
 mod axum;
+mod axum_serve;
 mod chromium;
 mod file;
 mod https;
-mod pg_bank;
-mod redis_counter;
-mod server;
 mod nats_words;
-mod reqwest_fetch;
-mod sqlx_sqlite;
+mod pg_bank;
 mod quic_echo;
+mod redis_counter;
+mod reqwest_fetch;
+mod server;
+mod sqlx_sqlite;
 mod ws_chat;

@@ -154,6 +154,15 @@ fn block_in_place_works_on_both_sides() {
     });
 }
 
+/// Features are additive: what holds without this one holds with it.
+#[test]
+fn the_guard_has_the_traits_that_it_has_without_the_feature() {
+    fn check<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe + Unpin>() {}
+    check::<liten::runtime::EnterGuard<'static>>();
+    check::<liten::runtime::Runtime>();
+    check::<Builder>();
+}
+
 #[test]
 fn a_runtime_may_do_without() {
     guarded(|| {

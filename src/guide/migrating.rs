@@ -34,6 +34,8 @@
 //! tokio's sockets do that. Turn on liten's feature `tokio-context`. It starts one helper runtime of
 //! tokio in the process, and all threads of liten are in its context: sockets and timers that the library
 //! makes live there, on one thread more, and the tasks that *you* spawn stay on liten's workers.
+//! [Crates that need tokio](crate::runtime#crates-that-need-tokio) has what it costs and where it ends. If
+//! the panic was in a task, its [`JoinError`](crate::task::JoinError) says all this in short.
 //!
 //! # Step by step
 //!

@@ -36,9 +36,9 @@ mod switched {
     use std::future::Future;
     use std::io;
     use std::mem::{self, ManuallyDrop};
-    use std::panic::catch_unwind;
+    use std::panic::{RefUnwindSafe, UnwindSafe, catch_unwind};
     use std::{process, thread};
-    use tokio::runtime::{self, EnterGuard, Handle, Runtime};
+    use tokio::runtime::{self, EnterGuard, Handle, Runtime, TryCurrentError};
     use tokio::task::unconstrained;
 
     /// Lock and thread are not the shim's: neither loom nor shuttle has a lock that lives in a static, and
@@ -73,7 +73,7 @@ mod switched {
 
     impl Door {
         pub(in crate::runtime) fn enter(&self) -> Guard<'_> {
-            Guard(self.0.as_ref().filter(|_| !is_gone()).map(Handle::enter))
+            Guard(self.0.as_ref().filter(|helper| may_enter(helper)).map(Handle::enter))
         }
     }
 
@@ -81,18 +81,27 @@ mod switched {
     #[derive(Debug)]
     pub(in crate::runtime) struct Guard<'a>(Option<EnterGuard<'a>>);
 
+    // A feature takes no trait away from `runtime::EnterGuard`. A panic leaves the guard as it was.
+    impl UnwindSafe for Guard<'_> {}
+    impl RefUnwindSafe for Guard<'_> {}
+
     impl Drop for Guard<'_> {
         fn drop(&mut self) {
-            if is_gone() {
+            let is_gone = |error: TryCurrentError| error.is_thread_local_destroyed();
+            if self.0.is_some() && Handle::try_current().is_err_and(is_gone) {
                 mem::forget(self.0.take());
             }
         }
     }
 
-    /// Whether the thread is ending and tokio's thread-local has gone before us: tokio panics where liten,
-    /// kept in a thread-local, does not.
-    fn is_gone() -> bool {
-        Handle::try_current().is_err_and(|error| error.is_thread_local_destroyed())
+    /// tokio panics where liten does not: when its thread-local has gone before a runtime or a guard that
+    /// another thread-local keeps, and when guards are left in the order of their making. So nobody enters
+    /// then, nor twice.
+    fn may_enter(helper: &Handle) -> bool {
+        match Handle::try_current() {
+            Ok(current) => current.id() != helper.id(),
+            Err(error) => !error.is_thread_local_destroyed(),
+        }
     }
 
     fn helper() -> io::Result<Handle> {

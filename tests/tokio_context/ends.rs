@@ -1,10 +1,10 @@
 //! What comes and goes: runtimes, threads, processes, descriptors. The helper stays, and nothing is lost.
 #![allow(unsafe_code)]
 
-use crate::guard::{guarded, until, workers};
+use crate::guard::{guarded, workers};
 use crate::process::alone;
 use crate::{assert_tokio_works, here};
-use liten::runtime::{Builder, EnterGuard, Handle, LocalRuntime, Runtime};
+use liten::runtime::{EnterGuard, Handle, LocalRuntime};
 use std::cell::RefCell;
 use std::future::pending;
 use std::io::Read;
@@ -15,16 +15,19 @@ use std::time::Duration;
 #[test]
 #[cfg(target_os = "linux")]
 fn a_thousand_runtimes_share_one_helper() {
+    use crate::guard::until;
     use crate::process::{descriptors, thread_names, threads};
+
     let body = || {
         let first = workers(1);
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        let outlives = first.block_on(async {
+        let outlives = {
+            let _entered = first.enter();
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 receiver.await.unwrap()
             })
-        });
+        };
         drop(first);
         // The system shows a thread for a moment after it has been joined.
         until(|| threads("liten-worker").is_empty());
@@ -126,6 +129,8 @@ fn a_runtime_and_a_guard_may_live_in_a_thread_local() {
 #[test]
 #[cfg(unix)]
 fn a_forked_child_that_goes_on_has_a_helper_of_its_own() {
+    use crate::guard::until;
+
     let body = || {
         let runtime = workers(2);
         runtime.block_on(assert_tokio_works());
@@ -138,7 +143,7 @@ fn a_forked_child_that_goes_on_has_a_helper_of_its_own() {
             let ended = std::panic::catch_unwind(|| {
                 let own = workers(2);
                 own.block_on(own.spawn(assert_tokio_works())).unwrap();
-                Runtime::new().unwrap().block_on(assert_tokio_works());
+                liten::runtime::Runtime::new().unwrap().block_on(assert_tokio_works());
             });
             // SAFETY: it ends the process.
             unsafe { libc::_exit(if ended.is_ok() { 7 } else { 1 }) };
@@ -161,7 +166,8 @@ fn a_forked_child_that_goes_on_has_a_helper_of_its_own() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_helper_that_cannot_be_made_is_an_error() {
-    use crate::process::{descriptors, threads};
+    use crate::process::{alone_with, descriptors, threads};
+    use liten::runtime::Builder;
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     use std::fs::File;
 
@@ -194,5 +200,5 @@ fn a_helper_that_cannot_be_made_is_an_error() {
         workers(2).block_on(assert_tokio_works());
     };
     let test = "ends::a_helper_that_cannot_be_made_is_an_error";
-    guarded(|| crate::process::alone_with(test, &[("MALLOC_ARENA_MAX", "1")], body));
+    guarded(|| alone_with(test, &[("MALLOC_ARENA_MAX", "1")], body));
 }

@@ -74,6 +74,19 @@ fn a_runtime_of_the_users_own_counts_inside() {
     });
 }
 
+/// liten does not mind, and so tokio must not.
+#[test]
+fn guards_may_go_in_the_order_of_their_making() {
+    guarded(|| {
+        let (first, second) = (workers(1), LocalRuntime::new().unwrap());
+        let (one, two, three) = (first.enter(), second.enter(), first.enter());
+        assert_eq!(here(), Some(helper()));
+        drop((one, two, three));
+        assert_eq!(here(), None);
+        first.block_on(assert_tokio_works());
+    });
+}
+
 #[test]
 fn a_runtime_may_be_used_inside_of_another() {
     guarded(|| {

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! It serves until ctrl-c, and then finishes what it has begun. With liten's feature `tokio-context` the
-//! listener and the tasks of the connections live in the helper runtime of tokio, on its one thread. So this is
-//! for a program that has axum as it is; the example `axum_todo` serves the same `Router` from liten's workers.
+//! listener and the tasks of the connections live in the helper runtime of tokio, on its one thread. So this
+//! is for a program that has axum as it is; the example `axum_todo` serves a `Router` from liten's workers.
 //! What takes a while goes to the workers here, too: a handler has no liten runtime around it, so it takes a
 //! [`Handle`] along.
 

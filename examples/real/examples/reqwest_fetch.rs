@@ -6,8 +6,8 @@
 //! ```
 //!
 //! reqwest knows no runtime but tokio. liten's feature `tokio-context` is all it takes: the program mentions
-//! tokio nowhere. One line per URL, in their order: the status and the length, or what went wrong. It fails if
-//! one of them did.
+//! tokio nowhere. One line per URL, in their order: the status and the length, or what went wrong. It fails
+//! if one of them did.
 
 use liten::time::Duration;
 use reqwest::{Client, StatusCode};

@@ -5,8 +5,8 @@
 //! sqlite3 bank.db 'SELECT * FROM account'
 //! ```
 //!
-//! Tasks of liten's share a pool of connections and move money about, each step in a transaction. The sum stays
-//! what it was. liten's feature `tokio-context` is all it takes: the program mentions tokio nowhere.
+//! Tasks of liten's share a pool of connections and move money about, each step in a transaction. The sum
+//! stays what it was. liten's feature `tokio-context` is all it takes: the program mentions tokio nowhere.
 
 use liten::task::JoinHandle;
 use liten::time::Duration;

@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::slice;
 use std::thread;
 
 fn fetch(urls: &[String]) -> Example {
@@ -81,7 +82,7 @@ fn files_come_all_at_once_and_whole() {
     }
     assert_eq!(fetch(&urls).success(), expected);
     let url = format!("{}/nothing", python.address);
-    let lines = fetch(&[url.clone()]).success();
+    let lines = fetch(slice::from_ref(&url)).success();
     assert!(lines[0].starts_with(&format!("{url}: 404 ")), "{lines:?}");
 }
 

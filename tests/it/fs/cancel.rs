@@ -54,7 +54,7 @@ fn a_read_that_was_given_up_leaves_its_bytes_to_the_next() {
 fn what_was_read_ahead_is_not_counted() {
     guarded(|| {
         let runtime = pool(1);
-        for case in 0..6 {
+        for case in 0..7 {
             let folder = Folder::new();
             let mut file = digits(&runtime, &folder);
             let mut six = [0; 6];
@@ -90,6 +90,11 @@ fn what_was_read_ahead_is_not_counted() {
                         use std::io::Read;
                         file.into_std().await.read_to_string(&mut rest).unwrap();
                         assert_eq!(rest, "123456789");
+                    }
+                    5 => {
+                        assert_eq!(file.seek(SeekFrom::Start(8)).await.unwrap(), 8);
+                        file.read_to_string(&mut rest).await.unwrap();
+                        assert_eq!(rest, "89");
                     }
                     _ => {
                         assert!(file.seek(SeekFrom::Current(-2)).await.is_err());

@@ -28,7 +28,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 /// How long a client may be silent.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How many streams a client may have open, and how many bytes of each may be on their way.
 const STREAMS: u32 = 64;
 const WINDOW: u32 = 256 * 1024;

@@ -2,6 +2,7 @@
 
 use super::*;
 use liten::sync::channel::unbounded;
+use liten::task::yield_now;
 use liten::time::{Duration, timeout};
 use std::future::poll_fn;
 
@@ -14,46 +15,74 @@ fn socket() -> (Arc<Socket>, std::net::UdpSocket) {
     (Arc::new(Socket::new(socket).unwrap()), peer)
 }
 
-fn block<R>(socket: &Socket, interest: Interest) -> io::Result<R> {
-    socket.io.try_io(interest, || Err(ErrorKind::WouldBlock.into()))
+/// As if the buffer for sending had filled up.
+fn block(socket: &Socket) {
+    let blocked: io::Result<()> =
+        socket.io.try_io(Interest::WRITABLE, || Err(ErrorKind::WouldBlock.into()));
+    assert_eq!(blocked.unwrap_err().kind(), ErrorKind::WouldBlock);
 }
 
 #[liten::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_event_wakes_every_poller_of_a_socket() {
     let (socket, peer) = socket();
-    let transmit = |contents| Transmit {
-        destination: peer.local_addr().unwrap(),
-        ecn: None,
-        contents,
-        segment_size: None,
-        src_ip: None,
-    };
-    socket.try_send(&transmit(b"there is room")).unwrap();
-    // As if the buffer had filled up.
-    let blocked: io::Result<()> = block(&socket, Interest::WRITABLE);
-    assert_eq!(blocked.unwrap_err().kind(), ErrorKind::WouldBlock);
-    assert_eq!(socket.try_send(&transmit(b"no")).unwrap_err().kind(), ErrorKind::WouldBlock);
-
     let (sender, waiting) = unbounded();
     let tasks: Vec<_> = (0..3)
         .map(|_| {
-            let (mut poller, sender) = (Arc::clone(&socket).create_io_poller(), sender.clone());
+            let (socket, sender) = (Arc::clone(&socket), sender.clone());
+            let mut poller = Arc::clone(&socket).create_io_poller();
+            let mut first = true;
             liten::spawn(poll_fn(move |cx| {
-                let poll = poller.as_mut().poll_writable(cx);
-                sender.try_send(poll.is_pending()).unwrap();
-                poll
+                if !first {
+                    return poller.as_mut().poll_writable(cx);
+                }
+                first = false;
+                loop {
+                    block(&socket);
+                    // Unless an event of the beginning comes in between.
+                    if poller.as_mut().poll_writable(cx).is_pending() {
+                        sender.try_send(()).unwrap();
+                        return Poll::Pending;
+                    }
+                }
             }))
         })
         .collect();
     for _ in 0..3 {
-        assert_eq!(timeout(LIMIT, waiting.recv()).await.unwrap(), Ok(true));
+        timeout(LIMIT, waiting.recv()).await.unwrap().unwrap();
     }
     // An event of a source reports all that it is ready for.
     peer.send(b"an event").unwrap();
     for task in tasks {
         timeout(LIMIT, task).await.unwrap().unwrap().unwrap();
     }
-    socket.try_send(&transmit(b"there is room again")).unwrap();
+}
+
+#[liten::test]
+async fn a_send_that_blocks_is_tried_again_after_an_event_only() {
+    let (socket, peer) = socket();
+    let transmit = Transmit {
+        destination: peer.local_addr().unwrap(),
+        ecn: None,
+        contents: b"hello",
+        segment_size: None,
+        src_ip: None,
+    };
+    socket.try_send(&transmit).unwrap();
+    let blocked = async {
+        loop {
+            block(&socket);
+            // The datagram that leaves the buffer is an event.
+            match socket.try_send(&transmit) {
+                Ok(()) => yield_now().await,
+                Err(error) => return error.kind(),
+            }
+        }
+    };
+    assert_eq!(timeout(LIMIT, blocked).await.unwrap(), ErrorKind::WouldBlock);
+    peer.send(b"an event").unwrap();
+    let mut poller = Arc::clone(&socket).create_io_poller();
+    timeout(LIMIT, poll_fn(|cx| poller.as_mut().poll_writable(cx))).await.unwrap().unwrap();
+    socket.try_send(&transmit).unwrap();
 }
 
 #[liten::test]

@@ -16,6 +16,7 @@
 //!   one thread.
 //! * [`net`]: TCP, UDP and Unix sockets; [`io`]: any other pollable source, and the I/O extension methods.
 //! * [`time`]: sleeping, deadlines, intervals.
+//! * `process`: child processes; `signal`: ctrl-c and signals.
 //! * [`sync`] and [`future`]: locks, channels, `join!` and `select!`, re-exported from crates that work on
 //!   any runtime.
 //! * `fs`, `process`, `signal` and `hyper`, with the features of those names: files, child processes, signals,
@@ -49,6 +50,8 @@
 //! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
 //! * `fs`, `process`, `signal`: the modules of those names.
 //! * `tokio-context`: crates that know tokio only run unmodified ([how](runtime#crates-that-need-tokio)).
+//! * `process`: child processes; includes `signal`, and costs the crate rustix on Linux.
+//! * `signal`: ctrl-c and signals; costs the crate signal-hook-registry.
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // What only a face uses that is switched off stays in and is dropped by the linker: a condition at each such
@@ -79,6 +82,9 @@ pub mod io;
 #[cfg(feature = "net")]
 #[cfg_attr(docsrs, doc(cfg(feature = "net")))]
 pub mod net;
+#[cfg(feature = "process")]
+#[cfg_attr(docsrs, doc(cfg(feature = "process")))]
+pub mod process;
 #[cfg(feature = "signal")]
 #[cfg_attr(docsrs, doc(cfg(feature = "signal")))]
 pub mod signal;

@@ -52,6 +52,7 @@ const HOUSE: Plan = Plan {
         ("task::local_key", 5),
         ("task::local", 5),
         ("net", 5),
+        ("process", 5),
         ("signal", 5),
         ("time", 5),
         ("fs", 5),
@@ -77,6 +78,9 @@ const HOUSE: Plan = Plan {
         ("hyper", "io"),
         // So is the socket that a signal handler writes to.
         ("signal", "io"),
+        // Pipes and pidfds are sources, and elsewhere a signal tells of a child's end.
+        ("process", "io"),
+        ("process", "signal"),
     ],
     doors: &[
         // A worker borrows the seat and knows nothing else of I/O and timers.
@@ -107,6 +111,8 @@ const UNSAFE: Confined = Confined {
         ("src/io/hyper_io.rs", "hyper's buffer takes the count of bytes on trust"),
         ("src/net/hyper_io.rs", "hyper's buffer, received into without being initialised first"),
         ("src/net/tokio_io.rs", "tokio's buffer, received into without being initialised first"),
+        ("src/process/command/unix.rs", "passes on what the caller promises of `pre_exec`"),
+        ("src/process/windows.rs", "waits for the handle of a process"),
         (
             "src/signal/unix/station.rs",
             "promises that its handler does what a signal handler may do",
@@ -137,6 +143,7 @@ const THREADS: Confined = Confined {
         ("src/scheduler/lifecycle.rs", "workers come and go"),
         ("src/io/stdio/input.rs", "reads a terminal, which may last for ever"),
         ("src/runtime/tokio_context.rs", "a trial, before tokio panics over the lack of one"),
+        ("src/process/windows.rs", "waits for a child, which nothing can interrupt"),
     ],
 };
 
@@ -162,6 +169,7 @@ const MIO: Confined = Confined {
         ("src/driver", "the poller and its registrations"),
         ("src/io", "any source that mio can poll"),
         ("src/net", "mio's sockets"),
+        ("src/process/unix/pipe.rs", "mio's pipes"),
     ],
 };
 
@@ -191,6 +199,10 @@ const CFG: Confined = Confined {
         ("src/io.rs", "descriptors on Unix, handles on Windows, the traits of futures-io"),
         ("src/net/futures_io.rs", "Unix streams and pipes beside TCP"),
         ("src/net.rs", "what each system's sockets can do, a file per system"),
+        ("src/process.rs", "a file per system; what is idle without I/O traits"),
+        ("src/process/command.rs", "what only one of the systems knows, a file per system"),
+        ("src/process/stdio.rs", "descriptors on Unix; each family of I/O traits is a module"),
+        ("src/process/unix.rs", "pidfd on Linux"),
         ("src/signal.rs", "signals on Unix, events of the console on Windows"),
         ("src/signal/unix/kind.rs", "a signal that not every Unix has"),
         (

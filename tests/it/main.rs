@@ -34,6 +34,8 @@ mod monkey;
 mod neutral;
 mod order;
 mod panic;
+#[cfg(unix)]
+mod process_child;
 mod remains;
 mod resets;
 mod resize;

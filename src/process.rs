@@ -1,0 +1,67 @@
+//! Child processes: starting them, talking to them through pipes, waiting for their end.
+//!
+//! [`Command`] is the standard library's builder with asynchronous ends: [`Command::output`] runs a program
+//! and collects what it writes, [`Command::status`] only waits for it, [`Command::spawn`] returns a
+//! [`Child`].
+//!
+//! A child belongs to the runtime in which it was started, and can be waited for from any thread and any
+//! other runtime while that one lives. Starting it is a blocking system call of a millisecond or so, made on
+//! the calling thread.
+//!
+//! # Children that are dropped
+//!
+//! Dropping a [`Child`] does not end the process, unless [`Command::kill_on_drop`] was set. Either way
+//! nothing is left of it in the system's table when it has ended: on Unix its runtime waits for it in the
+//! background, without a task or a thread. If that runtime has ended before the child, the process's entry
+//! stays there as a zombie until the program starts another child, or waits for one, in any runtime.
+//!
+//! # How the end is noticed
+//!
+//! On Linux through a pidfd; where the system refuses one, and on other Unixes, through `SIGCHLD`, which then
+//! gets a handler. On Windows a thread per child waits, once somebody waits for it.
+//!
+//! # Examples
+//!
+//! ```
+//! # #[cfg(unix)]
+//! # fn main() -> std::io::Result<()> {
+//! # liten::block_on(async {
+//! use liten::io::{AsyncReadExt, AsyncWriteExt};
+//! use liten::process::Command;
+//! use std::process::Stdio;
+//!
+//! let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+//! let mut stdin = child.stdin.take().expect("it is a pipe");
+//! stdin.write_all(b"meow").await?;
+//! // The child reads the end.
+//! drop(stdin);
+//!
+//! let output = child.wait_with_output().await?;
+//! assert!(output.status.success());
+//! assert_eq!(output.stdout, b"meow");
+//! # Ok(())
+//! # })
+//! # }
+//! # #[cfg(not(unix))]
+//! # fn main() {}
+//! ```
+
+// Without a family of I/O traits nobody writes to a child.
+#![cfg_attr(not(any(feature = "futures-io", feature = "tokio-io")), allow(dead_code))]
+
+mod child;
+mod command;
+mod stdio;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use self::unix as system;
+#[cfg(windows)]
+use self::windows as system;
+
+pub use self::child::Child;
+pub use self::command::Command;
+pub use self::stdio::{ChildStderr, ChildStdin, ChildStdout};

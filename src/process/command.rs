@@ -1,0 +1,225 @@
+//! `Command`: what to start, and how.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+use super::child::Child;
+use crate::io::current_driver;
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::process::{self, ExitStatus, Output, Stdio};
+
+/// A program to be started: the builder of the standard library, with asynchronous ends.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(unix)]
+/// # liten::block_on(async {
+/// use liten::process::Command;
+///
+/// let output = Command::new("echo").arg("hello").output().await?;
+/// assert_eq!(output.stdout, b"hello\n");
+/// # std::io::Result::Ok(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct Command {
+    std: process::Command,
+    kill_on_drop: bool,
+}
+
+impl Command {
+    /// Returns a command that starts `program`, which is searched for in `PATH` if it is no path.
+    ///
+    /// By default it has no arguments, inherits the environment, the current directory, and stdin, stdout and
+    /// stderr (except with [`output`](Self::output)), and is not killed when it is dropped.
+    pub fn new<S: AsRef<OsStr>>(program: S) -> Self {
+        process::Command::new(program).into()
+    }
+
+    /// Returns the command of the standard library, for instance to read what has been set.
+    pub fn as_std(&self) -> &process::Command {
+        &self.std
+    }
+
+    /// Returns the command of the standard library, for options that have no method here.
+    pub fn as_std_mut(&mut self) -> &mut process::Command {
+        &mut self.std
+    }
+
+    /// Turns it into a command of the standard library; [`kill_on_drop`](Self::kill_on_drop) is lost.
+    pub fn into_std(self) -> process::Command {
+        self.std
+    }
+
+    /// Adds an argument.
+    pub fn arg<S: AsRef<OsStr>>(&mut self, arg: S) -> &mut Self {
+        self.std.arg(arg);
+        self
+    }
+
+    /// Adds several arguments.
+    pub fn args<I, S>(&mut self, args: I) -> &mut Self
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        self.std.args(args);
+        self
+    }
+
+    /// Sets an environment variable of the child.
+    pub fn env<K, V>(&mut self, key: K, value: V) -> &mut Self
+    where
+        K: AsRef<OsStr>,
+        V: AsRef<OsStr>,
+    {
+        self.std.env(key, value);
+        self
+    }
+
+    /// Sets several environment variables of the child.
+    pub fn envs<I, K, V>(&mut self, variables: I) -> &mut Self
+    where
+        I: IntoIterator<Item = (K, V)>,
+        K: AsRef<OsStr>,
+        V: AsRef<OsStr>,
+    {
+        self.std.envs(variables);
+        self
+    }
+
+    /// Keeps the child from having an environment variable.
+    pub fn env_remove<K: AsRef<OsStr>>(&mut self, key: K) -> &mut Self {
+        self.std.env_remove(key);
+        self
+    }
+
+    /// Keeps the child from inheriting any environment variable.
+    pub fn env_clear(&mut self) -> &mut Self {
+        self.std.env_clear();
+        self
+    }
+
+    /// Sets the child's current directory.
+    pub fn current_dir<P: AsRef<Path>>(&mut self, directory: P) -> &mut Self {
+        self.std.current_dir(directory);
+        self
+    }
+
+    /// Sets what the child reads from: [`Stdio::piped`] gives [`Child::stdin`]; another child's output goes
+    /// in with `Stdio::try_from`.
+    pub fn stdin<T: Into<Stdio>>(&mut self, stdin: T) -> &mut Self {
+        self.std.stdin(stdin);
+        self
+    }
+
+    /// Sets what the child writes to: [`Stdio::piped`] gives [`Child::stdout`].
+    pub fn stdout<T: Into<Stdio>>(&mut self, stdout: T) -> &mut Self {
+        self.std.stdout(stdout);
+        self
+    }
+
+    /// Sets what the child writes its errors to: [`Stdio::piped`] gives [`Child::stderr`].
+    pub fn stderr<T: Into<Stdio>>(&mut self, stderr: T) -> &mut Self {
+        self.std.stderr(stderr);
+        self
+    }
+
+    /// Sets whether the child is killed when its [`Child`], or a future of [`status`](Self::status) or
+    /// [`output`](Self::output), is dropped before its end was seen. By default it is not.
+    pub fn kill_on_drop(&mut self, kill: bool) -> &mut Self {
+        self.kill_on_drop = kill;
+        self
+    }
+
+    /// Returns what [`kill_on_drop`](Self::kill_on_drop) was set to.
+    #[must_use]
+    pub fn get_kill_on_drop(&self) -> bool {
+        self.kill_on_drop
+    }
+
+    /// Starts the program and returns a handle to it. May be called again, for another one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error that names the program: [`NotFound`](io::ErrorKind::NotFound) if it, or its current
+    /// directory, does not exist; otherwise the error of the operating system if it gives no process, or no
+    /// descriptor for its pipes and its end, and an error if the runtime has been shut down. If the process
+    /// had been started by then, it is killed.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn spawn(&mut self) -> io::Result<Child> {
+        // Before there is a process that would have to be taken back.
+        drop(current_driver());
+        match self.std.spawn() {
+            Ok(child) => Child::new(child, self.kill_on_drop),
+            Err(error) => {
+                let message = format!("cannot start {:?}: {error}", self.std.get_program());
+                Err(io::Error::new(error.kind(), message))
+            }
+        }
+    }
+
+    /// Starts the program at once and returns a future of its exit status.
+    ///
+    /// Pipes that have been asked for are closed.
+    ///
+    /// # Cancel safety
+    ///
+    /// When the future is dropped the child goes on, unless [`kill_on_drop`](Self::kill_on_drop) is set.
+    ///
+    /// # Errors
+    ///
+    /// The future returns the errors of [`spawn`](Self::spawn) and [`Child::wait`].
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn status(&mut self) -> impl Future<Output = io::Result<ExitStatus>> + use<> {
+        let child = self.spawn();
+        async {
+            let mut child = child?;
+            drop((child.stdin.take(), child.stdout.take(), child.stderr.take()));
+            child.wait().await
+        }
+    }
+
+    /// Starts the program at once and returns a future of its exit status and of all that it writes to stdout
+    /// and stderr.
+    ///
+    /// Both become pipes, whatever was set before; stdin stays as it was set.
+    ///
+    /// # Cancel safety
+    ///
+    /// When the future is dropped what was read is lost, and the child goes on, unless
+    /// [`kill_on_drop`](Self::kill_on_drop) is set.
+    ///
+    /// # Errors
+    ///
+    /// The future returns the errors of [`spawn`](Self::spawn) and [`Child::wait_with_output`].
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn output(&mut self) -> impl Future<Output = io::Result<Output>> + use<> {
+        self.std.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = self.spawn();
+        async { child?.wait_with_output().await }
+    }
+}
+
+impl From<process::Command> for Command {
+    fn from(std: process::Command) -> Self {
+        Self { std, kill_on_drop: false }
+    }
+}

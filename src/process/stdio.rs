@@ -1,0 +1,160 @@
+//! `ChildStdin`, `ChildStdout`, `ChildStderr`: our ends of the pipes to a child.
+//!
+//! What reads and writes is written once, as plain `poll_` methods; each family of I/O traits is a module
+//! of its own on top.
+
+#[cfg(unix)]
+mod descriptor;
+#[cfg(feature = "futures-io")]
+mod futures_io;
+#[cfg(feature = "tokio-io")]
+mod tokio_io;
+
+use super::system::{Input, Output};
+use std::fmt;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::process::{self, Stdio};
+use std::task::{Context, Poll, ready};
+
+/// The pipe that a child reads its stdin from.
+///
+/// The child reads the end when this is dropped or closed. Writing waits while the pipe is full, and is an
+/// error of the kind [`BrokenPipe`](io::ErrorKind::BrokenPipe) when nobody reads it any more.
+pub struct ChildStdin {
+    /// `None` after `close`.
+    pipe: Option<Input>,
+}
+
+/// The pipe that a child writes its stdout to. The end is read when all who can write to it are gone.
+pub struct ChildStdout {
+    pipe: Output,
+}
+
+/// The pipe that a child writes its stderr to. The end is read when all who can write to it are gone.
+pub struct ChildStderr {
+    pipe: Output,
+}
+
+impl ChildStdin {
+    /// Makes it of the standard library's.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system if it cannot be registered with the runtime.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it is called outside a runtime.
+    #[track_caller]
+    pub fn from_std(stdin: process::ChildStdin) -> io::Result<Self> {
+        Ok(Self { pipe: Some(Input::new(stdin)?) })
+    }
+
+    fn pipe(&mut self) -> io::Result<&mut Input> {
+        self.pipe.as_mut().ok_or_else(closed)
+    }
+
+    fn poll_write_some(&mut self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.pipe()?.poll_write(cx, buf)
+    }
+
+    fn poll_write_slices(
+        &mut self,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.pipe()?.poll_write_vectored(cx, bufs)
+    }
+
+    fn poll_written(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.pipe {
+            Some(pipe) => pipe.poll_flush(cx),
+            None => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Gives the pipe up, so that the child reads the end.
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let written = ready!(self.poll_written(cx));
+        self.pipe = None;
+        Poll::Ready(written)
+    }
+}
+
+fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the child's stdin has been closed")
+}
+
+impl TryFrom<ChildStdin> for Stdio {
+    type Error = io::Error;
+
+    /// Makes it what another child writes to.
+    fn try_from(mut stdin: ChildStdin) -> io::Result<Self> {
+        stdin.pipe.take().ok_or_else(closed)?.into_stdio()
+    }
+}
+
+impl fmt::Debug for ChildStdin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChildStdin").field("open", &self.pipe.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// What the two pipes that are read have in common.
+macro_rules! output {
+    ($($type:ident)*) => {$(
+        impl $type {
+            /// Makes it of the standard library's.
+            ///
+            /// # Errors
+            ///
+            /// Returns the error of the operating system if it cannot be registered with the runtime.
+            ///
+            /// # Panics
+            ///
+            /// Panics if it is called outside a runtime.
+            #[track_caller]
+            pub fn from_std(output: process::$type) -> io::Result<Self> {
+                Ok(Self { pipe: Output::new(output)? })
+            }
+
+            pub(super) async fn read_all(&mut self) -> io::Result<Vec<u8>> {
+                read_all(&mut self.pipe).await
+            }
+        }
+
+        impl TryFrom<$type> for Stdio {
+            type Error = io::Error;
+
+            /// Makes it what another child reads from.
+            fn try_from(output: $type) -> io::Result<Self> {
+                output.pipe.into_stdio()
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($type)).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
+output!(ChildStdout ChildStderr);
+
+/// Reads to the end; not by an extension trait, because there may be none without features.
+async fn read_all(pipe: &mut Output) -> io::Result<Vec<u8>> {
+    const STEP: usize = 8 * 1024;
+    let mut bytes = Vec::new();
+    loop {
+        let filled = bytes.len();
+        // The vector doubles its room, so that this costs a copy per byte or two.
+        bytes.resize(bytes.capacity().max(filled + STEP), 0);
+        let result = poll_fn(|cx| pipe.poll_read(cx, &mut bytes[filled..])).await;
+        bytes.truncate(filled + *result.as_ref().unwrap_or(&0));
+        if result? == 0 {
+            return Ok(bytes);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `SIGCHLD`: some child has ended; each that is waited for has to be asked whether it was that one.
+
+use crate::signal::unix::{Signal, SignalKind, signal};
+use std::io;
+use std::process::{Child, ExitStatus};
+use std::task::{Context, Poll};
+
+pub(super) struct Exit(Signal);
+
+impl Exit {
+    pub(super) fn of(_child: &Child) -> io::Result<Self> {
+        signal(SignalKind::child()).map(Self)
+    }
+
+    /// The listener takes the waker first, then the child is asked: one that ends after the question has
+    /// its signal come after the waker, and one that ended before answers.
+    pub(super) fn poll(
+        &mut self,
+        child: &mut Child,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<ExitStatus>> {
+        let listening = loop {
+            match self.0.poll_recv(cx) {
+                Poll::Ready(Some(())) => {}
+                Poll::Ready(None) => break false,
+                Poll::Pending => break true,
+            }
+        };
+        match child.try_wait() {
+            Ok(None) if listening => Poll::Pending,
+            Ok(None) => Poll::Ready(Err(io::Error::other(
+                "the runtime in which the child was started has been shut down",
+            ))),
+            Ok(Some(status)) => Poll::Ready(Ok(status)),
+            Err(error) => Poll::Ready(Err(error)),
+        }
+    }
+}

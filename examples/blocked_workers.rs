@@ -48,7 +48,7 @@ fn round(free: usize) -> std::io::Result<([Duration; 3], Vec<RunningTask>)> {
     let (timer, socket, queued) = (late.clone(), late.clone(), late);
     drop(runtime.spawn(async move {
         let due = Instant::now() + Duration::from_millis(5);
-        liten::time::sleep_until(due).await;
+        liten::time::sleep_until(due.into()).await;
         timer(1, due).expect("main waits");
     }));
     let (written, when) = mpsc::channel();

@@ -61,6 +61,8 @@ pub(crate) struct Config {
     /// `None` leaves it to std.
     pub(crate) stack_size: Option<usize>,
     pub(crate) on_thread: Arc<OnThread>,
+    /// Called when the last job that was queued or being done is over; with the pool's lock held.
+    pub(crate) on_rest: Box<dyn Fn() + Send + Sync>,
 }
 
 /// Why a job was not taken; the job comes back.
@@ -182,6 +184,11 @@ impl<J: Job> Pool<J> {
         self.desk.roster.lock().queued()
     }
 
+    /// Whether no job is queued or being done. If not, `Config::on_rest` will be called.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.desk.roster.lock().is_at_rest()
+    }
+
     fn start(self: &Arc<Self>, number: usize) -> io::Result<JoinHandle<()>> {
         let name = format!("{}-blocking-{number}", self.config.thread_name);
         let mut builder = thread::Builder::new().name(name);
@@ -218,9 +225,13 @@ impl<J: Job> Shift<'_, J> {
         if self.ended {
             return;
         }
-        let keep_alive = self.pool.config.keep_alive;
+        let Config { keep_alive, on_rest, .. } = &self.pool.config;
+        let keep_alive = *keep_alive;
         let work = &self.pool.desk.work;
         self.pool.desk.serve(|mut roster| {
+            if roster.is_at_rest() {
+                on_rest();
+            }
             // A signal that came to nothing (a busy thread took the job) begins the idle time anew.
             let timed_out = work.wait_for(&mut roster, keep_alive).timed_out();
             (roster, timed_out)

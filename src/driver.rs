@@ -36,6 +36,11 @@
 //! shard. The seat is never taken with another lock held, and under no lock is a waker called or
 //! dropped.
 //!
+//! # A clock that stands still
+//!
+//! Tests may stop the driver's clock (`clock`). Nobody sleeps until a deadline then: who drives the runtime
+//! finds out that it is idle and calls `idle`, which brings the clock to the next deadline.
+//!
 //! # Closing
 //!
 //! `close` ends all waits with an error, so that the tasks behind them, which may own the sources,
@@ -43,6 +48,8 @@
 //! itself.
 
 mod alarm_clock;
+pub(crate) mod clock;
+mod lull;
 pub(crate) mod readiness;
 pub(crate) mod registration;
 pub(crate) mod seat;
@@ -55,8 +62,11 @@ mod tests;
 
 use std::io;
 use std::task::Waker;
+use std::time::Instant;
 
 use crate::sync_shim::{Arc, Mutex};
+use clock::{Clock, WrongState};
+use lull::Lulls;
 use registration::Sources;
 use seat::{Alarm, Seat, SeatGuard};
 use selector::{Poll, Registry};
@@ -70,6 +80,7 @@ pub(crate) struct Driver {
     registry: Registry,
     timers: Timers,
     alarm: Arc<Alarm>,
+    lulls: Lulls,
 }
 
 impl Driver {
@@ -90,6 +101,7 @@ impl Driver {
             registry,
             timers: Timers::new(timer_shards, alarm.clone()),
             alarm,
+            lulls: Lulls::new(),
         }))
     }
 
@@ -118,6 +130,51 @@ impl Driver {
 
     pub(crate) fn timers(&self) -> &Timers {
         &self.timers
+    }
+
+    #[inline]
+    pub(crate) fn clock(&self) -> &Clock {
+        self.timers.clock()
+    }
+
+    pub(crate) fn lulls(&self) -> &Lulls {
+        &self.lulls
+    }
+
+    /// Lets the clock stand still, and whoever sleeps until a deadline look around.
+    pub(crate) fn stop_clock(&self) -> Result<(), WrongState> {
+        self.clock().stop()?;
+        self.wake();
+        Ok(())
+    }
+
+    /// Lets the clock go on, and whoever sleeps look for the deadlines again.
+    pub(crate) fn resume_clock(&self) -> Result<(), WrongState> {
+        self.clock().resume()?;
+        self.wake();
+        Ok(())
+    }
+
+    /// Moves a clock that stands still to what `to` says, given where it stands; and the wakers of what is
+    /// due then into `wakes`, in the order of deadlines.
+    pub(crate) fn advance_clock(
+        &self,
+        to: impl FnOnce(Instant) -> Instant,
+        wakes: &mut Vec<Waker>,
+    ) -> Result<(), WrongState> {
+        self.clock().advance(to)?;
+        self.timers.expire_due(wakes);
+        Ok(())
+    }
+
+    /// To be called while the clock stands still and every task waits, by a thread that runs or wakes them:
+    /// tells who waits for that, and if there is nobody, and `may_jump`, brings the clock to the next
+    /// deadline. The caller calls `wakes`, as after a turn; if there are none, only an event can help.
+    pub(crate) fn idle(&self, may_jump: bool, wakes: &mut Vec<Waker>) {
+        self.lulls.begin(wakes);
+        if wakes.is_empty() && may_jump {
+            self.timers.jump(wakes);
+        }
     }
 
     /// Refuses everything from now on: registrations fail, every wait for a source ends with an

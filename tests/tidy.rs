@@ -127,6 +127,7 @@ const CLOCK: Confined = Confined {
     homes: &[
         ("src/sync_shim/native.rs", "the one that is shipped; shuttle has another"),
         ("src/driver", "the turn expires timers; a timer's first poll reads a fresh clock"),
+        ("src/runtime/context.rs", "the system's clock, for a thread that is in no runtime"),
         ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/scheduler/monitor.rs", "how long workers have been blocked, once per look"),

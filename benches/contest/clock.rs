@@ -10,7 +10,7 @@ pub(crate) trait Clock: Runtime {
 
 impl Clock for Liten {
     fn sleep_until(deadline: Instant) -> impl Future<Output = ()> + Send {
-        liten::time::sleep_until(deadline)
+        liten::time::sleep_until(deadline.into())
     }
 }
 

@@ -87,6 +87,7 @@ fn runtime(options: &Options) -> TokenStream {
     let liten = &options.liten;
     let workers = options.worker_threads.map(|count| quote!(.worker_threads(#count)));
     let name = options.thread_name.as_ref().map(|name| quote!(.thread_name(#name)));
+    let paused = options.start_paused.map(|yes| quote!(.start_paused(#yes)));
     let (new, build) = match options.flavor {
         Flavor::MultiThread => (quote!(new_multi_thread), quote!(build)),
         Flavor::CurrentThread => (quote!(new_current_thread), quote!(build_local)),
@@ -95,6 +96,7 @@ fn runtime(options: &Options) -> TokenStream {
         #liten::runtime::Builder::#new()
             #workers
             #name
+            #paused
             .#build()
             .expect("the liten runtime could not be built")
     }

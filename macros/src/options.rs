@@ -20,6 +20,7 @@ pub(crate) struct Options {
     pub(crate) flavor: Flavor,
     pub(crate) worker_threads: Option<usize>,
     pub(crate) thread_name: Option<String>,
+    pub(crate) start_paused: Option<bool>,
     /// Where the runtime is found.
     pub(crate) liten: Path,
 }
@@ -32,6 +33,7 @@ impl Options {
             flavor: entry.default_flavor(),
             worker_threads: None,
             thread_name: None,
+            start_paused: None,
             liten: parse_quote!(::liten),
         };
         let mut seen: Vec<Ident> = Vec::new();
@@ -69,6 +71,7 @@ impl Options {
             }
             "worker_threads" => self.worker_threads = Some(workers(value?)?),
             "name" => self.thread_name = Some(thread_name(value?)?),
+            "start_paused" => self.start_paused = Some(start_paused(value?)?),
             "crate" => self.liten = path(value?)?,
             _ => return Err(unknown(key)),
         }
@@ -165,6 +168,13 @@ fn thread_name(value: TokenStream) -> Result<String> {
     Ok(text.value())
 }
 
+fn start_paused(value: TokenStream) -> Result<bool> {
+    match parse2(value.clone()) {
+        Ok(Lit::Bool(yes)) => Ok(yes.value),
+        _ => Err(Error::new_spanned(value, "`start_paused` takes `true` or `false`")),
+    }
+}
+
 fn path(value: TokenStream) -> Result<Path> {
     const WANTED: &str = "`crate` takes the path of the liten crate, such as \"my::liten\"";
     let parsed = match parse2(value.clone()) {
@@ -186,7 +196,7 @@ fn string(value: &TokenStream, otherwise: &str) -> Result<LitStr> {
 /// options.
 fn unknown(key: &Ident) -> Error {
     let advice = match key.to_string().as_str() {
-        "start_paused" => "the clock of liten cannot be paused, remove this; ",
+        "paused" | "pause" => "the clock stands still with `start_paused = true`; ",
         "unhandled_panic" => "a panic of a task comes out of its `JoinHandle`, remove this; ",
         "core_threads" | "workers" | "threads" => "the number of workers is `worker_threads`; ",
         "thread_name" => "the prefix of thread names is `name`; ",
@@ -199,6 +209,6 @@ fn unknown(key: &Ident) -> Error {
         | "thread_keep_alive" => "only `runtime::Builder` sets the limits of threads; ",
         _ => "",
     };
-    let known = "the options are `flavor`, `worker_threads`, `name` and `crate`";
+    let known = "the options are `flavor`, `worker_threads`, `name`, `start_paused` and `crate`";
     Error::new(key.span(), format!("unknown option `{key}`: {advice}{known}"))
 }

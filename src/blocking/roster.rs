@@ -145,6 +145,11 @@ impl<J> Roster<J> {
         self.free.saturating_sub(self.queue.len())
     }
 
+    /// Whether no job is queued or being done.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.queue.is_empty() && self.free == self.threads
+    }
+
     pub(super) fn queued(&self) -> usize {
         self.queue.len()
     }

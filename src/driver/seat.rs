@@ -268,7 +268,7 @@ impl<'a> SeatGuard<'a> {
             dispatch(&self.poller.events, &driver.sources, wakes);
         }
         if driver.timers.next_deadline().is_some() {
-            driver.timers.expire(driver.timers.now_ns(), wakes);
+            driver.timers.expire_due(wakes);
         }
     }
 }
@@ -324,6 +324,9 @@ impl Driver {
         if limit == Some(Duration::ZERO) {
             return Sleep::Not;
         }
+        if self.clock().is_stopped() {
+            return self.fall_asleep_out_of_time(limit);
+        }
         if limit.is_none() && self.timers.next_deadline().is_none() {
             return self.fall_asleep_without_end();
         }
@@ -339,6 +342,16 @@ impl Driver {
         // A timer behind the limit is the next turn's: the clock would be set for it for nothing.
         let deadline = deadline.filter(|&deadline| deadline < limit_at);
         Sleep::Announced(End { now, deadline, limit })
+    }
+
+    /// While the clock stands still no deadline comes nearer by waiting. A new timer rings all the same, as
+    /// the caller may want to bring the clock there; and so does who lets the clock go on.
+    #[cold]
+    fn fall_asleep_out_of_time(&self, limit: Option<Duration>) -> Sleep {
+        if !self.alarm.wake_at.announce(u64::MAX) {
+            return Sleep::Not;
+        }
+        Sleep::Announced(End { now: 0, deadline: None, limit: limit.map(whole_units) })
     }
 
     /// The common case of a server between two events: no timer, so no reading of the clock.

@@ -32,6 +32,12 @@
 //! the one who wrote the lower value does or did, and the holder who wakes for it looks at the whole wheel.
 //! Models: `timers/loom.rs`; of R and H, `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
 //!
+//! # While the clock stands still
+//!
+//! Deadlines count to the nanosecond then (`Wheel::expire_exactly`), and what is due fires in the order of
+//! its deadlines over all shards. No sleep ends at a deadline: `jump` brings the clock there instead, when
+//! whoever drives the runtime has found that there is nothing else to do.
+//!
 //! # Wakers
 //!
 //! A waker's clone, drop and wake are foreign code: the drop of the last waker may drop a task, and with it
@@ -41,22 +47,23 @@
 use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use crate::driver::clock::Clock;
 use crate::driver::seat::{self, Alarm};
 use crate::driver::wheel::{self, Wheel};
 use crate::slab::Key;
 use crate::sync_shim::Mutex;
 use crate::sync_shim::atomic::{AtomicU64, Ordering};
-use crate::sync_shim::clock;
 use crate::wakers;
 
 /// `next` of a shard in which no deadline is known. No deadline rounds up to it.
 const NONE: u64 = u64::MAX;
 
-/// All timers of a driver. Its clock counts nanoseconds since the driver was made.
+/// All timers of a driver. Its deadlines count nanoseconds since the driver was made.
 pub(crate) struct Timers {
     epoch: Instant,
+    clock: Arc<Clock>,
     shards: Box<[Arc<Shard>]>,
 }
 
@@ -64,9 +71,15 @@ impl Timers {
     /// Timers in `shards` shards (at least one); `alarm` is rung when a deadline comes before the end of a
     /// sleep.
     pub(crate) fn new(shards: usize, alarm: Arc<Alarm>) -> Self {
-        let epoch = clock::now();
-        let shard = |_| Arc::new(Shard::new(epoch, alarm.clone()));
-        Self { epoch, shards: (0..shards.max(1)).map(shard).collect() }
+        let clock = Arc::new(Clock::new());
+        let epoch = clock.now();
+        let shard = |_| Arc::new(Shard::new(epoch, clock.clone(), alarm.clone()));
+        Self { epoch, shards: (0..shards.max(1)).map(shard).collect(), clock }
+    }
+
+    #[inline]
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// The shard for worker `index`. Any index will do: those beyond the last shard share it, as do
@@ -78,7 +91,7 @@ impl Timers {
 
     /// The time now, on the clock of all deadlines here.
     pub(crate) fn now_ns(&self) -> u64 {
-        since(self.epoch, clock::now())
+        since(self.epoch, self.clock.now())
     }
 
     /// A moment before which [`Timers::expire`] has nothing to do; `None` if no timer waits.
@@ -95,6 +108,37 @@ impl Timers {
             if shard.next.load(Ordering::Relaxed) <= now_ns {
                 shard.expire(now_ns, wakes);
             }
+        }
+    }
+
+    /// As [`Timers::expire`] now, by the clock; exactly if it stands still.
+    pub(crate) fn expire_due(&self, wakes: &mut Vec<Waker>) {
+        match self.clock.stopped_at() {
+            None => self.expire(self.now_ns(), wakes),
+            Some(now) => self.expire_exactly(since(self.epoch, now), wakes),
+        }
+    }
+
+    #[cold]
+    fn expire_exactly(&self, now_ns: u64, wakes: &mut Vec<Waker>) {
+        let mut expired = Vec::new();
+        for shard in &self.shards {
+            shard.expire_with(|wheel| wheel.expire_exactly(now_ns, &mut expired));
+        }
+        expired.sort_by_key(|&(deadline, _)| deadline);
+        wakes.extend(expired.into_iter().map(|(_, waker)| waker));
+    }
+
+    /// Moves a clock that stands still to the earliest deadline and fires what is due there.
+    pub(super) fn jump(&self, wakes: &mut Vec<Waker>) {
+        let earliest = self.shards.iter().filter_map(|shard| shard.timers.lock().wheel.earliest());
+        let Some(moment) =
+            earliest.min().and_then(|ns| self.epoch.checked_add(Duration::from_nanos(ns)))
+        else {
+            return;
+        };
+        if self.clock.jump(moment) {
+            self.expire_due(wakes);
         }
     }
 
@@ -115,6 +159,7 @@ pub(crate) struct Shard {
     next: AtomicU64,
     timers: Mutex<Waiting>,
     epoch: Instant,
+    clock: Arc<Clock>,
     alarm: Arc<Alarm>,
 }
 
@@ -132,13 +177,20 @@ enum Progress {
 }
 
 impl Shard {
-    fn new(epoch: Instant, alarm: Arc<Alarm>) -> Self {
+    fn new(epoch: Instant, clock: Arc<Clock>, alarm: Arc<Alarm>) -> Self {
         Self {
             next: AtomicU64::new(NONE),
             timers: Mutex::new(Waiting { wheel: Wheel::new(), closed: false }),
             epoch,
+            clock,
             alarm,
         }
+    }
+
+    /// The time on the clock that this shard's deadlines are compared with.
+    #[inline]
+    pub(crate) fn now(&self) -> Instant {
+        self.clock.now()
     }
 
     /// Lets `waker` be woken at the deadline; `None` if the timers have been shut down.
@@ -201,8 +253,14 @@ impl Shard {
     }
 
     fn expire(&self, now_ns: u64, wakes: &mut Vec<Waker>) {
+        self.expire_with(|wheel| wheel.expire(now_ns, wakes));
+    }
+
+    /// Calls `expire`, which takes what has expired out, and raises the bound.
+    #[inline]
+    fn expire_with(&self, expire: impl FnOnce(&mut Wheel<Waker>)) {
         let mut timers = self.timers.lock();
-        timers.wheel.expire(now_ns, wakes);
+        expire(&mut timers.wheel);
         let next = timers.wheel.next_deadline().unwrap_or(NONE);
         // Ordering: Relaxed; a registrar that lowers it again does so under this lock, after this store.
         self.next.store(next, Ordering::Relaxed);
@@ -267,6 +325,11 @@ impl TimerEntry {
         self.deadline
     }
 
+    /// The time on the clock that the deadline is compared with: that of the runtime it was made in.
+    pub(crate) fn now(&self) -> Instant {
+        self.shard.now()
+    }
+
     /// Ready once the deadline has passed, never before; until then, the waker of the last call is woken at
     /// the deadline.
     ///
@@ -289,7 +352,7 @@ impl TimerEntry {
         // A fresh reading: a cached one would let the timer start in the past, and end early. Not left out
         // where an earlier deadline is known: that bound may be of a timer that was cancelled, and then a
         // passed deadline waits for a turn that nobody is about to make.
-        if clock::now() >= self.deadline {
+        if self.now() >= self.deadline {
             return Poll::Ready(());
         }
         self.key = self.shard.register(since(self.shard.epoch, self.deadline), cx.waker());

@@ -122,12 +122,17 @@ impl<T> Wheel<T> {
     pub(crate) fn cancel(&mut self, key: Key) -> Option<T> {
         let Entry { deadline, previous, next, value } = self.entries.remove(key)?;
         let bucket = self.bucket_for(tick_of(deadline));
+        self.take_out(bucket, previous, next);
+        Some(value)
+    }
+
+    /// After an entry was removed from the slab: takes it out of its bucket's list.
+    fn take_out(&mut self, bucket: usize, previous: u32, next: u32) {
         if previous == NIL && next == NIL {
             self.mark_empty(bucket);
         } else {
             self.unlink(bucket, previous, next);
         }
-        Some(value)
     }
 
     /// Lets the neighbours of an entry, one of which there is, know each other.
@@ -165,6 +170,53 @@ impl<T> Wheel<T> {
     /// The work is bounded by the entries that move, not by the time that has passed. A `now` that lies
     /// before an earlier one counts as that one.
     pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
+        self.expire_into(now, &mut |_, value| expired.push(value));
+    }
+
+    /// As [`Wheel::expire`], but to the nanosecond: moves all entries with `deadline <= now`, with their
+    /// deadlines, in no particular order but that of insertion among equal ones.
+    ///
+    /// For a clock that stands still: nobody has to be woken for each deadline then, so nothing is gained by
+    /// ticks, and who tests with such a clock counts on its exact moments.
+    pub(crate) fn expire_exactly(&mut self, now: u64, expired: &mut Vec<(u64, T)>) {
+        self.expire_into(now, &mut |deadline, value| expired.push((deadline, value)));
+        // What is left and due belongs to the tick that `now` is in the middle of, the next one to expire, so
+        // all of it is in one bucket.
+        let Some(First { bucket, .. }) = self.first_bucket() else {
+            return;
+        };
+        let mut index = self.buckets[bucket].head;
+        while index != NIL {
+            let entry = self.entries.at_mut(index);
+            let (next, deadline) = (entry.next, entry.deadline);
+            if deadline <= now && tick_of(deadline) != NEVER {
+                let Entry { previous, next, value, .. } = self.entries.remove_at(index);
+                self.take_out(bucket, previous, next);
+                expired.push((deadline, value));
+            }
+            index = next;
+        }
+    }
+
+    /// The earliest deadline, to the nanosecond; `None` if no entry will ever expire. Looks at each entry of
+    /// a bucket.
+    pub(crate) fn earliest(&mut self) -> Option<u64> {
+        let bucket = match self.buckets[OVERDUE].head {
+            NIL => self.first_bucket()?.bucket,
+            _ => OVERDUE,
+        };
+        let mut earliest = None;
+        let mut index = self.buckets[bucket].head;
+        while index != NIL {
+            let entry = self.entries.at_mut(index);
+            earliest =
+                Some(earliest.map_or(entry.deadline, |known: u64| known.min(entry.deadline)));
+            index = entry.next;
+        }
+        earliest.filter(|&deadline| tick_of(deadline) != NEVER)
+    }
+
+    fn expire_into(&mut self, now: u64, expired: &mut impl FnMut(u64, T)) {
         let now = (now >> TICK_BITS).min(NEVER - 1).max(self.elapsed);
         self.open(OVERDUE, expired);
         while let Some(first) = self.first_bucket() {
@@ -189,7 +241,7 @@ impl<T> Wheel<T> {
 
     /// Empties a bucket: entries that are due go to `expired`, the others to the place that `elapsed` gives
     /// them now.
-    fn open(&mut self, bucket: usize, expired: &mut Vec<T>) {
+    fn open(&mut self, bucket: usize, expired: &mut impl FnMut(u64, T)) {
         let mut index = self.buckets[bucket].head;
         if index == NIL {
             return;
@@ -199,7 +251,8 @@ impl<T> Wheel<T> {
             let entry = self.entries.at_mut(index);
             let (tick, next) = (tick_of(entry.deadline), entry.next);
             if tick <= self.elapsed {
-                expired.push(self.entries.remove_at(index).value);
+                let Entry { deadline, value, .. } = self.entries.remove_at(index);
+                expired(deadline, value);
             } else {
                 self.link(index, tick);
             }

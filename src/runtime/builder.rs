@@ -51,6 +51,7 @@ pub struct Builder {
     thread_name: String,
     thread_stack_size: Option<usize>,
     thread_keep_alive: Duration,
+    start_paused: bool,
     hooks: Hooks,
     pub(super) tokio: tokio_context::Setting,
 }
@@ -66,6 +67,7 @@ impl Builder {
             thread_name: "liten-worker".to_owned(),
             thread_stack_size: None,
             thread_keep_alive: KEEP_ALIVE,
+            start_paused: false,
             hooks: Hooks::default(),
             tokio: tokio_context::Setting::default(),
         }
@@ -143,6 +145,14 @@ impl Builder {
         self
     }
 
+    /// Sets whether the runtime's clock stands still from the start, as after
+    /// [`time::pause`](crate::time::pause). Default: no. For tests: see
+    /// [Testing with paused time](crate::time#testing-with-paused-time).
+    pub fn start_paused(&mut self, yes: bool) -> &mut Self {
+        self.start_paused = yes;
+        self
+    }
+
     /// Makes the runtime and starts its threads.
     ///
     /// # Errors
@@ -150,6 +160,9 @@ impl Builder {
     /// `InvalidInput` naming the option if a number is 0 or beyond its bound, or `LITEN_WORKER_THREADS`
     /// is not a number. The operating system's error if the poller or a thread cannot be made.
     pub fn build(&mut self) -> io::Result<Runtime> {
+        if self.start_paused {
+            return Err(invalid("start_paused needs a LocalRuntime".into()));
+        }
         let workers = self.workers()?;
         let max_workers = self.max_workers(workers)?;
         check_workers(workers, max_workers)?;
@@ -193,6 +206,10 @@ impl Builder {
             return Err(invalid("max_blocking_threads must not be 0".into()));
         }
         let tokio = self.tokio.open()?;
+        if self.start_paused {
+            driver.stop_clock().expect("a clock that nobody has stopped");
+        }
+        let at_rest = on_rest(driver.clone());
         let inner = Arc::new_cyclic(|inner| Inner {
             flavor,
             driver,
@@ -202,6 +219,7 @@ impl Builder {
                 thread_name: self.thread_name.clone(),
                 stack_size: self.thread_stack_size,
                 on_thread: handle::around(inner.clone()),
+                on_rest: at_rest,
             }),
             hooks: self.hooks.clone(),
             blocking_tasks: BlockingTasks::new(),
@@ -253,6 +271,16 @@ impl Builder {
     }
 }
 
+/// Blocking work holds up a clock that stands still: when there is none any more, whoever sits in the
+/// driver's seat looks whether everything else waits.
+fn on_rest(driver: Arc<Driver>) -> Box<dyn Fn() + Send + Sync> {
+    Box::new(move || {
+        if driver.clock().is_stopped() {
+            driver.wake();
+        }
+    })
+}
+
 // The hooks are called by others, later, and under a guard; a panic beside a builder leaves it as it was.
 impl std::panic::UnwindSafe for Builder {}
 impl std::panic::RefUnwindSafe for Builder {}
@@ -267,6 +295,7 @@ impl fmt::Debug for Builder {
             .field("thread_name", &self.thread_name)
             .field("thread_stack_size", &self.thread_stack_size)
             .field("thread_keep_alive", &self.thread_keep_alive)
+            .field("start_paused", &self.start_paused)
             .finish_non_exhaustive()
     }
 }

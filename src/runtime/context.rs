@@ -2,14 +2,15 @@
 
 use super::handle::Handle;
 use super::tokio_context;
-use crate::driver::Driver;
+use crate::driver::{Driver, clock};
 use crate::scheduler;
-use crate::sync_shim::{Arc, thread_local};
+use crate::sync_shim::{self, Arc, thread_local};
 use crate::task::JoinHandle;
 use std::cell::RefCell;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::time::Instant;
 
 /// What to do about a call outside a runtime; one text for all of them.
 pub(crate) const OUTSIDE: &str =
@@ -107,6 +108,18 @@ pub(crate) fn try_with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> Op
         return Some(scheduler::with_driver_here(f));
     }
     with(|handle| handle.map(|handle| f(handle.driver(), usize::MAX)))
+}
+
+/// The moment it is now, on the clock of the current runtime; outside of a runtime, on the system's.
+#[inline]
+pub(crate) fn now() -> Instant {
+    if clock::is_any_virtual() { now_here() } else { sync_shim::clock::now() }
+}
+
+#[cold]
+fn now_here() -> Instant {
+    with(|handle| handle.map(|handle| handle.driver().clock().now()))
+        .unwrap_or_else(sync_shim::clock::now)
 }
 
 /// Starts a task in the current runtime.

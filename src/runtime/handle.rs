@@ -4,6 +4,7 @@ use super::block_on;
 use super::blocking_task::{BlockingJob, BlockingTasks};
 use super::context::{self, EnterGuard, OUTSIDE};
 use super::local::LocalShared;
+use super::local_runtime;
 use super::metrics::RuntimeMetrics;
 use super::tokio_context;
 use crate::blocking;
@@ -14,7 +15,7 @@ use crate::sync_shim::Arc;
 use crate::task::{JoinHandle, RunningTask, hint};
 use crate::wakers;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::Location;
 
@@ -175,6 +176,22 @@ impl Handle {
 
     pub(crate) fn driver(&self) -> &Arc<Driver> {
         &self.inner.driver
+    }
+
+    /// Whether somebody notices when this runtime has nothing to do, so that its clock may be stopped.
+    pub(crate) fn knows_lulls(&self) -> bool {
+        matches!(self.inner.flavor, Flavor::CurrentThread(_))
+    }
+
+    /// Waits, while the clock stands still, for the first lull after the `seen`th: a moment at which every
+    /// task waits. Ready at once where nobody could tell when that is.
+    pub(crate) async fn lull(&self, seen: u64) {
+        if let Flavor::CurrentThread(local) = &self.inner.flavor {
+            if !local_runtime::runs_here(local) {
+                return;
+            }
+        }
+        poll_fn(|cx| self.driver().lulls().poll(seen, cx)).await;
     }
 
     pub(super) fn scheduler(&self) -> Option<&Arc<Shared>> {

@@ -3,7 +3,7 @@
 use super::block_on::{self, refuse_in_task};
 use super::context::EnterGuard;
 use super::handle::Handle;
-use super::local::LocalExecutor;
+use super::local::{LocalExecutor, LocalShared};
 use super::{Builder, RuntimeMetrics, tokio_context};
 use crate::driver::Driver;
 use crate::scoped::Scoped;
@@ -87,8 +87,13 @@ impl LocalRuntime {
         refuse_in_task("block_on");
         let _entered = self.handle.enter();
         let executor = self.executor();
-        let run = || drive(self.handle.driver(), executor.run(future));
+        let run = || self.drive(executor.run(future));
         EXECUTOR.with(|slot| slot.set(executor, || hint::explained(run)))
+    }
+
+    fn drive<F: Future>(&self, future: F) -> F::Output {
+        let blocking = &self.handle.inner.blocking;
+        drive(self.handle.driver(), &|| blocking.is_at_rest(), future)
     }
 
     /// Runs the tasks until none is alive; returns at once if none is.
@@ -101,7 +106,7 @@ impl LocalRuntime {
         refuse_in_task("block_until_completion");
         let _entered = self.handle.enter();
         let executor = self.executor();
-        EXECUTOR.with(|slot| slot.set(executor, || drive(self.handle.driver(), executor.drain())));
+        EXECUTOR.with(|slot| slot.set(executor, || self.drive(executor.drain())));
     }
 
     /// Returns the handle, with which other threads spawn `Send` tasks here.
@@ -137,6 +142,11 @@ impl fmt::Debug for LocalRuntime {
     }
 }
 
+/// Whether this thread runs the LocalRuntime whose tasks `local` keeps.
+pub(super) fn runs_here(local: &Arc<LocalShared>) -> bool {
+    with_executor(|executor| executor.is_some_and(|it| Arc::ptr_eq(it.shared(), local)))
+}
+
 /// Calls `f` with the executor of the LocalRuntime that runs on this thread.
 pub(crate) fn with_executor<R>(f: impl FnOnce(Option<&LocalExecutor<'static>>) -> R) -> R {
     Scoped::with(&EXECUTOR, f)
@@ -163,12 +173,15 @@ impl Wake for DriverWaker {
 }
 
 /// Polls `future`, and the driver in between, until the future is ready.
-fn drive<F: Future>(driver: &Arc<Driver>, future: F) -> F::Output {
+///
+/// `at_rest`: whether no blocking work is going on; asked only while the clock stands still.
+fn drive<F: Future>(driver: &Arc<Driver>, at_rest: &dyn Fn() -> bool, future: F) -> F::Output {
     let flag = StdArc::new(DriverWaker { woken: AtomicBool::new(false), driver: driver.clone() });
     let waker = Waker::from(flag.clone());
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(tokio_context::without_budget(future));
     let mut wakes = Vec::new();
+    let mut patience = PATIENCE;
     loop {
         // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees
         // what was written before it.
@@ -179,8 +192,53 @@ fn drive<F: Future>(driver: &Arc<Driver>, future: F) -> F::Output {
         }
         // Ordering: Acquire pairs with `wake`. A wake after this load finds the flag false and wakes the
         // poller.
-        let woken = flag.woken.load(Ordering::Acquire);
-        turn(driver, woken.then_some(Duration::ZERO), &mut wakes);
+        let is_woken = || flag.woken.load(Ordering::Acquire);
+        let limit = is_woken().then_some(Duration::ZERO);
+        if !driver.clock().is_stopped() {
+            turn(driver, limit, &mut wakes);
+        } else if limit.is_some() {
+            stopped_turn(driver, &mut patience, &mut wakes);
+        } else {
+            patience = PATIENCE;
+            idle_turn(driver, &is_woken, at_rest, &mut wakes);
+        }
+    }
+}
+
+/// How many turns in a row without a pause whoever waits for one puts up with, because tasks may never pause.
+const PATIENCE: u32 = 5_000;
+
+/// A turn while the clock stands still and there is more to run.
+#[cold]
+fn stopped_turn(driver: &Driver, patience: &mut u32, wakes: &mut Vec<Waker>) {
+    if driver.lulls().is_awaited() {
+        *patience -= 1;
+        if *patience == 0 {
+            *patience = PATIENCE;
+            driver.lulls().begin(wakes);
+            wakers::wake_all(wakes);
+        }
+    }
+    turn(driver, Some(Duration::ZERO), wakes);
+}
+
+/// A turn while the clock stands still and everything waits: for events that are there already, for a lull,
+/// for the next deadline, and only then for what may come.
+#[cold]
+fn idle_turn(
+    driver: &Driver,
+    is_woken: &dyn Fn() -> bool,
+    at_rest: &dyn Fn() -> bool,
+    wakes: &mut Vec<Waker>,
+) {
+    turn(driver, Some(Duration::ZERO), wakes);
+    if is_woken() {
+        return;
+    }
+    driver.idle(at_rest(), wakes);
+    match wakes.is_empty() {
+        true => turn(driver, None, wakes),
+        false => wakers::wake_all(wakes),
     }
 }
 

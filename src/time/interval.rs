@@ -1,12 +1,10 @@
 //! Floor 5: regular ticks.
 
-use super::{Sleep, after, sleep_until};
-use crate::sync_shim::clock;
+use super::{Duration, Instant, Sleep, after, sleep_until};
 use futures_core::Stream;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
 
 /// A tick that comes no later than this counts as punctual, and the next one keeps to the plan: every timer
 /// is a little late, and an interval that took this for missed ticks would drift, or leave ticks out for no
@@ -38,7 +36,7 @@ const TOLERANCE: Duration = Duration::from_millis(5);
 /// ```
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
-    interval_at(clock::now(), period)
+    interval_at(Instant::now(), period)
 }
 
 /// Returns an [`Interval`] that ticks at `start`, and then once per `period`.
@@ -131,7 +129,7 @@ impl Interval {
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(Pin::new(&mut self.next).poll(cx));
         let due = self.next.deadline();
-        self.reset_at(self.missed.next(due, clock::now(), self.period));
+        self.reset_at(self.missed.next(due, self.next.now(), self.period));
         Poll::Ready(due)
     }
 
@@ -142,12 +140,12 @@ impl Interval {
 
     /// Lets the next tick come at once.
     pub fn reset_immediately(&mut self) {
-        self.reset_at(clock::now());
+        self.reset_at(self.next.now());
     }
 
     /// Lets the next tick come `delay` from now; the ones after it follow in the usual period.
     pub fn reset_after(&mut self, delay: Duration) {
-        self.reset_at(after(clock::now(), delay));
+        self.reset_at(after(self.next.now(), delay));
     }
 
     /// Lets the next tick come at `deadline`; the ones after it follow in the usual period.

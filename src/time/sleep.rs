@@ -1,13 +1,12 @@
 //! Floor 5: waiting for a moment.
 
 use super::timer::Timer;
-use crate::sync_shim::clock;
+use super::{Duration, Instant};
 use crate::task::budget;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 
 /// Waits until `duration` has passed; counted from now, not from the first poll.
 ///
@@ -39,7 +38,7 @@ use std::time::{Duration, Instant};
 /// ```
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
-    sleep_until(super::after(clock::now(), duration))
+    Sleep { timer: Timer::after(duration) }
 }
 
 /// Waits until `deadline`. If that has passed already, the first poll is ready.
@@ -88,7 +87,12 @@ impl Sleep {
 
     /// Returns whether the deadline has passed.
     pub fn is_elapsed(&self) -> bool {
-        clock::now() >= self.deadline()
+        self.now() >= self.deadline()
+    }
+
+    /// The time on the clock of the runtime that it was made in.
+    pub(super) fn now(&self) -> Instant {
+        self.timer.now()
     }
 
     /// Sets another deadline, earlier or later, also after the old one has passed.

@@ -1,7 +1,7 @@
 //! Floor 5: a deadline on another future.
 
 use super::timer::Timer;
-use crate::sync_shim::clock;
+use super::{Duration, Instant};
 use pin_project_lite::pin_project;
 use std::error::Error;
 use std::fmt;
@@ -9,7 +9,6 @@ use std::future::{Future, IntoFuture};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
 
 /// Waits for `future`, but no longer than `duration`, counted from now.
 ///
@@ -48,7 +47,7 @@ use std::time::{Duration, Instant};
 /// ```
 #[track_caller]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-    timeout_at(super::after(clock::now(), duration), future)
+    Timeout { value: future.into_future(), timer: Timer::after(duration) }
 }
 
 /// Waits for `future`, but not beyond `deadline`. Otherwise as [`timeout`].

@@ -1,11 +1,11 @@
 //! The timer under `Sleep` and `Timeout`, and to which runtime it belongs.
 
+use super::{Duration, Instant};
 use crate::driver::timers::{Shard, TimerEntry};
 use crate::runtime::context;
 use std::panic::Location;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 /// A timer of the runtime in which it was made. One that was made outside belongs to the runtime in which
 /// it is first polled: a future that is put together before the runtime is there then works.
@@ -20,22 +20,37 @@ impl Timer {
     #[track_caller]
     pub(super) fn new(deadline: Instant) -> Self {
         match context::try_with_driver(|driver, shard| driver.timers().shard(shard).clone()) {
-            Some(shard) => Self::Bound(TimerEntry::new(shard, deadline)),
+            Some(shard) => Self::Bound(TimerEntry::new(shard, deadline.into_std())),
             None => Self::Unbound { deadline, made_at: Location::caller() },
         }
     }
 
+    /// A timer that is due when `delay` has passed from now on.
+    #[inline]
+    #[track_caller]
+    pub(super) fn after(delay: Duration) -> Self {
+        Self::new(super::after(Instant::now(), delay))
+    }
+
     pub(super) fn deadline(&self) -> Instant {
         match self {
-            Self::Bound(entry) => entry.deadline(),
+            Self::Bound(entry) => Instant::from_std(entry.deadline()),
             Self::Unbound { deadline, .. } => *deadline,
+        }
+    }
+
+    /// The time on the clock that the deadline is compared with.
+    pub(super) fn now(&self) -> Instant {
+        match self {
+            Self::Bound(entry) => Instant::from_std(entry.now()),
+            Self::Unbound { .. } => Instant::now(),
         }
     }
 
     /// Sets another deadline; see [`TimerEntry::reset`].
     pub(super) fn reset(&mut self, new: Instant) {
         match self {
-            Self::Bound(entry) => entry.reset(new),
+            Self::Bound(entry) => entry.reset(new.into_std()),
             Self::Unbound { deadline, .. } => *deadline = new,
         }
     }
@@ -51,7 +66,7 @@ impl Timer {
             match self {
                 Self::Bound(entry) => return entry.poll(cx),
                 Self::Unbound { deadline, made_at } => {
-                    *self = Self::Bound(TimerEntry::new(shard_here(made_at), *deadline));
+                    *self = Self::Bound(TimerEntry::new(shard_here(made_at), deadline.into_std()));
                 }
             }
         }

@@ -187,6 +187,14 @@ async fn tests_may_have_workers() {
     assert_eq!(liten::spawn(async { 7 }).await.expect("the task ends"), 7);
 }
 
+#[liten::test(start_paused = true)]
+async fn tests_may_have_time_that_stands_still() {
+    let start = liten::time::Instant::now();
+    let year = Duration::from_secs(365 * 86_400);
+    liten::time::sleep(year).await;
+    assert_eq!(start.elapsed(), year);
+}
+
 #[liten::test]
 #[should_panic(expected = "as it should")]
 async fn tests_keep_their_attributes() {
@@ -254,6 +262,11 @@ mod calls {
     #[liten::test(crate = "super::recorder")]
     async fn test_runs_on_one_thread() {
         assert_eq!(calls(), ["new_current_thread", "build_local", "block_on"]);
+    }
+
+    #[liten::test(crate = "super::recorder", start_paused = true)]
+    async fn test_stops_the_clock_if_it_is_told() {
+        assert_eq!(calls(), ["new_current_thread", "start_paused true", "build_local", "block_on"]);
     }
 
     #[liten::test(crate = "super::recorder", flavor = "multi_thread", worker_threads = 2)]

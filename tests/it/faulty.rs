@@ -10,12 +10,12 @@ use crate::probe::{Bell, Count};
 use liten::net::UdpSocket;
 use liten::runtime::Runtime;
 use liten::task::JoinHandle;
+use liten::time::{Duration, Instant};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
-use std::time::{Duration, Instant};
 
 /// When a waker panics.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -34,6 +34,7 @@ mod monkey;
 mod neutral;
 mod order;
 mod panic;
+mod paused;
 #[cfg(unix)]
 mod process_child;
 mod remains;

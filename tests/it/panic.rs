@@ -3,6 +3,7 @@
 use crate::guard::{guarded, named, until, workers};
 use crate::probe::{Bell, Count, OnDrop};
 use liten::runtime::Runtime;
+use liten::time::{Duration, Instant};
 use std::collections::HashSet;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
@@ -10,7 +11,6 @@ use std::pin::Pin;
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
-use std::time::{Duration, Instant};
 
 /// The threads of all `count` workers: each has to come to the barrier.
 pub(crate) fn worker_ids(runtime: &Runtime, count: usize) -> HashSet<ThreadId> {

@@ -64,6 +64,17 @@ fn main_builds_a_runtime_and_blocks_on_the_body() {
 }
 
 #[test]
+fn a_clock_that_stands_still_is_asked_of_the_builder() {
+    for (value, call) in [("true", ".start_paused(true)"), ("false", ".start_paused(false)")] {
+        let expansion = text(&main(&format!("start_paused = {value}"), "async fn main() {}"));
+        assert!(expansion.contains(&format!("new_multi_thread(){call}.build()")), "{expansion}");
+    }
+    let mistake = test("start_paused = 1", "async fn case() {}");
+    assert!(!text(&mistake).contains(".start_paused("));
+    assert_eq!(errors(mistake), 1);
+}
+
+#[test]
 fn test_is_a_test_on_one_thread() {
     assert_same(
         test("", "#[should_panic] async fn answers() -> Result<(), u8> { Ok(()) }"),

@@ -440,3 +440,59 @@ fn drain_takes_everything_and_leaves_a_working_wheel() {
     wheel.expire(3 * SECOND, &mut expired);
     assert_eq!(expired, [7]);
 }
+
+/// Beside a sorted map, with deadlines that share ticks.
+#[test]
+fn the_exact_way_knows_deadlines_to_the_nanosecond() {
+    for seed in 0..50 {
+        let (mut random, mut wheel) = (Random::new(seed), Wheel::new());
+        let (mut model, mut now, mut expired) = (BTreeMap::new(), 0, Vec::new());
+        for number in 0..2_000_u64 {
+            match random.below(4) {
+                0..=1 => {
+                    let spread = [3 * TICK, 300 * MS, DAY][random.below(3) as usize];
+                    let deadline = now + random.below(spread);
+                    let key = wheel.insert(deadline, (deadline, number));
+                    model.insert((deadline, number), key);
+                }
+                2 => {
+                    let nth = random.below(model.len().max(1) as u64) as usize;
+                    let victim = model.iter().nth(nth).map(|(&entry, &key)| (entry, key));
+                    if let Some((entry, key)) = victim {
+                        model.remove(&entry);
+                        assert_eq!(wheel.cancel(key), Some(entry));
+                    }
+                }
+                _ => {
+                    let earliest = model.keys().next().map(|&(deadline, _)| deadline);
+                    assert_eq!(wheel.earliest(), earliest);
+                    // To the deadline itself, or somewhere around it.
+                    let ahead =
+                        earliest.unwrap_or(now) + [0, random.below(TICK)][number as usize % 2];
+                    now = now.max(ahead);
+                    wheel.expire_exactly(now, &mut expired);
+                    wheel.check();
+                    expired.sort_by_key(|&(deadline, _)| deadline);
+                    for (deadline, value) in expired.drain(..) {
+                        let (&first, _) = model.iter().next().expect("expired, so it was there");
+                        assert_eq!((deadline, value), (first.0, first));
+                        model.remove(&first);
+                    }
+                    assert!(model.keys().all(|&(deadline, _)| deadline > now));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_never_comes_is_no_earliest_deadline() {
+    let mut wheel = Wheel::new();
+    wheel.insert(u64::MAX, ());
+    assert_eq!(wheel.earliest(), None);
+    let mut expired = Vec::new();
+    wheel.expire_exactly(u64::MAX, &mut expired);
+    assert!(expired.is_empty());
+    wheel.insert(YEAR, ());
+    assert_eq!(wheel.earliest(), Some(YEAR));
+}

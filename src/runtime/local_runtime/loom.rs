@@ -25,6 +25,7 @@ fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
         };
         drive(
             &driver,
+            &|| true,
             poll_fn(|cx| {
                 *left.lock() = Some(cx.waker().clone());
                 if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }

@@ -1,11 +1,11 @@
 use super::{Interval, MissedTickBehavior, interval, interval_at};
 use crate::runtime::Runtime;
+use crate::time::{Duration, Instant};
 use crate::time::{FAR, timeout};
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);

@@ -1,9 +1,9 @@
 use super::{Sleep, sleep};
 use crate::runtime::Runtime;
+use crate::time::{Duration, Instant};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);

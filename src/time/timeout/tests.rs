@@ -2,11 +2,11 @@ use super::{Elapsed, timeout, timeout_at};
 use crate::runtime::Runtime;
 use crate::task::budget;
 use crate::time::sleep;
+use crate::time::{Duration, Instant};
 use std::future::{pending, poll_fn, ready};
 use std::io;
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);

@@ -45,6 +45,11 @@ pub(super) mod runtime {
             self
         }
 
+        pub(in super::super) fn start_paused(&mut self, yes: bool) -> &mut Self {
+            record(format!("start_paused {yes}"));
+            self
+        }
+
         pub(in super::super) fn build(&mut self) -> io::Result<Runtime> {
             record("build");
             Ok(Runtime)

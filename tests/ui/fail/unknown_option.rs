@@ -4,8 +4,8 @@ async fn guess() {}
 #[liten::main(colour = "red")]
 async fn nonsense() {}
 
-#[liten::test(start_paused = true)]
-async fn start_paused() {}
+#[liten::test(paused = true)]
+async fn paused() {}
 
 #[liten::test(unhandled_panic = "shutdown_runtime")]
 async fn unhandled_panic() {}

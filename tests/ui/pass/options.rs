@@ -23,6 +23,14 @@ async fn all() {}
 #[liten::main(flavor = "current_thread", name = "")]
 async fn current_thread() {}
 
+#[liten::main(start_paused = false)]
+async fn going() {}
+
+#[liten::main(flavor = "current_thread", start_paused = true)]
+async fn paused() {
+    liten::time::sleep(liten::time::Duration::MAX).await;
+}
+
 macro_rules! through_macro {
     ($function:ident, $flavor:literal, $count:expr, $path:path, $output:ty) => {
         #[liten::main(flavor = $flavor, worker_threads = $count, crate = $path)]
@@ -41,5 +49,7 @@ fn main() {
     worker_threads();
     all();
     current_thread();
+    going();
+    paused();
     assert_eq!(generated(), 7);
 }

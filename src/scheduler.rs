@@ -23,6 +23,7 @@
 //! | `pulse` | one worker as the monitor sees it: does it move? |
 //! | `spares` | one worker more while all are stuck |
 //! | `report` | what the monitor has to say about them |
+//! | `census` | who is awake, where the clock may stand still |
 //! | `lifecycle` | starting, resizing, the end |
 //!
 //! # Whom a push wakes
@@ -76,6 +77,7 @@
 //! `scheduler/loom.rs` plays the steps of this proof, `worker/loom.rs` the production workers with their
 //! seat.
 
+mod census;
 mod idle;
 mod lifecycle;
 mod monitor;
@@ -87,6 +89,7 @@ mod slots;
 mod spares;
 mod worker;
 
+pub(crate) use census::Presence;
 pub(crate) use lifecycle::{Around, ThreadConfig};
 pub(crate) use role::{
     enter_guest, set_current, spawn_here, spawns_here, with_driver_here, worker_index,

@@ -82,8 +82,8 @@ impl fmt::Display for Entry {
 /// - `worker_threads = N`: that many workers, at least one. Only for `"multi_thread"`; the default
 ///   is the variable `LITEN_WORKER_THREADS` of the environment, or else a worker for each CPU.
 /// - `name = "prefix"`: how the names of the runtime's threads begin.
-/// - `start_paused = true`: the clock of the runtime stands still from the start, and jumps to the next deadline
-///   when there is nothing else to do. For tests; see "Testing with paused time" in `liten::time`.
+/// - `start_paused = true`: the clock of the runtime stands still from the start, and jumps to the next
+///   deadline when there is nothing else to do. For tests; see "Testing with paused time" in `liten::time`.
 /// - `crate = "path"`: where liten is found if not at `::liten`. The quotes may be left out.
 ///
 /// # Panics

@@ -4,7 +4,7 @@ use super::Runtime;
 use super::handle::{Handle, Inner};
 use super::tokio_context;
 use crate::park::{Parker, Unpark, Unparker};
-use crate::scheduler;
+use crate::scheduler::{self, Presence};
 use crate::sync_shim::{Arc, clock, thread, thread_local};
 use crate::task::budget;
 use std::cell::Cell;
@@ -58,7 +58,10 @@ pub(super) fn refuse_in_task(what: &str) {
 }
 
 /// The root's waker: unparks the thread.
-struct RootWaker(Unparker);
+struct RootWaker {
+    unparker: Unparker,
+    presence: Option<Arc<Presence>>,
+}
 
 impl Wake for RootWaker {
     fn wake(self: std::sync::Arc<Self>) {
@@ -66,30 +69,39 @@ impl Wake for RootWaker {
     }
 
     fn wake_by_ref(self: &std::sync::Arc<Self>) {
-        let Unpark::Done = self.0.unpark() else {
-            unreachable!("a thread in block_on never sits in the poller under its own parker");
+        let unpark = || {
+            let Unpark::Done = self.unparker.unpark() else {
+                unreachable!("a thread in block_on never sits in the poller under its own parker");
+            };
         };
+        match &self.presence {
+            None => unpark(),
+            Some(presence) => presence.wake(unpark),
+        }
     }
 }
 
 /// Polls `future` until it is ready; the thread sleeps in between.
 ///
 /// A wake during the poll leaves a token, so that the next park returns at once: none is lost (park.rs).
-pub(super) fn run<F: Future>(future: F) -> F::Output {
+///
+/// `presence`: who counts the root while it is awake, if anybody does.
+pub(super) fn run<F: Future>(future: F, presence: Option<Arc<Presence>>) -> F::Output {
     let parker = Parker::new();
-    let waker = Waker::from(std::sync::Arc::new(RootWaker(parker.unparker())));
+    let root = RootWaker { unparker: parker.unparker(), presence: presence.clone() };
+    let waker = Waker::from(std::sync::Arc::new(root));
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(tokio_context::without_budget(future));
     loop {
         match budget::with_budget(|| future.as_mut().poll(&mut cx)) {
             Poll::Ready(output) => return output,
-            Poll::Pending => rest(&parker),
+            Poll::Pending => rest(&parker, presence.as_deref()),
         }
     }
 }
 
 /// Sleeps until the root is woken, as this thread's [`Habit`] says.
-fn rest(parker: &Parker) {
+fn rest(parker: &Parker, presence: Option<&Presence>) {
     if parker.is_notified() {
         return parker.park();
     }
@@ -99,7 +111,10 @@ fn rest(parker: &Parker) {
         thread::yield_now();
         habit.yielded(parker.is_notified(), clock::now() - start);
     }
-    parker.park();
+    match presence {
+        None => parker.park(),
+        Some(presence) => presence.rest(parker),
+    }
     habit.slept(clock::now() - start);
     HABIT.set(habit);
 }

@@ -148,6 +148,9 @@ impl Builder {
     /// Sets whether the runtime's clock stands still from the start, as after
     /// [`time::pause`](crate::time::pause). Default: no. For tests: see
     /// [Testing with paused time](crate::time#testing-with-paused-time).
+    ///
+    /// A multithreaded runtime that is built so counts, as long as it lives, who is awake, which slows down
+    /// every sleep and wake of its threads a little; without this its clock cannot be stopped.
     pub fn start_paused(&mut self, yes: bool) -> &mut Self {
         self.start_paused = yes;
         self
@@ -160,9 +163,6 @@ impl Builder {
     /// `InvalidInput` naming the option if a number is 0 or beyond its bound, or `LITEN_WORKER_THREADS`
     /// is not a number. The operating system's error if the poller or a thread cannot be made.
     pub fn build(&mut self) -> io::Result<Runtime> {
-        if self.start_paused {
-            return Err(invalid("start_paused needs a LocalRuntime".into()));
-        }
         let workers = self.workers()?;
         let max_workers = self.max_workers(workers)?;
         check_workers(workers, max_workers)?;
@@ -179,6 +179,10 @@ impl Builder {
         if let Flavor::MultiThread { scheduler, threads, .. } = &runtime.handle.inner.flavor {
             let around = runtime.handle.around();
             let config = threads.clone();
+            if self.start_paused {
+                let blocking = runtime.handle.inner.blocking.clone();
+                scheduler.take_census(move || blocking.is_at_rest());
+            }
             scheduler.start_driver(Crew { config, around: around.clone(), max_spares })?;
             scheduler.resize(workers, threads, &around)?;
         }

@@ -10,7 +10,7 @@ use super::tokio_context;
 use crate::blocking;
 use crate::driver::Driver;
 use crate::park::Parker;
-use crate::scheduler::{self, MAX_WORKERS, Shared, ThreadConfig};
+use crate::scheduler::{self, MAX_WORKERS, Presence, Shared, ThreadConfig};
 use crate::sync_shim::Arc;
 use crate::task::{JoinHandle, RunningTask, hint};
 use crate::wakers;
@@ -18,6 +18,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::Location;
+use std::task::Poll;
 
 /// Spawns into a runtime from any thread, and asks about it.
 ///
@@ -130,9 +131,10 @@ impl Handle {
         let _entered = self.enter();
         hint::explained(|| match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
-                scheduler::enter_guest(scheduler, || block_on::run(future))
+                let present = Present(Presence::begin(scheduler));
+                scheduler::enter_guest(scheduler, || block_on::run(future, present.0.clone()))
             }
-            Flavor::CurrentThread(_) => block_on::run(future),
+            Flavor::CurrentThread(_) => block_on::run(future, None),
         })
     }
 
@@ -180,7 +182,7 @@ impl Handle {
 
     /// Whether somebody notices when this runtime has nothing to do, so that its clock may be stopped.
     pub(crate) fn knows_lulls(&self) -> bool {
-        matches!(self.inner.flavor, Flavor::CurrentThread(_))
+        self.scheduler().is_none_or(|scheduler| scheduler.takes_census())
     }
 
     /// Waits, while the clock stands still, for the first lull after the `seen`th: a moment at which every
@@ -191,7 +193,14 @@ impl Handle {
                 return;
             }
         }
-        poll_fn(|cx| self.driver().lulls().poll(seen, cx)).await;
+        poll_fn(|cx| {
+            let polled = self.driver().lulls().poll(seen, cx);
+            if let (Poll::Pending, Some(scheduler)) = (polled, self.scheduler()) {
+                scheduler.lull_awaited();
+            }
+            polled
+        })
+        .await;
     }
 
     pub(super) fn scheduler(&self) -> Option<&Arc<Shared>> {
@@ -205,6 +214,17 @@ impl Handle {
     /// of its own.
     pub(super) fn around(&self) -> scheduler::Around {
         around(Arc::downgrade(&self.inner))
+    }
+}
+
+/// Keeps a root counted as awake, or resting, as long as its `block_on` lasts.
+struct Present(Option<Arc<Presence>>);
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        if let Some(presence) = &self.0 {
+            presence.end();
+        }
     }
 }
 

@@ -212,6 +212,7 @@ impl Shared {
         // Ordering: AcqRel, see `worker_ends`. Counted before the thread runs, so that a fast end cannot
         // count below zero.
         self.alive.fetch_add(1, Ordering::AcqRel);
+        self.comes();
         // Ordering: SeqCst, as in a worker's `awake`: the new worker may take a task before it has ever
         // parked, so the monitor must not believe that all are parked.
         fence(Ordering::SeqCst);
@@ -222,11 +223,13 @@ impl Shared {
             let abort = AbortOnUnwind;
             around(&mut || worker_thread(&shared, index));
             std::mem::forget(abort);
+            shared.goes();
             shared.thread_ended();
         });
         if started.is_err() {
             // Ordering: as above.
             self.alive.fetch_sub(1, Ordering::AcqRel);
+            self.goes();
             self.thread_ended();
         }
         started

@@ -22,6 +22,7 @@
 //! blocks in the poller) without a limit. A worker that leaves its park clears its bit, fences, then reads
 //! `asleep`. One of the two sees the other (model `a_worker_that_leaves_its_park_wakes_the_monitor`).
 
+use super::census::PATIENCE;
 use super::pulse::Pulse;
 use super::report;
 use super::role::{self, Dispatcher, Role};
@@ -85,12 +86,14 @@ impl Monitor {
     }
 }
 
-/// Every worker is parked, and none is a spare: nothing can go wrong until one wakes, and nothing is to be
-/// done.
+/// Every worker is parked, none is a spare, and nobody waits for just that: nothing can go wrong until one
+/// wakes, and nothing is to be done.
 fn all_parked(shared: &Shared) -> bool {
     // Ordering: Relaxed; a thread that is starting is counted before it runs, and when it first leaves a
     // park it wakes us. Spares are started by this thread.
-    shared.idle.parked() >= shared.alive.load(Ordering::Relaxed) && shared.spare_workers() == 0
+    shared.idle.parked() >= shared.alive.load(Ordering::Relaxed)
+        && shared.spare_workers() == 0
+        && !shared.is_lull_awaited()
 }
 
 /// Nobody works, and somebody waits for events.
@@ -118,6 +121,8 @@ struct Watch {
     spares: Spares,
     crew: Crew,
     quiet: u32,
+    /// Somebody waits for a lull, and did at each look since then.
+    lull_awaited: Option<Instant>,
     tick: Duration,
     wakes: Vec<Waker>,
 }
@@ -143,6 +148,7 @@ impl Watch {
             spares: Spares::default(),
             crew,
             quiet: 0,
+            lull_awaited: None,
             tick: SHORTEST_TICK,
             wakes: Vec::new(),
         }
@@ -157,6 +163,8 @@ impl Watch {
         } else {
             self.tick = (self.tick * 2).min(LONGEST_TICK);
         }
+        // Those of a lull that does not come.
+        wakers::wake_all(&mut self.wakes);
         if is_quiet(shared) {
             self.quiet += 1;
         } else {
@@ -188,10 +196,11 @@ impl Watch {
         let Some(mut seat) = shared.driver.try_seat() else {
             return;
         };
+        shared.comes();
         while self.wakes.is_empty() && !shared.is_drained() {
             let limit = (!announce_sleep(shared, || all_parked(shared))).then_some(self.tick);
             if self.parker.enter_seat() {
-                seat.turn(limit, &mut self.wakes);
+                shared.turn(&mut seat, limit, &mut self.wakes);
             }
             self.parker.leave_seat();
             // Ordering: Relaxed, only this thread sets it.
@@ -207,6 +216,7 @@ impl Watch {
         if let Role::Dispatcher(dispatcher) = role {
             dispatcher.flush();
         }
+        shared.goes();
         self.attendance = shared.driver.attendance();
     }
 
@@ -223,10 +233,11 @@ impl Watch {
                 Err(_) => self.spares.failed(now),
             },
         }
+        // Last, because it calls foreign code.
         if waiting {
-            // Last, because it calls foreign code.
             self.report_blocked(shared, crowd, now);
         }
+        self.end_lull(shared, now);
         acted
     }
 
@@ -251,6 +262,17 @@ impl Watch {
             }
         }
         (crowd, any)
+    }
+
+    /// Somebody has waited for a lull for long: something never waits, or blocks its thread. The caller calls
+    /// the wakers.
+    fn end_lull(&mut self, shared: &Shared, now: Instant) {
+        let since = shared.is_lull_awaited().then(|| self.lull_awaited.unwrap_or(now));
+        self.lull_awaited = since;
+        if since.is_some_and(|since| now.saturating_duration_since(since) > PATIENCE) {
+            self.lull_awaited = None;
+            shared.driver.lulls().begin(&mut self.wakes);
+        }
     }
 
     /// Every worker is blocked, and something waits: says so, once for each poll.

@@ -2,6 +2,7 @@
 //! outside.
 #![allow(unsafe_code)]
 
+use super::census::Census;
 use super::idle::Idle;
 use super::monitor::Monitor;
 use super::role::{self, Role};
@@ -17,12 +18,15 @@ use crate::task::{JoinHandle, RunningTask};
 use crossbeam_utils::CachePadded;
 use std::future::Future;
 use std::panic::Location;
+use std::sync::OnceLock;
 
 pub(crate) struct Shared {
     pub(super) slots: Slots,
     pub(super) injector: Injector<Hot>,
     pub(super) idle: Idle,
     pub(super) driver: Arc<Driver>,
+    /// Set before the first thread starts, or never.
+    pub(super) census: OnceLock<Census>,
     pub(super) monitor: Monitor,
     /// Something was pushed to the injector or a guest's deque and may still be there. A hint for workers
     /// that are busy with themselves; who runs dry looks at the queues.
@@ -60,6 +64,7 @@ impl Shared {
             injector: Injector::new(),
             idle: Idle::new(max_workers),
             driver,
+            census: OnceLock::new(),
             monitor: Monitor::new(),
             outside: CachePadded::new(AtomicBool::new(false)),
             seated: CachePadded::new(AtomicUsize::new(usize::MAX)),

@@ -408,7 +408,9 @@ impl Worker {
         }
         self.slot.stats.parks.add(1);
         if !self.sit() {
+            self.shared.goes();
             self.parker.park();
+            self.shared.comes();
             self.awake();
         }
     }
@@ -442,7 +444,7 @@ impl Worker {
         self.shared.seated.store(self.index, Ordering::Relaxed);
         let mut wakes = self.wakes.take();
         if self.parker.enter_seat() {
-            seat.turn(None, &mut wakes);
+            self.shared.turn(&mut seat, None, &mut wakes);
         }
         self.parker.leave_seat();
         // Ordering: Relaxed, as above. Before the seat is free, so that the next holder's store comes later.

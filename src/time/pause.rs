@@ -9,8 +9,8 @@ const GOES: &str =
     "time is not paused: call time::pause first, or build the runtime with start_paused";
 
 /// What is wrong with a runtime that was not made for it.
-const UNFIT: &str =
-    "time::pause needs a LocalRuntime: #[liten::test], or flavor = \"current_thread\"";
+const UNFIT: &str = "time::pause: a multithreaded runtime has to be built with start_paused = true (and \
+    time::resume lets its clock go), so that it notices when it has nothing to do";
 
 /// Stops the clock of the current runtime, for a test.
 ///
@@ -22,7 +22,8 @@ const UNFIT: &str =
 ///
 /// # Panics
 ///
-/// If time is paused already; on a multithreaded runtime; outside a runtime.
+/// If time is paused already; on a multithreaded runtime that was not built with
+/// [`start_paused`](crate::runtime::Builder::start_paused); outside a runtime.
 #[track_caller]
 pub fn pause() {
     let handle = context::expect("time::pause");
@@ -50,8 +51,8 @@ pub fn resume() {
 /// its own deadline was. Timers fire in the order of their deadlines. When this returns, the tasks they woke
 /// have run, and so have those that these have woken, until each task waits for something again; no further
 /// deadline is jumped to meanwhile. A task that never waits is not waited for without end: after some
-/// thousand rounds of polls, this returns. To let each deadline pass at its own moment,
-/// [`sleep`](super::sleep()) instead.
+/// thousand rounds of polls, or a tenth of a second on a multithreaded runtime, this returns. To let each
+/// deadline pass at its own moment, [`sleep`](super::sleep()) instead.
 ///
 /// With zero it only lets the tasks run. A `duration` that leads beyond what an [`Instant`] can say counts as
 /// 30 years.

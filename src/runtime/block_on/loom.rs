@@ -22,10 +22,11 @@ fn a_wake_of_the_root_is_not_lost_while_its_thread_lies_down() {
                 waker.into_iter().for_each(Waker::wake);
             })
         };
-        run(poll_fn(|cx| {
+        let root = poll_fn(|cx| {
             *left.lock() = Some(cx.waker().clone());
             if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
-        }));
+        });
+        run(root, None);
         other.join().expect("no panic");
     });
 }

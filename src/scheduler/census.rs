@@ -1,0 +1,200 @@
+//! Who is awake, counted: how a runtime whose clock stands still knows that it has nothing to do.
+//!
+//! Only runtimes that were built with such a clock count; for all others it is a branch per park. They count
+//! from their first thread on, because a census that begins in the middle would have to stop everybody first.
+//!
+//! A worker counts as awake except while it sleeps, in its parker or in the seat; a root, as long as its
+//! `block_on` lasts, except from the moment it lies down to the wake that ends that; the driver thread while
+//! it handles events. Whoever is the last to lie down wakes the holder of the seat, who asks
+//! (`Shared::settle`).
+//!
+//! # Why nothing is runnable when the answer is yes
+//!
+//! The word counts those awake, and each coming and going. The holder reads the word (nobody awake), then
+//! that no blocking work is there, then that all queues are empty, then the word again, unchanged: so nobody
+//! was awake from the first reading to the last. Work that ends before the second step has queued before what
+//! it woke; nothing is pushed after it, except by threads that the runtime does not know. A worker that has
+//! been woken and does not count yet has been woken for something that still lies in a queue, where the third
+//! step sees it. A root has no queue, so its waker counts it (`Presence`).
+
+use super::shared::Shared;
+use crate::driver::seat::SeatGuard;
+use crate::park::Parker;
+use crate::sync_shim::atomic::{AtomicU64, Ordering, fence};
+use crate::sync_shim::{Arc, Mutex};
+use std::task::Waker;
+use std::time::Duration;
+
+/// How many are awake in the lower half, how often that has changed in the upper.
+pub(crate) struct Census {
+    word: AtomicU64,
+    /// Whether no blocking work is queued or being done.
+    at_rest: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+const CHANGE: u64 = 1 << 32;
+const AWAKE: u64 = CHANGE - 1;
+
+/// How long somebody waits for a moment at which everything waits, if there is none.
+pub(super) const PATIENCE: Duration = Duration::from_millis(100);
+
+impl Census {
+    fn come(&self) {
+        // Ordering: SeqCst, with all other accesses to the word: the proof is about one order of them.
+        self.word.fetch_add(CHANGE + 1, Ordering::SeqCst);
+    }
+
+    /// `true`: it was the last one.
+    fn go(&self) -> bool {
+        // Ordering: as above.
+        self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE == 1
+    }
+
+    /// The word.
+    fn read(&self) -> u64 {
+        // Ordering: as above.
+        self.word.load(Ordering::SeqCst)
+    }
+}
+
+impl Shared {
+    /// Lets everybody who is awake be counted; called before the first thread starts.
+    pub(crate) fn take_census(&self, at_rest: impl Fn() -> bool + Send + Sync + 'static) {
+        let census = Census { word: AtomicU64::new(0), at_rest: Box::new(at_rest) };
+        assert!(self.census.set(census).is_ok(), "begun once");
+    }
+
+    pub(crate) fn takes_census(&self) -> bool {
+        self.census.get().is_some()
+    }
+
+    /// The caller is awake from now on, or has made somebody so.
+    pub(super) fn comes(&self) {
+        if let Some(census) = self.census.get() {
+            census.come();
+        }
+    }
+
+    /// The caller is about to sleep, or to end.
+    pub(super) fn goes(&self) {
+        if let Some(census) = self.census.get() {
+            if census.go() && self.driver.clock().is_stopped() {
+                self.driver.wake();
+            }
+        }
+    }
+
+    /// A turn of the driver by a thread that is awake and has nothing else to do.
+    pub(super) fn turn(
+        &self,
+        seat: &mut SeatGuard<'_>,
+        limit: Option<Duration>,
+        wakes: &mut Vec<Waker>,
+    ) {
+        match self.census.get() {
+            None => seat.turn(limit, wakes),
+            Some(census) => {
+                // Not `goes`, which would wake this very thread.
+                census.go();
+                if self.driver.clock().is_stopped() {
+                    seat.turn(Some(Duration::ZERO), wakes);
+                    self.settle(census, wakes);
+                }
+                if wakes.is_empty() {
+                    seat.turn(limit, wakes);
+                }
+                census.come();
+            }
+        }
+    }
+
+    /// By the holder of the seat, who has seen to the events: if everything waits, tells who waits for that,
+    /// or lets the time jump.
+    #[cold]
+    fn settle(&self, census: &Census, wakes: &mut Vec<Waker>) {
+        let seen = census.read();
+        if seen & AWAKE != 0 || !wakes.is_empty() {
+            return;
+        }
+        let at_rest = (census.at_rest)();
+        // Ordering: SeqCst, between the word and the queues, as for a look before a park.
+        fence(Ordering::SeqCst);
+        if !self.has_work() && census.read() == seen {
+            self.driver.idle(at_rest, wakes);
+        }
+    }
+
+    /// Whether somebody waits for everything to wait: the monitor does not sleep meanwhile.
+    pub(super) fn is_lull_awaited(&self) -> bool {
+        self.takes_census() && self.driver.lulls().is_awaited()
+    }
+
+    /// Somebody has begun to wait for everything to wait.
+    pub(crate) fn lull_awaited(&self) {
+        self.driver.wake();
+        self.monitor.wake(&self.driver);
+    }
+}
+
+/// Whether a root is awake. It is moved from "rests" to "awake" by whoever wakes it, who also counts it: the
+/// thread itself may be slow to come.
+///
+/// Under a lock, as the wake and the count have to be one step. Otherwise the root may run and lie down again
+/// between the two, and be counted as awake in its sleep.
+pub(crate) struct Presence {
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Awake,
+    Rests,
+    Over,
+}
+
+impl Presence {
+    /// For a root that begins; `None` if nobody counts.
+    pub(crate) fn begin(shared: &Arc<Shared>) -> Option<Arc<Self>> {
+        shared.takes_census().then(|| {
+            shared.comes();
+            Arc::new(Self { shared: shared.clone(), state: Mutex::new(State::Awake) })
+        })
+    }
+
+    /// Calls `unpark`, which wakes the root's thread.
+    pub(crate) fn wake(&self, unpark: impl FnOnce()) {
+        let mut state = self.state.lock();
+        unpark();
+        self.rises(&mut state);
+    }
+
+    /// By the root's thread: sleeps, as [`Parker::park`].
+    pub(crate) fn rest(&self, parker: &Parker) {
+        {
+            let mut state = self.state.lock();
+            // A wake that comes later finds that it rests.
+            if !parker.is_notified() {
+                *state = State::Rests;
+                self.shared.goes();
+            }
+        }
+        parker.park();
+        self.rises(&mut self.state.lock());
+    }
+
+    fn rises(&self, state: &mut State) {
+        if *state == State::Rests {
+            *state = State::Awake;
+            self.shared.comes();
+        }
+    }
+
+    /// The root is done; wakes that come later count for nothing.
+    pub(crate) fn end(&self) {
+        let before = std::mem::replace(&mut *self.state.lock(), State::Over);
+        if before == State::Awake {
+            self.shared.goes();
+        }
+    }
+}

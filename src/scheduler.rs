@@ -22,6 +22,7 @@
 //! | `monitor` | the driver thread: attends the seat when no worker does, helps stalled workers' tasks |
 //! | `pulse` | one worker as the monitor sees it: does it move? |
 //! | `spares` | one worker more while all are stuck |
+//! | `absence` | a worker that blocks in place, and says so |
 //! | `report` | what the monitor has to say about them |
 //! | `census` | who is awake, where the clock may stand still |
 //! | `lifecycle` | starting, resizing, the end |
@@ -78,6 +79,7 @@
 //! seat.
 
 mod census;
+mod absence;
 mod idle;
 mod lifecycle;
 mod monitor;
@@ -90,6 +92,7 @@ mod spares;
 mod worker;
 
 pub(crate) use census::Presence;
+pub(crate) use absence::{is_away, step_aside};
 pub(crate) use lifecycle::{Around, ThreadConfig};
 pub(crate) use role::{
     enter_guest, set_current, spawn_here, spawns_here, with_driver_here, worker_index,

@@ -28,6 +28,7 @@
 //! registry know it. The scheduler is reached through one door, the `Schedule` trait, which it
 //! implements and tasks call.
 
+mod block_in_place;
 pub(crate) mod budget;
 pub(crate) mod cell;
 mod coop;
@@ -45,6 +46,7 @@ mod state;
 mod waker;
 mod yield_now;
 
+pub use block_in_place::block_in_place;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use id::TaskId;
 pub use join::{AbortHandle, JoinError, JoinHandle};

@@ -47,6 +47,7 @@ const HOUSE: Plan = Plan {
         // Assembly.
         ("runtime", 4),
         // Faces. The public half of `task` is one of them: it finds the current runtime by itself.
+        ("task::block_in_place", 5),
         ("task::spawn", 5),
         ("task::join_set", 5),
         ("task::local_key", 5),

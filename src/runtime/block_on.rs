@@ -57,6 +57,17 @@ pub(super) fn refuse_in_task(what: &str) {
     }
 }
 
+/// Panics, at the caller, inside a local executor: nobody else could run its tasks meanwhile.
+#[track_caller]
+pub(crate) fn refuse_in_local(what: &str) {
+    if IN_LOCAL.get() {
+        panic!(
+            "{what} called on a thread that runs tasks of its own (a LocalRuntime, a LocalExecutor, or \
+             spawn_pinned): no other thread can take them over; use spawn_blocking"
+        );
+    }
+}
+
 /// The root's waker: unparks the thread.
 struct RootWaker {
     unparker: Unparker,

@@ -141,6 +141,11 @@ impl Handle {
     #[track_caller]
     pub(super) fn block_until_completion(&self) {
         block_on::refuse_in_task("block_until_completion");
+        // In `block_in_place` blocking is allowed, but the task that does it is not over.
+        assert!(
+            !scheduler::is_away(),
+            "block_until_completion called inside a task: it would wait for itself"
+        );
         if let Flavor::MultiThread { scheduler, .. } = &self.inner.flavor {
             scheduler.wait_until_quiet(&Parker::new());
         }

@@ -107,14 +107,15 @@ impl Threads {
 }
 
 impl Shared {
-    /// Starts the driver thread, which starts spare workers with `crew`.
+    /// Starts the driver thread; from here on spare workers are started with `crew`.
     pub(crate) fn start_driver(self: &Arc<Self>, crew: Crew) -> io::Result<()> {
         let (shared, config) = (self.clone(), crew.config.clone());
+        let _ = self.crew.set(crew);
         *self.working.lock() += 1;
         let started = config.spawn("driver", move || {
             // Without this thread nobody would attend an abandoned seat: better to end loudly.
             let abort = AbortOnUnwind;
-            monitor::run(&shared, crew);
+            monitor::run(&shared);
             std::mem::forget(abort);
             shared.thread_ended();
             let last = shared.threads.lock().last.take();
@@ -424,10 +425,7 @@ fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> bo
         shared.worker_ends(index);
         return true;
     }
-    shared.slots.get(index).deactivate();
-    // Ordering: SeqCst, the pair of the fence in `Shared::sent`: deactivate, fence, empty the channel.
-    fence(Ordering::SeqCst);
-    worker.surrender(|task| shared.injector.push(task));
+    worker.hand_over();
     shared.pushed_from_outside();
     false
 }

@@ -2,9 +2,7 @@
 //! with workers whose loops are cut down to the steps of the proof.
 
 use super::idle::Idle;
-use super::lifecycle::ThreadConfig;
 use super::shared::Shared;
-use super::spares::Crew;
 use super::worker::Worker;
 use crate::driver::Driver;
 use crate::park::{Parker, Unpark, Unparker};
@@ -24,12 +22,6 @@ pub(super) fn scheduler(workers: usize) -> Arc<Shared> {
     let shared = Shared::new(workers, Driver::new(1).expect("a selector"));
     shared.set_worker_count(workers);
     shared
-}
-
-/// For a monitor that has no occasion to start a spare.
-pub(super) fn crew() -> Crew {
-    let config = ThreadConfig { name: String::new(), stack_size: None };
-    Crew { config, around: Arc::new(|run| run()), max_spares: 0 }
 }
 
 /// A worker as `worker_thread` makes it, for a thread of the model to be; call it there.

@@ -27,7 +27,7 @@ use super::pulse::Pulse;
 use super::report;
 use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
-use super::spares::{BLOCKED_AFTER, Crew, Crowd, Spares, Verdict};
+use super::spares::{BLOCKED_AFTER, Crowd, Spares, Verdict};
 use crate::driver::Driver;
 use crate::park::{Parker, Unpark, Unparker};
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -119,7 +119,6 @@ struct Watch {
     /// What the last look saw of each worker.
     pulses: Vec<Pulse>,
     spares: Spares,
-    crew: Crew,
     quiet: u32,
     /// Somebody waits for a lull, and did at each look since then.
     lull_awaited: Option<Instant>,
@@ -128,10 +127,10 @@ struct Watch {
 }
 
 /// The driver thread's whole life.
-pub(super) fn run(shared: &Arc<Shared>, crew: Crew) {
+pub(super) fn run(shared: &Arc<Shared>) {
     let parker = Parker::new();
     let _ = shared.monitor.unparker.set(parker.unparker());
-    let mut watch = Watch::new(shared, parker, crew);
+    let mut watch = Watch::new(shared, parker);
     let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
     while !shared.is_drained() {
         watch.turn(shared, &role);
@@ -139,14 +138,13 @@ pub(super) fn run(shared: &Arc<Shared>, crew: Crew) {
 }
 
 impl Watch {
-    fn new(shared: &Shared, parker: Parker, crew: Crew) -> Self {
+    fn new(shared: &Shared, parker: Parker) -> Self {
         let now = clock::now();
         Self {
             parker,
             attendance: shared.driver.attendance(),
             pulses: (0..shared.slots.workers()).map(|_| Pulse::new(now)).collect(),
             spares: Spares::default(),
-            crew,
             quiet: 0,
             lull_awaited: None,
             tick: SHORTEST_TICK,
@@ -228,7 +226,7 @@ impl Watch {
         match self.spares.judge(crowd, waiting, now) {
             Verdict::Keep => {}
             Verdict::Retire => shared.retire_spares(),
-            Verdict::Start => match shared.start_spare(&self.crew) {
+            Verdict::Start => match shared.start_spare() {
                 Ok(started) => acted |= started,
                 Err(_) => self.spares.failed(now),
             },
@@ -257,7 +255,9 @@ impl Watch {
             if still.is_some() && (slot.has_work() || shared.has_work_outside()) {
                 any |= shared.wake_one(index);
             }
-            if still.is_none_or(|time| time < BLOCKED_AFTER) {
+            if slot.is_away() {
+                crowd.away += usize::from(index < staying);
+            } else if still.is_none_or(|time| time < BLOCKED_AFTER) {
                 crowd.count(index);
             }
         }
@@ -278,7 +278,8 @@ impl Watch {
     /// Every worker is blocked, and something waits: says so, once for each poll.
     fn report_blocked(&mut self, shared: &Shared, crowd: Crowd, now: Instant) {
         for (index, pulse) in self.pulses.iter_mut().enumerate().take(crowd.staying) {
-            if pulse.report() {
+            // Who is away has said so itself.
+            if !shared.slots.get(index).is_away() && pulse.report() {
                 // Ordering: Relaxed, a number for people.
                 shared.monitor.blocked_polls.fetch_add(1, Ordering::Relaxed);
                 let running = shared.slots.get(index).running.read();

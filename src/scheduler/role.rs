@@ -1,5 +1,5 @@
-//! What the calling thread is to a scheduler: one of its workers, a guest in `block_on`, a dispatcher,
-//! or nothing.
+//! What the calling thread is to a scheduler: one of its workers, or one that is away, a guest in `block_on`, a
+//! dispatcher, or nothing.
 //!
 //! A wake or a spawn asks this first: it decides which queue the task goes to.
 
@@ -22,6 +22,8 @@ pub(super) enum Role {
     Worker(Worker),
     Guest(Guest),
     Dispatcher(Dispatcher),
+    /// A worker whose task blocks in place: it has no queues meanwhile.
+    Away,
 }
 
 impl Role {
@@ -31,7 +33,7 @@ impl Role {
         match self {
             Role::Worker(worker) => Some(worker.shared()),
             Role::Guest(guest) => Some(&guest.shared),
-            Role::Dispatcher(_) => None,
+            Role::Dispatcher(_) | Role::Away => None,
         }
     }
 
@@ -45,7 +47,7 @@ impl Role {
         match self {
             Role::Worker(worker) => worker.spawned(task),
             Role::Guest(guest) => guest.spawned(task),
-            Role::Dispatcher(_) => unreachable!("it has no queue: see `shared`"),
+            Role::Dispatcher(_) | Role::Away => unreachable!("it has no queue: see `shared`"),
         }
     }
 }

@@ -7,6 +7,7 @@ use super::idle::Idle;
 use super::monitor::Monitor;
 use super::role::{self, Role};
 use super::slots::{GUESTS, Slot, Slots};
+use super::spares::Crew;
 use crate::driver::Driver;
 use crate::park::{Unpark, Unparker};
 use crate::queue::injector::Injector;
@@ -46,6 +47,8 @@ pub(crate) struct Shared {
     pub(super) foreign_completed: CachePadded<AtomicU64>,
     /// Serialises starting, retiring and joining of threads.
     pub(super) threads: Mutex<super::lifecycle::Threads>,
+    /// What it takes to start a spare worker; none before the driver thread is there.
+    pub(super) crew: OnceLock<Crew>,
     /// Who waits for the last task to complete.
     quiet: Mutex<Vec<Unparker>>,
     waiting: AtomicUsize,
@@ -75,6 +78,7 @@ impl Shared {
             foreign_spawned: CachePadded::new(AtomicU64::new(0)),
             foreign_completed: CachePadded::new(AtomicU64::new(0)),
             threads: Mutex::new(super::lifecycle::Threads::default()),
+            crew: OnceLock::new(),
             quiet: Mutex::new(Vec::new()),
             waiting: AtomicUsize::new(0),
             drained: AtomicBool::new(false),

@@ -47,6 +47,8 @@ pub(super) struct Slot {
     unparker: Mutex<Option<Unparker>>,
     /// A worker empties the channel.
     active: AtomicBool,
+    /// The worker blocks in place: see absence.rs.
+    pub(super) away: AtomicBool,
     /// The monitor found that this worker is stuck in a poll: thieves may take its next slot too.
     pub(super) stalled: AtomicBool,
     pub(super) registry: Registry,
@@ -176,6 +178,7 @@ impl Slot {
             local: Mutex::new(None),
             unparker: Mutex::new(None),
             active: AtomicBool::new(false),
+            away: AtomicBool::new(false),
             stalled: AtomicBool::new(false),
             registry: Registry::new(),
             running: Running::new(),
@@ -202,6 +205,12 @@ impl Slot {
     pub(super) fn activate(&self, unparker: Unparker) {
         *self.unparker.lock() = Some(unparker);
         // Ordering: SeqCst, the pair of `deactivate`.
+        self.active.store(true, Ordering::SeqCst);
+    }
+
+    /// The worker that has left without giving up its slot is back.
+    pub(super) fn reactivate(&self) {
+        // Ordering: SeqCst, the pair of `deactivate`. Who still reads `false` empties the channel itself.
         self.active.store(true, Ordering::SeqCst);
     }
 

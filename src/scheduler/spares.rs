@@ -9,7 +9,10 @@
 //! |---|---|---|
 //! | every worker blocked for [`BLOCKED_AFTER`] | something queued | reports each poll once, starts a spare |
 //! | as above | as above, but no spare left, or a start failed lately | reports |
-//! | spares, and a regular worker free for [`RETIRE_AFTER`] | | lets all spares go |
+//! | spares, and a regular worker free for [`RETIRE_AFTER`] | nobody blocks in place | lets all spares go |
+//!
+//! A worker that blocks in place, which it says beforehand (absence.rs), counts as blocked from the beginning,
+//! starts a spare itself, and is not reported.
 //!
 //! The number of spares is bounded: tasks that block one after the other would otherwise get a thread each,
 //! and the answer to that is `spawn_blocking`.
@@ -17,9 +20,9 @@
 //! Why nothing is lost: the slots, the idle word and `staying` know no difference between a spare and a
 //! worker that `set_worker_threads` has added, see lifecycle.rs.
 
-use super::lifecycle::{Around, ThreadConfig};
+use super::lifecycle::{Around, ThreadConfig, Threads};
 use super::shared::Shared;
-use crate::sync_shim::Arc;
+use crate::sync_shim::{Arc, MutexGuard};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -54,6 +57,8 @@ pub(super) struct Crowd {
     pub(super) free: usize,
     /// Spares that are not blocked.
     pub(super) free_spares: usize,
+    /// Workers that block in place: absence.rs.
+    pub(super) away: usize,
 }
 
 impl Crowd {
@@ -98,10 +103,8 @@ impl Spares {
             return if needed { Verdict::Start } else { Verdict::Keep };
         }
         let easy = *self.easy.get_or_insert(now);
-        match crowd.staying > crowd.regular && passed(easy, RETIRE_AFTER) {
-            true => Verdict::Retire,
-            false => Verdict::Keep,
-        }
+        let idle = crowd.staying > crowd.regular && crowd.away == 0;
+        if idle && passed(easy, RETIRE_AFTER) { Verdict::Retire } else { Verdict::Keep }
     }
 
     /// No thread could be made.
@@ -113,13 +116,18 @@ impl Spares {
 impl Shared {
     /// Starts one spare worker. `false`: there may be none more, or somebody is starting or ending threads
     /// at the moment; the next look will see what came of it.
-    pub(super) fn start_spare(self: &Arc<Self>, crew: &Crew) -> io::Result<bool> {
-        let Some(mut threads) = self.threads.try_lock() else {
+    pub(super) fn start_spare(self: &Arc<Self>) -> io::Result<bool> {
+        self.threads.try_lock().map_or(Ok(false), |threads| self.add_spare(threads))
+    }
+
+    /// As [`Shared::start_spare`], for who has the lock.
+    pub(super) fn add_spare(
+        self: &Arc<Self>,
+        mut threads: MutexGuard<'_, Threads>,
+    ) -> io::Result<bool> {
+        let Some(crew) = self.crew.get().filter(|_| !self.is_closed()) else {
             return Ok(false);
         };
-        if self.is_closed() {
-            return Ok(false);
-        }
         let staying = self.staying_workers();
         let end = (self.worker_count() + crew.max_spares).min(self.slots.workers());
         // A worker that was let go and is still stuck has kept its slot: it counts as a spare again.
@@ -166,7 +174,7 @@ impl Shared {
 mod tests {
     use super::*;
 
-    const BLOCKED: Crowd = Crowd { regular: 2, staying: 2, free: 0, free_spares: 0 };
+    const BLOCKED: Crowd = Crowd { regular: 2, staying: 2, free: 0, free_spares: 0, away: 0 };
     const SAVED: Crowd = Crowd { staying: 3, free_spares: 1, ..BLOCKED };
     const EASY: Crowd = Crowd { free: 1, ..SAVED };
 
@@ -178,6 +186,15 @@ mod tests {
         assert_eq!(spares.judge(BLOCKED, true, now), Verdict::Start);
         assert_eq!(spares.judge(SAVED, true, now), Verdict::Keep, "the spare is free");
         assert_eq!(spares.judge(Crowd { free_spares: 0, ..SAVED }, true, now), Verdict::Start);
+    }
+
+    #[test]
+    fn spares_stay_while_somebody_blocks_in_place() {
+        let (mut spares, now) = (Spares::default(), Instant::now());
+        let away = Crowd { away: 1, ..EASY };
+        assert_eq!(spares.judge(away, false, now), Verdict::Keep);
+        assert_eq!(spares.judge(away, false, now + 9 * RETIRE_AFTER), Verdict::Keep);
+        assert_eq!(spares.judge(EASY, false, now + 10 * RETIRE_AFTER), Verdict::Retire);
     }
 
     #[test]

@@ -521,8 +521,22 @@ impl Worker {
         }
     }
 
+    /// Gives up the slot's queues: moves what is in them to the injector, and who pushes to the channel from
+    /// here on finds the slot inactive. `true`: something was moved, and has to be announced.
+    pub(super) fn hand_over(&self) -> bool {
+        self.slot.deactivate();
+        // Ordering: SeqCst, the pair of the fence in `Shared::sent`: deactivate, fence, empty the channel.
+        fence(Ordering::SeqCst);
+        let mut moved = false;
+        self.surrender(|task| {
+            self.shared.injector.push(task);
+            moved = true;
+        });
+        moved
+    }
+
     /// Gives everything that is queued here away, newest last.
-    pub(super) fn surrender(&self, mut to: impl FnMut(Hot)) {
+    fn surrender(&self, mut to: impl FnMut(Hot)) {
         while let Some(task) = self.local.pop() {
             to(task);
         }

@@ -7,6 +7,7 @@ mod probe;
 mod process;
 
 mod abort;
+mod block_in_place;
 mod block_on;
 mod blocking;
 mod bombs;

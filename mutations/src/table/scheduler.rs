@@ -148,10 +148,10 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a task is sent to a worker that has left",
     },
     Mutation {
-        file: LIFECYCLE,
+        file: WORKER,
         models: "lifecycle::loom",
-        from: "    fence(Ordering::SeqCst);\n    worker.surrender",
-        to: "    worker.surrender",
+        from: "        fence(Ordering::SeqCst);\n        let mut moved",
+        to: "        let mut moved",
         breaks: "no fence between a worker's retirement and its last look at its channel",
     },
     Mutation {
@@ -160,6 +160,13 @@ pub const ROWS: &[Mutation] = &[
         from: "        for task in self.slot.channel.take_all() {\n            to(task);\n        }",
         to: "",
         breaks: "a leaving worker leaves its channel full",
+    },
+    Mutation {
+        file: WORKER,
+        models: "absence::loom",
+        from: "        self.slot.deactivate();\n",
+        to: "",
+        breaks: "a worker that steps aside keeps its slot active",
     },
     Mutation {
         file: WORKER,

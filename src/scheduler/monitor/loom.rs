@@ -1,7 +1,7 @@
 //! Models of the driver thread: when it may sleep without a limit, and whom it helps.
 
 use super::*;
-use crate::scheduler::loom::{crew, last_of, scheduler, up_to, worker};
+use crate::scheduler::loom::{last_of, scheduler, up_to, worker};
 use crate::scheduler::worker::Worker;
 use crate::sync_shim::atomic::AtomicUsize;
 use crate::sync_shim::thread;
@@ -72,7 +72,7 @@ fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 1).work())
         };
-        let mut watch = Watch::new(&shared, Parker::new(), crew());
+        let mut watch = Watch::new(&shared, Parker::new());
         while !joins.iter().all(JoinHandle::is_finished) {
             watch.rescue_stalled(&shared, clock::now());
             thread::yield_now();

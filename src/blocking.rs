@@ -56,8 +56,9 @@ pub(crate) struct Config {
     pub(crate) max_threads: usize,
     /// How long a thread waits for a job before it ends.
     pub(crate) keep_alive: Duration,
-    /// Threads are called `{thread_name}-blocking-{number}`.
+    /// Threads are called `{thread_name}-{kind}-{number}`.
     pub(crate) thread_name: String,
+    pub(crate) kind: &'static str,
     /// `None` leaves it to std.
     pub(crate) stack_size: Option<usize>,
     pub(crate) on_thread: Arc<OnThread>,
@@ -190,7 +191,7 @@ impl<J: Job> Pool<J> {
     }
 
     fn start(self: &Arc<Self>, number: usize) -> io::Result<JoinHandle<()>> {
-        let name = format!("{}-blocking-{number}", self.config.thread_name);
+        let name = format!("{}-{}-{number}", self.config.thread_name, self.config.kind);
         let mut builder = thread::Builder::new().name(name);
         if let Some(size) = self.config.stack_size {
             builder = builder.stack_size(size);

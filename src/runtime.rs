@@ -13,7 +13,7 @@
 //! # Start and stop, in order
 //!
 //! Start: driver, blocking pool (no threads yet), the driver thread, the workers. Stop: the blocking
-//! pool takes no new jobs and cancels the queued ones; the workers stop after the poll they are in;
+//! pool takes no new jobs and cancels the queued ones; the threads of pinned tasks drop theirs; the workers stop after the poll they are in;
 //! every task that is left is dropped; the threads end; sources and timers that outlive the runtime are
 //! told. [`Shutdown`] leaves the waiting to a future: the driver thread, which ends last, completes it.
 //!
@@ -55,6 +55,7 @@ mod handle;
 mod local;
 mod local_runtime;
 mod metrics;
+mod pinned;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;
@@ -158,6 +159,18 @@ impl Runtime {
         T: Send + 'static,
     {
         self.handle.spawn_blocking(f)
+    }
+
+    /// Starts a task that need not be `Send` and stays on one thread. See
+    /// [`liten::task::spawn_pinned`](crate::task::spawn_pinned).
+    #[track_caller]
+    pub fn spawn_pinned<F, Fut>(&self, make: F) -> JoinHandle<Fut::Output>
+    where
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future + 'static,
+        Fut::Output: Send + 'static,
+    {
+        self.handle.spawn_pinned(make)
     }
 
     /// Makes this the runtime of the calling thread until the guard is dropped.

@@ -78,8 +78,8 @@
 //! `scheduler/loom.rs` plays the steps of this proof, `worker/loom.rs` the production workers with their
 //! seat.
 
-mod census;
 mod absence;
+mod census;
 mod idle;
 mod lifecycle;
 mod monitor;
@@ -91,8 +91,8 @@ mod slots;
 mod spares;
 mod worker;
 
-pub(crate) use census::Presence;
 pub(crate) use absence::{is_away, step_aside};
+pub(crate) use census::Presence;
 pub(crate) use lifecycle::{Around, ThreadConfig};
 pub(crate) use role::{
     enter_guest, set_current, spawn_here, spawns_here, with_driver_here, worker_index,

@@ -30,8 +30,9 @@
 
 mod block_in_place;
 pub(crate) mod budget;
+mod cancellation;
 pub(crate) mod cell;
-mod coop;
+pub mod coop;
 pub(crate) mod current;
 pub(crate) mod hint;
 mod id;
@@ -43,17 +44,23 @@ pub(crate) mod running;
 pub(crate) mod slot;
 mod spawn;
 mod state;
+mod tracker;
+mod waiters;
 mod waker;
 mod yield_now;
 
 pub use block_in_place::block_in_place;
+pub use cancellation::{
+    CancellationToken, DropGuard, WaitForCancellationFuture, WaitForCancellationFutureOwned,
+};
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use id::TaskId;
 pub use join::{AbortHandle, JoinError, JoinHandle};
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
 pub use running::RunningTask;
-pub use spawn::{id, spawn, spawn_blocking, spawn_local, try_id};
+pub use spawn::{id, spawn, spawn_blocking, spawn_local, spawn_pinned, try_id};
+pub use tracker::{TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture};
 pub use yield_now::yield_now;
 
 pub use crate::runtime::LocalExecutor;

@@ -50,6 +50,7 @@ const HOUSE: Plan = Plan {
         ("task::block_in_place", 5),
         ("task::spawn", 5),
         ("task::join_set", 5),
+        ("task::tracker", 5),
         ("task::local_key", 5),
         ("task::local", 5),
         ("net", 5),

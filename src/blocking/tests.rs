@@ -35,9 +35,9 @@ fn call(f: impl FnOnce(bool) + Send + 'static) -> Call {
 
 fn config(max_threads: usize, keep_alive: Duration) -> Config {
     let on_thread: Arc<OnThread> = Arc::new(|work| work());
-    let thread_name = "test".into();
+    let (thread_name, kind) = ("test".into(), "blocking");
     let on_rest = Box::new(|| {});
-    Config { max_threads, keep_alive, thread_name, stack_size: None, on_thread, on_rest }
+    Config { max_threads, keep_alive, thread_name, kind, stack_size: None, on_thread, on_rest }
 }
 
 fn pool(max_threads: usize, keep_alive: Duration) -> Arc<Pool<Call>> {

@@ -5,6 +5,7 @@ use super::blocking_task::BlockingTasks;
 use super::handle::{self, Flavor, Handle, Hooks, Inner, check_workers, invalid};
 use super::local::LocalExecutor;
 use super::local_runtime::LocalRuntime;
+use super::pinned::Pinned;
 use super::tokio_context;
 use crate::blocking;
 use crate::driver::Driver;
@@ -12,6 +13,7 @@ use crate::scheduler::{Crew, MAX_WORKERS, Shared, ThreadConfig};
 use crate::sync_shim::{Arc, cpus};
 use std::fmt;
 use std::io;
+use std::sync::Weak;
 use std::time::Duration;
 
 /// The environment variable that sets the default number of workers.
@@ -110,7 +112,7 @@ impl Builder {
     }
 
     /// Sets the beginning of the threads' names: workers are `NAME-0`, `NAME-1`, …; there are
-    /// `NAME-driver` and `NAME-blocking-0`, … too. Default: `liten-worker`.
+    /// `NAME-driver`, `NAME-blocking-0`, … and `NAME-pinned-0`, … too. Default: `liten-worker`.
     pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
         self.thread_name = name.into();
         self
@@ -214,17 +216,26 @@ impl Builder {
             driver.stop_clock().expect("a clock that nobody has stopped");
         }
         let at_rest = on_rest(driver.clone());
+        let pool = |kind, max_threads, inner: &Weak<Inner>, on_rest| blocking::Config {
+            max_threads,
+            keep_alive: self.thread_keep_alive,
+            thread_name: self.thread_name.clone(),
+            kind,
+            stack_size: self.thread_stack_size,
+            on_thread: handle::around(inner.clone()),
+            on_rest,
+        };
         let inner = Arc::new_cyclic(|inner| Inner {
             flavor,
             driver,
-            blocking: blocking::Pool::new(blocking::Config {
-                max_threads: self.max_blocking_threads,
-                keep_alive: self.thread_keep_alive,
-                thread_name: self.thread_name.clone(),
-                stack_size: self.thread_stack_size,
-                on_thread: handle::around(inner.clone()),
-                on_rest: at_rest,
-            }),
+            blocking: blocking::Pool::new(pool(
+                "blocking",
+                self.max_blocking_threads,
+                inner,
+                at_rest,
+            )),
+            // Its threads count as roots, asleep or awake: nobody asks whether it is at rest.
+            pinned: Pinned::new(pool("pinned", MAX_WORKERS, inner, Box::new(|| {}))),
             hooks: self.hooks.clone(),
             blocking_tasks: BlockingTasks::new(),
             tokio,

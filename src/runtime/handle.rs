@@ -6,6 +6,7 @@ use super::context::{self, EnterGuard, OUTSIDE};
 use super::local::LocalShared;
 use super::local_runtime;
 use super::metrics::RuntimeMetrics;
+use super::pinned::Pinned;
 use super::tokio_context;
 use crate::blocking;
 use crate::driver::Driver;
@@ -34,6 +35,7 @@ pub(super) struct Inner {
     pub(super) driver: Arc<Driver>,
     pub(super) blocking: Arc<blocking::Pool<BlockingJob>>,
     pub(super) blocking_tasks: Arc<BlockingTasks>,
+    pub(super) pinned: Arc<Pinned>,
     pub(super) hooks: Hooks,
     pub(super) tokio: tokio_context::Door,
 }
@@ -117,6 +119,24 @@ impl Handle {
         blocking_tasks.spawn(blocking, f, must_run, Location::caller())
     }
 
+    /// Starts a task that need not be `Send` and stays on one thread, from any thread. See
+    /// [`liten::task::spawn_pinned`](crate::task::spawn_pinned).
+    #[track_caller]
+    pub fn spawn_pinned<F, Fut>(&self, make: F) -> JoinHandle<Fut::Output>
+    where
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future + 'static,
+        Fut::Output: Send + 'static,
+    {
+        let spawned_at = Location::caller();
+        match &self.inner.flavor {
+            Flavor::MultiThread { scheduler, .. } => {
+                self.inner.pinned.spawn(scheduler, make, spawned_at)
+            }
+            Flavor::CurrentThread(local) => local.spawn_made(make, spawned_at),
+        }
+    }
+
     /// Runs `future` on the calling thread, in this runtime, until it is done.
     ///
     /// With the handle of a [`LocalRuntime`](super::LocalRuntime) this drives only `future`: its tasks,
@@ -131,7 +151,7 @@ impl Handle {
         let _entered = self.enter();
         hint::explained(|| match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
-                let present = Present(Presence::begin(scheduler));
+                let present = Present::begin(scheduler);
                 scheduler::enter_guest(scheduler, || block_on::run(future, present.0.clone()))
             }
             Flavor::CurrentThread(_) => block_on::run(future, None),
@@ -147,7 +167,16 @@ impl Handle {
             "block_until_completion called inside a task: it would wait for itself"
         );
         if let Flavor::MultiThread { scheduler, .. } = &self.inner.flavor {
-            scheduler.wait_until_quiet(&Parker::new());
+            let (parker, pinned) = (Parker::new(), &self.inner.pinned);
+            // No pinned task was alive at the end of the first wait, nor has there been one since if their
+            // number is the same: so none was at the moment when the scheduler had none either.
+            loop {
+                let before = pinned.wait_until_quiet();
+                scheduler.wait_until_quiet(&parker);
+                if pinned.spawned_tasks() == before {
+                    return;
+                }
+            }
         }
     }
 
@@ -178,7 +207,9 @@ impl Handle {
     /// The tasks that the threads of the runtime are running.
     pub(super) fn running_tasks(&self) -> Vec<RunningTask> {
         let workers = self.scheduler().map(|scheduler| scheduler.running_tasks());
-        workers.into_iter().flatten().chain(self.inner.blocking_tasks.running()).collect()
+        let others =
+            self.inner.blocking_tasks.running().into_iter().chain(self.inner.pinned.running());
+        workers.into_iter().flatten().chain(others).collect()
     }
 
     pub(crate) fn driver(&self) -> &Arc<Driver> {
@@ -223,7 +254,13 @@ impl Handle {
 }
 
 /// Keeps a root counted as awake, or resting, as long as its `block_on` lasts.
-struct Present(Option<Arc<Presence>>);
+pub(super) struct Present(pub(super) Option<Arc<Presence>>);
+
+impl Present {
+    pub(super) fn begin(scheduler: &Arc<Shared>) -> Self {
+        Self(Presence::begin(scheduler))
+    }
+}
 
 impl Drop for Present {
     fn drop(&mut self) {

@@ -17,9 +17,10 @@
 use super::block_on;
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync_shim::{Arc, Mutex, MutexGuard, thread};
-use crate::task::JoinHandle;
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task, new_task};
 use crate::task::registry::Registry;
+use crate::task::running::Running;
+use crate::task::{JoinHandle, RunningTask};
 use crate::wakers;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -142,11 +143,32 @@ impl<'a> LocalExecutor<'a> {
         .await;
     }
 
+    /// Runs the tasks until [`LocalShared::close`]; calls `idle` whenever none is alive.
+    pub(super) async fn run_until_closed(&self, idle: impl Fn()) {
+        let visit = Visit::new(&self.shared);
+        poll_fn(|cx| {
+            block_on::in_local(|| self.turn(&visit, cx));
+            // After the turn has left the waker, which `close` calls.
+            if self.shared.queue.lock().closed {
+                return Poll::Ready(());
+            }
+            if self.shared.alive_tasks() == 0 {
+                idle();
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
     /// Runs up to [`TURN`] tasks; asks for another poll if there are more.
     fn turn(&self, visit: &Visit<'_>, cx: &Context<'_>) {
         for _ in 0..TURN {
             match visit.pop(cx.waker()) {
-                Some(task) => task.run(&*self.shared),
+                Some(task) => {
+                    self.shared.running.begin(&task);
+                    task.run(&*self.shared);
+                    self.shared.running.end();
+                }
                 None => return,
             }
         }
@@ -171,21 +193,61 @@ impl fmt::Debug for LocalExecutor<'_> {
 impl Drop for LocalExecutor<'_> {
     fn drop(&mut self) {
         self.shared.queue.lock().closed = true;
+        let cancel = |task: Hot| {
+            self.shared.running.begin(&task);
+            task.cancel(&*self.shared);
+            self.shared.running.end();
+        };
         block_on::in_local(|| {
-            for task in self.shared.registry.close() {
-                task.cancel(&*self.shared);
-            }
+            self.shared.registry.close().into_iter().for_each(cancel);
             // What is alive and not in the queue is in the hands of a thread that is in the middle of
             // waking it: it has set SCHEDULED and is a few instructions from the push. The borrow 'a
             // ends here, so it has to be waited for.
             while self.shared.alive_tasks() != 0 {
                 let task = self.shared.queue.lock().hot.pop_front();
                 match task {
-                    Some(task) => task.cancel(&*self.shared),
+                    Some(task) => cancel(task),
                     None => thread::yield_now(),
                 }
             }
         });
+    }
+}
+
+/// An executor that has no thread yet. Tasks can be queued for it; dropped, it cancels them.
+pub(super) struct Unplaced(Option<Arc<LocalShared>>);
+
+impl Unplaced {
+    pub(super) fn new() -> Self {
+        Self(Some(Arc::new(LocalShared::new())))
+    }
+
+    pub(super) fn shared(&self) -> &Arc<LocalShared> {
+        self.0.as_ref().expect("taken by `place` and drop only")
+    }
+
+    /// The calling thread becomes the executor's, for good.
+    pub(super) fn place(mut self) -> LocalExecutor<'static> {
+        let shared = self.0.take().expect("taken here and by drop only");
+        LocalExecutor { shared, tasks: PhantomData }
+    }
+}
+
+impl Drop for Unplaced {
+    fn drop(&mut self) {
+        // Nothing has been polled: whatever is queued may be dropped on any thread.
+        drop(self.0.take().map(|shared| LocalExecutor::<'static> { shared, tasks: PhantomData }));
+    }
+}
+
+/// A task that came after the end: to be cancelled by who has spawned it, without a lock.
+#[must_use = "it has to be cancelled"]
+pub(super) struct Refused(Hot);
+
+impl Refused {
+    pub(super) fn cancel(self) {
+        // Never counted: the executor does not wait for it.
+        self.0.cancel(&Late);
     }
 }
 
@@ -195,6 +257,8 @@ pub(crate) struct LocalShared {
     registry: Registry,
     spawned: AtomicU64,
     completed: AtomicU64,
+    /// The task that the executor's thread runs.
+    running: Running,
 }
 
 struct Queue {
@@ -218,6 +282,7 @@ impl LocalShared {
             registry: Registry::new(),
             spawned: AtomicU64::new(0),
             completed: AtomicU64::new(0),
+            running: Running::new(),
         }
     }
 
@@ -229,19 +294,78 @@ impl LocalShared {
         F::Output: Send + 'static,
     {
         let (hot, join) = new_send_task(future, self, Location::caller());
+        if let Err(refused) = self.admit(hot) {
+            // The future is Send, so this thread may drop it.
+            refused.cancel();
+        }
+        join
+    }
+
+    /// Starts, from any thread, a task that `make` makes on the executor's thread.
+    pub(super) fn spawn_made<F, Fut>(
+        self: &Arc<Self>,
+        make: F,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<Fut::Output>
+    where
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future + 'static,
+        Fut::Output: Send + 'static,
+    {
+        let (join, refused) = self.queue_made(make, spawned_at);
+        if let Some(refused) = refused {
+            refused.cancel();
+        }
+        join
+    }
+
+    /// As [`LocalShared::spawn_made`], for who holds a lock: what is refused comes back.
+    pub(super) fn queue_made<F, Fut>(
+        self: &Arc<Self>,
+        make: F,
+        spawned_at: &'static Location<'static>,
+    ) -> (JoinHandle<Fut::Output>, Option<Refused>)
+    where
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future + 'static,
+        Fut::Output: Send + 'static,
+    {
+        let future = async move { make().await };
+        // SAFETY: until its first poll the future holds `make` alone, which is Send: whoever refuses or
+        // cancels it before may be any thread. It is polled by the executor only, on its own thread (see
+        // `LocalExecutor::spawn_at`), and dropped there from then on. The output is Send, so its JoinHandle
+        // may be on another thread. All of it is 'static.
+        let (hot, join) = unsafe { new_task(future, self, spawned_at) };
+        (join, self.admit(hot).err())
+    }
+
+    /// Queues a new task that need not come from the executor's thread.
+    fn admit(&self, hot: Hot) -> Result<(), Refused> {
         let mut queue = self.queue.lock();
         if queue.closed {
-            drop(queue);
-            // The future is Send, so this thread may drop it. Never counted: the executor does not wait
-            // for it.
-            hot.cancel(&Late);
-            return join;
+            return Err(Refused(hot));
         }
         // Ordering: Relaxed; counted under the lock that the executor's drop takes before it counts.
         self.spawned.fetch_add(1, Ordering::Relaxed);
         queue.hot.push_back(hot);
         self.wake_idle(queue);
-        join
+        Ok(())
+    }
+
+    /// Takes no more tasks from other threads, and ends [`LocalExecutor::run_until_closed`].
+    pub(super) fn close(&self) {
+        let mut queue = self.queue.lock();
+        queue.closed = true;
+        self.wake_idle(queue);
+    }
+
+    pub(super) fn spawned_tasks(&self) -> u64 {
+        // Ordering: Relaxed, read under the lock under which it is counted, or after `alive_tasks`.
+        self.spawned.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn running_task(&self) -> Option<RunningTask> {
+        self.running.read()
     }
 
     pub(super) fn alive_tasks(&self) -> u64 {

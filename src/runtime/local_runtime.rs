@@ -88,7 +88,7 @@ impl LocalRuntime {
         let _entered = self.handle.enter();
         let executor = self.executor();
         let run = || self.drive(executor.run(future));
-        EXECUTOR.with(|slot| slot.set(executor, || hint::explained(run)))
+        lend(executor, || hint::explained(run))
     }
 
     fn drive<F: Future>(&self, future: F) -> F::Output {
@@ -106,7 +106,7 @@ impl LocalRuntime {
         refuse_in_task("block_until_completion");
         let _entered = self.handle.enter();
         let executor = self.executor();
-        EXECUTOR.with(|slot| slot.set(executor, || self.drive(executor.drain())));
+        lend(executor, || self.drive(executor.drain()));
     }
 
     /// Returns the handle, with which other threads spawn `Send` tasks here.
@@ -145,6 +145,11 @@ impl fmt::Debug for LocalRuntime {
 /// Whether this thread runs the LocalRuntime whose tasks `local` keeps.
 pub(super) fn runs_here(local: &Arc<LocalShared>) -> bool {
     with_executor(|executor| executor.is_some_and(|it| Arc::ptr_eq(it.shared(), local)))
+}
+
+/// Makes `executor` the one that `spawn_local` finds on this thread while `f` runs.
+pub(super) fn lend<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
+    EXECUTOR.with(|slot| slot.set(executor, f))
 }
 
 /// Calls `f` with the executor of the LocalRuntime that runs on this thread.

@@ -27,7 +27,9 @@ impl RuntimeMetrics {
     /// Returns how many tasks have been spawned and have not ended.
     pub fn num_alive_tasks(&self) -> usize {
         let tasks = match &self.handle.inner.flavor {
-            Flavor::MultiThread { scheduler, .. } => scheduler.alive_tasks(),
+            Flavor::MultiThread { scheduler, .. } => {
+                scheduler.alive_tasks() + self.handle.inner.pinned.alive_tasks()
+            }
             Flavor::CurrentThread(local) => local.alive_tasks(),
         };
         usize::try_from(tasks).unwrap_or(usize::MAX)
@@ -36,7 +38,9 @@ impl RuntimeMetrics {
     /// Returns how many live tasks have waited for something at least once: those in the cold registries.
     pub fn num_cold_tasks(&self) -> usize {
         match &self.handle.inner.flavor {
-            Flavor::MultiThread { scheduler, .. } => scheduler.cold_tasks(),
+            Flavor::MultiThread { scheduler, .. } => {
+                scheduler.cold_tasks() + self.handle.inner.pinned.cold_tasks()
+            }
             Flavor::CurrentThread(local) => local.cold_tasks(),
         }
     }

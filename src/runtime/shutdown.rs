@@ -23,13 +23,14 @@ impl Handle {
         let deadline = deadline.flatten().or(timeout.map(far));
         let may_wait = !self.is_own_thread() && timeout != Some(Duration::ZERO);
         inner.blocking.close();
+        inner.pinned.close();
         let scheduler = self.scheduler();
         scheduler.inspect(|scheduler| scheduler.close());
         let drained = may_wait && scheduler.is_none_or(|it| it.wait_for_tasks(deadline));
         // Before the threads end: what the user has called on them may wait for a timer.
         self.close_driver();
         let ended = drained && scheduler.is_none_or(|it| it.wait_for_workers(deadline));
-        if ended && inner.blocking.wait(deadline) {
+        if ended && inner.blocking.wait(deadline) && inner.pinned.wait(deadline) {
             scheduler.inspect(|scheduler| scheduler.join_driver());
             return Vec::new();
         }
@@ -58,6 +59,7 @@ impl Handle {
             return Shutdown { handle: self.clone(), ended: None };
         }
         inner.blocking.close();
+        inner.pinned.close();
         let (done, ended) = oneshot::async_channel();
         let handle = self.clone();
         scheduler.close_and_then(move || {
@@ -66,6 +68,7 @@ impl Handle {
                 scheduler.wait_for_workers(None);
             }
             handle.inner.blocking.wait(None);
+            handle.inner.pinned.wait(None);
             drop(handle);
             // Nobody may be waiting any more.
             let _ = done.send(());

@@ -79,6 +79,11 @@ pub(super) fn refill() {
     current::set_budget(FULL);
 }
 
+/// Whether an operation that [`poll_proceed`] asks for now would be granted.
+pub(super) fn is_left() -> bool {
+    take(current::budget()).1
+}
+
 /// Gives back the unit taken by [`poll_proceed`], because the operation has to wait after all.
 pub(crate) fn refund() {
     current::set_budget(give_back(current::budget()));

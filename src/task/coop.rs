@@ -1,8 +1,13 @@
-//! The public side of the cooperative budget.
+//! The cooperative budget, for futures of one's own: asking, spending, doing without.
+//!
+//! Each poll of a task begins with a budget of 128 operations. Sockets, timers and join handles of this crate
+//! take one each when they are ready; when none is left they return `Pending`, and the task goes to the back of
+//! the queue. A leaf future from elsewhere takes part by [`cooperative`] or [`poll_proceed`].
 
 use super::budget;
 use pin_project_lite::pin_project;
 use std::future::poll_fn;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -32,6 +37,106 @@ use std::task::{Context, Poll};
 /// ```
 pub async fn consume_budget() {
     poll_fn(budget::poll_proceed).await;
+}
+
+/// Returns whether the task may complete another operation in this poll; `true` outside a task.
+///
+/// # Examples
+///
+/// ```
+/// assert!(liten::task::coop::has_budget_remaining());
+/// ```
+pub fn has_budget_remaining() -> bool {
+    budget::is_left()
+}
+
+/// Takes one operation from the task's budget, or returns `Pending` and asks for another poll if none is left.
+///
+/// For leaf futures that are written by hand: called first in `poll`. The operation is given back when the
+/// returned value is dropped, unless it is told that the future [made progress](RestoreOnPending::made_progress).
+///
+/// # Examples
+///
+/// ```
+/// use liten::task::coop::poll_proceed;
+/// use std::task::{Context, Poll, ready};
+///
+/// fn poll_read(cx: &mut Context<'_>, poll_source: impl Fn(&mut Context<'_>) -> Poll<u8>) -> Poll<u8> {
+///     let proceed = ready!(poll_proceed(cx));
+///     let byte = ready!(poll_source(cx));
+///     proceed.made_progress();
+///     Poll::Ready(byte)
+/// }
+/// # let polled = liten::block_on(std::future::poll_fn(|cx| poll_read(cx, |_| Poll::Ready(1))));
+/// # assert_eq!(polled, 1);
+/// ```
+pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
+    budget::poll_proceed(cx).map(|()| RestoreOnPending { gives_back: true, thread: PhantomData })
+}
+
+/// Gives an operation back to the budget when it is dropped; made by [`poll_proceed`].
+#[derive(Debug)]
+#[must_use = "dropped at once, it gives the operation back"]
+pub struct RestoreOnPending {
+    gives_back: bool,
+    /// The budget is that of this thread's poll.
+    thread: PhantomData<*const ()>,
+}
+
+impl RestoreOnPending {
+    /// Says that the operation was done: it is not given back.
+    pub fn made_progress(mut self) {
+        self.gives_back = false;
+    }
+}
+
+impl Drop for RestoreOnPending {
+    fn drop(&mut self) {
+        if self.gives_back {
+            budget::refund();
+        }
+    }
+}
+
+/// Wraps `future` so that it takes part in the budget as one operation: it costs one when it is ready, and is
+/// not polled when none is left.
+///
+/// # Cancel safety
+///
+/// As cancel safe as `future`.
+///
+/// # Examples
+///
+/// ```
+/// use liten::task::coop::cooperative;
+///
+/// # liten::block_on(async {
+/// let (sender, receiver) = liten::sync::channel::unbounded();
+/// sender.send(1).await.unwrap();
+/// assert_eq!(cooperative(receiver.recv()).await, Ok(1));
+/// # });
+/// ```
+pub fn cooperative<F: Future>(future: F) -> Coop<F> {
+    Coop { future }
+}
+
+pin_project! {
+    /// The future returned by [`cooperative`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    pub struct Coop<F> {
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for Coop<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let future = self.project().future;
+        budget::poll_leaf(cx, |cx| future.poll(cx))
+    }
 }
 
 /// Wraps `future` so that it is polled without a budget.
@@ -79,7 +184,7 @@ impl<F: Future> Future for Unconstrained<F> {
 
 #[cfg(all(test, not(liten_shuttle)))]
 mod tests {
-    use super::{consume_budget, unconstrained};
+    use super::{consume_budget, cooperative, has_budget_remaining, poll_proceed, unconstrained};
     use crate::task::budget::INITIAL;
     use crate::task::current;
     use crate::task::id::TaskId;
@@ -121,6 +226,35 @@ mod tests {
             }
         };
         assert_eq!(polls(work), 1_000_usize.div_ceil(INITIAL.into()));
+    }
+
+    #[test]
+    fn ready_futures_give_way_when_they_are_cooperative() {
+        let work = async {
+            for _ in 0..1_000 {
+                cooperative(std::future::ready(())).await;
+            }
+        };
+        assert_eq!(polls(work), 1_000_usize.div_ceil(INITIAL.into()));
+    }
+
+    #[test]
+    fn what_made_no_progress_costs_nothing() {
+        let spent = Cell::new(0);
+        let work = async {
+            for _ in 0..1_000 {
+                let proceed = std::future::poll_fn(poll_proceed).await;
+                drop(proceed);
+                assert!(has_budget_remaining());
+            }
+            while has_budget_remaining() {
+                std::future::poll_fn(poll_proceed).await.made_progress();
+                spent.set(spent.get() + 1);
+            }
+        };
+        assert_eq!(polls(work), 1);
+        assert_eq!(spent.get(), usize::from(INITIAL));
+        assert!(has_budget_remaining(), "outside a task");
     }
 
     #[test]

@@ -179,8 +179,7 @@ impl<T> JoinSet<T> {
     ///
     /// Cancel safe: if the future is dropped before it is done, no task has left the set.
     pub async fn join_next_with_id(&mut self) -> Option<Result<(TaskId, T), JoinError>> {
-        let (id, result) = poll_fn(|cx| self.tasks.poll_next_unpin(cx)).await?;
-        Some(result.map(|output| (id, output)))
+        poll_fn(|cx| self.poll_join_next_with_id(cx)).await
     }
 
     /// Takes a finished task out of the set and returns its result; `None` if none has finished or the set
@@ -203,11 +202,36 @@ impl<T> JoinSet<T> {
         }
     }
 
+    /// As [`try_join_next`](Self::try_join_next), with the id of the task.
+    ///
+    /// # Errors
+    ///
+    /// The inner result is a [`JoinError`] if the task panicked or was aborted.
+    pub fn try_join_next_with_id(&mut self) -> Option<Result<(TaskId, T), JoinError>> {
+        // As in `try_join_next`.
+        let poll = budget::unlimited(|| {
+            self.poll_join_next_with_id(&mut Context::from_waker(Waker::noop()))
+        });
+        match poll {
+            Poll::Ready(result) => result,
+            Poll::Pending => None,
+        }
+    }
+
     /// Polls for the next task to finish: `Ready(None)` if the set is empty.
     ///
     /// `Pending` means that the waker of `cx` will be woken; only the one of the last call is.
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
         self.tasks.poll_next_unpin(cx).map(|next| next.map(|(_, result)| result))
+    }
+
+    /// As [`poll_join_next`](Self::poll_join_next), with the id of the task.
+    pub fn poll_join_next_with_id(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<(TaskId, T), JoinError>>> {
+        let next = self.tasks.poll_next_unpin(cx);
+        next.map(|next| next.map(|(id, result)| result.map(|output| (id, output))))
     }
 
     /// Waits for all tasks and returns their outputs in the order in which they finished.

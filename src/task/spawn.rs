@@ -73,7 +73,8 @@ where
 ///
 /// # Panics
 ///
-/// If the calling thread is not inside [`LocalRuntime::block_on`](crate::runtime::LocalRuntime::block_on).
+/// If the calling thread is neither inside [`LocalRuntime::block_on`](crate::runtime::LocalRuntime::block_on)
+/// nor one of those of [`spawn_pinned`].
 ///
 /// # Examples
 ///
@@ -95,9 +96,51 @@ where
         Some(join) => join,
         None => panic!(
             "spawn_local called outside a LocalRuntime: use #[liten::main(flavor = \"current_thread\")], \
-             LocalRuntime::block_on, or a LocalExecutor"
+             LocalRuntime::block_on, a LocalExecutor, or spawn_pinned"
         ),
     }
+}
+
+/// Calls `make` on one of the runtime's threads for such tasks, and runs the future that it returns, which need
+/// not be `Send`, on that thread to the end.
+///
+/// There are no more of these threads than the runtime has workers; they are made when they are needed, and a
+/// task goes to the one with the fewest. The tasks of one thread take turns: one that blocks stops the others.
+/// On such a thread [`spawn_local`] adds a task to it. In a [`LocalRuntime`](crate::runtime::LocalRuntime)
+/// the task runs on that runtime's thread.
+///
+/// Aborting the task, and the end of the runtime, drop its future on its thread. If the runtime ends, or no
+/// thread can be made, before `make` is called, the JoinHandle says that the task was cancelled.
+///
+/// # Panics
+///
+/// If called outside a runtime. A panic of `make` or of the future reaches the JoinHandle.
+///
+/// # Examples
+///
+/// ```
+/// use std::cell::RefCell;
+/// use std::rc::Rc;
+///
+/// # liten::block_on(async {
+/// let task = liten::task::spawn_pinned(|| async {
+///     let log = Rc::new(RefCell::new(Vec::new()));
+///     let theirs = log.clone();
+///     liten::task::spawn_local(async move { theirs.borrow_mut().push(1) }).await.unwrap();
+///     liten::time::sleep(liten::time::Duration::from_millis(1)).await;
+///     log.borrow().len()
+/// });
+/// assert_eq!(task.await.unwrap(), 1);
+/// # });
+/// ```
+#[track_caller]
+pub fn spawn_pinned<F, Fut>(make: F) -> JoinHandle<Fut::Output>
+where
+    F: FnOnce() -> Fut + Send + 'static,
+    Fut: Future + 'static,
+    Fut::Output: Send + 'static,
+{
+    context::expect("spawn_pinned").spawn_pinned(make)
 }
 
 /// Returns the id of the running task.

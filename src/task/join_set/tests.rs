@@ -103,6 +103,30 @@ fn handles_and_ids_lead_to_the_task() {
 }
 
 #[test]
+fn polling_and_trying_say_which_task_it_was() {
+    block_on(async {
+        let mut set = JoinSet::new();
+        let first = set.spawn(async { 1 });
+        let next = poll_fn(|cx| set.poll_join_next_with_id(cx)).await;
+        assert_eq!(next.expect("one").expect("no panic"), (first.id(), 1));
+        assert!(set.try_join_next_with_id().is_none());
+        let second = set.spawn(async { 2 });
+        until(|| second.is_finished()).await;
+        // It may be finished and its waker not yet called.
+        let next = loop {
+            match set.try_join_next_with_id() {
+                Some(next) => break next,
+                None => yield_now().await,
+            }
+        };
+        assert_eq!(next.expect("no panic"), (second.id(), 2));
+        set.spawn(pending::<i32>()).abort();
+        let next = poll_fn(|cx| set.poll_join_next_with_id(cx)).await;
+        assert!(next.expect("one").expect_err("aborted").is_cancelled());
+    });
+}
+
+#[test]
 fn a_panicking_and_an_aborted_task_are_results_like_others() {
     block_on(async {
         let mut set = JoinSet::new();

@@ -1,0 +1,188 @@
+//! Tasks that are made on one thread and stay there: they need not be `Send`.
+//!
+//! They run on threads of their own, each with a [`LocalExecutor`](super::local::LocalExecutor): no more of
+//! them than there are workers, started when they are needed, and there until the runtime ends. A new task goes
+//! to the thread with the fewest tasks alive.
+//!
+//! Rejected: pinning them to the workers. A worker may be stuck in somebody's poll, may step aside to block, and
+//! may be retired; all of that is harmless because every task can be taken elsewhere, and none of it would be
+//! any longer. Each worker would need a second queue that nobody steals from, looked at in each tick, and each
+//! wake would have to know whether its task may travel. Rejected: threads of the blocking pool. It is bounded,
+//! and who bounds it at one thread would lose it to the first pinned task for ever. It is another pool of the
+//! same kind instead: it names, starts and joins threads in the same way.
+//!
+//! The end: `close` tells the executors, each of which returns after the poll it is in, drops its tasks on its
+//! own thread, and gives the thread back to the pool, which is waited for like the other one. A task that comes
+//! later is cancelled by whoever spawns it, which is sound because it has not been made yet: what is dropped is
+//! the function that would have made it, and that is `Send`.
+
+use super::block_on;
+use super::handle::Present;
+use super::local::{LocalShared, Unplaced};
+use super::local_runtime;
+use crate::blocking::{self, Job, SpawnError};
+use crate::scheduler::Shared;
+use crate::sync_shim::{Arc, Condvar, Mutex};
+use crate::task::{JoinHandle, RunningTask};
+use std::future::Future;
+use std::panic::Location;
+use std::time::Instant;
+
+pub(super) struct Pinned {
+    pool: Arc<blocking::Pool<Post>>,
+    /// No user code runs under this lock.
+    seats: Mutex<Seats>,
+    /// A thread has no task left.
+    quiet: Condvar,
+}
+
+#[derive(Default)]
+struct Seats {
+    /// One executor per thread.
+    all: Vec<Arc<LocalShared>>,
+    closed: bool,
+}
+
+impl Seats {
+    fn alive(&self) -> u64 {
+        self.all.iter().map(|seat| seat.alive_tasks()).sum()
+    }
+
+    fn spawned(&self) -> u64 {
+        self.all.iter().map(|seat| seat.spawned_tasks()).sum()
+    }
+}
+
+/// The life of one thread.
+pub(super) struct Post {
+    executor: Unplaced,
+    pinned: Arc<Pinned>,
+    /// Awake from the moment it is queued, for a clock that stands still.
+    present: Present,
+}
+
+impl Job for Post {
+    fn run(self) {
+        let executor = self.executor.place();
+        let life = executor.run_until_closed(|| self.pinned.tell_quiet());
+        local_runtime::lend(&executor, || block_on::run(life, self.present.0.clone()));
+        // Its tasks go here, on their thread.
+        drop(executor);
+        self.pinned.tell_quiet();
+    }
+
+    /// The thread never came: what has been queued for it is cancelled by the executor's drop.
+    fn cancel(self) {}
+}
+
+impl Pinned {
+    pub(super) fn new(config: blocking::Config) -> Arc<Self> {
+        Arc::new(Self {
+            pool: blocking::Pool::new(config),
+            seats: Mutex::new(Seats::default()),
+            quiet: Condvar::new(),
+        })
+    }
+
+    /// Starts a task that `make` makes on one of at most as many threads as `scheduler` has workers. If the runtime has ended, or no thread
+    /// can be made and none is there, it is cancelled.
+    pub(super) fn spawn<F, Fut>(
+        self: &Arc<Self>,
+        scheduler: &Arc<Shared>,
+        make: F,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<Fut::Output>
+    where
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future + 'static,
+        Fut::Output: Send + 'static,
+    {
+        let mut seats = self.seats.lock();
+        let seat = self.choose(&mut seats, scheduler);
+        // Queued under the lock, so that the next one sees that this thread has one more.
+        let (join, refused) = seat.queue_made(make, spawned_at);
+        drop(seats);
+        if let Some(refused) = refused {
+            refused.cancel();
+        }
+        join
+    }
+
+    /// The seat with the fewest tasks; a new one if all have some and there may be more.
+    fn choose(self: &Arc<Self>, seats: &mut Seats, scheduler: &Arc<Shared>) -> Arc<LocalShared> {
+        let most = scheduler.worker_count();
+        let idlest = seats.all.iter().min_by_key(|seat| seat.alive_tasks()).cloned();
+        match idlest {
+            Some(seat) if seats.closed || seat.alive_tasks() == 0 || seats.all.len() >= most => {
+                seat
+            }
+            other => {
+                let executor = Unplaced::new();
+                let seat = executor.shared().clone();
+                let present = Present::begin(scheduler);
+                match self.pool.spawn(Post { executor, pinned: self.clone(), present }) {
+                    Ok(()) => {
+                        seats.all.push(seat.clone());
+                        seat
+                    }
+                    Err(SpawnError::Closed(post) | SpawnError::NoThread(post, _)) => {
+                        // Its executor goes, so what is queued at its seat is cancelled at once.
+                        drop(post);
+                        other.unwrap_or(seat)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes no more tasks, and ends the threads after the poll they are in.
+    pub(super) fn close(&self) {
+        let mut seats = self.seats.lock();
+        seats.closed = true;
+        // The waker of a thread in `block_on` is the house's.
+        seats.all.iter().for_each(|seat| seat.close());
+        drop(seats);
+        self.pool.close();
+    }
+
+    /// After `close`: waits until the threads have ended, or until `deadline`; returns whether they have.
+    pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
+        self.pool.wait(deadline)
+    }
+
+    /// How many tasks are alive.
+    pub(super) fn alive_tasks(&self) -> u64 {
+        self.seats.lock().alive()
+    }
+
+    /// How many tasks have been cold at least once and are alive.
+    pub(super) fn cold_tasks(&self) -> usize {
+        self.seats.lock().all.iter().map(|seat| seat.cold_tasks()).sum()
+    }
+
+    /// How many tasks there have been.
+    pub(super) fn spawned_tasks(&self) -> u64 {
+        self.seats.lock().spawned()
+    }
+
+    /// What the threads run at the moment.
+    pub(super) fn running(&self) -> Vec<RunningTask> {
+        self.seats.lock().all.iter().filter_map(|seat| seat.running_task()).collect()
+    }
+
+    /// Blocks the calling thread until no task is alive; returns how many there have been until then.
+    pub(super) fn wait_until_quiet(&self) -> u64 {
+        let mut seats = self.seats.lock();
+        while seats.alive() != 0 {
+            self.quiet.wait(&mut seats);
+        }
+        seats.spawned()
+    }
+
+    /// A thread has no task left: tells those who wait for that. The lock between its last task's end and the
+    /// signal is what makes sure that they are asleep already, or look again.
+    fn tell_quiet(&self) {
+        drop(self.seats.lock());
+        self.quiet.notify_all();
+    }
+}

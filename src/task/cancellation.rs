@@ -1,0 +1,394 @@
+//! Asking tasks to end, and letting them end by themselves.
+//!
+//! The tokens of one family (a token, its children, theirs) stand in one tree under one lock. It is taken when
+//! a child is made, when the last clone of a token goes, and by `cancel`; whether a token is cancelled is an
+//! atomic of its own, and those who wait for it a list of its own.
+//!
+//! * A token that is cancelled leaves the tree with everything below it: no later cancel finds it again, and a
+//!   child that is made of it is cancelled from the beginning.
+//! * A token whose last clone goes leaves its children to its parent, so that a chain `token =
+//!   token.child_token()` does not grow, and dropping one is no recursion.
+//!
+//! Rejected: a lock per token, as in tokio-util, which takes parent and child in order, retries when the parent
+//! changes, and walks the tree lock by lock: families are stars, whose children meet at the parent's lock in
+//! any case. Rejected: tokio-util itself: for the token alone it brings tokio's sync half and three crates
+//! more, and the tracker needs tokio's runtime.
+
+use super::waiters::{Place, Waiters};
+use crate::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::sync_shim::{Arc, Mutex};
+use crate::wakers;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+/// Tells any number of tasks that they should end; they do it in their own time.
+///
+/// Clones are the same token. A [`child_token`](Self::child_token) is cancelled with its parent, but not the
+/// parent with the child. Cancelling lasts: there is no way back. Works in any runtime, and outside of one.
+///
+/// # Examples
+///
+/// ```
+/// use liten::task::CancellationToken;
+/// use liten::time::{Duration, sleep};
+///
+/// # liten::block_on(async {
+/// let token = CancellationToken::new();
+/// let theirs = token.child_token();
+/// let server = liten::spawn(async move {
+///     let mut served = 0;
+///     while theirs.run_until_cancelled(sleep(Duration::from_millis(1))).await.is_some() {
+///         served += 1;
+///     }
+///     served
+/// });
+/// sleep(Duration::from_millis(20)).await;
+/// token.cancel();
+/// println!("served {}", server.await.unwrap());
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct CancellationToken {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    id: u64,
+    tree: Arc<Mutex<Tree>>,
+    signal: Arc<Signal>,
+}
+
+/// What is known of one token without the tree.
+struct Signal {
+    cancelled: AtomicBool,
+    waiters: Waiters,
+}
+
+impl Signal {
+    fn new(cancelled: bool) -> Arc<Self> {
+        Arc::new(Self { cancelled: AtomicBool::new(cancelled), waiters: Waiters::new() })
+    }
+
+    fn is_cancelled(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `cancel`: who sees it sees what was done before.
+        self.cancelled.load(Ordering::Acquire)
+    }
+}
+
+/// The tokens of a family that are not cancelled and not gone.
+#[derive(Default)]
+struct Tree {
+    nodes: BTreeMap<u64, Node>,
+    next: u64,
+}
+
+struct Node {
+    parent: Option<u64>,
+    children: BTreeSet<u64>,
+    signal: Arc<Signal>,
+}
+
+impl Tree {
+    fn insert(&mut self, parent: Option<u64>, signal: Arc<Signal>) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        self.nodes.insert(id, Node { parent, children: BTreeSet::new(), signal });
+        if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(&parent)) {
+            parent.children.insert(id);
+        }
+        id
+    }
+
+    /// Takes one token out; its children are left to its parent.
+    fn bridge(&mut self, id: u64) {
+        let Some(node) = self.nodes.remove(&id) else {
+            return;
+        };
+        for child in &node.children {
+            if let Some(child) = self.nodes.get_mut(child) {
+                child.parent = node.parent;
+            }
+        }
+        if let Some(parent) = node.parent.and_then(|parent| self.nodes.get_mut(&parent)) {
+            parent.children.remove(&id);
+            parent.children.extend(node.children);
+        }
+    }
+
+    /// Takes a token out with everything below it.
+    fn cut(&mut self, id: u64) -> Vec<Arc<Signal>> {
+        let (mut signals, mut left) = (Vec::new(), vec![id]);
+        while let Some(id) = left.pop() {
+            let Some(node) = self.nodes.remove(&id) else {
+                continue;
+            };
+            left.extend(node.children);
+            signals.push(node.signal);
+            if let Some(parent) = node.parent.and_then(|parent| self.nodes.get_mut(&parent)) {
+                // The topmost only: the parents of the others are out already.
+                parent.children.remove(&id);
+            }
+        }
+        signals
+    }
+}
+
+impl CancellationToken {
+    /// Returns a token that is not cancelled and has no parent.
+    pub fn new() -> Self {
+        Self::founder(false)
+    }
+
+    /// The first of a family. A cancelled one stands in no tree.
+    fn founder(cancelled: bool) -> Self {
+        let (signal, mut tree) = (Signal::new(cancelled), Tree::default());
+        let id = if cancelled { 0 } else { tree.insert(None, signal.clone()) };
+        Self { inner: Arc::new(Inner { id, tree: Arc::new(Mutex::new(tree)), signal }) }
+    }
+
+    /// Returns a token that is cancelled when this one is, and can be cancelled alone.
+    ///
+    /// That stays so when this token is dropped: what cancels its parent cancels the child. The child of a
+    /// cancelled token is cancelled.
+    pub fn child_token(&self) -> CancellationToken {
+        let Inner { id, tree, .. } = &*self.inner;
+        let mut locked = tree.lock();
+        if self.is_cancelled() {
+            drop(locked);
+            return Self::founder(true);
+        }
+        let signal = Signal::new(false);
+        let id = locked.insert(Some(*id), signal.clone());
+        drop(locked);
+        Self { inner: Arc::new(Inner { id, tree: tree.clone(), signal }) }
+    }
+
+    /// Cancels this token, its clones, and everything below them; wakes all who wait for that.
+    ///
+    /// A second call does nothing. Wakers that panic have no consequence for the others or for the caller.
+    pub fn cancel(&self) {
+        let mut tree = self.inner.tree.lock();
+        let signals = tree.cut(self.inner.id);
+        for signal in &signals {
+            // Ordering: Release pairs with `is_cancelled`. Under the lock, so that a child that is made
+            // meanwhile is either among these or sees that it comes too late.
+            signal.cancelled.store(true, Ordering::Release);
+        }
+        drop(tree);
+        let mut wakers = Vec::new();
+        for signal in &signals {
+            signal.waiters.take_into(&mut wakers);
+        }
+        wakers::wake_all(&mut wakers);
+    }
+
+    /// Returns whether the token is cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.inner.signal.is_cancelled()
+    }
+
+    /// Waits until the token is cancelled; returns at once if it is.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: dropping the future loses nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let token = liten::task::CancellationToken::new();
+    /// let waits = token.clone();
+    /// let task = liten::spawn(async move { waits.cancelled().await });
+    /// token.cancel();
+    /// task.await.unwrap();
+    /// # });
+    /// ```
+    pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
+        WaitForCancellationFuture { token: self, place: Place::default() }
+    }
+
+    /// As [`cancelled`](Self::cancelled), for a future that outlives the borrow.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: dropping the future loses nothing.
+    pub fn cancelled_owned(self) -> WaitForCancellationFutureOwned {
+        WaitForCancellationFutureOwned { token: self, place: Place::default() }
+    }
+
+    /// Returns a guard that cancels the token when it is dropped, unless it is
+    /// [disarmed](DropGuard::disarm).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let token = liten::task::CancellationToken::new();
+    /// let guard = token.clone().drop_guard();
+    /// drop(guard);
+    /// assert!(token.is_cancelled());
+    /// ```
+    pub fn drop_guard(self) -> DropGuard {
+        DropGuard { token: Some(self) }
+    }
+
+    /// Runs `future` until it is done or the token is cancelled; then returns `None`, and `future` is dropped.
+    ///
+    /// If the token is cancelled already, `future` is not polled at all. If both happen at once later, the
+    /// result of `future` is returned.
+    ///
+    /// # Cancel safety
+    ///
+    /// As cancel safe as `future`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let token = liten::task::CancellationToken::new();
+    /// assert_eq!(token.run_until_cancelled(async { 5 }).await, Some(5));
+    /// token.cancel();
+    /// assert_eq!(token.run_until_cancelled(async { 5 }).await, None);
+    /// # });
+    /// ```
+    pub async fn run_until_cancelled<F: Future>(&self, future: F) -> Option<F::Output> {
+        if self.is_cancelled() {
+            return None;
+        }
+        let (mut future, mut cancelled) = (pin!(future), pin!(self.cancelled()));
+        std::future::poll_fn(|cx| match future.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => cancelled.as_mut().poll(cx).map(|()| None),
+        })
+        .await
+    }
+
+    /// As [`run_until_cancelled`](Self::run_until_cancelled), for a future that outlives the borrow.
+    ///
+    /// # Cancel safety
+    ///
+    /// As cancel safe as `future`.
+    pub async fn run_until_cancelled_owned<F: Future>(self, future: F) -> Option<F::Output> {
+        self.run_until_cancelled(future).await
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.tree.lock().bridge(self.id);
+    }
+}
+
+impl Default for CancellationToken {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Clones of one token are equal; parent and child are not.
+impl PartialEq for CancellationToken {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Eq for CancellationToken {}
+
+// A panic leaves a token as it was: no user code runs under its locks.
+impl std::panic::UnwindSafe for CancellationToken {}
+impl std::panic::RefUnwindSafe for CancellationToken {}
+
+impl fmt::Debug for CancellationToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CancellationToken")
+            .field("is_cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Ready when a token is cancelled; made by [`CancellationToken::cancelled`].
+#[must_use = "futures do nothing unless you `.await` or poll them"]
+pub struct WaitForCancellationFuture<'a> {
+    token: &'a CancellationToken,
+    place: Place,
+}
+
+/// Ready when a token is cancelled; made by [`CancellationToken::cancelled_owned`].
+#[must_use = "futures do nothing unless you `.await` or poll them"]
+pub struct WaitForCancellationFutureOwned {
+    token: CancellationToken,
+    place: Place,
+}
+
+fn poll_cancelled(token: &CancellationToken, place: &mut Place, cx: &Context<'_>) -> Poll<()> {
+    let signal = &token.inner.signal;
+    signal.waiters.poll(place, cx, || signal.is_cancelled())
+}
+
+impl Future for WaitForCancellationFuture<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        poll_cancelled(this.token, &mut this.place, cx)
+    }
+}
+
+impl Future for WaitForCancellationFutureOwned {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        poll_cancelled(&this.token, &mut this.place, cx)
+    }
+}
+
+impl Drop for WaitForCancellationFuture<'_> {
+    fn drop(&mut self) {
+        self.token.inner.signal.waiters.leave(&mut self.place);
+    }
+}
+
+impl Drop for WaitForCancellationFutureOwned {
+    fn drop(&mut self) {
+        self.token.inner.signal.waiters.leave(&mut self.place);
+    }
+}
+
+impl fmt::Debug for WaitForCancellationFuture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitForCancellationFuture").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for WaitForCancellationFutureOwned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitForCancellationFutureOwned").finish_non_exhaustive()
+    }
+}
+
+/// Cancels a token when it is dropped; made by [`CancellationToken::drop_guard`].
+#[derive(Debug)]
+#[must_use = "the token is cancelled when the guard is dropped"]
+pub struct DropGuard {
+    /// Taken by `disarm` only.
+    token: Option<CancellationToken>,
+}
+
+impl DropGuard {
+    /// Returns the token, which is not cancelled by this any more.
+    pub fn disarm(mut self) -> CancellationToken {
+        self.token.take().expect("taken here only")
+    }
+}
+
+impl Drop for DropGuard {
+    fn drop(&mut self) {
+        if let Some(token) = &self.token {
+            token.cancel();
+        }
+    }
+}

@@ -13,7 +13,7 @@
 //! * [`#[liten::main]`](macro@main), [`block_on`] and [`runtime`]: making a runtime and running a future
 //!   in it.
 //! * [`spawn`], [`spawn_blocking`] and [`task`]: tasks, their handles, sets of tasks, task locals, tasks on
-//!   one thread.
+//!   one thread, tasks that borrow, cancellation.
 //! * [`net`]: TCP, UDP and Unix sockets; [`io`]: any other pollable source, and the I/O extension methods.
 //! * [`time`]: sleeping, deadlines, intervals.
 //! * `process`: child processes; `signal`: ctrl-c and signals.

@@ -56,6 +56,7 @@ mod local;
 mod local_runtime;
 mod metrics;
 mod pinned;
+mod scope;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;
@@ -68,6 +69,7 @@ pub use local::LocalExecutor;
 pub use local_runtime::LocalRuntime;
 pub(crate) use local_runtime::with_executor;
 pub use metrics::RuntimeMetrics;
+pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use shutdown::Shutdown;
 
 use crate::task::{JoinHandle, RunningTask};

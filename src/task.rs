@@ -63,7 +63,7 @@ pub use spawn::{id, spawn, spawn_blocking, spawn_local, spawn_pinned, try_id};
 pub use tracker::{TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture};
 pub use yield_now::yield_now;
 
-pub use crate::runtime::LocalExecutor;
+pub use crate::runtime::{LocalExecutor, Scope, ScopedJoinHandle, scope};
 pub use crate::task_local;
 
 #[cfg(all(test, liten_loom))]

@@ -90,7 +90,16 @@ const HOUSE: Plan = Plan {
     ],
     fronts: &[
         // `task.rs` is the front page of both halves.
-        ("task", &["runtime::LocalExecutor", "task_local"]),
+        (
+            "task",
+            &[
+                "runtime::LocalExecutor",
+                "runtime::Scope",
+                "runtime::ScopedJoinHandle",
+                "runtime::scope",
+                "task_local",
+            ],
+        ),
     ],
 };
 
@@ -120,6 +129,7 @@ const UNSAFE: Confined = Confined {
             "promises that its handler does what a signal handler may do",
         ),
         ("src/signal/windows.rs", "installs the handler of the console's events"),
+        ("src/runtime/scope.rs", "tasks that borrow from a caller who waits for them"),
     ],
 };
 

@@ -49,7 +49,7 @@ pub(super) fn in_local<R>(f: impl FnOnce() -> R) -> R {
 /// that are waited for.
 #[track_caller]
 pub(super) fn refuse_in_task(what: &str) {
-    if scheduler::worker_index().is_some() || IN_LOCAL.get() {
+    if scheduler::is_polling() || IN_LOCAL.get() {
         panic!(
             "{what} called inside a task: it would block the thread that runs the tasks it waits for; \
              use .await, or call it in spawn_blocking"

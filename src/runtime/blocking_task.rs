@@ -70,7 +70,7 @@ impl BlockingTasks {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let (task, join) = new_send_task(Once(Some(f)), self, spawned_at);
+        let (task, join) = new_send_task(Once::new(f), self, spawned_at);
         let (job, error) = match pool.spawn(BlockingJob { task, tasks: self.clone(), must_run }) {
             Ok(()) => return (join, Ok(())),
             Err(SpawnError::Closed(job)) => (job, io::Error::other(CLOSED)),
@@ -94,7 +94,13 @@ unsafe impl Schedule for BlockingTasks {
 }
 
 /// A future that calls a function at its first poll.
-struct Once<F>(Option<F>);
+pub(super) struct Once<F>(Option<F>);
+
+impl<F> Once<F> {
+    pub(super) fn new(f: F) -> Self {
+        Self(Some(f))
+    }
+}
 
 impl<F> Unpin for Once<F> {}
 

@@ -6,6 +6,7 @@ use super::handle::{self, Flavor, Handle, Hooks, Inner, check_workers, invalid};
 use super::local::LocalExecutor;
 use super::local_runtime::LocalRuntime;
 use super::pinned::Pinned;
+use super::scope::Scopes;
 use super::tokio_context;
 use crate::blocking;
 use crate::driver::Driver;
@@ -98,8 +99,9 @@ impl Builder {
     /// and 16 at most.
     ///
     /// When every worker has been stuck in a poll for some milliseconds while tasks wait, the runtime starts
-    /// a spare worker for them; when it is stuck as well, another. The spares leave when a regular worker
-    /// has been free for a while.
+    /// a spare worker for them; when it is stuck as well, another.
+    /// [`block_in_place`](crate::task::block_in_place) starts one at once if no worker is idle. The spares
+    /// leave when a regular worker has been free for a while.
     pub fn max_spare_workers(&mut self, count: usize) -> &mut Self {
         self.max_spare_workers = Some(count);
         self
@@ -236,6 +238,7 @@ impl Builder {
             )),
             // Its threads count as roots, asleep or awake: nobody asks whether it is at rest.
             pinned: Pinned::new(pool("pinned", MAX_WORKERS, inner, Box::new(|| {}))),
+            scopes: Scopes::new(),
             hooks: self.hooks.clone(),
             blocking_tasks: BlockingTasks::new(),
             tokio,

@@ -44,6 +44,7 @@ mod remains;
 mod resets;
 mod resize;
 mod reuse;
+mod scope;
 mod shutdown;
 #[cfg(unix)]
 mod signal_listeners;

@@ -1,20 +1,20 @@
 //! Tasks that are made on one thread and stay there: they need not be `Send`.
 //!
 //! They run on threads of their own, each with a [`LocalExecutor`](super::local::LocalExecutor): no more of
-//! them than there are workers, started when they are needed, and there until the runtime ends. A new task goes
-//! to the thread with the fewest tasks alive.
+//! them than there are workers, started when they are needed, and there until the runtime ends. A new task
+//! goes to the thread with the fewest tasks alive.
 //!
-//! Rejected: pinning them to the workers. A worker may be stuck in somebody's poll, may step aside to block, and
-//! may be retired; all of that is harmless because every task can be taken elsewhere, and none of it would be
-//! any longer. Each worker would need a second queue that nobody steals from, looked at in each tick, and each
-//! wake would have to know whether its task may travel. Rejected: threads of the blocking pool. It is bounded,
-//! and who bounds it at one thread would lose it to the first pinned task for ever. It is another pool of the
-//! same kind instead: it names, starts and joins threads in the same way.
+//! Rejected: pinning them to the workers. A worker may be stuck in somebody's poll, may step aside to block,
+//! and may be retired; all of that is harmless because every task can be taken elsewhere, and none of it
+//! would be any longer. Each worker would need a second queue that nobody steals from, looked at in each
+//! tick, and each wake would have to know whether its task may travel. Rejected: threads of the blocking
+//! pool. It is bounded, and who bounds it at one thread would lose it to the first pinned task for ever. It
+//! is another pool of the same kind instead: it names, starts and joins threads in the same way.
 //!
-//! The end: `close` tells the executors, each of which returns after the poll it is in, drops its tasks on its
-//! own thread, and gives the thread back to the pool, which is waited for like the other one. A task that comes
-//! later is cancelled by whoever spawns it, which is sound because it has not been made yet: what is dropped is
-//! the function that would have made it, and that is `Send`.
+//! The end: `close` tells the executors, each of which returns after the poll it is in, drops its tasks on
+//! its own thread, and gives the thread back to the pool, which is waited for like the other one. A task that
+//! comes later is cancelled by whoever spawns it, which is sound because it has not been made yet: what is
+//! dropped is the function that would have made it, and that is `Send`.
 
 use super::block_on;
 use super::handle::Present;
@@ -84,8 +84,8 @@ impl Pinned {
         })
     }
 
-    /// Starts a task that `make` makes on one of at most as many threads as `scheduler` has workers. If the runtime has ended, or no thread
-    /// can be made and none is there, it is cancelled.
+    /// Starts a task that `make` makes on one of at most as many threads as `scheduler` has workers. If the
+    /// runtime has ended, or no thread can be made and none is there, it is cancelled.
     pub(super) fn spawn<F, Fut>(
         self: &Arc<Self>,
         scheduler: &Arc<Shared>,

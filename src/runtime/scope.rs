@@ -2,30 +2,30 @@
 //!
 //! A scope has a queue of its own, and the thread that has opened it works the queue off itself before it
 //! returns. Everybody else is a *helper*: for what is pushed while that thread is busy, a ticket goes to a
-//! worker (for futures) or to the blocking pool (for functions), and whoever gets to the ticket runs what is in
-//! the queue then. A ticket that comes too late finds nothing. So a scope ends whatever the runtime's threads
-//! do: with a full pool, stuck workers, or none at all.
+//! worker (for futures) or to the blocking pool (for functions), and whoever gets to the ticket runs what is
+//! in the queue then. A ticket that comes too late finds nothing. So a scope ends whatever the runtime's
+//! threads do: with a full pool, stuck workers, or none at all.
 //!
-//! Who joins one task works on futures, which do not block, and calls the function that he waits for, if nobody
-//! has begun it. Not other functions: one of them may wait for what the joiner does next.
+//! Who joins one task works on futures, which do not block, and calls the function that he waits for, if
+//! nobody has begun it. Not other functions: one of them may wait for what the joiner does next.
 //!
 //! # Why nothing outlives what it borrows
 //!
 //! A task is erased: its cell forgets the lifetime `'scope`, which ends when [`scope`] returns. Therefore
 //! `scope` returns, or unwinds, only when
 //!
-//! 1. no task is alive: each future has been dropped, each function called or dropped. A task is in the queue,
-//!    or run by somebody, or cold; a cold one is alive. One that is being woken at the moment is alive, too, and
-//!    its push is waited for;
+//! 1. no task is alive: each future has been dropped, each function called or dropped. A task is in the
+//!    queue, or run by somebody, or cold; a cold one is alive. One that is being woken at the moment is
+//!    alive, too, and its push is waited for;
 //! 2. nobody runs one: `running` is raised under the lock that the task is taken under, and lowered after
-//!    [`Hot::run`] has returned, so the end of a completion (the destructor of an output that nobody wants, the
-//!    joiner's waker) is over.
+//!    [`Hot::run`] has returned, so the end of a completion (the destructor of an output that nobody wants,
+//!    the joiner's waker) is over.
 //!
 //! Both are looked at under the one lock. What is left then are cells with an output or without, and wakers,
 //! which touch no more than a cell's header. An output belongs to its JoinHandle, whose type carries its
 //! lifetime. A handle that is leaked leaks the output with it: nobody waits by handles, so nothing depends on
-//! their destructors. Tickets hold the queue alone, which is empty. If the house itself panics in between, the
-//! process ends: [`AbortOnUnwind`].
+//! their destructors. Tickets hold the queue alone, which is empty. If the house itself panics in between,
+//! the process ends: [`AbortOnUnwind`].
 //!
 //! The closure cannot let a task escape either: `'scope` is chosen here, after the closure was written, and
 //! ends here, so nothing that has it in its type can be stored outside.
@@ -34,12 +34,12 @@
 //!
 //! A runtime knows its open scopes. When it ends, their futures are cancelled as the runtime's own are: those
 //! that wait at once, the others by whoever takes them out of the queue. Functions are run all the same; they
-//! end by themselves. Rejected: a task of the runtime that stands for them and tells of its own drop. The only
-//! worker, which would have to drop it, may be the thread that waits for the scope.
+//! end by themselves. Rejected: a task of the runtime that stands for them and tells of its own drop. The
+//! only worker, which would have to drop it, may be the thread that waits for the scope.
 //!
-//! Rejected: `std::thread::scope` with a thread per task (no bound, and no use of the threads that are there).
-//! Rejected: an async `scope().await`, which must wait in the destructor of its future, and is unsound if that
-//! is leaked.
+//! Rejected: `std::thread::scope` with a thread per task (no bound, and no use of the threads that are
+//! there). Rejected: an async `scope().await`, which must wait in the destructor of its future, and is
+//! unsound if that is leaked.
 #![allow(unsafe_code)]
 
 use super::block_on;
@@ -66,15 +66,15 @@ const TURN: usize = 61;
 
 /// Calls `f` with a scope whose tasks may borrow from the caller; returns when all of them have ended.
 ///
-/// [`Scope::spawn_blocking`] shares out work among the blocking pool's threads, [`Scope::spawn`] futures among
-/// the workers. The calling thread, which is blocked meanwhile, does its part. Called in a task this is a
-/// [`block_in_place`](crate::task::block_in_place): other workers take over what this one has queued. On a
+/// [`Scope::spawn_blocking`] shares out work among the blocking pool's threads, [`Scope::spawn`] futures
+/// among the workers. The calling thread, which is blocked meanwhile, does its part. Called in a task this is
+/// a [`block_in_place`](crate::task::block_in_place): other workers take over what this one has queued. On a
 /// thread with tasks of its own (a [`LocalRuntime`](super::LocalRuntime), a pinned task) those wait.
 ///
 /// # Panics
 ///
-/// If called outside a runtime. If `f` panics, or a task does whose handle has not given its result to anybody;
-/// when all tasks have ended.
+/// If called outside a runtime. If `f` panics, or a task does whose handle has not given its result to
+/// anybody; when all tasks have ended.
 ///
 /// # Examples
 ///

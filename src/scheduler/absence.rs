@@ -17,24 +17,25 @@
 //! *What was queued here* is in the injector, and the push is announced like any other from outside.
 //! *A task whose home this is, woken meanwhile*, is pushed to the channel of an inactive slot. The pusher
 //! pushes, fences and reads `active`; the worker deactivates, fences and empties the channel: either the
-//! worker sees the push, or the pusher sees the inactive slot and moves the channel to the injector itself.
+//! worker sees the push, or the pusher sees the inactive slot and moves the channel to the injector itself
+//! (model `a_wake_beside_an_absence_is_not_left_behind`).
 //! A pusher that reads `active` only after the worker is back leaves the task to it: it is awake, and looks
-//! at its channel before its next task (model `a_wake_beside_an_absence_is_not_left_behind`).
+//! at its channel before its next task (model `a_wake_that_outlasts_an_absence_reaches_the_worker`).
 //! *The poll itself* goes on: the task is running all the time, and a wake of it is noted in its word.
 //!
 //! # Nothing is stuck
 //!
 //! A push from outside relies on workers that are awake only when none is parked, and a worker that goes away
-//! is awake no longer. So it asks for one in its place if none is parked. If one is, later pushes wake it. Two
-//! that go away at the same time count each other: each marks itself first, and they look under one lock. If
-//! the bound is reached, the function runs all the same, and the tasks wait for whoever comes back first: that
-//! is what the bound is for. If a thread cannot be made, or all parked workers get stuck later, the monitor,
-//! which takes a worker that is away for blocked, starts a spare at one of its next looks. Spares stay as long
-//! as somebody is away.
+//! is awake no longer. So it asks for one in its place if none is parked. If one is, later pushes wake it.
+//! Two that go away at the same time count each other: each marks itself first, and they look under one lock.
+//! If the bound is reached, the function runs all the same, and the tasks wait for whoever comes back first:
+//! that is what the bound is for. If a thread cannot be made, or all parked workers get stuck later, the
+//! monitor, which takes a worker that is away for blocked, starts a spare at one of its next looks. Spares
+//! stay as long as somebody is away.
 //!
 //! Rejected: handing the whole worker (deque, generator, counts) to another thread, as tokio does. It would
-//! have to be moved out from under the poll that uses it, and taken back afterwards; the slot that is left and
-//! entered again needs nothing that resizing does not need anyway.
+//! have to be moved out from under the poll that uses it, and taken back afterwards; the slot that is left
+//! and entered again needs nothing that resizing does not need anyway.
 //!
 //! [`BLOCKED_AFTER`]: super::spares::BLOCKED_AFTER
 

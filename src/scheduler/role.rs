@@ -1,5 +1,5 @@
-//! What the calling thread is to a scheduler: one of its workers, or one that is away, a guest in `block_on`, a
-//! dispatcher, or nothing.
+//! What the calling thread is to a scheduler: one of its workers, or one that is away, a guest in `block_on`,
+//! a dispatcher, or nothing.
 //!
 //! A wake or a spawn asks this first: it decides which queue the task goes to.
 

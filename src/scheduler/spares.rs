@@ -11,8 +11,8 @@
 //! | as above | as above, but no spare left, or a start failed lately | reports |
 //! | spares, and a regular worker free for [`RETIRE_AFTER`] | nobody blocks in place | lets all spares go |
 //!
-//! A worker that blocks in place, which it says beforehand (absence.rs), counts as blocked from the beginning,
-//! starts a spare itself, and is not reported.
+//! A worker that blocks in place, which it says beforehand (absence.rs), counts as blocked from the
+//! beginning, starts a spare itself, and is not reported.
 //!
 //! The number of spares is bounded: tasks that block one after the other would otherwise get a thread each,
 //! and the answer to that is `spawn_blocking`.

@@ -8,10 +8,10 @@ use crate::scheduler;
 ///
 /// For a call that blocks or computes for long and cannot be moved to
 /// [`spawn_blocking`](crate::spawn_blocking), because it borrows. On a worker everything that is queued there
-/// is given to the others at once. If none of them is idle, a spare worker is started, so that as many workers
-/// as there should be are at work; no more than
-/// [`Builder::max_spare_workers`](crate::runtime::Builder::max_spare_workers) of them: when there are as many,
-/// `f` runs all the same, and what is queued waits for a worker that comes back.
+/// is given to the others at once. If none of them is idle, a spare worker is started, so that as many
+/// workers as there should be are at work; no more than
+/// [`Builder::max_spare_workers`](crate::runtime::Builder::max_spare_workers) of them: when there are as
+/// many, `f` runs all the same, and what is queued waits for a worker that comes back.
 ///
 /// What the task itself does beside this call (the other branches of a `join!` or `select!`) waits until `f`
 /// returns. `f` is in the runtime: it may spawn, and it may call [`Handle::block_on`], which a task otherwise

@@ -1,18 +1,18 @@
 //! Asking tasks to end, and letting them end by themselves.
 //!
-//! The tokens of one family (a token, its children, theirs) stand in one tree under one lock. It is taken when
-//! a child is made, when the last clone of a token goes, and by `cancel`; whether a token is cancelled is an
-//! atomic of its own, and those who wait for it a list of its own.
+//! The tokens of one family (a token, its children, theirs) stand in one tree under one lock. It is taken
+//! when a child is made, when the last clone of a token goes, and by `cancel`; whether a token is cancelled
+//! is an atomic of its own, and those who wait for it a list of its own.
 //!
-//! * A token that is cancelled leaves the tree with everything below it: no later cancel finds it again, and a
-//!   child that is made of it is cancelled from the beginning.
+//! * A token that is cancelled leaves the tree with everything below it: no later cancel finds it again, and
+//!   a child that is made of it is cancelled from the beginning.
 //! * A token whose last clone goes leaves its children to its parent, so that a chain `token =
 //!   token.child_token()` does not grow, and dropping one is no recursion.
 //!
-//! Rejected: a lock per token, as in tokio-util, which takes parent and child in order, retries when the parent
-//! changes, and walks the tree lock by lock: families are stars, whose children meet at the parent's lock in
-//! any case. Rejected: tokio-util itself: for the token alone it brings tokio's sync half and three crates
-//! more, and the tracker needs tokio's runtime.
+//! Rejected: a lock per token, as in tokio-util, which takes parent and child in order, retries when the
+//! parent changes, and walks the tree lock by lock: families are stars, whose children meet at the parent's
+//! lock in any case. Rejected: tokio-util itself: for the token alone it brings tokio's sync half and three
+//! crates more, and the tracker needs tokio's runtime.
 
 use super::waiters::{Place, Waiters};
 use crate::sync_shim::atomic::{AtomicBool, Ordering};
@@ -235,7 +235,8 @@ impl CancellationToken {
         DropGuard { token: Some(self) }
     }
 
-    /// Runs `future` until it is done or the token is cancelled; then returns `None`, and `future` is dropped.
+    /// Runs `future` until it is done or the token is cancelled; then returns `None`, and `future` is
+    /// dropped.
     ///
     /// If the token is cancelled already, `future` is not polled at all. If both happen at once later, the
     /// result of `future` is returned.

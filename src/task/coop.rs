@@ -1,8 +1,8 @@
 //! The cooperative budget, for futures of one's own: asking, spending, doing without.
 //!
 //! Each poll of a task begins with a budget of 128 operations. Sockets, timers and join handles of this crate
-//! take one each when they are ready; when none is left they return `Pending`, and the task goes to the back of
-//! the queue. A leaf future from elsewhere takes part by [`cooperative`] or [`poll_proceed`].
+//! take one each when they are ready; when none is left they return `Pending`, and the task goes to the back
+//! of the queue. A leaf future from elsewhere takes part by [`cooperative`] or [`poll_proceed`].
 
 use super::budget;
 use pin_project_lite::pin_project;
@@ -50,10 +50,12 @@ pub fn has_budget_remaining() -> bool {
     budget::is_left()
 }
 
-/// Takes one operation from the task's budget, or returns `Pending` and asks for another poll if none is left.
+/// Takes one operation from the task's budget, or returns `Pending` and asks for another poll if none is
+/// left.
 ///
 /// For leaf futures that are written by hand: called first in `poll`. The operation is given back when the
-/// returned value is dropped, unless it is told that the future [made progress](RestoreOnPending::made_progress).
+/// returned value is dropped, unless it is told that the future [made
+/// progress](RestoreOnPending::made_progress).
 ///
 /// # Examples
 ///

@@ -101,13 +101,13 @@ where
     }
 }
 
-/// Calls `make` on one of the runtime's threads for such tasks, and runs the future that it returns, which need
-/// not be `Send`, on that thread to the end.
+/// Calls `make` on one of the runtime's threads for such tasks, and runs the future that it returns, which
+/// need not be `Send`, on that thread to the end.
 ///
 /// There are no more of these threads than the runtime has workers; they are made when they are needed, and a
-/// task goes to the one with the fewest. The tasks of one thread take turns: one that blocks stops the others.
-/// On such a thread [`spawn_local`] adds a task to it. In a [`LocalRuntime`](crate::runtime::LocalRuntime)
-/// the task runs on that runtime's thread.
+/// task goes to the one with the fewest. The tasks of one thread take turns: one that blocks stops the
+/// others. On such a thread [`spawn_local`] adds a task to it. In a
+/// [`LocalRuntime`](crate::runtime::LocalRuntime) the task runs on that runtime's thread.
 ///
 /// Aborting the task, and the end of the runtime, drop its future on its thread. If the runtime ends, or no
 /// thread can be made, before `make` is called, the JoinHandle says that the task was cancelled.

@@ -1,7 +1,7 @@
 //! Counting tasks, and waiting until none is left.
 //!
-//! A [`JoinSet`](super::JoinSet) keeps what its tasks return; a tracker keeps a number. The books are under one
-//! lock, taken once when a task is counted and once when it is gone.
+//! A [`JoinSet`](super::JoinSet) keeps what its tasks return; a tracker keeps a number. The books are under
+//! one lock, taken once when a task is counted and once when it is gone.
 
 use super::waiters::{Place, Waiters};
 use super::{JoinHandle, spawn, spawn_blocking, spawn_local};
@@ -16,8 +16,8 @@ use std::task::{Context, Poll};
 /// Counts tasks, and says when the last one is gone: for an orderly end, mostly together with a
 /// [`CancellationToken`](super::CancellationToken).
 ///
-/// A tracker keeps no task and no output, so it may count tasks for as long as the program runs. Clones are the
-/// same tracker. Dropping it does nothing to the tasks.
+/// A tracker keeps no task and no output, so it may count tasks for as long as the program runs. Clones are
+/// the same tracker. Dropping it does nothing to the tasks.
 ///
 /// # Examples
 ///
@@ -148,7 +148,7 @@ impl TaskTracker {
     }
 
     /// Starts a task that need not be `Send` on this thread and counts it. See
-    /// [`spawn_local`](super::spawn_local).
+    /// [`spawn_local`].
     ///
     /// # Panics
     ///
@@ -163,7 +163,7 @@ impl TaskTracker {
     }
 
     /// Runs `f` on the current runtime's blocking pool and counts it. See
-    /// [`spawn_blocking`](crate::spawn_blocking).
+    /// [`spawn_blocking`].
     ///
     /// # Panics
     ///

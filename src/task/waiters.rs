@@ -4,8 +4,8 @@
 //! nobody else a wake, and one that comes back here finds the lock free.
 //!
 //! Nobody is missed: who makes it true does so before [`Waiters::wake_all`] takes the lock; who waits asks
-//! once more under the lock before it leaves its waker. If the lock is the waiter's first, its waker is taken.
-//! If it is the other one's first, the waiter sees that it is true.
+//! once more under the lock before it leaves its waker. If the lock is the waiter's first, its waker is
+//! taken. If it is the other one's first, the waiter sees that it is true.
 //!
 //! Rejected: event-listener, which wakes under its lock and lets a panic of one waker pass in front of the
 //! others; the house's slab, whose first chunk is 6 KiB, for each of ten thousand tokens with one waiter.
@@ -33,8 +33,8 @@ impl Waiters {
         Self(Mutex::new(List::default()))
     }
 
-    /// Ready if `is_over`; otherwise the waker of `cx` is left at `place`. `is_over` is called under the lock,
-    /// and takes no other that somebody holds while he wakes.
+    /// Ready if `is_over`; otherwise the waker of `cx` is left at `place`. `is_over` is called under the
+    /// lock, and takes no other that somebody holds while he wakes.
     pub(super) fn poll(
         &self,
         place: &mut Place,

@@ -262,7 +262,8 @@ fn on_a_thread_with_tasks_of_its_own_it_is_refused() {
     });
 }
 
-/// Workers come and go, tasks step aside, tasks are woken from outside: each task ends, and so does the runtime.
+/// Workers come and go, tasks step aside, tasks are woken from outside: each task ends, and so does the
+/// runtime.
 #[test]
 fn nothing_is_lost_while_workers_step_aside_and_come_and_go() {
     guarded(|| {

@@ -219,8 +219,8 @@ fn running_until_cancelled_prefers_the_result_and_drops_the_future() {
     });
 }
 
-/// Children are made, dropped and cancelled on several threads while the root is cancelled: each child that is
-/// left is cancelled in the end, and each wait ends.
+/// Children are made, dropped and cancelled on several threads while the root is cancelled: each child that
+/// is left is cancelled in the end, and each wait ends.
 #[test]
 fn nobody_is_missed_when_all_happens_at_once() {
     guarded(|| {

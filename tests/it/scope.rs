@@ -417,7 +417,7 @@ fn the_end_of_the_runtime_ends_the_futures() {
         let runtime = workers(1);
         let (started, start) = mpsc::channel();
         let task = runtime.spawn(async move {
-            let data = vec![1];
+            let data = [1];
             scope(|s| {
                 let _waits = s.spawn(async {
                     started.send(()).unwrap();

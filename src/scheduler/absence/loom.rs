@@ -29,8 +29,8 @@ fn bury(shared: &Shared, task: Option<Hot>, join: &JoinHandle<()>) {
     assert!(join.is_finished());
 }
 
-/// A task is woken while its home worker, the only one, steps aside: it ends up in the injector, where the next
-/// worker finds it.
+/// A task is woken while its home worker, the only one, steps aside: it ends up in the injector, where the
+/// next worker finds it.
 #[test]
 fn a_wake_beside_an_absence_is_not_left_behind() {
     ::loom::model(|| {

@@ -121,6 +121,52 @@ where
 }
 
 /// Where tasks that borrow are started; made by [`scope`].
+///
+/// # Examples
+///
+/// A task may start others, because what it borrows from the scope lives as long as itself:
+///
+/// ```
+/// use liten::task::scope;
+/// use std::sync::Mutex;
+///
+/// # liten::block_on(async {
+/// let found = Mutex::new(Vec::new());
+/// scope(|s| {
+///     s.spawn_blocking(|| {
+///         found.lock().unwrap().push(1);
+///         s.spawn(async { found.lock().unwrap().push(2) });
+///     });
+/// });
+/// assert_eq!(found.into_inner().unwrap(), [1, 2]);
+/// # });
+/// ```
+///
+/// It cannot borrow what the closure owns, which may be gone before the task is:
+///
+/// ```compile_fail,E0373
+/// # use liten::task::scope;
+/// scope(|s| {
+///     let local = vec![1];
+///     s.spawn_blocking(|| println!("{local:?}"));
+/// });
+/// ```
+///
+/// and its handle cannot be kept:
+///
+/// ```compile_fail,E0521
+/// # use liten::task::scope;
+/// let mut kept = None;
+/// scope(|s| kept = Some(s.spawn(async { 1 })));
+/// ```
+///
+/// It is run by any thread, so it has to be `Send`:
+///
+/// ```compile_fail,E0277
+/// # use liten::task::scope;
+/// let local = std::rc::Rc::new(1);
+/// scope(|s| drop(s.spawn_blocking(|| println!("{local}"))));
+/// ```
 pub struct Scope<'scope, 'env: 'scope> {
     shared: Arc<ScopeShared>,
     /// Invariant in both, as in std: neither may be made to look longer or shorter.

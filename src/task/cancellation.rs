@@ -118,7 +118,7 @@ impl Tree {
         }
     }
 
-    /// Takes a token out with everything below it.
+    /// Takes a token out with everything below it; parents come before their children.
     fn cut(&mut self, id: u64) -> Vec<Arc<Signal>> {
         let (mut signals, mut left) = (Vec::new(), vec![id]);
         while let Some(id) = left.pop() {
@@ -168,11 +168,14 @@ impl CancellationToken {
 
     /// Cancels this token, its clones, and everything below them; wakes all who wait for that.
     ///
+    /// Who sees a token cancelled sees everything below it cancelled.
+    ///
     /// A second call does nothing. Wakers that panic have no consequence for the others or for the caller.
     pub fn cancel(&self) {
         let mut tree = self.inner.tree.lock();
         let signals = tree.cut(self.inner.id);
-        for signal in &signals {
+        // Parents last: who sees a token cancelled sees everything below it cancelled.
+        for signal in signals.iter().rev() {
             // Ordering: Release pairs with `is_cancelled`. Under the lock, so that a child that is made
             // meanwhile is either among these or sees that it comes too late.
             signal.cancelled.store(true, Ordering::Release);

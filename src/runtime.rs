@@ -50,6 +50,10 @@
 //! stop after the poll they are in; every task that is left is dropped; the threads end; sources and timers
 //! that outlive the runtime are told. [`Shutdown`] leaves the waiting to a future: the driver thread, which
 //! ends last, completes it.
+//! pool takes no new jobs and cancels the queued ones, but for those that must run (writes that a file has
+//! accepted); the workers stop after the poll they are in; every task that is left is dropped; the threads
+//! end; sources and timers that outlive the runtime are told. [`Shutdown`] leaves the waiting to a future:
+//! the driver thread, which ends last, completes it.
 
 pub(crate) mod block_on;
 pub(crate) mod blocking_task;

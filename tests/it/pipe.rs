@@ -4,6 +4,7 @@ use crate::guard::{guarded, workers};
 use crate::loopback::{pattern, poll_once, run};
 use liten::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use liten::net::unix::pipe::{self, OpenOptions, Receiver, Sender};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use std::fs::File;
 use std::future::poll_fn;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Write};
@@ -44,6 +45,11 @@ impl Drop for Fifo {
 fn blocking_pipe() -> (OwnedFd, OwnedFd) {
     let (sender, receiver) = pipe::pipe().unwrap();
     (receiver.into_blocking_fd().unwrap(), sender.into_blocking_fd().unwrap())
+}
+
+fn blocks(file: &File) -> bool {
+    let flags = OFlag::from_bits_retain(fcntl(file, FcntlArg::F_GETFL).unwrap());
+    !flags.contains(OFlag::O_NONBLOCK)
 }
 
 /// Writes until there is no more room, and returns how much went in.
@@ -259,11 +265,13 @@ fn ends_come_from_descriptors_and_go_back() {
 
         // As a descriptor that blocks, which a thread waits with.
         let mut blocking = File::from(receiver.into_blocking_fd().unwrap());
+        assert!(blocks(&blocking));
         let reader = liten::spawn_blocking(move || {
             let mut buf = [0; 8];
             blocking.read(&mut buf).map(|n| buf[..n].to_vec())
         });
         let mut nonblocking = File::from(sender.into_nonblocking_fd().unwrap());
+        assert!(!blocks(&nonblocking));
         nonblocking.write_all(b"ab").unwrap();
         assert_eq!(reader.await.unwrap().unwrap(), b"ab");
         let again = Sender::from_file_unchecked(nonblocking).unwrap();

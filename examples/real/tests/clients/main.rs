@@ -7,8 +7,8 @@ mod http;
 #[path = "../../../../tests/examples/process.rs"]
 mod process;
 
-mod axum;
 mod axum_serve;
+mod axum_todo;
 mod chromium;
 mod file;
 mod https;

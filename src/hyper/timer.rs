@@ -7,8 +7,9 @@ use std::time::Instant;
 
 /// Gives hyper its timeouts, by the timers of the current runtime.
 ///
-/// Its sleeps are [`time::Sleep`]s, and its clock is [`time::Instant`]'s, which a test may stop. A timeout that is put off, as those for keep-alive
-/// and idle connections are again and again, moves its timer instead of making a new one.
+/// Its sleeps are [`time::Sleep`]s, and its clock is [`time::Instant`]'s, which a test may stop. A timeout
+/// that is put off, as those for keep-alive and idle connections are again and again, moves its timer
+/// instead of making a new one.
 ///
 /// # Panics
 ///

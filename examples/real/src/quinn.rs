@@ -23,7 +23,7 @@ pub struct LitenRuntime;
 
 impl Runtime for LitenRuntime {
     fn new_timer(&self, deadline: Instant) -> Pin<Box<dyn AsyncTimer>> {
-        Box::pin(Timer(sleep_until(deadline)))
+        Box::pin(Timer(sleep_until(deadline.into())))
     }
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
@@ -41,7 +41,7 @@ struct Timer(Sleep);
 
 impl AsyncTimer for Timer {
     fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
-        Pin::new(&mut self.0).reset(deadline);
+        Pin::new(&mut self.0).reset(deadline.into());
     }
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context) -> Poll<()> {

@@ -32,7 +32,7 @@ fn cat() -> Child {
 /// A program that does not end by itself.
 fn sleeper() -> Command {
     let mut command = Command::new("sleep");
-    command.arg("1000");
+    command.arg("100");
     command
 }
 

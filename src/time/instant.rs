@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::time::Duration;
 
 /// A moment of the monotonic clock: [`std::time::Instant`], but [`Instant::now`] follows the current
-/// runtime's clock, which a test may have [stopped](super::pause).
+/// runtime's clock, which a test may have [stopped](super::pause()).
 ///
 /// It converts from and into std's type ([`From`], [`Instant::from_std`], [`Instant::into_std`]), and means
 /// the same moment.

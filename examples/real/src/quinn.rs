@@ -34,6 +34,11 @@ impl Runtime for LitenRuntime {
     fn wrap_udp_socket(&self, socket: std::net::UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
         Ok(Arc::new(Socket::new(socket)?))
     }
+
+    /// liten's clock, which stands still in a test that wants it to.
+    fn now(&self) -> Instant {
+        liten::time::Instant::now().into_std()
+    }
 }
 
 #[derive(Debug)]

@@ -19,8 +19,8 @@
 //! * `process`: child processes; `signal`: ctrl-c and signals.
 //! * [`sync`] and [`future`]: locks, channels, `join!` and `select!`, re-exported from crates that work on
 //!   any runtime.
-//! * `fs`, `process`, `signal` and `hyper`, with the features of those names: files, child processes, signals,
-//!   and what hyper asks of a runtime.
+//! * `fs`, `process`, `signal` and `hyper`, with the features of those names: files, child processes,
+//!   signals, and what hyper asks of a runtime.
 //! * [`guide`]: which of all this to take for what, page by page.
 //!
 //! Names and semantics are tokio's where the thing is the same.

@@ -1,5 +1,5 @@
-//! tokio's I/O traits for `Async<S>`, as far as std's `Read` and `Write` reach, and for the streams that stand
-//! on no socket.
+//! tokio's I/O traits for `Async<S>`, as far as std's `Read` and `Write` reach, and for the streams that
+//! stand on no socket.
 
 use super::{Async, AsyncRead, DuplexStream, Stderr, Stdin, Stdout, read_twin, write_twin};
 use mio::event::Source;

@@ -4,11 +4,11 @@
 //! cargo run --release -p real --example pg_bank -- 127.0.0.1:5432 postgres 10000
 //! ```
 //!
-//! Address, user (who needs no password), number of transfers. It makes its own table, says what the sum of all
-//! accounts is before and after, and fails if the two differ.
+//! Address, user (who needs no password), number of transfers. It makes its own table, says what the sum of
+//! all accounts is before and after, and fails if the two differ.
 //!
-//! tokio-postgres speaks its protocol over any stream with tokio's I/O traits. liten's `TcpStream` has them with
-//! the feature `tokio-io`; the task that drives each connection is liten's.
+//! tokio-postgres speaks its protocol over any stream with tokio's I/O traits. liten's `TcpStream` has them
+//! with the feature `tokio-io`; the task that drives each connection is liten's.
 
 use liten::net::TcpStream;
 use liten::sync::channel::{self, Receiver, Sender};

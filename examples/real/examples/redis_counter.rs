@@ -4,11 +4,11 @@
 //! cargo run --release -p real --example redis_counter -- 127.0.0.1:6379 1000
 //! ```
 //!
-//! Address and how far each of the ten tasks counts. It prints what the counter has become, and fails if that is
-//! not the number of increments.
+//! Address and how far each of the ten tasks counts. It prints what the counter has become, and fails if that
+//! is not the number of increments.
 //!
-//! redis-rs is given a stream instead of an address: its constructors take any stream with tokio's I/O traits and
-//! hand back the future that drives the connection, which is spawned on liten.
+//! redis-rs is given a stream instead of an address: its constructors take any stream with tokio's I/O traits
+//! and hand back the future that drives the connection, which is spawned on liten.
 
 use liten::future::StreamExt;
 use liten::net::TcpStream;

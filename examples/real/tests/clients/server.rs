@@ -40,8 +40,8 @@ pub(crate) struct Server {
 impl Server {
     /// Starts what `command` describes for a port, until it accepts connections.
     ///
-    /// These servers take no port 0. The one that was free a moment ago may be somebody else's by now: then the
-    /// server ends, and another port is tried.
+    /// These servers take no port 0. The one that was free a moment ago may be somebody else's by now: then
+    /// the server ends, and another port is tried.
     pub(crate) fn start(folder: Folder, command: impl Fn(u16) -> Command) -> Self {
         for _ in 0..5 {
             let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");

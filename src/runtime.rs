@@ -12,10 +12,11 @@
 //!
 //! # Start and stop, in order
 //!
-//! Start: driver, blocking pool (no threads yet), the driver thread, the workers. Stop: the blocking
-//! pool takes no new jobs and cancels the queued ones; the threads of pinned tasks drop
-//! theirs; the workers stop after the poll they are in; every task that is left is dropped; the threads end;
-//! sources and timers that outlive the runtime are told. [`Shutdown`] leaves the waiting to a future: the driver thread, which ends last, completes it.
+//! Start: driver, blocking pool (no threads yet), the driver thread, the workers. Stop: the blocking pool
+//! takes no new jobs and cancels the queued ones; the threads of pinned tasks drop theirs; the workers
+//! stop after the poll they are in; every task that is left is dropped; the threads end; sources and
+//! timers that outlive the runtime are told. [`Shutdown`] leaves the waiting to a future: the driver
+//! thread, which ends last, completes it.
 //!
 //! # Crates that need tokio
 //!

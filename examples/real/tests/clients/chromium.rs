@@ -2,7 +2,6 @@
 
 use crate::process::{Example, LIMIT};
 use async_tungstenite::tungstenite::{Message, WebSocket, client};
-use std::env;
 use std::fs;
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -23,7 +22,8 @@ impl Page {
     pub(crate) fn open(url: &str) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let profile = env::temp_dir().join(format!("liten-chromium-{}-{number}", process::id()));
+        let profile = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("chromium-{}-{number}", process::id()));
         let browser = Example::start(
             "chromium",
             // No sandbox, because it wants rights that a container's root has not.
@@ -90,6 +90,7 @@ impl Drop for Page {
             // Its output is at the end when the last of them has gone.
             while browser.line_within(LIMIT).is_some() {}
         }
+        // A helper of the browser may still write there: what it leaves lies in cargo's folder for that.
         let _ = fs::remove_dir_all(&self.profile);
     }
 }

@@ -5,12 +5,12 @@
 //!
 //! # Fairness
 //!
-//! Ready tasks take turns. If `k` tasks are ready on a worker, at most 4 × (k + 1024) polls lie between two
-//! polls of one that stays ready (it yields, or has been woken when its poll ends), whatever is spawned or
-//! woken from outside meanwhile. Only a change in the number of workers may send it to the end of the shared
-//! queue. That counts polls and not time: a poll that takes long is a matter for [`yield_now()`], or for
-//! [`spawn_blocking`]. Sockets, timers and channels of this crate end a poll that is always ready, by
-//! [`consume_budget`].
+//! Ready tasks take turns. If `k` tasks are ready on a worker, at most 4 × (k + 1024) polls lie between
+//! two polls of one that stays ready (it yields, or has been woken when its poll ends), whatever is
+//! spawned or woken from outside meanwhile. Only a change in the number of workers, or a worker that is
+//! stuck, may send it to the end of the shared queue. That counts polls and not time: a poll that takes
+//! long is a matter for [`yield_now()`], or for [`spawn_blocking`]. Sockets, timers and channels of this
+//! crate end a poll that is always ready, by [`consume_budget`].
 //!
 //! # Inside
 //!

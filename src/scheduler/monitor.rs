@@ -9,6 +9,7 @@
 //! |---|---|
 //! | the seat was empty at two ticks in a row and in between | takes it until a round brings something |
 //! | a worker has work queued, is not parked, and stood still for a tick | marks it stalled, wakes a peer |
+//! | the same, for as long as the longest tick, and all peers are busy | moves what it has queued to the injector |
 //! | every worker stood still for long, and something is queued | reports, starts a spare (spares.rs) |
 //! | all parked, no spares, the seat attended, for [`QUIET_TICKS`] ticks | sleeps until a worker wakes it |
 //!
@@ -27,6 +28,7 @@ use super::pulse::Pulse;
 use super::report;
 use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
+use super::slots::Slot;
 use super::spares::{BLOCKED_AFTER, Crowd, Spares, Verdict};
 use crate::driver::Driver;
 use crate::park::{Parker, Unpark, Unparker};
@@ -99,6 +101,30 @@ fn all_parked(shared: &Shared) -> bool {
 /// Nobody works, and somebody waits for events.
 fn is_quiet(shared: &Shared) -> bool {
     all_parked(shared) && shared.driver.is_attended()
+}
+
+/// Brings what lies behind a worker that is stuck to the injector. For when nobody is idle: who is busy with
+/// tasks of his own never searches, but looks at the injector.
+///
+/// It takes what a thief may take, and stops when the worker moves.
+fn bring_out(shared: &Shared, slot: &Slot) {
+    // With a task in hand, which is in no queue then.
+    shared.comes();
+    let progress = slot.progress();
+    let mut moved = false;
+    let mut inject = |task| {
+        shared.injector.push(task);
+        moved = true;
+    };
+    while let Some(task) = (slot.progress() == progress).then(|| slot.steal_one()).flatten() {
+        inject(task);
+    }
+    slot.next.take().into_iter().for_each(&mut inject);
+    slot.channel.take_all().for_each(&mut inject);
+    if moved {
+        shared.pushed_from_outside();
+    }
+    shared.goes();
 }
 
 /// Announces a sleep without a limit; `true` if it is still right to sleep.
@@ -253,7 +279,11 @@ impl Watch {
             // Ordering: Relaxed, a hint for thieves; the wake below orders it for the one it wakes.
             slot.stalled.store(still.is_some(), Ordering::Relaxed);
             if still.is_some() && (slot.has_work() || shared.has_work_outside()) {
-                any |= shared.wake_one(index);
+                let woken = shared.wake_one(index);
+                any |= woken;
+                if !woken && still >= Some(LONGEST_TICK) {
+                    bring_out(shared, slot);
+                }
             }
             if slot.is_away() {
                 crowd.away += usize::from(index < staying);

@@ -25,12 +25,12 @@
 //!
 //! # Bounds
 //!
-//! Say that `k` tasks are ready on a worker, those that have just been woken included. Then its deque never
-//! holds more than `k + 2 × INTAKE`: what a pass brought in is gone, or among the `k`, when the next pass
-//! ends. A task at its back waits for those before it, each with one poll and at most [`NEXT_CAP`] polls
-//! from the next slot. So **between two polls of a task that stays ready lie at most `4 × (k + 1024)`
-//! polls**, whatever comes from outside. Only a worker that leaves (resizing, spares) hands its tasks to the
-//! end of the injector.
+//! Say that `k` tasks are ready on a worker, those that have just been woken included. Then its deque
+//! never holds more than `k + 2 × INTAKE`: what a pass brought in is gone, or among the `k`, when the
+//! next pass ends. A task at its back waits for those before it, each with one poll and at most
+//! [`NEXT_CAP`] polls from the next slot. So **between two polls of a task that stays ready lie at most
+//! `4 × (k + 1024)` polls**, whatever comes from outside. Only what is queued at a worker that leaves
+//! (resizing, spares) or is stuck in a poll goes to the end of the injector.
 //!
 //! The injector and the guests share what a pass may bring in, the guests half of it at the most; those that
 //! wait there come in their order.

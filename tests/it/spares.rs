@@ -1,6 +1,7 @@
 //! Every worker is blocked: a spare one works, for as long as it is needed, and who blocks is told.
 
-use crate::guard::{guarded, until};
+use crate::fairness::{Stop, StopOnDrop, yields};
+use crate::guard::{guarded, until, workers};
 use crate::loopback::tcp_pair;
 use crate::probe::{Bell, Count};
 use crate::steal::occupy;
@@ -163,6 +164,38 @@ fn a_runtime_with_spares_may_end_at_any_time() {
             let end = runtime.shutdown();
             drop(blocked);
             liten::block_on(end);
+        }
+    });
+}
+
+/// A worker with work of its own never searches; what lies behind its blocked peer is brought to it.
+#[test]
+fn what_is_queued_behind_a_blocked_worker_runs_although_its_peer_never_rests() {
+    guarded(|| {
+        for _ in 0..20 {
+            let runtime = workers(2);
+            let stop = Stop::default();
+            let _stopper = StopOnDrop(stop.clone());
+            drop(runtime.spawn(yields(stop)));
+            let woken = Bell::default();
+            let (told, tell) = mpsc::channel();
+            let (waits, slot) = (woken.clone(), told.clone());
+            drop(runtime.spawn(async move {
+                waits.wait().await;
+                slot.send("next slot").unwrap();
+            }));
+            until(|| woken.waiting() == 1);
+            let (release, released) = mpsc::channel::<()>();
+            let blocker = runtime.spawn(async move {
+                drop(liten::spawn(async move { told.send("deque").unwrap() }));
+                woken.ring();
+                let _ = released.recv();
+            });
+            let mut arrived = [tell.recv().unwrap(), tell.recv().unwrap()];
+            arrived.sort_unstable();
+            assert_eq!(arrived, ["deque", "next slot"]);
+            drop(release);
+            runtime.block_on(blocker).unwrap();
         }
     });
 }

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | the seat was empty at two ticks in a row and in between | takes it until a round brings something |
 //! | a worker has work queued, is not parked, and stood still for a tick | marks it stalled, wakes a peer |
-//! | the same, for as long as the longest tick, and all peers are busy | moves what it has queued to the injector |
+//! | the same for the longest tick, and all peers are busy | moves what it has queued to the injector |
 //! | every worker stood still for long, and something is queued | reports, starts a spare (spares.rs) |
 //! | all parked, no spares, the seat attended, for [`QUIET_TICKS`] ticks | sleeps until a worker wakes it |
 //!

@@ -13,10 +13,10 @@
 //! # Start and stop, in order
 //!
 //! Start: driver, blocking pool (no threads yet), the driver thread, the workers. Stop: the blocking pool
-//! takes no new jobs and cancels the queued ones; the threads of pinned tasks drop theirs; the workers
-//! stop after the poll they are in; every task that is left is dropped; the threads end; sources and
-//! timers that outlive the runtime are told. [`Shutdown`] leaves the waiting to a future: the driver
-//! thread, which ends last, completes it.
+//! takes no new jobs and cancels the queued ones, but for those that must run (writes that a file has
+//! accepted); the threads of pinned tasks drop theirs; the workers stop after the poll they are in; every
+//! task that is left is dropped; the threads end; sources and timers that outlive the runtime are told.
+//! [`Shutdown`] leaves the waiting to a future: the driver thread, which ends last, completes it.
 //!
 //! # Crates that need tokio
 //!
@@ -47,14 +47,6 @@
 //! * A runtime of tokio that a liten task, or blocking work, makes or enters is the one that counts inside.
 //!   Conversely, what runs in liten's `block_on` on a thread of a tokio runtime is in the helper's context.
 //!   It blocks that thread: call it in `tokio::task::spawn_blocking` or `block_in_place`.
-//! pool takes no new jobs and cancels the queued ones; the threads of pinned tasks drop theirs; the workers
-//! stop after the poll they are in; every task that is left is dropped; the threads end; sources and timers
-//! that outlive the runtime are told. [`Shutdown`] leaves the waiting to a future: the driver thread, which
-//! ends last, completes it.
-//! pool takes no new jobs and cancels the queued ones, but for those that must run (writes that a file has
-//! accepted); the workers stop after the poll they are in; every task that is left is dropped; the threads
-//! end; sources and timers that outlive the runtime are told. [`Shutdown`] leaves the waiting to a future:
-//! the driver thread, which ends last, completes it.
 
 pub(crate) mod block_on;
 pub(crate) mod blocking_task;

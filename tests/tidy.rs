@@ -308,7 +308,6 @@ fn every_file_names_the_same_oldest_compiler() {
     let msrv = env!("CARGO_PKG_RUST_VERSION");
     let lines = [
         ("Cargo.toml", format!("rust-version = \"{msrv}\"")),
-        ("clippy.toml", format!("msrv = \"{msrv}\"")),
         ("README.md", format!("Rust {msrv}")),
         (".github/workflows/ci.yml", format!("toolchain: \"{msrv}\"")),
     ];

@@ -9,6 +9,8 @@
 //! |---|---|
 //! | waits for a disk, a lock of another process, a C library | in [`spawn_blocking`] |
 //! | computes for a millisecond or more | in `spawn_blocking`, or on a pool of its own (rayon) |
+//! | blocks now and then in the middle of a task | in [`block_in_place`](crate::task::block_in_place) |
+//! | shares out work that borrows | in [`task::scope`](crate::task::scope) |
 //! | computes for long, in small steps | in a task that calls [`yield_now`](crate::task::yield_now) |
 //! | blocks for ever (a thread that reads a device) | on a `std::thread` of its own |
 //!

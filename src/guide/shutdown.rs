@@ -13,7 +13,7 @@
 //! use liten::time::{Duration, timeout};
 //!
 //! let listener = liten::net::TcpListener::bind("127.0.0.1:0").await?;
-//! // In a program: a signal.
+//! // In a program: `liten::signal::ctrl_c()`, with the feature `signal`.
 //! let stop = liten::time::sleep(Duration::from_millis(2));
 //! let mut stop = Box::pin(stop.fuse());
 //! let mut conversations = JoinSet::new();

@@ -75,6 +75,27 @@
 //! [`timeout`](crate::time::timeout) drop the loser. To let a task finish what it is doing, tell it by a
 //! channel instead of aborting it: see [`shutdown`](super::shutdown).
 //!
+//! Many tasks are told at once by a [`CancellationToken`](crate::task::CancellationToken), and waited for by
+//! a [`TaskTracker`](crate::task::TaskTracker).
+//!
+//! # Not `Send`
+//!
+//! [`spawn_pinned`](crate::task::spawn_pinned) makes a future on one thread and keeps it there: what it uses
+//! need not be `Send`.
+//!
+//! ```
+//! # liten::block_on(async {
+//! use std::rc::Rc;
+//!
+//! let task = liten::task::spawn_pinned(|| async {
+//!     let shared = Rc::new(42);
+//!     liten::task::yield_now().await;
+//!     *shared
+//! });
+//! assert_eq!(task.await.expect("it did not panic"), 42);
+//! # });
+//! ```
+//!
 //! # Being fair
 //!
 //! A task keeps its worker until it waits. Sockets, timers and channels of liten let go by themselves now

@@ -64,3 +64,20 @@
 //! assert!(received <= 3);
 //! # });
 //! ```
+//!
+//! # In tests
+//!
+//! A test need not wait. When time is [paused](crate::time::pause), it jumps to the next deadline as soon as
+//! everything waits, and [`advance`](crate::time::advance) moves it by hand.
+//!
+//! ```
+//! use liten::time::{Duration, Instant, sleep};
+//!
+//! // In a test: #[liten::test(start_paused = true)]
+//! #[liten::main(flavor = "current_thread", start_paused = true)]
+//! async fn main() {
+//!     let start = Instant::now();
+//!     sleep(Duration::from_secs(86_400)).await;
+//!     assert_eq!(start.elapsed(), Duration::from_secs(86_400));
+//! }
+//! ```

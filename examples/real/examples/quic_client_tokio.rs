@@ -46,7 +46,7 @@ async fn main() -> Result<(), Failure> {
     }
 
     // Made once: work that is not the connection's would keep its workers from answering the server.
-    let content = (0..LENGTH + OFFSETS).map(|index: usize| (index * 31 ^ index >> 8) as u8);
+    let content = (0..LENGTH + OFFSETS).map(|index: usize| ((index * 31) ^ (index >> 8)) as u8);
     let content = Arc::new(content.collect::<Vec<u8>>());
     let mut tasks = JoinSet::new();
     for number in 0..streams {

@@ -95,7 +95,7 @@ pub(crate) use absence::{is_away, step_aside};
 pub(crate) use census::Presence;
 pub(crate) use lifecycle::{Around, ThreadConfig};
 pub(crate) use role::{
-    enter_guest, host, is_polling, set_current, spawn_here, spawns_here, with_driver_here,
+    enter_guest, is_polling, set_current, spawn_here, spawns_here, with_driver_here,
 };
 pub(crate) use shared::{Shared, WorkerCounts};
 pub(crate) use slots::MAX_WORKERS;

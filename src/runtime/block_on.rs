@@ -45,6 +45,11 @@ pub(super) fn in_local<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Whether the calling thread polls for a local executor.
+pub(super) fn is_in_local() -> bool {
+    IN_LOCAL.get()
+}
+
 /// Panics, at the caller, on a worker or inside a local executor: blocking there would stop the tasks
 /// that are waited for.
 #[track_caller]

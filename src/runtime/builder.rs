@@ -6,7 +6,6 @@ use super::handle::{self, Flavor, Handle, Hooks, Inner, check_workers, invalid};
 use super::local::LocalExecutor;
 use super::local_runtime::LocalRuntime;
 use super::pinned::Pinned;
-use super::scope::Scopes;
 use super::tokio_context;
 use crate::blocking;
 use crate::driver::Driver;
@@ -238,7 +237,6 @@ impl Builder {
             )),
             // Its threads count as roots, asleep or awake: nobody asks whether it is at rest.
             pinned: Pinned::new(pool("pinned", MAX_WORKERS, inner, Box::new(|| {}))),
-            scopes: Scopes::new(),
             hooks: self.hooks.clone(),
             blocking_tasks: BlockingTasks::new(),
             tokio,

@@ -7,7 +7,6 @@ use super::local::LocalShared;
 use super::local_runtime;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
-use super::scope::Scopes;
 use super::tokio_context;
 use crate::blocking;
 use crate::driver::Driver;
@@ -37,7 +36,6 @@ pub(super) struct Inner {
     pub(super) blocking: Arc<blocking::Pool<BlockingJob>>,
     pub(super) blocking_tasks: Arc<BlockingTasks>,
     pub(super) pinned: Arc<Pinned>,
-    pub(super) scopes: Scopes,
     pub(super) hooks: Hooks,
     pub(super) tokio: tokio_context::Door,
 }

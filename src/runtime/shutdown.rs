@@ -24,7 +24,6 @@ impl Handle {
         let may_wait = !self.is_own_thread() && timeout != Some(Duration::ZERO);
         inner.blocking.close();
         inner.pinned.close();
-        inner.scopes.close();
         let scheduler = self.scheduler();
         scheduler.inspect(|scheduler| scheduler.close());
         let drained = may_wait && scheduler.is_none_or(|it| it.wait_for_tasks(deadline));
@@ -61,7 +60,6 @@ impl Handle {
         }
         inner.blocking.close();
         inner.pinned.close();
-        inner.scopes.close();
         let (done, ended) = oneshot::async_channel();
         let handle = self.clone();
         scheduler.close_and_then(move || {

@@ -53,8 +53,6 @@ pub(crate) fn step_aside<R>(f: impl FnOnce() -> R) -> R {
             let _absence = Absence::begin(worker);
             role::play(&Role::Away, f)
         }
-        // Nobody waits for it in particular: its scope's futures have helpers.
-        Some(Role::Host) => role::play(&Role::Away, f),
         _ => f(),
     })
 }

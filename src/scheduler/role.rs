@@ -24,8 +24,6 @@ pub(super) enum Role {
     Dispatcher(Dispatcher),
     /// A worker whose task blocks in place: it has no queues meanwhile.
     Away,
-    /// A thread that polls tasks of a scope that it has opened. It has no queues either.
-    Host,
 }
 
 impl Role {
@@ -35,7 +33,7 @@ impl Role {
         match self {
             Role::Worker(worker) => Some(worker.shared()),
             Role::Guest(guest) => Some(&guest.shared),
-            Role::Dispatcher(_) | Role::Away | Role::Host => None,
+            Role::Dispatcher(_) | Role::Away => None,
         }
     }
 
@@ -49,7 +47,7 @@ impl Role {
         match self {
             Role::Worker(worker) => worker.spawned(task),
             Role::Guest(guest) => guest.spawned(task),
-            Role::Dispatcher(_) | Role::Away | Role::Host => {
+            Role::Dispatcher(_) | Role::Away => {
                 unreachable!("it has no queue: see `shared`")
             }
         }
@@ -80,12 +78,7 @@ pub(crate) fn set_current(scheduler: Option<&Arc<Shared>>) {
 
 /// Whether the calling thread polls tasks, which it must not do while it is blocked.
 pub(crate) fn is_polling() -> bool {
-    with(|role| matches!(role, Some(Role::Worker(_) | Role::Host)))
-}
-
-/// Runs `f`, which polls a task of a scope, on the thread that has opened the scope.
-pub(crate) fn host<R>(f: impl FnOnce() -> R) -> R {
-    play(&Role::Host, f)
+    with(|role| matches!(role, Some(Role::Worker(_))))
 }
 
 /// Whether the calling thread is a worker or a guest of the scheduler that its spawns go to.

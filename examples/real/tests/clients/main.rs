@@ -11,6 +11,7 @@ mod axum_serve;
 mod axum_todo;
 mod chromium;
 mod file;
+mod grpc;
 mod https;
 mod nats_words;
 mod pg_bank;

@@ -17,6 +17,7 @@ mod source;
 use floors::Plan;
 use rules::Confined;
 use source::Source;
+use std::fs::read_to_string;
 use std::path::Path;
 
 const FILE_LINES: usize = 700;
@@ -313,13 +314,44 @@ fn every_file_names_the_same_oldest_compiler() {
     ];
     for (file, line) in lines {
         // The published package leaves some of them out.
-        if let Ok(text) = std::fs::read_to_string(root.join(file)) {
+        if let Ok(text) = read_to_string(root.join(file)) {
             assert!(
                 text.contains(&line),
                 "{file}: does not say `{line}`, but Cargo.toml does for the package"
             );
         }
     }
+}
+
+#[test]
+fn every_example_is_listed_with_the_versions_it_runs_with() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // The published package has not all of them.
+    let texts = ["examples/README.md", "Cargo.lock"].map(|file| read_to_string(root.join(file)));
+    let [Ok(list), Ok(lock)] = texts else { return };
+    for folder in ["examples", "examples/real/examples"] {
+        for entry in root.join(folder).read_dir().expect("it is a folder") {
+            let path = entry.expect("it can be read").path();
+            let is_example = path.extension().is_some_and(|extension| extension == "rs")
+                || path.join("main.rs").exists();
+            let name = path.file_stem().expect("it has a name").display();
+            assert!(!is_example || list.contains(&format!("| [`{name}`](")), "{name} is missing");
+        }
+    }
+    // A name in backquotes and a number after it.
+    let pieces: Vec<&str> = list.split('`').collect();
+    let mut versions = 0;
+    for pair in pieces[1..].chunks_exact(2) {
+        let (name, version) = (pair[0], pair[1].split([' ', ',', ';', '|']).nth(1));
+        let Some(version) = version.filter(|text| text.starts_with(|c: char| c.is_ascii_digit()))
+        else {
+            continue;
+        };
+        let locked = format!("name = \"{name}\"\nversion = \"{version}\"\n");
+        assert!(lock.contains(&locked), "{name} {version} is not what Cargo.lock says");
+        versions += 1;
+    }
+    assert!(versions > 20, "only {versions} versions have been compared");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! gRPC: tonic's services on liten, without a runtime of tokio's.
 //!
 //! ```sh
-//! cargo run -p real --example grpc                    # 127.0.0.1:50051, or the address given as the argument
+//! cargo run -p real --example grpc              # 127.0.0.1:50051, or the address given as the argument
 //! cargo run -p real --example grpc_client_tokio -- 127.0.0.1:50051 count "how many words"
 //! cargo run -p real --example grpc_client_tokio -- 127.0.0.1:50051 split "one after the other" 500
 //! ```

@@ -2,14 +2,14 @@
 //!
 //! ```sh
 //! cargo run -p real --example grpc_client_tokio -- ADDRESS count TEXT
-//! cargo run -p real --example grpc_client_tokio -- ADDRESS large BYTES          # counts a text of that length
+//! cargo run -p real --example grpc_client_tokio -- ADDRESS large BYTES      # counts such a text
 //! cargo run -p real --example grpc_client_tokio -- ADDRESS split TEXT PAUSE [TIMEOUT]
 //! cargo run -p real --example grpc_client_tokio -- ADDRESS tally STREAMS MESSAGES
 //! ```
 //!
 //! PAUSE is how many milliseconds the server waits before each word, TIMEOUT how many it may take for all.
-//! `tally` has that many streams at the same time, on one connection. Each sends that many messages, waits for
-//! the answer to each before it sends the next one, and compares it.
+//! `tally` has that many streams at the same time, on one connection. Each sends that many messages, waits
+//! for the answer to each before it sends the next one, and compares it.
 
 use futures_util::stream::poll_fn;
 use real::words::words_client::WordsClient;

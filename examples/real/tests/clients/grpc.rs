@@ -139,17 +139,24 @@ fn grpc_ends_a_stream_at_its_deadline() {
     assert_eq!(server.client(&["split", "at once", "0", "600000"]).success(), ["at", "once"]);
     assert_eq!(server.example.line(), "split: 2 answers, Ok");
 
-    let post = |timeout: &str| {
-        let header = format!("grpc-timeout: {timeout}");
-        server.post("deadline", "Split", &header, b"\0\0\0\0\x0a\x0a\x08how many")
+    // Two words: with a tenth of a second before each, and with ten minutes.
+    let quick = b"\0\0\0\0\x0c\x0a\x08how many\x10\x64";
+    let slow = b"\0\0\0\0\x0e\x0a\x08how many\x10\xc0\xcf\x24";
+    let post = |timeout: &str, body: &[u8]| {
+        server.post("deadline", "Split", &format!("grpc-timeout: {timeout}"), body)
     };
     for timeout in ["1H", "1M", "60S", "60000m", "60000000u", "99999999H"] {
-        assert_eq!(post(timeout), "0", "{timeout}");
+        assert_eq!(post(timeout, quick), "0", "{timeout}");
         assert_eq!(server.example.line(), "split: 2 answers, Ok", "{timeout}");
+    }
+    let deadline_exceeded = "4";
+    for timeout in ["1S", "100m", "1000u", "1000n", "0H"] {
+        assert_eq!(post(timeout, slow), deadline_exceeded, "{timeout}");
+        assert_eq!(server.example.line(), "split: 0 answers, DeadlineExceeded", "{timeout}");
     }
     let invalid_argument = "3";
     for timeout in ["1", "S", "1h", "-1S", "+1S", "1.5S", "100000000n", "1 S", "\u{e4}"] {
-        assert_eq!(post(timeout), invalid_argument, "{timeout}");
+        assert_eq!(post(timeout, quick), invalid_argument, "{timeout}");
     }
 }
 

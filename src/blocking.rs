@@ -46,6 +46,11 @@ pub(crate) trait Job: Send + 'static {
     fn must_run(&self) -> bool {
         false
     }
+
+    /// Whether waiting for a thread that has another job would be waiting for ever.
+    fn needs_a_thread(&self) -> bool {
+        false
+    }
 }
 
 /// Wraps the whole life of a pool thread; calls its argument once, to do the thread's work.
@@ -117,8 +122,9 @@ impl<J: Job> Pool<J> {
     /// # Errors
     ///
     /// Gives the job back if the pool is closed, or if it has no thread and cannot start one. While other
-    /// threads are alive, a failure to start one is none: the job waits for them.
+    /// threads are alive, a failure to start one is none: the job waits for them, if it can.
     pub(crate) fn spawn(self: &Arc<Self>, job: J) -> Result<(), SpawnError<J>> {
+        let waits = !job.needs_a_thread();
         let mut roster = self.desk.roster.lock();
         match roster.submit(job) {
             Submitted::Signal => {
@@ -130,7 +136,7 @@ impl<J: Job> Pool<J> {
                 // The thread needs the roster, which is locked here, before it can look for its handle.
                 Ok(handle) => drop(self.threads.lock().alive.insert(number, handle)),
                 Err(error) => {
-                    return match roster.not_started() {
+                    return match roster.not_started(waits) {
                         Some(job) => Err(SpawnError::NoThread(job, error)),
                         None => Ok(()),
                     };

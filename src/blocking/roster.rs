@@ -11,7 +11,7 @@
 //! |  |  | free > queued | queued + 1 | `Signal` |
 //! |  |  | free ≤ queued, threads < max | queued + 1, free + 1, threads + 1 | `Start` |
 //! |  |  | free ≤ queued, threads = max | queued + 1 | `Queued` |
-//! | `not_started` | caller | after `Start` | free − 1, threads − 1 | the job, if it was alone |
+//! | `not_started` | caller | after `Start` | free − 1, threads − 1 | the job, if it was alone or cannot wait |
 //! | `seek` | free thread | queued > 0 | queued − 1, free − 1 | `Run` |
 //! |  |  | queued = 0, timed out or closed | free − 1, threads − 1 | `End` |
 //! |  |  | queued = 0 otherwise | same | `Wait` |
@@ -86,15 +86,21 @@ impl<J> Roster<J> {
     /// The thread asked for by the last [`submit`](Self::submit) could not be started. Returns its job if
     /// nobody is left to run it.
     #[must_use]
-    pub(super) fn not_started(&mut self) -> Option<J> {
+    ///
+    /// `waits`: whether the job may wait for another thread.
+    pub(super) fn not_started(&mut self, waits: bool) -> Option<J> {
         self.threads -= 1;
         self.free -= 1;
         self.started -= 1;
-        if self.threads > 0 {
+        if self.threads > 0 && waits {
             return None;
         }
         let job = self.queue.pop_back();
-        debug_assert!(job.is_some() && self.queue.is_empty(), "jobs were queued without a thread");
+        debug_assert!(job.is_some(), "a thread is started for a job");
+        debug_assert!(
+            self.threads > 0 || self.queue.is_empty(),
+            "jobs were queued without a thread"
+        );
         job
     }
 
@@ -205,14 +211,16 @@ mod tests {
     fn a_failed_start_gives_the_job_back_only_if_nobody_else_is_there() {
         let mut roster = Roster::new(2);
         assert_eq!(roster.submit('a'), Submitted::Start(0));
-        assert_eq!(roster.not_started(), Some('a'));
+        assert_eq!(roster.not_started(true), Some('a'));
         assert_eq!((roster.threads(), roster.queued()), (0, 0));
         assert_eq!(roster.submit('a'), Submitted::Start(0));
         assert_eq!(roster.submit('b'), Submitted::Start(1));
-        assert_eq!(roster.not_started(), None);
+        assert_eq!(roster.not_started(true), None);
         assert_eq!((roster.threads(), roster.queued()), (1, 2));
         assert_eq!(roster.submit('c'), Submitted::Start(1), "every job tries again");
-        assert_eq!(roster.not_started(), None);
+        assert_eq!(roster.not_started(true), None);
+        assert_eq!(roster.submit('d'), Submitted::Start(1));
+        assert_eq!(roster.not_started(false), Some('d'), "it has to have a thread of its own");
         for job in ['a', 'b', 'c'] {
             assert_eq!(roster.seek(false), Seek::Run(job));
             roster.finished();

@@ -73,6 +73,11 @@ impl Job for Post {
 
     /// The thread never came: what has been queued for it is cancelled by the executor's drop.
     fn cancel(self) {}
+
+    /// The others keep theirs until the runtime ends.
+    fn needs_a_thread(&self) -> bool {
+        true
+    }
 }
 
 impl Pinned {

@@ -180,7 +180,7 @@ mod switched {
     use std::marker::PhantomData;
 
     #[derive(Clone, Default)]
-    pub(in crate::runtime) struct Setting;
+    pub(in crate::runtime) struct Setting {}
 
     impl Setting {
         pub(in crate::runtime) fn open(&self) -> io::Result<Door> {

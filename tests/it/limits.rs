@@ -349,3 +349,39 @@ fn a_job_that_finds_no_thread_is_cancelled_or_waits_for_one_that_is_there() {
     };
     guarded(|| alone_with(test, ONE_ARENA, body));
 }
+
+/// There is one thread for pinned tasks, and no second one: both tasks are on the first.
+#[test]
+fn pinned_tasks_share_the_threads_that_there_are() {
+    let test = "limits::pinned_tasks_share_the_threads_that_there_are";
+    let body = || {
+        let runtime = big_stacks().worker_threads(4).build().unwrap();
+        let (end, ended) = liten::sync::channel::bounded::<()>(1);
+        let begun = Count::default();
+        let theirs = begun.clone();
+        let first = runtime.spawn_pinned(move || async move {
+            theirs.add();
+            ended.recv().await.unwrap_err();
+        });
+        until(|| begun.get() == 1);
+        leave_room_for(0);
+        for _ in 0..5 {
+            let second = runtime.spawn_pinned(|| async { std::thread::current().id() });
+            runtime.block_on(second).unwrap();
+        }
+        leave_room_for(8);
+        drop(end);
+        runtime.block_on(first).unwrap();
+        let tasks: Vec<_> =
+            (0..20).map(|number| runtime.spawn_pinned(move || async move { number })).collect();
+        let sum = runtime.block_on(async {
+            let mut sum = 0;
+            for task in tasks {
+                sum += task.await.unwrap();
+            }
+            sum
+        });
+        assert_eq!(sum, 190);
+    };
+    guarded(|| alone_with(test, ONE_ARENA, body));
+}

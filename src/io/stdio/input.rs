@@ -22,7 +22,10 @@ const CHUNK: usize = 8 * 1024;
 
 /// The standard input of the process; see [`stdin`].
 #[derive(Debug)]
-pub struct Stdin(());
+pub struct Stdin {
+    /// Under which its waker is kept.
+    number: u64,
+}
 
 /// Returns the standard input of the process.
 ///
@@ -56,7 +59,9 @@ pub struct Stdin(());
 /// # }
 /// ```
 pub fn stdin() -> Stdin {
-    Stdin(())
+    let mut input = INPUT.lock();
+    input.handles += 1;
+    Stdin { number: input.handles }
 }
 
 struct Input {
@@ -70,7 +75,10 @@ struct Input {
     /// It read nothing: the end, or an error. Told once; the next request asks again, because a terminal goes
     /// on after its end of file.
     end: Option<io::Result<()>>,
-    waiting: Vec<Waker>,
+    /// The last waker of each handle that waits.
+    waiting: Vec<(u64, Waker)>,
+    /// How many handles there have been.
+    handles: u64,
 }
 
 static INPUT: Mutex<Input> = Mutex::new(Input {
@@ -80,6 +88,7 @@ static INPUT: Mutex<Input> = Mutex::new(Input {
     position: 0,
     end: None,
     waiting: Vec::new(),
+    handles: 0,
 });
 static WANTED: Condvar = Condvar::new();
 
@@ -93,7 +102,7 @@ impl Stdin {
             return Poll::Ready(Ok(0));
         }
         // A waker is user code when it is cloned or dropped: not under the lock.
-        let mut waker = Some(cx.waker().clone());
+        let waker = cx.waker().clone();
         let mut input = INPUT.lock();
         if let Some(result) = input.take(buf) {
             drop(input);
@@ -104,12 +113,27 @@ impl Stdin {
             input.started = true;
         }
         input.wanted = true;
-        if !input.waiting.iter().any(|other| other.will_wake(cx.waker())) {
-            input.waiting.extend(waker.take());
-        }
+        let before = match input.waiting.iter_mut().find(|(number, _)| *number == self.number) {
+            Some((_, kept)) => Some(std::mem::replace(kept, waker)),
+            None => {
+                input.waiting.push((self.number, waker));
+                None
+            }
+        };
         drop(input);
         WANTED.notify_one();
+        wakers::guard(|| drop(before));
         Poll::Pending
+    }
+}
+
+impl Drop for Stdin {
+    fn drop(&mut self) {
+        let mut input = INPUT.lock();
+        let place = input.waiting.iter().position(|(number, _)| *number == self.number);
+        let stale = place.map(|place| input.waiting.swap_remove(place));
+        drop(input);
+        wakers::guard(|| drop(stale));
     }
 }
 
@@ -152,8 +176,8 @@ fn read_when_asked() {
             }
             Err(error) => input.end = Some(Err(error)),
         }
-        let mut waiting = std::mem::take(&mut input.waiting);
+        let waiting = std::mem::take(&mut input.waiting);
         drop(input);
-        wakers::wake_all(&mut waiting);
+        wakers::wake_all(&mut waiting.into_iter().map(|(_, waker)| waker).collect());
     }
 }

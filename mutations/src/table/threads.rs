@@ -30,6 +30,27 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the last thread dies and leaves its jobs queued",
     },
     Mutation {
+        file: ROSTER,
+        models: "blocking::loom",
+        from: "partition(must_run)",
+        to: "partition(|job| must_run(job) && false)",
+        breaks: "the close cancels a job that must run",
+    },
+    Mutation {
+        file: ROSTER,
+        models: "blocking::loom",
+        from: "        self.queue = keep;",
+        to: "        drop::<VecDeque<J>>(keep);",
+        breaks: "the close forgets the jobs that must run",
+    },
+    Mutation {
+        file: ROSTER,
+        models: "blocking::loom",
+        from: "if let Some(job) = self.queue.pop_front() {",
+        to: "if let Some(job) = self.queue.pop_front().filter(|_| !self.closed) {",
+        breaks: "a thread takes no job when the pool is closed",
+    },
+    Mutation {
         file: "src/blocking/desk.rs",
         models: "blocking::loom",
         from: "        self.gone.notify_all();\n    }\n\n    /// Refuses",
@@ -54,8 +75,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LOCAL,
         models: "local::loom",
-        from: "        if queue.closed {\n            drop(queue);",
-        to: "        if false {\n            drop(queue);",
+        from: "        if queue.closed {\n            return Err(Refused(hot));",
+        to: "        if false {\n            return Err(Refused(hot));",
         breaks: "a task is queued in an executor that is gone",
     },
     Mutation {
@@ -82,8 +103,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/runtime/block_on.rs",
         models: "block_on::loom",
-        from: "Poll::Pending => rest(&parker),",
-        to: "Poll::Pending => rest(&Parker::new()),",
+        from: "Poll::Pending => rest(&parker, presence.as_deref()),",
+        to: "Poll::Pending => rest(&Parker::new(), presence.as_deref()),",
         breaks: "the root sleeps by another word than its waker's",
     },
     Mutation {

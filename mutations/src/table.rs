@@ -1,5 +1,6 @@
 //! What is broken, one row at a time.
 
+mod clock;
 mod driver;
 mod hand_over;
 mod scheduler;
@@ -28,4 +29,4 @@ pub struct Mutation {
 /// for it). A free thread of the blocking pool that two jobs count on loses none of them, only time; `roster.rs`
 /// has a plain test for it.
 pub const TABLE: &[&[Mutation]] =
-    &[task::ROWS, hand_over::ROWS, driver::ROWS, scheduler::ROWS, threads::ROWS];
+    &[task::ROWS, hand_over::ROWS, driver::ROWS, scheduler::ROWS, clock::ROWS, threads::ROWS];

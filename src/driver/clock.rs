@@ -11,13 +11,13 @@
 //! any clock of the process has been stopped, each reading asks its own clock, under that clock's lock.
 //! Rejected: a flag per driver, which `Instant::now` would have to look for in a thread-local.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use crate::sync_shim::{self, Mutex};
+use crate::sync_shim::{self, Mutex, ProcessFlag};
 
-/// Some clock of this process has been stopped. Not of the shim: no model stops a clock.
-static EVER_STOPPED: AtomicBool = AtomicBool::new(false);
+/// Some clock of this process has been stopped.
+static EVER_STOPPED: ProcessFlag = ProcessFlag::new(false);
 
 /// Whether some clock may differ from the system's.
 #[inline]

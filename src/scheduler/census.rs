@@ -16,6 +16,8 @@
 //! it woke; nothing is pushed after it, except by threads that the runtime does not know. A worker that has
 //! been woken and does not count yet has been woken for something that still lies in a queue, where the third
 //! step sees it. A root has no queue, so its waker counts it (`Presence`).
+//!
+//! Models: `census/loom.rs`.
 
 use super::shared::Shared;
 use crate::driver::seat::SeatGuard;
@@ -119,7 +121,13 @@ impl Shared {
         let at_rest = (census.at_rest)();
         // Ordering: SeqCst, between the word and the queues, as for a look before a park.
         fence(Ordering::SeqCst);
-        if !self.has_work() && census.read() == seen {
+        if self.has_work() {
+            return;
+        }
+        // Ordering: SeqCst, between the queues and the word. A channel is looked at with Relaxed: who sees it
+        // emptied by a worker, which has come and executed a fence before (`awake`), sees that it has come.
+        fence(Ordering::SeqCst);
+        if census.read() == seen {
             self.driver.idle(at_rest, wakes);
         }
     }
@@ -198,3 +206,6 @@ impl Presence {
         }
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

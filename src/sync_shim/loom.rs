@@ -4,6 +4,7 @@ pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::sync::atomic;
 pub(crate) use loom::thread;
 pub(crate) use num_cpus::get as cpus;
+use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 /// std's, because loom's knows no `Weak`. What it costs: an object that is passed on by the last
 /// drop alone, without any other synchronisation, would be reported as a race. Nothing here relies
@@ -31,6 +32,37 @@ pub(crate) fn has_ended<T>(_: &thread::JoinHandle<T>) -> bool {
 pub(crate) mod clock {
     pub(crate) fn now() -> std::time::Instant {
         std::time::Instant::now()
+    }
+}
+
+std::thread_local! {
+    /// Of the system's thread, on which all threads of a model run.
+    static FLAG: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A flag that the whole process shares; there is only one. In models each test has its own, because others
+/// run beside it, and it is set for all of the test's models or none: a model that finds it otherwise the
+/// second time would take another way than loom expects.
+pub(crate) struct ProcessFlag;
+
+impl ProcessFlag {
+    pub(crate) const fn new(_: bool) -> Self {
+        Self
+    }
+
+    pub(crate) fn load(&self, _: atomic::Ordering) -> bool {
+        FLAG.get()
+    }
+
+    pub(crate) fn store(&self, value: bool, _: atomic::Ordering) {
+        assert_eq!(FLAG.get(), value, "explore in `while_set`");
+    }
+
+    /// Explores, in `f`, with the flag set.
+    pub(crate) fn while_set(f: impl FnOnce()) {
+        FLAG.set(true);
+        f();
+        FLAG.set(false);
     }
 }
 

@@ -3,6 +3,8 @@
 pub(crate) use crossbeam_deque as deque;
 pub(crate) use num_cpus::get as cpus;
 pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard};
+/// A flag that the whole process shares.
+pub(crate) use std::sync::atomic::AtomicBool as ProcessFlag;
 pub(crate) use std::sync::{Arc, atomic};
 pub(crate) use std::thread::{self, LocalKey};
 pub(crate) use std::thread_local;

@@ -10,6 +10,8 @@ pub(crate) use shuttle::sync::{Arc, atomic};
 pub(crate) use shuttle::thread;
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
+/// A flag that the whole process shares.
+pub(crate) use std::sync::atomic::AtomicBool as ProcessFlag;
 use std::time::{Duration, Instant};
 
 /// A constant, so that a schedule can be replayed on another machine.

@@ -8,6 +8,7 @@ const WORKER: &str = "src/scheduler/worker.rs";
 const MONITOR: &str = "src/scheduler/monitor.rs";
 const SHARED: &str = "src/scheduler/shared.rs";
 const LIFECYCLE: &str = "src/scheduler/lifecycle.rs";
+const ABSENCE: &str = "src/scheduler/absence.rs";
 const ROLE: &str = "src/scheduler/role.rs";
 const SLOTS: &str = "src/scheduler/slots.rs";
 
@@ -167,6 +168,20 @@ pub const ROWS: &[Mutation] = &[
         from: "        self.slot.deactivate();\n",
         to: "",
         breaks: "a worker that steps aside keeps its slot active",
+    },
+    Mutation {
+        file: ABSENCE,
+        models: "absence::loom",
+        from: "        if worker.hand_over() {",
+        to: "        if false {",
+        breaks: "a worker that steps aside keeps what is queued",
+    },
+    Mutation {
+        file: ABSENCE,
+        models: "absence::loom",
+        from: "        self.slot().reactivate();\n",
+        to: "",
+        breaks: "a worker that is back leaves its slot inactive",
     },
     Mutation {
         file: WORKER,

@@ -85,14 +85,7 @@ impl Signal {
     /// If it is pending, the task of `cx` is woken by the next signal; only the task of the last poll can
     /// rely on that.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        // In this order, see the header of `station`.
-        let listening = self.station.poll_drain(cx).is_pending();
-        let count = self.station.count();
-        if count != self.seen {
-            self.seen = count;
-            return Poll::Ready(Some(()));
-        }
-        if listening { Poll::Pending } else { Poll::Ready(None) }
+        self.station.poll_changed(&mut self.seen, cx)
     }
 }
 

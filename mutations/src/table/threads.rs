@@ -4,6 +4,7 @@ use super::Mutation;
 
 const ROSTER: &str = "src/blocking/roster.rs";
 const LOCAL: &str = "src/runtime/local.rs";
+const STATION: &str = "src/signal/unix/station.rs";
 const CELL: &str = "src/task/cell.rs";
 
 pub const ROWS: &[Mutation] = &[
@@ -113,5 +114,13 @@ pub const ROWS: &[Mutation] = &[
         from: "        if header.state.start() == Start::Cancel {\n            return self.cancel(runner);",
         to: "        if header.state.start() == Start::Cancel {\n            return self.complete(runner);",
         breaks: "an aborted task completes without an output",
+    },
+    // Signals.
+    Mutation {
+        file: STATION,
+        models: "station::loom",
+        from: "    let listening = drain();\n    let count = count();",
+        to: "    let count = count();\n    let listening = drain();",
+        breaks: "a listener looks at the count before it empties the socket",
     },
 ];

@@ -24,7 +24,7 @@
 //! a system call, and must see the count that the byte announced. The chain: the handler's raise is before
 //! its write, the write before the read that took the byte (the system orders these two), the read before
 //! the fence in `poll_drain`, and the fence before any look at the source that finds the bit cleared, because
-//! the bit is cleared after it and looked at with `Acquire`.
+//! the bit is cleared after it and looked at with `Acquire`. Models: `station/loom.rs`.
 //!
 //! A write that finds the socket full is not repeated: what fills it has not been read yet.
 //!
@@ -115,8 +115,13 @@ impl Station {
         self.count.load(Ordering::Relaxed)
     }
 
+    /// Ready when the count is another than `seen`, which follows it, or with `None` if the runtime has ended.
+    pub(super) fn poll_changed(&self, seen: &mut usize, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        look(seen, || self.poll_drain(cx).is_pending(), || self.count())
+    }
+
     /// Empties the socket and leaves the waker with the driver: pending, unless the runtime has ended.
-    pub(super) fn poll_drain(&self, cx: &mut Context<'_>) -> Poll<io::Result<Infallible>> {
+    fn poll_drain(&self, cx: &mut Context<'_>) -> Poll<io::Result<Infallible>> {
         self.receiver.poll_io(cx, Direction::Read, |mut receiver| {
             let mut bytes = [0; 64];
             loop {
@@ -136,6 +141,21 @@ impl Station {
     }
 }
 
+/// A listener's look, in the order of the file's header. `drain` says whether the next signal wakes it.
+fn look(
+    seen: &mut usize,
+    drain: impl FnOnce() -> bool,
+    count: impl FnOnce() -> usize,
+) -> Poll<Option<()>> {
+    let listening = drain();
+    let count = count();
+    if count != *seen {
+        *seen = count;
+        return Poll::Ready(Some(()));
+    }
+    if listening { Poll::Pending } else { Poll::Ready(None) }
+}
+
 impl Drop for Station {
     fn drop(&mut self) {
         // Returns when no handler is in the action any more, so nobody writes to a socket without a reader.
@@ -147,3 +167,6 @@ impl Drop for Station {
         }
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

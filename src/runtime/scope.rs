@@ -1,40 +1,42 @@
 //! Blocking work that borrows from the caller, who waits for it.
 //!
-//! Each function of a scope is a *job*, which lies in the scope's queue and is told of to the blocking pool by
-//! a *ticket* of its own. Whoever gets to a job first takes it out and calls it: the pool's thread that has the
-//! ticket, the one who joins it, or the thread that has opened the scope, which works the queue off before it
-//! returns. A ticket that comes too late finds nothing. So a scope ends whatever the pool does: with all its
-//! threads busy, or closed.
+//! Each function of a scope is a *job*, which lies in the scope's queue and is told of to the blocking pool
+//! by a *ticket* of its own. Whoever gets to a job first takes it out and calls it: the pool's thread that
+//! has the ticket, the one who joins it, or the thread that has opened the scope, which works the queue off
+//! before it returns. A ticket that comes too late finds nothing. So a scope ends whatever the pool does:
+//! with all its threads busy, or closed.
 //!
 //! Who joins one job calls that one and no other: another one may wait for what the joiner does next.
 //!
 //! # Why nothing outlives what it borrows
 //!
-//! A job is erased: its box forgets the lifetime `'scope`, which ends when [`scope`] returns. Therefore `scope`
-//! returns, or unwinds, only when `alive` is 0. A job is counted before it can be taken, by the thread that
-//! opened the scope or by one that calls a job of it, so the count cannot be 0 in between; and it is counted out
-//! after the call has returned, and with it everything that the box owned has been dropped: what the function
-//! captured, and its share of the packet with the result.
+//! A job is erased: its box forgets the lifetime `'scope`, which ends when [`scope`] returns. Therefore
+//! `scope` returns, or unwinds, only when `alive` is 0. A job is counted before it can be taken, by the
+//! thread that opened the scope or by one that calls a job of it, so the count cannot be 0 in between; and
+//! it is counted out after the call has returned, and with it everything that the box owned has been
+//! dropped: what the function captured, and its share of the packet with the result.
 //!
-//! The result belongs to its handle then, whose type carries its lifetime. A handle that is leaked leaks the
-//! result with it: nobody waits by handles, so nothing depends on their destructors. A late ticket holds an empty
-//! job. If the house itself panics in between, the process ends: [`AbortOnUnwind`].
+//! The result belongs to its handle then, whose type carries its lifetime. A handle that is leaked leaks
+//! the result with it: nobody waits by handles, so nothing depends on their destructors. A late ticket
+//! holds an empty job. If the house itself panics in between, the process ends: [`AbortOnUnwind`].
 //!
-//! The closure cannot let a job escape either: `'scope` is chosen here, after the closure was written, and ends
-//! here, so nothing that has it in its type can be stored outside.
+//! The closure cannot let a job escape either: `'scope` is chosen here, after the closure was written, and
+//! ends here, so nothing that has it in its type can be stored outside.
 //!
 //! # Why nobody waits for ever
 //!
-//! A job that is not begun is in the queue, where its joiner and the end of the scope look; one that is begun is
-//! being called, and ends by itself. Everything happens under the one lock: the end of a call lowers `alive` and
-//! wakes under it, and so does a job that comes (back) to the queue.
+//! A job that is not begun is in the queue, where its joiner and the end of the scope look; one that is
+//! begun is being called, and ends by itself. All is looked at under the one lock: the end of a call lowers
+//! `alive` under it and then wakes, and so does a job that comes (back) to the queue.
 //!
-//! On a thread with tasks of its own a job would find that it must not block, so there the jobs are left to the
-//! pool. A ticket that the pool drops uncalled, because it is closed or has no thread, brings its job back.
+//! On a thread with tasks of its own a job would find that it must not block, so there the jobs are left to
+//! the pool. A ticket that the pool drops uncalled, because it is closed or has no thread, brings its job
+//! back.
 //!
-//! Rejected: `std::thread::scope` with a thread per job (no bound, and no use of the threads that are there).
-//! Rejected: futures that borrow. Their host is the thread that waits for one of them: it cannot take over what
-//! another one needs without deadlocks, and an async `scope().await` is unsound if its future is leaked.
+//! Rejected: `std::thread::scope` with a thread per job (no bound, and no use of the threads that are
+//! there). Rejected: futures that borrow. Their host is the thread that waits for one of them: it cannot
+//! take over what another one needs without deadlocks, and an async `scope().await` is unsound if its
+//! future is leaked.
 #![allow(unsafe_code)]
 
 use super::block_on;
@@ -52,9 +54,10 @@ use std::thread;
 
 /// Calls `f` with a scope whose functions may borrow from the caller; returns when all of them have ended.
 ///
-/// They are called on the blocking pool, and on the calling thread, which is blocked meanwhile. Called in a task
-/// this is a [`block_in_place`](crate::task::block_in_place): other workers take over what this one has queued.
-/// On a thread with tasks of its own (a [`LocalRuntime`](super::LocalRuntime), a pinned task) those wait.
+/// They are called on the blocking pool, and on the calling thread, which is blocked meanwhile. Called in a
+/// task this is a [`block_in_place`](crate::task::block_in_place): other workers take over what this one
+/// has queued. On a thread with tasks of its own (a [`LocalRuntime`](super::LocalRuntime), a pinned task)
+/// those wait.
 ///
 /// A clock that is [paused](crate::time::pause) stands still until the scope ends.
 ///
@@ -166,9 +169,9 @@ pub struct Scope<'scope, 'env: 'scope> {
 impl<'scope> Scope<'scope, '_> {
     /// Calls `f`, which may block, and may borrow whatever outlives the scope, on the blocking pool.
     ///
-    /// If the pool's threads are busy, the thread that has opened the scope calls `f` when it gets there: when
-    /// the closure has returned, or joins `f`. A closure that waits for `f` by other means waits for the pool.
-    /// The end of the runtime does not cancel `f`.
+    /// If the pool's threads are busy, the thread that has opened the scope calls `f` when it gets there:
+    /// when the closure has returned, or joins `f`. A closure that waits for `f` by other means waits for
+    /// the pool. The end of the runtime does not cancel `f`.
     #[track_caller]
     pub fn spawn_blocking<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
     where
@@ -182,9 +185,9 @@ impl<'scope> Scope<'scope, '_> {
             let result = catch_unwind(AssertUnwindSafe(f));
             *theirs.result.lock() = Some(result);
         });
-        // SAFETY: the two types differ in the lifetime alone. The box is Send, so any thread may call and drop
-        // it. It lives for 'scope, and `scope`, which made this `Scope`, does not return before the box has been
-        // called and is gone: see the header.
+        // SAFETY: the two types differ in the lifetime alone. The box is Send, so any thread may call and
+        // drop it. It lives for 'scope, and `scope`, which made this `Scope`, does not return before the
+        // box has been called and is gone: see the header.
         let call = unsafe {
             mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Box<dyn FnOnce() + Send>>(call)
         };
@@ -206,7 +209,8 @@ impl fmt::Debug for Scope<'_, '_> {
 
 /// The owner's end of a function of a [`Scope`].
 ///
-/// Dropping it changes nothing but that the result is dropped too; the scope waits for the function all the same.
+/// Dropping it changes nothing but that the result is dropped too; the scope waits for the function all the
+/// same.
 pub struct ScopedJoinHandle<'scope, T> {
     packet: Arc<Packet<T>>,
     job: Arc<Job>,

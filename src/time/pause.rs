@@ -18,9 +18,9 @@ const UNFIT: &str = "time::pause: a multithreaded runtime has to be built with s
 /// moves it or the runtime is idle: then the clock jumps to the next deadline. See
 /// [Testing with paused time](super#testing-with-paused-time).
 ///
-/// Other runtimes, [`std::time::Instant`] and the wall clock are not touched. A thread that blocks in a task or a
-/// root, also in [`block_in_place`](crate::task::block_in_place) or [`scope`](crate::task::scope), is not idle: the
-/// clock does not jump until it goes on.
+/// Other runtimes, [`std::time::Instant`] and the wall clock are not touched. A thread that blocks in a
+/// task or a root, also in [`block_in_place`](crate::task::block_in_place) or
+/// [`scope`](crate::task::scope), is not idle: the clock does not jump until it goes on.
 ///
 /// # Panics
 ///

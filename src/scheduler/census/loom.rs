@@ -1,5 +1,5 @@
-//! Models of a clock that stands still: it jumps only when everybody lies down and nothing is queued, and then
-//! it does.
+//! Models of a clock that stands still: it jumps only when everybody lies down and nothing is queued, and
+//! then it does.
 //!
 //! A thread that waits for the jump has nobody else to wake it. So a jump that does not come shows as threads
 //! that wait for ever; one that comes too early, by what is still to be done then.

@@ -115,7 +115,8 @@ impl Station {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Ready when the count is another than `seen`, which follows it, or with `None` if the runtime has ended.
+    /// Ready when the count is another than `seen`, which follows it, or with `None` if the runtime has
+    /// ended.
     pub(super) fn poll_changed(&self, seen: &mut usize, cx: &mut Context<'_>) -> Poll<Option<()>> {
         look(seen, || self.poll_drain(cx).is_pending(), || self.count())
     }

@@ -11,7 +11,7 @@
 //! |  |  | free > queued | queued + 1 | `Signal` |
 //! |  |  | free ≤ queued, threads < max | queued + 1, free + 1, threads + 1 | `Start` |
 //! |  |  | free ≤ queued, threads = max | queued + 1 | `Queued` |
-//! | `not_started` | caller | after `Start` | free − 1, threads − 1 | the job, if alone or if it cannot wait |
+//! | `not_started` | caller | after `Start` | free − 1, threads − 1 | the job, if alone or unable to wait |
 //! | `seek` | free thread | queued > 0 | queued − 1, free − 1 | `Run` |
 //! |  |  | queued = 0, timed out or closed | free − 1, threads − 1 | `End` |
 //! |  |  | queued = 0 otherwise | same | `Wait` |

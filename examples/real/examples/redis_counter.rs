@@ -8,7 +8,8 @@
 //! is not the number of increments.
 //!
 //! redis-rs is given a stream instead of an address: its constructors take any stream with tokio's I/O traits
-//! and hand back the future that drives the connection, which is spawned on liten.
+//! and hand back the future that drives the connection, which is spawned on liten. The one for a subscription
+//! spawns its driver itself, on tokio: for that one line the example needs the feature `tokio-context`.
 
 use liten::future::StreamExt;
 use liten::net::TcpStream;

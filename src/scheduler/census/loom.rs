@@ -167,7 +167,7 @@ fn the_clock_waits_for_a_worker_that_has_been_woken() {
         let shared = still(1, || true);
         let pending = Arc::<Pending>::default();
         let (root, _timer) = Root::begin(&shared, &pending);
-        let waker = cold(&shared, 0, &pending);
+        let waker = cold(&shared, &pending);
         let seat = shared.driver.try_seat().expect("nobody else sits");
         (0..2).for_each(|_| shared.comes());
         let server = thread::spawn({
@@ -188,8 +188,8 @@ fn the_clock_waits_for_a_worker_that_has_been_woken() {
     });
 }
 
-/// A task that waits, whose home is this worker, and whose next poll is the last thing that is pending.
-fn cold(shared: &Arc<Shared>, home: usize, pending: &Arc<Pending>) -> Waker {
+/// A task that waits, whose home is worker 0, and whose next poll is the last thing that is pending.
+fn cold(shared: &Arc<Shared>, pending: &Arc<Pending>) -> Waker {
     let slot = Arc::new(Mutex::new(None::<Waker>));
     let (theirs, pending) = (slot.clone(), pending.clone());
     let mut polled = false;
@@ -201,7 +201,7 @@ fn cold(shared: &Arc<Shared>, home: usize, pending: &Arc<Pending>) -> Waker {
         *theirs.lock() = Some(cx.waker().clone());
         Poll::Pending
     });
-    let walker = worker(shared, home);
+    let walker = worker(shared, 0);
     new_send_task(future, shared, Location::caller()).0.run(&walker);
     walker.leave();
     slot.lock().take().expect("polled once")
@@ -253,34 +253,30 @@ fn the_clock_does_not_wait_for_a_root_that_has_ended() {
     });
 }
 
-/// While the holder of the seat looks at one queue after the other, a worker comes, takes a task that has not
-/// been looked at, wakes one whose queue has, and lies down: the clock stands.
+/// While the holder of the seat looks at one queue after the other, a worker comes, moves a task from one that
+/// has not been looked at to one that has, and lies down: the clock stands.
 #[test]
 fn the_clock_waits_for_what_is_queued_behind_a_look() {
     standing(3, |way| {
-        let shared = still(2, || true);
+        let shared = still(1, || true);
         let (root, _timer) = Root::begin(&shared, &Arc::default());
         root.presence.end();
-        let [waker, first] = [0, 1].map(|home| cold(&shared, home, &Arc::default()));
-        first.wake();
+        let walker = worker(&shared, 0);
+        walker.spawned(new_send_task(async {}, &shared, Location::caller()).0);
         shared.comes();
         let other = thread::spawn({
             let shared = shared.clone();
             move || {
                 shared.comes();
-                // As in `Worker::awake`.
-                fence(Ordering::SeqCst);
-                let task = shared.slots.get(1).channel.take_all().next();
-                waker.wake();
-                shared.bury(task.expect("nobody else takes it"));
+                walker.awake();
+                assert!(walker.hand_over());
                 shared.goes();
             }
         });
         way.here();
         look_once(&shared);
         other.join().expect("no panic");
-        let task = shared.slots.get(0).channel.take_all().next();
-        shared.bury(task.expect("nobody else takes it"));
+        shared.bury(shared.injector.pop().expect("nobody else takes it"));
     });
 }
 

@@ -1,5 +1,5 @@
-//! Models of a clock that stands still: it jumps only when everybody lies down and nothing is queued, and
-//! then it does.
+//! Models of a clock that stands still: it jumps only when all lie down and nothing is queued, and then
+//! it does.
 //!
 //! A thread that waits for the jump has nobody else to wake it. So a jump that does not come shows as threads
 //! that wait for ever; one that comes too early, by what is still to be done then.
@@ -253,8 +253,8 @@ fn the_clock_does_not_wait_for_a_root_that_has_ended() {
     });
 }
 
-/// While the holder of the seat looks at one queue after the other, a worker comes, moves a task from one that
-/// has not been looked at to one that has, and lies down: the clock stands.
+/// While the holder looks at one queue after the other, a worker comes, moves a task from one that has not
+/// been looked at to one that has, and lies down: the clock stands.
 #[test]
 fn the_clock_waits_for_what_is_queued_behind_a_look() {
     standing(3, |way| {

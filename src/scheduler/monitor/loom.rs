@@ -55,11 +55,11 @@ fn the_end_wakes_the_monitor() {
 }
 
 /// A worker is stuck in a poll with a task in its next slot and one in its deque, and its peer parks: the
-/// monitor's looks, one of which may come too early for the peer to hear of it, bring the peer to both.
-#[test]
-fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
+/// monitor's looks, `step` apart, one of which may come too early for the peer to hear of it, bring the peer to
+/// both.
+fn a_stuck_poll(step: Duration) {
     // The monitor looks again and again, so each preemption more costs ten times as long: two take a second.
-    up_to(2, || {
+    up_to(2, move || {
         let shared = scheduler(2);
         let stuck = worker(&shared, 0);
         let left = Arc::new(AtomicUsize::new(2));
@@ -72,11 +72,26 @@ fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 1).work())
         };
+        // Not the system's clock, which would make the looks differ from one execution to the next.
+        let mut now = clock::now();
         let mut watch = Watch::new(&shared, Parker::new());
         while !joins.iter().all(JoinHandle::is_finished) {
-            watch.rescue_stalled(&shared, clock::now());
+            now += step;
+            watch.rescue_stalled(&shared, now);
             thread::yield_now();
         }
         peer.join().expect("no panic");
     });
+}
+
+#[test]
+fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
+    a_stuck_poll(Duration::ZERO);
+}
+
+/// As above, after a while: what no idle peer takes is brought to the injector, by the monitor and a peer at
+/// once.
+#[test]
+fn tasks_behind_a_stuck_poll_are_brought_to_a_busy_peer() {
+    a_stuck_poll(LONGEST_TICK);
 }

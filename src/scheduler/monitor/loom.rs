@@ -55,8 +55,8 @@ fn the_end_wakes_the_monitor() {
 }
 
 /// A worker is stuck in a poll with a task in its next slot and one in its deque, and its peer parks: the
-/// monitor's looks, `step` apart, one of which may come too early for the peer to hear of it, bring the peer to
-/// both.
+/// monitor's looks, `step` apart, one of which may come too early for the peer to hear of it, bring the peer
+/// to both.
 fn a_stuck_poll(step: Duration) {
     // The monitor looks again and again, so each preemption more costs ten times as long: two take a second.
     up_to(2, move || {

@@ -103,8 +103,9 @@ fn is_quiet(shared: &Shared) -> bool {
     all_parked(shared) && shared.driver.is_attended()
 }
 
-/// Brings what lies behind a worker that is stuck to the injector. For when nobody is idle: who is busy with
-/// tasks of his own never searches, but looks at the injector.
+/// Brings what lies behind a worker that is stuck to the injector. For when nobody is idle: who is busy
+/// with tasks of his own never searches, but looks at the injector. Not if nobody is at work: then it would
+/// only cost the tasks their places, on a machine that stands still for a moment.
 ///
 /// It takes what a thief may take, and stops when the worker moves.
 fn bring_out(shared: &Shared, slot: &Slot) {
@@ -270,7 +271,7 @@ impl Watch {
     fn rescue_stalled(&mut self, shared: &Shared, now: Instant) -> (Crowd, bool) {
         let (regular, staying) = (shared.worker_count(), shared.staying_workers());
         let mut crowd = Crowd { staying, regular, ..Crowd::default() };
-        let mut any = false;
+        let (mut any, mut busy) = (false, false);
         let high = shared.slots.high();
         for (index, pulse) in self.pulses.iter_mut().enumerate().take(high.max(staying)) {
             let slot = shared.slots.get(index);
@@ -279,19 +280,30 @@ impl Watch {
             // Ordering: Relaxed, a hint for thieves; the wake below orders it for the one it wakes.
             slot.stalled.store(still.is_some(), Ordering::Relaxed);
             if still.is_some() && (slot.has_work() || shared.has_work_outside()) {
-                let woken = shared.wake_one(index);
-                any |= woken;
-                if !woken && still >= Some(LONGEST_TICK) {
-                    bring_out(shared, slot);
-                }
+                any |= shared.wake_one(index);
             }
+            busy |= still.is_none() && !at_rest;
             if slot.is_away() {
                 crowd.away += usize::from(index < staying);
             } else if still.is_none_or(|time| time < BLOCKED_AFTER) {
                 crowd.count(index);
             }
         }
+        if busy && !any {
+            self.bring_out_stalled(shared, now);
+        }
         (crowd, any)
+    }
+
+    /// Nobody is idle, and somebody is at work: brings him what lies behind those who have been stuck for
+    /// long.
+    fn bring_out_stalled(&self, shared: &Shared, now: Instant) {
+        for (index, pulse) in self.pulses.iter().enumerate().take(shared.slots.high()) {
+            let slot = shared.slots.get(index);
+            if slot.is_stalled() && pulse.still(now) >= LONGEST_TICK && slot.has_work() {
+                bring_out(shared, slot);
+            }
+        }
     }
 
     /// Somebody has waited for a lull for long: something never waits, or blocks its thread. The caller calls

@@ -76,11 +76,11 @@ mod entry;
 )]
 mod file;
 #[cfg(feature = "futures-io")]
-mod futures_traits;
+mod futures_io;
 mod open_options;
 mod read_dir;
 #[cfg(feature = "tokio-io")]
-mod tokio_traits;
+mod tokio_io;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]

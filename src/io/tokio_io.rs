@@ -51,26 +51,22 @@ write_twin!(
     [S] Async<S> [S: Source, for<'a> &'a S: Write]
 );
 
-impl tokio::io::AsyncRead for DuplexStream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        fill(self, cx, buf)
-    }
+macro_rules! filled {
+    ($stream:ty) => {
+        impl tokio::io::AsyncRead for $stream {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                fill(self, cx, buf)
+            }
+        }
+    };
 }
 
-impl tokio::io::AsyncRead for Stdin {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        fill(self, cx, buf)
-    }
-}
-
+filled!(DuplexStream);
+filled!(Stdin);
 write_twin!(tokio::io::AsyncWrite, vectored: false, [] DuplexStream []);
 write_twin!(tokio::io::AsyncWrite, vectored: false, [] Stdout []);
 write_twin!(tokio::io::AsyncWrite, vectored: false, [] Stderr []);

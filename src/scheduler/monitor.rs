@@ -35,6 +35,7 @@ use crate::park::{Parker, Unpark, Unparker};
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::sync_shim::{Arc, clock};
 use crate::wakers;
+use std::iter;
 use std::sync::OnceLock;
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -112,19 +113,10 @@ fn bring_out(shared: &Shared, slot: &Slot) {
     // With a task in hand, which is in no queue then.
     shared.comes();
     let progress = slot.progress();
-    let mut moved = false;
-    let mut inject = |task| {
-        shared.injector.push(task);
-        moved = true;
-    };
-    while let Some(task) = (slot.progress() == progress).then(|| slot.steal_one()).flatten() {
-        inject(task);
-    }
-    slot.next.take().into_iter().for_each(&mut inject);
-    slot.channel.take_all().for_each(&mut inject);
-    if moved {
-        shared.pushed_from_outside();
-    }
+    let deque = || (slot.progress() == progress).then(|| slot.steal_one()).flatten();
+    let next = iter::once_with(|| slot.next.take()).flatten();
+    let channel = iter::once_with(|| slot.channel.take_all()).flatten();
+    shared.inject_all(iter::from_fn(deque).chain(next).chain(channel));
     shared.goes();
 }
 

@@ -126,6 +126,18 @@ impl Shared {
         self.pushed_from_outside();
     }
 
+    /// As [`Shared::inject`], announced once for all of them.
+    pub(super) fn inject_all(&self, tasks: impl Iterator<Item = Hot>) {
+        let mut moved = false;
+        for task in tasks {
+            self.injector.push(task);
+            moved = true;
+        }
+        if moved {
+            self.pushed_from_outside();
+        }
+    }
+
     /// After a push by a thread that will not run what it pushed: somebody must see it.
     pub(super) fn pushed_from_outside(&self) {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
@@ -254,14 +266,7 @@ impl Shared {
 
     /// Moves what is in a channel that nobody empties any more to the injector.
     pub(super) fn rescue_channel(&self, home: usize) {
-        let mut moved = false;
-        for task in self.slots.get(home).channel.take_all() {
-            self.injector.push(task);
-            moved = true;
-        }
-        if moved {
-            self.pushed_from_outside();
-        }
+        self.inject_all(self.slots.get(home).channel.take_all());
     }
 
     /// Whether something waits in the injector or a guest's deque. As for `has_work`.

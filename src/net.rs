@@ -3,7 +3,7 @@
 //! | | connects | accepts | moves |
 //! |---|---|---|---|
 //! | TCP | [`TcpStream::connect`], [`TcpSocket`] | [`TcpListener`] | bytes |
-//! | Unix streams | `UnixStream::connect` | `UnixListener` | bytes |
+//! | Unix streams | `UnixStream::connect`, `UnixSocket` | `UnixListener` | bytes |
 //! | UDP | [`UdpSocket::connect`] | | datagrams |
 //! | Unix datagrams | `UnixDatagram::connect` | | datagrams |
 //! | Unix pipes | `unix::pipe::pipe`, `unix::pipe::OpenOptions` | | bytes, one way |
@@ -99,7 +99,7 @@ pub use self::tcp::{TcpListener, TcpSocket, TcpStream};
 pub use self::udp::UdpSocket;
 #[cfg(unix)]
 #[doc(no_inline)]
-pub use self::unix::{UnixDatagram, UnixListener, UnixStream};
+pub use self::unix::{UnixDatagram, UnixListener, UnixSocket, UnixStream};
 
 /// Both directions: what every socket registers for.
 const BOTH: mio::Interest = mio::Interest::READABLE.add(mio::Interest::WRITABLE);

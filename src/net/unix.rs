@@ -7,11 +7,13 @@ mod credentials;
 mod datagram;
 mod listener;
 pub mod pipe;
+mod socket;
 mod stream;
 
 pub use self::credentials::UCred;
 pub use self::datagram::UnixDatagram;
 pub use self::listener::UnixListener;
+pub use self::socket::UnixSocket;
 pub use self::stream::UnixStream;
 
 use super::split;

@@ -4,7 +4,7 @@ use crate::guard::{guarded, workers};
 use crate::loopback::{bounded, pattern, poll_once, run};
 use liten::future::StreamExt;
 use liten::io::{AsyncReadExt, AsyncWriteExt, Interest};
-use liten::net::{UnixDatagram, UnixListener, UnixStream};
+use liten::net::{UnixDatagram, UnixListener, UnixSocket, UnixStream};
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::net::Shutdown;
@@ -137,6 +137,54 @@ fn connecting_needs_the_runtime_only_when_it_is_polled() {
     });
 }
 
+#[test]
+fn a_client_may_have_an_address_of_its_own() {
+    run(async {
+        let (server, client) = (SocketPath::new("socket-server"), SocketPath::new("socket-client"));
+        let socket = UnixSocket::new_stream().unwrap();
+        socket.bind(&server).unwrap();
+        assert_eq!(socket.bind(&client).unwrap_err().kind(), ErrorKind::InvalidInput);
+        let listener = socket.listen(16).unwrap();
+        let socket = UnixSocket::new_stream().unwrap();
+        socket.bind(&client).unwrap();
+        let mut stream = socket.connect(&server).await.unwrap();
+        let (mut accepted, peer) = listener.accept().await.unwrap();
+        assert_eq!(peer.as_pathname(), Some(client.as_ref()));
+        stream.write_all(b"ping").await.unwrap();
+        let mut received = [0; 4];
+        accepted.read_exact(&mut received).await.unwrap();
+        assert_eq!(&received, b"ping");
+    });
+}
+
+#[test]
+fn a_socket_becomes_what_it_was_made_for() {
+    run(async {
+        let path = SocketPath::new("socket-kinds");
+        let receiver = UnixSocket::new_datagram().unwrap();
+        receiver.bind(&path).unwrap();
+        let receiver = receiver.datagram().unwrap();
+        let sender = UnixSocket::new_datagram().unwrap().datagram().unwrap();
+        sender.connect(&path).unwrap();
+        sender.send(b"datagram").await.unwrap();
+        let mut received = [0; 16];
+        assert_eq!(receiver.recv(&mut received).await.unwrap(), 8);
+
+        let stream = || UnixSocket::new_stream().unwrap();
+        let datagram = || UnixSocket::new_datagram().unwrap();
+        let errors = [
+            datagram().listen(1).unwrap_err(),
+            datagram().connect(&path).await.unwrap_err(),
+            stream().datagram().unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        }
+        let missing = stream().connect("/nowhere/to/be/found").await.unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
+    });
+}
+
 /// Linux answers "try again" to a connect that finds the queue full, and has no event that says when.
 /// Other systems refuse the connection.
 #[cfg(target_os = "linux")]
@@ -144,20 +192,17 @@ fn connecting_needs_the_runtime_only_when_it_is_polled() {
 fn a_full_queue_of_connections_is_waited_for() {
     run(async {
         let path = SocketPath::new("queue");
-        let socket =
-            socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None).unwrap();
-        socket.bind(&socket2::SockAddr::unix(&path).unwrap()).unwrap();
-        socket.listen(1).unwrap();
-        let listener = UnixListener::from_std(std::os::unix::net::UnixListener::from(
-            std::os::fd::OwnedFd::from(socket),
-        ))
-        .unwrap();
+        let socket = UnixSocket::new_stream().unwrap();
+        socket.bind(&path).unwrap();
+        let listener = socket.listen(1).unwrap();
         let mut clients = Vec::new();
         for _ in 0..8 {
             let connecting = UnixStream::connect(path.0.clone());
             clients.push(liten::spawn(async move { connecting.await.map(drop) }));
+            let connecting = UnixSocket::new_stream().unwrap().connect(path.0.clone());
+            clients.push(liten::spawn(async move { connecting.await.map(drop) }));
         }
-        for _ in 0..8 {
+        for _ in 0..16 {
             listener.accept().await.unwrap();
         }
         for client in clients {

@@ -87,13 +87,21 @@ impl UnixStream {
 
     async fn connect_to(driver: &Arc<Driver>, address: SocketAddr) -> io::Result<Self> {
         match mio::net::UnixStream::connect_addr(&address) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            result => return Self::adopt(driver, result?),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                let connect = move || net::UnixStream::connect_addr(&address);
+                Self::connect_blocking(driver, connect).await
+            }
+            result => Self::adopt(driver, result?),
         }
-        // The listener's queue is full, and Linux has no event that tells when it is not: waiting for
-        // writability would last for ever. A blocking call does wait for room, so one is made where it may
-        // block.
-        let connecting = context::spawn_blocking(move || net::UnixStream::connect_addr(&address));
+    }
+
+    /// Connects although the listener's queue is full. Linux has no event that tells when it is not: waiting for
+    /// writability would last for ever. A blocking call does wait for room, so one is made where it may block.
+    pub(super) async fn connect_blocking(
+        driver: &Arc<Driver>,
+        connect: impl FnOnce() -> io::Result<net::UnixStream> + Send + 'static,
+    ) -> io::Result<Self> {
+        let connecting = context::spawn_blocking(connect);
         let stream = connecting.await.map_err(|error| io::Error::other(error.to_string()))??;
         stream.set_nonblocking(true)?;
         Self::adopt(driver, mio::net::UnixStream::from_std(stream))

@@ -100,8 +100,8 @@ impl UnixSocket {
     ///
     /// # Errors
     ///
-    /// Returns [`InvalidInput`](ErrorKind::InvalidInput) for a datagram socket, which [`datagram`](Self::datagram)
-    /// is for, else as [`UnixStream::connect`].
+    /// Returns [`InvalidInput`](ErrorKind::InvalidInput) for a datagram socket, which
+    /// [`datagram`](Self::datagram) is for, else as [`UnixStream::connect`].
     ///
     /// # Panics
     ///

@@ -95,8 +95,9 @@ impl UnixStream {
         }
     }
 
-    /// Connects although the listener's queue is full. Linux has no event that tells when it is not: waiting for
-    /// writability would last for ever. A blocking call does wait for room, so one is made where it may block.
+    /// Connects although the listener's queue is full. Linux has no event that tells when it is not: waiting
+    /// for writability would last for ever. A blocking call does wait for room, so one is made where it may
+    /// block.
     pub(super) async fn connect_blocking(
         driver: &Arc<Driver>,
         connect: impl FnOnce() -> io::Result<net::UnixStream> + Send + 'static,

@@ -145,16 +145,60 @@ output!(ChildStdout ChildStderr);
 
 /// Reads to the end; not by an extension trait, because there may be none without features.
 async fn read_all(pipe: &mut Output) -> io::Result<Vec<u8>> {
-    const STEP: usize = 8 * 1024;
-    let mut bytes = Vec::new();
+    let mut collected = Collected::default();
     loop {
-        let filled = bytes.len();
-        // The vector doubles its room, so that this costs a copy per byte or two.
-        bytes.resize(bytes.capacity().max(filled + STEP), 0);
-        let result = poll_fn(|cx| pipe.poll_read(cx, &mut bytes[filled..])).await;
-        bytes.truncate(filled + *result.as_ref().unwrap_or(&0));
-        if result? == 0 {
-            return Ok(bytes);
+        let count = poll_fn(|cx| pipe.poll_read(cx, collected.room())).await?;
+        if count == 0 {
+            return Ok(collected.into_bytes());
         }
+        collected.filled += count;
+    }
+}
+
+/// Bytes that come in pieces. The memory doubles, and is zeroed when it grows: to zero the room for each
+/// piece would take time that grows with the square of the bytes.
+#[derive(Default)]
+struct Collected {
+    memory: Vec<u8>,
+    /// So many of them are there.
+    filled: usize,
+}
+
+impl Collected {
+    const STEP: usize = 8 * 1024;
+
+    /// Room for the next piece; never empty.
+    fn room(&mut self) -> &mut [u8] {
+        if self.filled == self.memory.len() {
+            self.memory.resize((2 * self.filled).max(Self::STEP), 0);
+        }
+        &mut self.memory[self.filled..]
+    }
+
+    fn into_bytes(mut self) -> Vec<u8> {
+        self.memory.truncate(self.filled);
+        self.memory
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::Collected;
+
+    #[test]
+    fn room_that_is_left_is_not_zeroed_again() {
+        let mut collected = Collected::default();
+        let mut expected = Vec::new();
+        for number in 0..100 {
+            let grows = collected.filled == collected.memory.len();
+            let room = collected.room();
+            assert_eq!(room[0], if grows { 0 } else { u8::MAX }, "piece {number}");
+            room.fill(u8::MAX);
+            let count = room.len().min(777);
+            room[..count].fill(number);
+            collected.filled += count;
+            expected.extend(std::iter::repeat_n(number, count));
+        }
+        assert!(collected.into_bytes() == expected);
     }
 }

@@ -42,7 +42,11 @@ impl Process {
     }
 
     pub(super) fn kill(&mut self) -> io::Result<()> {
-        self.child.kill()
+        match self.exit.kill(&mut self.child) {
+            // It has ended, and somebody else has waited for it.
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+            result => result,
+        }
     }
 
     pub(super) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {

@@ -95,6 +95,7 @@ fn tells_how_it_ended() {
         let mut child = shell("exit 0").spawn().unwrap();
         let id = child.id().unwrap();
         until(|| state(id).as_deref() == Some("Z"));
+        child.start_kill().unwrap();
         assert!(bounded(child.wait()).await.unwrap().success());
         let mut child = shell("exit 5").spawn().unwrap();
         until(|| child.try_wait().unwrap().is_some());
@@ -316,6 +317,21 @@ fn is_waited_for_in_other_runtimes() {
     }
 }
 
+fn has_been_waited_for_by_somebody_else() {
+    workers(1).block_on(async {
+        let mut child = cat();
+        let id = child.id().unwrap();
+        drop(child.stdin.take());
+        let id = libc::pid_t::try_from(id).unwrap();
+        // SAFETY: it asks for no status, so nothing is written.
+        assert_eq!(unsafe { libc::waitpid(id, std::ptr::null_mut(), 0) }, id);
+        child.start_kill().expect("it is no error if it has ended already");
+        let error = bounded(child.wait()).await.unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ECHILD));
+        assert!(child.try_wait().is_err());
+    });
+}
+
 fn is_set_up_as_asked() {
     workers(1).block_on(async {
         let mut command = shell("echo $0 $ONE $TWO $THREE; pwd; echo $(ps -o pgid= -p $$) $$");
@@ -390,6 +406,7 @@ bodies! {
     writes_into_the_next_one
     outlives_its_runtime
     is_waited_for_in_other_runtimes
+    has_been_waited_for_by_somebody_else
     is_set_up_as_asked
     speaks_to_tokio
 }
@@ -443,26 +460,25 @@ fn nothing_is_left() {
     guarded(|| alone(test, no_descriptor_and_no_zombie_is_left));
 }
 
-/// Has the system refuse pidfds from now on, to this thread and those that it starts.
+/// Has the system refuse a call from now on, to this thread and those that it starts.
 #[cfg(target_os = "linux")]
-fn refuse_pidfds() {
+fn refuse(call: libc::c_long) {
     // Load the number of the call; if it is that one, fail with ENOSYS, else let it pass.
     let code = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
-    let call = libc::SYS_pidfd_open as u32;
     let mut filter = [
         code(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        code(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, call),
+        code(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, call as u32),
         code(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
         code(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: the program is valid for the length of the call, which copies it; the calls that it forbids
-    // may fail anyway.
+    // SAFETY: the program is valid for the length of the call, which copies it; the call that it forbids may
+    // fail anyway, and is made here with arguments that mean nothing.
     let refused = unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         let set = libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program);
         assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
-        libc::syscall(libc::SYS_pidfd_open, std::process::id(), 0)
+        libc::syscall(call, -1, -1)
     };
     assert_eq!(refused, -1);
     assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::ENOSYS));
@@ -473,7 +489,7 @@ fn refuse_pidfds() {
 #[test]
 fn all_of_it_works_without_pidfds() {
     let body = || {
-        refuse_pidfds();
+        refuse(libc::SYS_pidfd_open);
         for (name, body) in BODIES {
             println!("{name}");
             body();
@@ -481,4 +497,19 @@ fn all_of_it_works_without_pidfds() {
         no_descriptor_and_no_zombie_is_left();
     };
     guarded(|| alone("process_child::all_of_it_works_without_pidfds", body));
+}
+
+/// So that an id which is another process's by now does no harm.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_is_killed_by_its_descriptor_and_not_by_its_id() {
+    let body = || {
+        refuse(libc::SYS_kill);
+        workers(1).block_on(async {
+            let mut child = cat();
+            bounded(child.kill()).await.unwrap();
+            assert_eq!(child.wait().await.unwrap().signal(), Some(libc::SIGKILL));
+        });
+    };
+    guarded(|| alone("process_child::a_child_is_killed_by_its_descriptor_and_not_by_its_id", body));
 }

@@ -6,7 +6,8 @@
 use super::sigchld;
 use crate::driver::readiness::Direction;
 use crate::io::{Async, Fd, Interest};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::process::{Child, ExitStatus};
@@ -27,6 +28,19 @@ impl Exit {
         match registered {
             Ok(fd) => Ok(Self::Descriptor(fd)),
             Err(_) => sigchld::Exit::of(child).map(Self::Signal),
+        }
+    }
+
+    /// Through the descriptor: if somebody else in the program has waited for the child, its id may be
+    /// another process's by now.
+    pub(super) fn kill(&self, child: &mut Child) -> io::Result<()> {
+        match self {
+            Self::Signal(exit) => exit.kill(child),
+            Self::Descriptor(fd) => match pidfd_send_signal(fd.get_ref(), Signal::KILL) {
+                // A sandbox may allow the one call and not the other.
+                Err(Errno::NOSYS | Errno::PERM) => child.kill(),
+                result => Ok(result?),
+            },
         }
     }
 

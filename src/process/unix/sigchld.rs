@@ -12,6 +12,10 @@ impl Exit {
         signal(SignalKind::child()).map(Self)
     }
 
+    pub(super) fn kill(&self, child: &mut Child) -> io::Result<()> {
+        child.kill()
+    }
+
     /// The listener takes the waker first, then the child is asked: one that ends after the question has
     /// its signal come after the waker, and one that ended before answers.
     pub(super) fn poll(

@@ -93,7 +93,8 @@ impl Shared {
     /// Puts the system's position where the user's is.
     ///
     /// What has no position (a pipe, a terminal) has nothing to realign: what was read ahead stays the next
-    /// to be read, whatever is written.
+    /// to be read, whatever is written. So has what answers a seek with a success and moves nothing (a
+    /// timerfd, many a device); it is known by a position that reading has not moved either.
     pub(super) fn realign(&self) -> io::Result<()> {
         self.realign_locked(&mut self.buffers.lock())
     }
@@ -102,12 +103,13 @@ impl Shared {
         if buffers.ahead.is_empty() {
             return Ok(());
         }
-        let distance = buffers.ahead.bytes().len();
-        let distance = i64::try_from(distance).expect("no allocation is that large");
-        match (&self.std).seek(SeekFrom::Current(-distance)) {
-            Ok(_) => buffers.ahead.clear(),
-            Err(error) if error.kind() == ErrorKind::NotSeekable => {}
-            Err(error) => return Err(error),
+        let position = match (&self.std).stream_position() {
+            Err(error) if error.kind() == ErrorKind::NotSeekable => return Ok(()),
+            position => position?,
+        };
+        if let Some(users) = position.checked_sub(buffers.ahead.bytes().len() as u64) {
+            (&self.std).seek(SeekFrom::Start(users))?;
+            buffers.ahead.clear();
         }
         Ok(())
     }
@@ -126,6 +128,9 @@ impl Shared {
         let buffers = &mut *self.buffers.lock();
         if let SeekFrom::Current(_) = to {
             self.realign_locked(buffers)?;
+            if !buffers.ahead.is_empty() {
+                return Err(ErrorKind::NotSeekable.into());
+            }
         }
         let position = (&self.std).seek(to)?;
         buffers.ahead.clear();

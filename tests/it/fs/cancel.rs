@@ -4,7 +4,7 @@
 //! drops its future, and goes on with another one.
 
 use super::{Folder, occupy, pool};
-use crate::guard::guarded;
+use crate::guard::{guarded, until};
 use crate::loopback::{pattern, poll_once};
 use liten::fs::File;
 use liten::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, SeekFrom};
@@ -195,6 +195,36 @@ fn an_error_of_a_sync_that_was_given_up_is_reported_to_the_next() {
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
         give_up!(runtime, file.set_len(0));
         runtime.block_on(file.flush()).expect("no data are lost by that");
+    });
+}
+
+/// Many devices, and some other things without a position, do not refuse to be sought: it does nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_read_ahead_stays_where_a_seek_does_nothing() {
+    use nix::sys::time::TimeSpec;
+    use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+    use std::io::ErrorKind;
+    use std::os::fd::OwnedFd;
+    guarded(|| {
+        let runtime = pool(1);
+        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).unwrap();
+        let soon = Expiration::OneShot(TimeSpec::new(0, 1));
+        timer.set(soon, TimerSetTimeFlags::empty()).unwrap();
+        until(|| timer.get().unwrap().is_none());
+        let mut file = File::from(OwnedFd::from(timer));
+        let mut count = [0; 8];
+        give_up!(runtime, file.read(&mut count));
+        runtime.block_on(async {
+            drop(file.try_clone().await.unwrap());
+            let error = file.stream_position().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotSeekable);
+            file.write_all(b"not written").await.unwrap();
+            assert_eq!(file.flush().await.unwrap_err().kind(), ErrorKind::InvalidInput);
+            file.read_exact(&mut count).await.unwrap();
+            assert_eq!(u64::from_ne_bytes(count), 1, "it has expired once");
+        });
     });
 }
 

@@ -29,7 +29,6 @@ pub struct OpenOptions(std::fs::OpenOptions);
 
 impl OpenOptions {
     /// Returns options with everything off.
-    #[expect(clippy::new_without_default, reason = "std's and tokio's have no default either")]
     pub fn new() -> Self {
         Self(std::fs::OpenOptions::new())
     }
@@ -98,6 +97,12 @@ impl OpenOptions {
 
     pub(super) fn std_mut(&mut self) -> &mut std::fs::OpenOptions {
         &mut self.0
+    }
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -40,7 +40,7 @@ fn options_are_those_of_std() {
     run(|| async {
         let folder = Folder::new();
         let (path, missing) = (folder.file("file", "0123"), folder.join("missing"));
-        let mut appending = OpenOptions::new().append(true).open(&path).await.unwrap();
+        let mut appending = OpenOptions::default().append(true).open(&path).await.unwrap();
         appending.seek(SeekFrom::Start(0)).await.unwrap();
         appending.write_all(b"45").await.unwrap();
         appending.flush().await.unwrap();

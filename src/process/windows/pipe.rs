@@ -24,12 +24,12 @@ pub(in crate::process) struct Output {
     taken: usize,
 }
 
-/// A pipe's end that is read.
-pub(in crate::process) trait Source: Read + Send {
+/// A pipe's end that is read. `Sync`, so that what a `Child` may be used for is the same on every system.
+pub(in crate::process) trait Source: Read + Send + Sync {
     fn into_stdio(self: Box<Self>) -> Stdio;
 }
 
-impl<T: Read + Send + Into<Stdio>> Source for T {
+impl<T: Read + Send + Sync + Into<Stdio>> Source for T {
     fn into_stdio(self: Box<Self>) -> Stdio {
         (*self).into()
     }

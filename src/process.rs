@@ -5,20 +5,29 @@
 //! [`Child`].
 //!
 //! A child belongs to the runtime in which it was started, and can be waited for from any thread and any
-//! other runtime while that one lives. Starting it is a blocking system call of a millisecond or so, made on
-//! the calling thread.
+//! other runtime while that one lives. (A [`LocalRuntime`](crate::runtime::LocalRuntime) notices the ends of
+//! its children only while its `block_on` runs.) Starting it is a blocking system call of a millisecond or
+//! so, made on the calling thread.
 //!
 //! # Children that are dropped
 //!
 //! Dropping a [`Child`] does not end the process, unless [`Command::kill_on_drop`] was set. Either way
 //! nothing is left of it in the system's table when it has ended: on Unix its runtime waits for it in the
-//! background, without a task or a thread. If that runtime has ended before the child, the process's entry
-//! stays there as a zombie until the program starts another child, or waits for one, in any runtime.
+//! background, without a task or a thread, but on Linux with a descriptor. If that runtime has ended before
+//! the child, the process's entry stays there as a zombie until the program starts another child, or waits
+//! for one, in any runtime.
 //!
 //! # How the end is noticed
 //!
 //! On Linux through a pidfd; where the system refuses one, and on other Unixes, through `SIGCHLD`, which then
 //! gets a handler. On Windows a thread per child waits, once somebody waits for it.
+//!
+//! # Pipes
+//!
+//! On Unix they are polled like sockets. On Windows they are read and written on the pool for blocking
+//! calls: a write is ready when its bytes have been copied, so call `flush` or `close` after the last one;
+//! and a read keeps a thread of the pool until the child writes or ends, also when its future has been
+//! dropped, and holds up the end of the runtime as long.
 //!
 //! # Examples
 //!

@@ -53,8 +53,9 @@ const MAX_BUF_SIZE: usize = 2 * 1024 * 1024;
 /// # Cancel safety
 ///
 /// `read`, `write` and `flush` are cancel safe: a read that was dropped has taken no bytes, a write has
-/// accepted none. A seek that was dropped may take place or not. Repeated at once, it counts as one; to be
-/// sure, seek from the start.
+/// accepted none. A seek that was dropped may take place or not. Repeated at once, it counts as one (but not
+/// through tokio's `AsyncSeekExt`, which waits for the first one, returns its error if it has failed, and
+/// seeks again if not); to be sure, seek from the start.
 ///
 /// # Examples
 ///
@@ -154,7 +155,8 @@ impl File {
 
     /// Waits for what is under way and returns std's file, at the position of this one.
     ///
-    /// An error of a write that has not come out yet is lost: call `flush` before.
+    /// An error of a write that has not come out yet is lost: call `flush` before. So is what was read ahead
+    /// by a read that was dropped, if the file has no position (a pipe).
     ///
     /// # Cancel safety
     ///
@@ -168,7 +170,8 @@ impl File {
         }
     }
 
-    /// Returns std's file, at the position of this one, if nothing is under way.
+    /// Returns std's file, at the position of this one, if nothing is under way. What
+    /// [`into_std`](Self::into_std) loses is lost here too.
     ///
     /// # Errors
     ///

@@ -83,8 +83,8 @@ impl ReadDir {
     /// # Errors
     ///
     /// Returns the error of the operating system; the entries after it may still be asked for.
-    /// [`Other`](io::ErrorKind::Other) if the runtime is shutting down; the list is at its end then,
-    /// whatever was still to come.
+    /// [`Other`](io::ErrorKind::Other) if the runtime is shutting down, and what the operating system says
+    /// if it has no thread for the pool; the list is at its end then, whatever was still to come.
     ///
     /// # Panics
     ///

@@ -15,6 +15,8 @@
 //! | `Builder::enable_all` | nothing: I/O and time are always there |
 //! | dropping a `Runtime` in async code panics | it does not, and does not wait for itself |
 //! | a blocked worker may stall the driver | it stalls nobody |
+//! | a failed write to a `fs::File` is told by `write`, `flush` | and by `sync_all`, `sync_data`, `set_len` |
+//! | `process::Child::kill` is an error when the end has been seen | it is none |
 //! | `LocalSet` | [`LocalExecutor`], [`LocalRuntime`] |
 //! | the number of workers is fixed | [`set_worker_threads`](crate::runtime::Handle::set_worker_threads) |
 //!

@@ -124,6 +124,11 @@ impl Pinned {
             other => {
                 let executor = Unplaced::new();
                 let seat = executor.shared().clone();
+                if seats.closed {
+                    // There was nobody to be told to end, and nobody would tell this one. Without its
+                    // executor the seat refuses what comes.
+                    return seat;
+                }
                 let present = Present::begin(scheduler);
                 match self.pool.spawn(Post { executor, pinned: self.clone(), present }) {
                     Ok(()) => {
@@ -189,5 +194,20 @@ impl Pinned {
     fn tell_quiet(&self) {
         drop(self.seats.lock());
         self.quiet.notify_all();
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::super::Runtime;
+
+    /// Between the two halves of `close`: whoever comes first then must not start a thread, which nobody
+    /// would tell to end.
+    #[test]
+    fn the_first_task_that_comes_during_the_close_is_cancelled() {
+        let runtime = Runtime::new().unwrap();
+        runtime.handle().inner.pinned.seats.lock().closed = true;
+        let task = runtime.spawn_pinned(|| async {});
+        assert!(runtime.block_on(task).unwrap_err().is_cancelled());
     }
 }

@@ -25,13 +25,13 @@
 //!
 //! # Why nobody waits for ever
 //!
-//! A job that is not begun is in the queue, where its joiner and the end of the scope look; one that is
-//! begun is being called, and ends by itself. All is looked at under the one lock: the end of a call lowers
-//! `alive` under it and then wakes, and so does a job that comes (back) to the queue.
+//! A job that is not begun is called by its joiner, or is in the queue, where the end of the scope looks; one
+//! that is begun is being called, and ends by itself. All is looked at under the one lock: the end of a call
+//! lowers `alive` under it and then wakes, and so does a job that comes (back) to the queue.
 //!
 //! On a thread with tasks of its own a job would find that it must not block, so there the jobs are left to
-//! the pool. A ticket that the pool drops uncalled, because it is closed or has no thread, brings its job
-//! back.
+//! the pool, and to those jobs that join them. A ticket that the pool drops uncalled, because it is closed
+//! or has no thread, brings its job back.
 //!
 //! Rejected: `std::thread::scope` with a thread per job (no bound, and no use of the threads that are
 //! there). Rejected: futures that borrow. Their host is the thread that waits for one of them: it cannot
@@ -171,7 +171,8 @@ impl<'scope> Scope<'scope, '_> {
     ///
     /// If the pool's threads are busy, the thread that has opened the scope calls `f` when it gets there:
     /// when the closure has returned, or joins `f`. A closure that waits for `f` by other means waits for
-    /// the pool. The end of the runtime does not cancel `f`.
+    /// the pool, and so does a thread with tasks of its own in any case. The end of the runtime does not
+    /// cancel `f`.
     #[track_caller]
     pub fn spawn_blocking<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
     where
@@ -226,19 +227,21 @@ impl<T> ScopedJoinHandle<'_, T> {
     ///
     /// If the function panicked: what it panicked with.
     pub fn join(self) -> thread::Result<T> {
+        // Whoever may block may call it, also if the scope's own thread may not: this one may be the last that
+        // the pool has.
+        let calls = !block_on::is_in_local();
         let mut state = self.shared.state.lock();
         loop {
             if let Some(result) = self.packet.result.lock().take() {
                 return result;
             }
-            let own = state.queue.iter().position(|job| Arc::ptr_eq(job, &self.job));
-            match own.and_then(|place| state.queue.remove(place)) {
-                Some(job) => {
-                    drop(state);
-                    self.shared.call(&job);
-                    state = self.shared.state.lock();
-                }
-                None => self.shared.changed.wait(&mut state),
+            let listed = || state.queue.iter().any(|job| Arc::ptr_eq(job, &self.job));
+            if self.job.is_left() && (calls || listed()) {
+                drop(state);
+                self.shared.call(&self.job);
+                state = self.shared.state.lock();
+            } else {
+                self.shared.changed.wait(&mut state);
             }
         }
     }
@@ -279,6 +282,13 @@ impl<T> Drop for Packet<T> {
 /// One function, until somebody takes it out.
 struct Job(Mutex<Option<Box<dyn FnOnce() + Send>>>);
 
+impl Job {
+    /// Whether nobody has taken it out.
+    fn is_left(&self) -> bool {
+        self.0.lock().is_some()
+    }
+}
+
 /// A job as the blocking pool has it.
 struct Ticket {
     shared: Arc<ScopeShared>,
@@ -294,7 +304,7 @@ impl Ticket {
 impl Drop for Ticket {
     /// Uncalled, if the pool has dropped it: then the scope's own thread has to.
     fn drop(&mut self) {
-        if !self.shared.shares && self.job.0.lock().is_some() {
+        if !self.shared.shares && self.job.is_left() {
             self.shared.state.lock().queue.push_back(self.job.clone());
             self.shared.changed.notify_all();
         }

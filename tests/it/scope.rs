@@ -203,6 +203,25 @@ fn it_ends_without_any_help() {
     });
 }
 
+/// The pool has one thread, which waits for what it has started itself.
+#[test]
+fn a_function_that_joins_another_calls_it_wherever_the_scope_was_opened() {
+    fn nested() -> u32 {
+        scope(|s| {
+            let outer = s.spawn_blocking(|| s.spawn_blocking(|| 1).join().unwrap() + 1);
+            outer.join().unwrap()
+        })
+    }
+    guarded(|| {
+        let local = Builder::new_current_thread().max_blocking_threads(1).build_local().unwrap();
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).max_blocking_threads(1).build().unwrap();
+        assert_eq!(runtime.block_on(async { nested() }), 2);
+        assert_eq!(local.block_on(async { nested() }), 2);
+        assert_eq!(runtime.block_on(runtime.spawn_pinned(|| async { nested() })).unwrap(), 2);
+    });
+}
+
 /// Who joins must not begin a function that waits for what he does afterwards.
 #[test]
 fn joining_one_function_does_not_begin_another() {

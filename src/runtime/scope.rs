@@ -335,6 +335,10 @@ impl ScopeShared {
         let mut state = self.state.lock();
         state.alive += 1;
         if self.shares {
+            // Those in front are begun first, so this keeps what is left of a long scope's past short.
+            while state.queue.front().is_some_and(|job| !job.is_left()) {
+                state.queue.pop_front();
+            }
             state.queue.push_back(job.clone());
         }
         drop(state);
@@ -376,5 +380,29 @@ struct AbortOnUnwind;
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
         std::process::abort();
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::scope;
+    use crate::runtime::Runtime;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_scope_that_stays_open_does_not_keep_what_has_ended() {
+        let runtime = Runtime::new().unwrap();
+        let _entered = runtime.enter();
+        scope(|s| {
+            let (begin, begun) = mpsc::channel();
+            for _ in 0..100 {
+                let begin = begin.clone();
+                let handle = s.spawn_blocking(move || begin.send(()).unwrap());
+                // The pool has it.
+                begun.recv().unwrap();
+                handle.join().unwrap();
+            }
+            assert!(s.shared.state.lock().queue.len() <= 1);
+        });
     }
 }

@@ -268,6 +268,62 @@ fn every_byte_arrives_through_the_adapter() {
     });
 }
 
+/// A reader that says it has read one byte more than there was room for.
+#[cfg(unix)]
+struct Boaster(std::os::unix::net::UnixStream);
+
+#[cfg(unix)]
+impl io::Read for &Boaster {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        Ok(buf.len() + 1)
+    }
+}
+
+#[cfg(unix)]
+impl std::os::fd::AsFd for Boaster {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// What it says is not believed: nobody is lent bytes that were never written.
+#[cfg(unix)]
+#[test]
+fn a_reader_that_says_too_much_fills_nothing() {
+    use hyper::rt::Read;
+    use liten::io::{Async, Fd};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn refused(read: impl FnOnce(&mut Context<'_>)) {
+        let read = || read(&mut Context::from_waker(std::task::Waker::noop()));
+        assert!(catch_unwind(AssertUnwindSafe(read)).is_err());
+    }
+
+    run(async {
+        let (stream, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
+        let mut boaster = Async::new(Fd::new(Boaster(stream))).unwrap();
+        // Less, and more, than one read through `AsyncRead` asks for.
+        for room in [64, 100_000] {
+            let mut memory = vec![MaybeUninit::uninit(); room];
+            let mut buf = hyper::rt::ReadBuf::uninit(&mut memory);
+            refused(|cx| {
+                let _ = Pin::new(&mut boaster).poll_read(cx, buf.unfilled());
+            });
+            let mut adapter = LitenIo::new(&boaster);
+            refused(|cx| {
+                let _ = Pin::new(&mut adapter).poll_read(cx, buf.unfilled());
+            });
+            assert!(buf.filled().is_empty());
+            let mut memory = [MaybeUninit::uninit(); 64];
+            let mut buf = tokio::io::ReadBuf::uninit(&mut memory);
+            refused(|cx| {
+                let _ = tokio::io::AsyncRead::poll_read(Pin::new(&mut boaster), cx, &mut buf);
+            });
+            assert!(buf.filled().is_empty());
+        }
+    });
+}
+
 #[test]
 fn a_stream_that_is_shut_down_still_receives() {
     async fn ends<F>()

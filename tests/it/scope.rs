@@ -4,7 +4,7 @@ use crate::guard::{guarded, until, workers};
 use crate::probe::{Count, OnDrop};
 use crate::steal::occupy;
 use liten::runtime::{Builder, Handle, LocalRuntime};
-use liten::task::{scope, yield_now};
+use liten::task::{Scope, scope, yield_now};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
@@ -154,6 +154,35 @@ fn functions_start_functions() {
             }
         });
         assert_eq!(count.into_inner(), 15);
+    });
+}
+
+/// A result whose destructor starts a function.
+struct Starts<'scope, 'env: 'scope>(&'scope Scope<'scope, 'env>, &'env Count);
+
+impl Drop for Starts<'_, '_> {
+    fn drop(&mut self) {
+        let started = self.1;
+        self.0.spawn_blocking(move || started.add());
+    }
+}
+
+/// On whichever thread the result is dropped, the last one too, the scope waits for what that starts.
+#[test]
+fn a_result_may_start_functions_when_it_is_dropped() {
+    guarded(|| {
+        let runtime = workers(2);
+        let _entered = runtime.enter();
+        for _ in 0..50 {
+            let started = Count::default();
+            scope(|s| {
+                for _ in 0..4 {
+                    drop(s.spawn_blocking(|| Starts(s, &started)));
+                }
+                drop(s.spawn_blocking(|| Starts(s, &started)).join());
+            });
+            assert_eq!(started.get(), 5);
+        }
     });
 }
 

@@ -227,8 +227,8 @@ impl<T> ScopedJoinHandle<'_, T> {
     ///
     /// If the function panicked: what it panicked with.
     pub fn join(self) -> thread::Result<T> {
-        // Whoever may block may call it, also if the scope's own thread may not: this one may be the last that
-        // the pool has.
+        // Whoever may block may call it, also if the scope's own thread may not: this one may be the last of
+        // the pool.
         let calls = !block_on::is_in_local();
         let mut state = self.shared.state.lock();
         loop {

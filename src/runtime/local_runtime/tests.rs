@@ -1,0 +1,74 @@
+//! Blocking work that ends while the thread looks whether everything waits.
+
+use super::*;
+use crate::driver::readiness::Direction;
+use crate::driver::timers::TimerEntry;
+use mio::Interest;
+use std::cell::Cell;
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::atomic::AtomicUsize;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: StdArc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A driver whose clock stands still, and a timer that waits for the clock to jump.
+fn still() -> (Arc<Driver>, TimerEntry) {
+    let driver = Driver::new(1).unwrap();
+    driver.stop_clock().unwrap();
+    let shard = driver.timers().shard(0).clone();
+    let mut timer = TimerEntry::new(shard, driver.clock().now() + HOUR);
+    assert!(timer.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    (driver, timer)
+}
+
+#[test]
+fn the_clock_stands_when_work_ends_and_wakes_somebody() {
+    let (driver, _timer) = still();
+    let (start, woken, mut wakes) = (driver.clock().now(), Cell::new(false), Vec::new());
+    let ends = || {
+        woken.set(true);
+        true
+    };
+    idle_turn(&driver, &|| woken.get(), &ends, &mut wakes);
+    assert_eq!(driver.clock().now(), start);
+    idle_turn(&driver, &|| false, &|| true, &mut wakes);
+    assert_eq!(driver.clock().now(), start + HOUR, "nobody is awake any more");
+}
+
+#[test]
+fn the_clock_stands_when_work_ends_and_has_written_to_a_socket() {
+    let (driver, _timer) = still();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let theirs = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (ours, _) = listener.accept().unwrap();
+    let seen = ours.try_clone().unwrap();
+    ours.set_nonblocking(true).unwrap();
+    let mut ours = mio::net::TcpStream::from_std(ours);
+    let registration = driver.register(&mut ours, Interest::READABLE).unwrap();
+    let readiness = registration.readiness();
+    readiness.clear_would_block(readiness.current(Interest::READABLE), Direction::Read);
+    let count = StdArc::<Count>::default();
+    let waker = Waker::from(count.clone());
+    assert!(readiness.poll_ready(&mut Context::from_waker(&waker), Direction::Read).is_pending());
+
+    let start = driver.clock().now();
+    let is_woken = || count.0.load(Ordering::Relaxed) != 0;
+    let ends = || {
+        (&theirs).write_all(b"x").unwrap();
+        // Until it has arrived, which takes no time on most systems.
+        while seen.peek(&mut [0]).is_err() {}
+        true
+    };
+    idle_turn(&driver, &is_woken, &ends, &mut Vec::new());
+    assert!(is_woken(), "the event is there");
+    assert_eq!(driver.clock().now(), start);
+}

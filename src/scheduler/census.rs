@@ -11,11 +11,12 @@
 //! # Why nothing is runnable when the answer is yes
 //!
 //! The word counts those awake, and each coming and going. The holder reads the word (nobody awake), then
-//! that no blocking work is there, then that all queues are empty, then the word again, unchanged: so nobody
-//! was awake from the first reading to the last. Work that ends before the second step has queued before what
-//! it woke; nothing is pushed after it, except by threads that the runtime does not know. A worker that has
-//! been woken and does not count yet has been woken for something that still lies in a queue, where the third
-//! step sees it. A root has no queue, so its waker counts it (`Presence`).
+//! that no blocking work is there, then that no event is there, then that all queues are empty, then the word
+//! again, unchanged: so nobody was awake from the first reading to the last. Work that ends before the second
+//! step has queued before what it woke; nothing is pushed after it, except by threads that the runtime does
+//! not know. What work, or somebody who lies down before the first step, has written to a socket is an event
+//! at the third. A worker that has been woken and does not count yet has been woken for something that still
+//! lies in a queue, where the fourth step sees it. A root has no queue, so its waker counts it (`Presence`).
 //!
 //! Models: `census/loom.rs`.
 
@@ -99,8 +100,7 @@ impl Shared {
                 // Not `goes`, which would wake this very thread.
                 census.go();
                 if self.driver.clock().is_stopped() {
-                    seat.turn(Some(Duration::ZERO), wakes);
-                    self.settle(census, wakes);
+                    self.settle(census, seat, wakes);
                 }
                 if wakes.is_empty() {
                     seat.turn(limit, wakes);
@@ -110,15 +110,19 @@ impl Shared {
         }
     }
 
-    /// By the holder of the seat, who has seen to the events: if everything waits, tells who waits for that,
-    /// or lets the time jump.
+    /// By the holder of the seat: if everything waits, tells who waits for that, or lets the time jump.
     #[cold]
-    fn settle(&self, census: &Census, wakes: &mut Vec<Waker>) {
+    fn settle(&self, census: &Census, seat: &mut SeatGuard<'_>, wakes: &mut Vec<Waker>) {
         let seen = census.read();
-        if seen & AWAKE != 0 || !wakes.is_empty() {
+        if seen & AWAKE != 0 {
             return;
         }
         let at_rest = (census.at_rest)();
+        // After both, which may come to rest only now, with an event left behind.
+        seat.turn(Some(Duration::ZERO), wakes);
+        if !wakes.is_empty() {
+            return;
+        }
         // Ordering: SeqCst, between the word and the queues, as for a look before a park.
         fence(Ordering::SeqCst);
         if self.has_work() {
@@ -209,3 +213,5 @@ impl Presence {
 
 #[cfg(all(test, liten_loom))]
 mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

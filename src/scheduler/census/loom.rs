@@ -5,12 +5,16 @@
 //! that wait for ever; one that comes too early, by what is still to be done then.
 
 use super::*;
+use crate::driver::readiness::Direction;
 use crate::driver::timers::TimerEntry;
 use crate::park::{Unpark, Unparker};
 use crate::scheduler::loom::{go_home, scheduler, up_to, worker};
 use crate::sync_shim::{ProcessFlag, Way, thread};
 use crate::task::cell::new_send_task;
+use mio::Interest;
+use mio::net::UnixStream;
 use std::future::poll_fn;
+use std::io::Write;
 use std::panic::Location;
 use std::sync::OnceLock;
 // Not loom's, as for all that the models say about themselves: the moment counts, and not what a thread knows
@@ -314,4 +318,47 @@ fn the_clock_waits_for_what_a_blocking_job_has_queued() {
         job.join().expect("no panic");
         shared.bury(shared.injector.pop().expect("nobody else takes it"));
     });
+}
+
+/// Somebody writes to a socket and lies down while the holder of the seat looks around: the clock jumps, if
+/// at all, after the event.
+#[test]
+fn the_clock_waits_for_an_event_that_the_last_one_awake_has_caused() {
+    standing(2, |way| {
+        let shared = still(1, || true);
+        let pending = Arc::<Pending>::default();
+        let (root, _timer) = Root::begin(&shared, &pending);
+        root.presence.end();
+        // Of Unix: TCP would use up its ports, one per execution.
+        let (mut ours, mut theirs) = UnixStream::pair().expect("two descriptors");
+        let registration = shared.driver.register(&mut ours, Interest::READABLE).expect("room");
+        let readiness = registration.readiness();
+        readiness.clear_would_block(readiness.current(Interest::READABLE), Direction::Read);
+        let reader = Waker::from(Arc::new(Reader(pending.clone())));
+        assert!(
+            readiness.poll_ready(&mut Context::from_waker(&reader), Direction::Read).is_pending()
+        );
+        (0..2).for_each(|_| shared.comes());
+        pending.begin();
+        let writer = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                theirs.write_all(b"x").expect("room for a byte");
+                shared.goes();
+                theirs
+            }
+        });
+        way.here();
+        hold(&shared, shared.driver.try_seat().expect("nobody else sits"));
+        drop(writer.join().expect("no panic"));
+    });
+}
+
+/// Is woken by the event that is pending.
+struct Reader(Arc<Pending>);
+
+impl Wake for Reader {
+    fn wake(self: Arc<Self>) {
+        self.0.done();
+    }
 }

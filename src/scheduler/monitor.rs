@@ -139,8 +139,8 @@ struct Watch {
     pulses: Vec<Pulse>,
     spares: Spares,
     quiet: u32,
-    /// Somebody waits for a lull, and did at each look since then.
-    lull_awaited: Option<Instant>,
+    /// Which lull somebody waits for, by how many there were before it, and since when.
+    lull_awaited: Option<(u64, Instant)>,
     tick: Duration,
     wakes: Vec<Waker>,
 }
@@ -175,13 +175,11 @@ impl Watch {
         if self.seat_is_abandoned(shared) {
             self.sit(shared, role);
             self.tick = SHORTEST_TICK;
-        } else if self.look(shared) {
-            self.tick = SHORTEST_TICK;
         } else {
-            self.tick = (self.tick * 2).min(LONGEST_TICK);
+            let acted = self.look(shared);
+            self.tick = if acted { SHORTEST_TICK } else { (self.tick * 2).min(LONGEST_TICK) };
+            self.end_lull(shared, clock::now());
         }
-        // Those of a lull that does not come.
-        wakers::wake_all(&mut self.wakes);
         if is_quiet(shared) {
             self.quiet += 1;
         } else {
@@ -225,6 +223,9 @@ impl Watch {
             if !self.look(shared) {
                 self.tick = (self.tick * 2).min(LONGEST_TICK);
             }
+            if self.is_lull_overdue(shared, clock::now()) {
+                shared.driver.lulls().begin(&mut self.wakes);
+            }
         }
         drop(seat);
         // In the role only while somebody flushes: what another piece of foreign code on this thread wakes
@@ -254,7 +255,6 @@ impl Watch {
         if waiting {
             self.report_blocked(shared, crowd, now);
         }
-        self.end_lull(shared, now);
         acted
     }
 
@@ -298,14 +298,21 @@ impl Watch {
         }
     }
 
-    /// Somebody has waited for a lull for long: something never waits, or blocks its thread. The caller calls
-    /// the wakers.
+    /// Whether somebody has waited for one lull for long: something never waits, or blocks its thread.
+    fn is_lull_overdue(&mut self, shared: &Shared, now: Instant) -> bool {
+        self.lull_awaited = shared.is_lull_awaited().then(|| {
+            let count = shared.driver.lulls().count();
+            // That somebody waits at each look is not enough: it may be for another lull each time.
+            self.lull_awaited.filter(|known| known.0 == count).unwrap_or((count, now))
+        });
+        self.lull_awaited.is_some_and(|(_, since)| now.saturating_duration_since(since) > PATIENCE)
+    }
+
+    /// Tells those who have waited for a lull for too long.
     fn end_lull(&mut self, shared: &Shared, now: Instant) {
-        let since = shared.is_lull_awaited().then(|| self.lull_awaited.unwrap_or(now));
-        self.lull_awaited = since;
-        if since.is_some_and(|since| now.saturating_duration_since(since) > PATIENCE) {
-            self.lull_awaited = None;
+        if self.is_lull_overdue(shared, now) {
             shared.driver.lulls().begin(&mut self.wakes);
+            wakers::wake_all(&mut self.wakes);
         }
     }
 
@@ -325,3 +332,5 @@ impl Watch {
 
 #[cfg(all(test, liten_loom))]
 mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

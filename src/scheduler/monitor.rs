@@ -311,8 +311,11 @@ impl Watch {
     /// Tells those who have waited for a lull for too long.
     fn end_lull(&mut self, shared: &Shared, now: Instant) {
         if self.is_lull_overdue(shared, now) {
+            // With their wakers in hand: the clock must not jump before they are awake.
+            shared.comes();
             shared.driver.lulls().begin(&mut self.wakes);
             wakers::wake_all(&mut self.wakes);
+            shared.goes();
         }
     }
 

@@ -83,6 +83,13 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a root that has ended stays counted",
     },
     Mutation {
+        file: "src/scheduler/monitor.rs",
+        models: "monitor::loom",
+        from: "            shared.comes();\n            shared.driver.lulls().begin(&mut self.wakes);",
+        to: "            shared.driver.lulls().begin(&mut self.wakes);\n            shared.comes();",
+        breaks: "the monitor takes the wakers of who waits for a lull before it counts",
+    },
+    Mutation {
         file: "src/scheduler/worker.rs",
         models: "census::loom",
         from: "            self.shared.goes();\n            self.parker.park();",

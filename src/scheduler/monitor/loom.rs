@@ -1,13 +1,16 @@
 //! Models of the driver thread: when it may sleep without a limit, and whom it helps.
 
 use super::*;
+use crate::driver::timers::TimerEntry;
 use crate::scheduler::loom::{last_of, scheduler, up_to, worker};
 use crate::scheduler::worker::Worker;
 use crate::sync_shim::atomic::AtomicUsize;
-use crate::sync_shim::thread;
+use crate::sync_shim::{ProcessFlag, thread};
 use crate::task::JoinHandle;
 use crate::task::cell::new_send_task;
 use std::panic::Location;
+use std::sync::atomic::AtomicBool as Told;
+use std::task::{Context, Wake};
 
 /// The calling thread becomes the monitor of `shared`.
 fn parker(shared: &Shared) -> Parker {
@@ -94,4 +97,60 @@ fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
 #[test]
 fn tasks_behind_a_stuck_poll_are_brought_to_a_busy_peer() {
     a_stuck_poll(LONGEST_TICK);
+}
+
+/// Waits for a lull.
+struct Waiter(Arc<Told>);
+
+impl Wake for Waiter {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Waits for the clock.
+struct Sleeper(Arc<Told>);
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        assert!(self.0.load(Ordering::Relaxed), "the clock has jumped too early");
+    }
+}
+
+/// Somebody has waited for a lull for too long, and the last one who was awake lies down at that moment: who
+/// waited is told before the clock jumps, be it by the monitor or by the holder of the seat.
+#[test]
+fn the_clock_waits_for_whom_the_monitor_tells_of_no_lull() {
+    let model = || {
+        let shared = scheduler(1);
+        shared.take_census(|| true);
+        shared.driver.stop_clock().expect("it goes");
+        let told = Arc::new(Told::new(false));
+        let sleeper = Waker::from(Arc::new(Sleeper(told.clone())));
+        let deadline = shared.driver.clock().now() + Duration::from_secs(1);
+        let mut timer = TimerEntry::new(shared.driver.timers().shard(0).clone(), deadline);
+        assert!(timer.poll(&mut Context::from_waker(&sleeper)).is_pending());
+        let waiter = Waker::from(Arc::new(Waiter(told)));
+        let lulls = shared.driver.lulls();
+        assert!(lulls.poll(lulls.count(), &Context::from_waker(&waiter)).is_pending());
+        shared.comes();
+        let holder = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                let mut wakes = Vec::new();
+                while shared.driver.clock().now() < deadline {
+                    let mut seat = shared.driver.try_seat().expect("nobody else sits");
+                    shared.turn(&mut seat, None, &mut wakes);
+                    drop(seat);
+                    wakers::wake_all(&mut wakes);
+                }
+            }
+        });
+        let mut watch = Watch::new(&shared, Parker::new());
+        let now = clock::now();
+        watch.end_lull(&shared, now);
+        watch.end_lull(&shared, now + 2 * PATIENCE);
+        holder.join().expect("no panic");
+    };
+    ProcessFlag::while_set(|| up_to(2, model));
 }

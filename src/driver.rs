@@ -148,9 +148,11 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets the clock go on, and whoever sleeps look for the deadlines again.
-    pub(crate) fn resume_clock(&self) -> Result<(), WrongState> {
+    /// Lets the clock go on, and whoever sleeps look for the deadlines again. Nobody looks for lulls any
+    /// more: the wakers of all who wait for one go into `wakes`, to be called by the caller.
+    pub(crate) fn resume_clock(&self, wakes: &mut Vec<Waker>) -> Result<(), WrongState> {
         self.clock().resume()?;
+        self.lulls.begin(wakes);
         self.wake();
         Ok(())
     }

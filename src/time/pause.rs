@@ -43,7 +43,9 @@ pub fn pause() {
 #[track_caller]
 pub fn resume() {
     let handle = context::expect("time::resume");
-    assert!(handle.driver().resume_clock().is_ok(), "{GOES}");
+    let mut wakes = Vec::new();
+    assert!(handle.driver().resume_clock(&mut wakes).is_ok(), "{GOES}");
+    wakers::wake_all(&mut wakes);
 }
 
 /// Moves the paused clock of the current runtime forward, at once, and lets the tasks run that were waiting
@@ -53,8 +55,9 @@ pub fn resume() {
 /// its own deadline was. Timers fire in the order of their deadlines. When this returns, the tasks they woke
 /// have run, and so have those that these have woken, until each task waits for something again; no further
 /// deadline is jumped to meanwhile. A task that never waits is not waited for without end: after some
-/// thousand rounds of polls, or a tenth of a second on a multithreaded runtime, this returns. To let each
-/// deadline pass at its own moment, [`sleep`](super::sleep()) instead.
+/// thousand rounds of polls, or a tenth of a second on a multithreaded runtime, this returns; and at once
+/// when the clock is let [go on](resume) meanwhile. To let each deadline pass at its own moment,
+/// [`sleep`](super::sleep()) instead.
 ///
 /// With zero it only lets the tasks run. A `duration` that leads beyond what an [`Instant`] can say counts as
 /// 30 years.

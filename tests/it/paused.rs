@@ -1,5 +1,7 @@
 //! Time that stands still: it moves by hand, or by itself when nothing else is left to do.
 
+mod on_workers;
+
 use crate::guard::guarded;
 use crate::loopback::poll_once;
 use liten::runtime::{Builder, LocalRuntime};
@@ -211,6 +213,24 @@ fn advance_does_not_jump_further() {
         assert!(!task.is_finished());
         time::advance(SECOND).await;
         assert!(task.is_finished());
+    });
+}
+
+/// There is no moment at which everything waits to be found any more.
+#[test]
+fn advance_returns_when_a_task_lets_the_clock_go() {
+    still(async {
+        let start = Instant::now();
+        let resumer = spawn_local(async {
+            sleep(SECOND).await;
+            time::resume();
+        });
+        yield_now().await;
+        time::advance(SECOND).await;
+        resumer.await.unwrap();
+        assert!((SECOND..HOUR).contains(&start.elapsed()));
+        time::pause();
+        time::advance(HOUR).await;
     });
 }
 
@@ -463,235 +483,4 @@ fn draining_jumps_too() {
         runtime.block_until_completion();
         assert!(task.is_finished());
     });
-}
-
-/// The same on workers.
-mod on_workers {
-    use super::*;
-    use liten::runtime::Runtime;
-    use liten::spawn;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    fn paused(workers: usize) -> Runtime {
-        let mut builder = Builder::new_multi_thread();
-        builder.worker_threads(workers).start_paused(true).build().unwrap()
-    }
-
-    fn still<F: Future>(workers: usize, test: F) -> F::Output {
-        guarded(|| paused(workers).block_on(test))
-    }
-
-    #[test]
-    fn years_pass_at_once() {
-        for workers in [1, 2, 4] {
-            still(workers, async {
-                let start = Instant::now();
-                sleep(YEAR).await;
-                assert_eq!(start.elapsed(), YEAR);
-                spawn(async { sleep(YEAR).await }).await.unwrap();
-                assert_eq!(start.elapsed(), 2 * YEAR);
-                assert!(timeout(HOUR, pending::<()>()).await.is_err());
-                assert_eq!(start.elapsed(), 2 * YEAR + HOUR);
-            });
-        }
-    }
-
-    /// If time jumped while anything was runnable, somebody would wake up late. The tasks wake each other,
-    /// are moved between workers, and many wait for the same moments.
-    #[test]
-    fn nobody_is_woken_late() {
-        for workers in [1, 2, 3] {
-            still(workers, async {
-                let (send, receive) = liten::sync::channel::unbounded();
-                let tasks: Vec<_> = (0..60u64)
-                    .map(|n| {
-                        let (send, receive) = (send.clone(), receive.clone());
-                        spawn(async move {
-                            for round in 1..40u64 {
-                                let delay = Duration::from_millis((n * 7 + round * 13) % 30);
-                                let deadline = Instant::now() + delay;
-                                sleep_until(deadline).await;
-                                assert_eq!(Instant::now(), deadline);
-                                send.send(deadline).await.unwrap();
-                                if round % 3 == 0 {
-                                    yield_now().await;
-                                }
-                                // Somebody's, perhaps of now, and certainly not of later.
-                                assert!(receive.recv().await.unwrap() <= Instant::now());
-                                assert_eq!(Instant::now(), deadline, "nobody waited in between");
-                            }
-                        })
-                    })
-                    .collect();
-                // The root takes part, on a thread of its own.
-                let start = Instant::now();
-                for n in 1..100 {
-                    sleep_until(start + n * Duration::from_millis(3)).await;
-                    assert_eq!(start.elapsed(), n * Duration::from_millis(3));
-                }
-                for task in tasks {
-                    task.await.unwrap();
-                }
-            });
-        }
-    }
-
-    #[test]
-    fn what_advance_wakes_has_run_when_it_returns() {
-        async fn check() {
-            let start = Instant::now();
-            let count = Arc::new(AtomicUsize::new(0));
-            for n in 1..=500 {
-                let count = count.clone();
-                drop(spawn(async move {
-                    sleep(n * SECOND).await;
-                    spawn(yield_now()).await.unwrap();
-                    count.fetch_add(1, Ordering::SeqCst);
-                    sleep(HOUR).await;
-                    count.fetch_add(1_000, Ordering::SeqCst);
-                }));
-            }
-            for step in 1..=5 {
-                time::advance(Duration::ZERO).await;
-                time::advance(100 * SECOND).await;
-                assert_eq!(count.load(Ordering::SeqCst), step * 100);
-                assert_eq!(start.elapsed(), step as u32 * 100 * SECOND);
-            }
-        }
-        still(2, check());
-        still(2, async { spawn(check()).await.unwrap() });
-    }
-
-    #[test]
-    fn advance_returns_although_something_never_waits() {
-        still(2, async {
-            let (stop, stopped) = (Arc::new(AtomicUsize::new(0)), pending::<()>());
-            let seen = stop.clone();
-            let busy = spawn(async move {
-                while seen.load(Ordering::SeqCst) == 0 {
-                    yield_now().await;
-                }
-            });
-            time::advance(SECOND).await;
-            stop.store(1, Ordering::SeqCst);
-            busy.await.unwrap();
-            // A root that blocks its thread.
-            let (tell, told) = mpsc::channel();
-            drop(spawn(async move {
-                time::advance(SECOND).await;
-                tell.send(()).unwrap();
-            }));
-            told.recv().unwrap();
-            assert!(timeout(SECOND, stopped).await.is_err());
-        });
-    }
-
-    #[test]
-    fn time_waits_for_a_root_and_a_worker_that_block_their_threads() {
-        still(2, async {
-            let start = Instant::now();
-            let sleeper = spawn(async { sleep(SECOND).await });
-            thread::sleep(Duration::from_millis(20));
-            assert_eq!(start.elapsed(), Duration::ZERO);
-            spawn(async move {
-                thread::sleep(Duration::from_millis(20));
-                assert_eq!(start.elapsed(), Duration::ZERO);
-            })
-            .await
-            .unwrap();
-            assert!(!sleeper.is_finished());
-            sleeper.await.unwrap();
-            assert_eq!(start.elapsed(), SECOND);
-        });
-    }
-
-    #[test]
-    fn time_waits_for_blocking_work_and_goes_on_after_it() {
-        still(2, async {
-            let start = Instant::now();
-            for _ in 0..200 {
-                let (tell, told) = mpsc::channel();
-                drop(spawn_blocking(move || told.recv().unwrap()));
-                drop(spawn_blocking(move || tell.send(()).unwrap()));
-                sleep(HOUR).await;
-            }
-            assert_eq!(start.elapsed(), 200 * HOUR);
-            let work = spawn_blocking(|| {
-                thread::sleep(Duration::from_millis(20));
-                Instant::now()
-            });
-            let late = spawn(async { sleep(SECOND).await });
-            assert_eq!(work.await.unwrap(), start + 200 * HOUR);
-            late.await.unwrap();
-        });
-    }
-
-    #[test]
-    fn a_clock_can_go_and_stop_again() {
-        still(2, async {
-            let start = Instant::now();
-            time::resume();
-            let real = std::time::Instant::now();
-            let hour = spawn(async { sleep(HOUR).await });
-            sleep(Duration::from_millis(20)).await;
-            assert!(real.elapsed() >= Duration::from_millis(20));
-            spawn(async { time::pause() }).await.unwrap();
-            hour.await.unwrap();
-            assert!((HOUR..2 * HOUR).contains(&start.elapsed()));
-        });
-    }
-
-    #[test]
-    fn several_roots_count() {
-        guarded(|| {
-            let runtime = paused(2);
-            let start = {
-                let _entered = runtime.enter();
-                Instant::now()
-            };
-            let (tell, told) = mpsc::channel::<()>();
-            let handle = runtime.handle().clone();
-            let (running, runs) = mpsc::channel();
-            let other = thread::spawn(move || {
-                handle.block_on(async {
-                    running.send(()).unwrap();
-                    told.recv().unwrap();
-                    let now = Instant::now();
-                    sleep(SECOND).await;
-                    now
-                })
-            });
-            runs.recv().unwrap();
-            let nap = thread::spawn(move || {
-                thread::sleep(Duration::from_millis(20));
-                tell.send(()).unwrap();
-            });
-            runtime.block_on(async { sleep(2 * SECOND).await });
-            // While it was blocked no time passed, and both sleeps are of one moment.
-            assert_eq!(other.join().unwrap(), start);
-            nap.join().unwrap();
-        });
-    }
-
-    #[test]
-    fn other_runtimes_are_refused() {
-        guarded(|| {
-            let runtime = crate::guard::workers(1);
-            let _entered = runtime.enter();
-            let message = panic_of(time::pause);
-            assert!(message.contains("start_paused"), "{message}");
-        });
-    }
-
-    #[test]
-    fn completion_is_waited_for_in_no_time() {
-        guarded(|| {
-            let runtime = paused(2);
-            for n in 0..100 {
-                drop(runtime.spawn(async move { sleep(n * HOUR).await }));
-            }
-            runtime.block_until_completion();
-        });
-    }
 }

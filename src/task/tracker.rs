@@ -86,13 +86,16 @@ impl TaskTracker {
     /// Waits until the tracker is closed and empty; returns at once if it is.
     ///
     /// If that is so for a moment only, because the tracker is opened again, every wait that was there before
-    /// the moment ends all the same.
+    /// the moment, or was made in it, ends all the same.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: dropping the future loses nothing.
     pub fn wait(&self) -> TaskTrackerWaitFuture<'_> {
-        let ends = self.inner.books.lock().ends;
+        let books = self.inner.books.lock();
+        // The end that lasts at this moment is one to come, in case it is over before the first poll.
+        let ends = books.ends - u64::from(books.is_over());
+        drop(books);
         TaskTrackerWaitFuture { tracker: self, ends, place: Place::default() }
     }
 
@@ -286,7 +289,7 @@ impl<F: Future> Future for TrackedFuture<F> {
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct TaskTrackerWaitFuture<'a> {
     tracker: &'a TaskTracker,
-    /// How often it had ended when this was made.
+    /// How often it had ended, and was so no more, when this was made.
     ends: u64,
     place: Place,
 }

@@ -84,10 +84,12 @@ fn a_moment_in_between_is_enough() {
     let mut before = tracker.wait();
     assert_eq!(poll_with(&mut before, &waker), Poll::Pending);
     tracker.close();
+    let mut within = tracker.wait();
     assert!(tracker.reopen() && !tracker.reopen());
     let mut after = tracker.wait();
     let _token = tracker.token();
     assert_eq!(poll_with(&mut before, &waker), Poll::Ready(()));
+    assert_eq!(poll_with(&mut within, &waker), Poll::Ready(()));
     assert_eq!(poll_with(&mut after, &waker), Poll::Pending);
 }
 

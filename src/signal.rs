@@ -4,8 +4,8 @@
 //! caught; on Windows, the module `windows` has a listener for each event of the console.
 //!
 //! Listening changes what the signal does to the process: from the first listener on it no longer ends the
-//! process, also when all listeners are gone. A program that waits for ctrl-c once and then cleans up may
-//! therefore want to wait for a second one, to end at once.
+//! process, on Unix also when all listeners are gone; on Windows it does then. A program that waits for
+//! ctrl-c once and then cleans up may therefore want to wait for a second one, to end at once.
 //!
 //! # Examples
 //!

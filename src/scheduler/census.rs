@@ -129,7 +129,8 @@ impl Shared {
             return;
         }
         // Ordering: SeqCst, between the queues and the word. A channel is looked at with Relaxed: who sees it
-        // emptied by a worker, which has come and executed a fence before (`awake`), sees that it has come.
+        // emptied by a worker or the monitor, which has come and executed a fence before (`awake`,
+        // `bring_out`), sees that it has come.
         fence(Ordering::SeqCst);
         if census.read() == seen {
             self.driver.idle(at_rest, wakes);

@@ -112,6 +112,8 @@ fn is_quiet(shared: &Shared) -> bool {
 fn bring_out(shared: &Shared, slot: &Slot) {
     // With a task in hand, which is in no queue then.
     shared.comes();
+    // Ordering: SeqCst, the pair of the second fence in `Shared::settle`: count, fence, empty the channel.
+    fence(Ordering::SeqCst);
     let progress = slot.progress();
     let deque = || (slot.progress() == progress).then(|| slot.steal_one()).flatten();
     let next = iter::once_with(|| slot.next.take()).flatten();

@@ -85,6 +85,13 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/scheduler/monitor.rs",
         models: "monitor::loom",
+        from: "    shared.comes();\n    // Ordering: SeqCst, the pair of the second fence in `Shared::settle`: count, fence, empty the channel.\n    fence(Ordering::SeqCst);",
+        to: "    shared.comes();",
+        breaks: "the monitor empties a channel before it counts for all",
+    },
+    Mutation {
+        file: "src/scheduler/monitor.rs",
+        models: "monitor::loom",
         from: "            shared.comes();\n            shared.driver.lulls().begin(&mut self.wakes);",
         to: "            shared.driver.lulls().begin(&mut self.wakes);\n            shared.comes();",
         breaks: "the monitor takes the wakers of who waits for a lull before it counts",

@@ -154,3 +154,33 @@ fn the_clock_waits_for_whom_the_monitor_tells_of_no_lull() {
     };
     ProcessFlag::while_set(|| up_to(2, model));
 }
+
+/// While the holder of the seat looks at one queue after the other, the monitor moves a task from a channel,
+/// which has not been looked at, to the injector, which has: the clock stands.
+#[test]
+fn the_clock_waits_for_what_the_monitor_brings_out() {
+    let model = || {
+        let shared = scheduler(1);
+        shared.take_census(|| true);
+        shared.driver.stop_clock().expect("it goes");
+        let deadline = shared.driver.clock().now() + Duration::from_secs(1);
+        let mut timer = TimerEntry::new(shared.driver.timers().shard(0).clone(), deadline);
+        assert!(timer.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        let task = new_send_task(async {}, &shared, Location::caller()).0;
+        assert!(shared.slots.get(0).channel.push(task), "it was empty");
+        shared.slots.raise(1);
+        shared.comes();
+        let monitor = thread::spawn({
+            let shared = shared.clone();
+            move || bring_out(&shared, shared.slots.get(0))
+        });
+        let mut wakes = Vec::new();
+        let mut seat = shared.driver.try_seat().expect("nobody else sits");
+        shared.turn(&mut seat, Some(Duration::ZERO), &mut wakes);
+        assert!(wakes.is_empty(), "the clock has jumped too early");
+        drop(seat);
+        monitor.join().expect("no panic");
+        shared.bury(shared.injector.pop().expect("nobody else takes it"));
+    };
+    ProcessFlag::while_set(|| up_to(2, model));
+}

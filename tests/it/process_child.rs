@@ -437,7 +437,8 @@ fn no_descriptor_and_no_zombie_is_left() {
         round();
     }
     until(|| children().is_empty());
-    until(|| descriptors() == before);
+    // Not the same: when they were counted, one of the first round may have been about to be closed.
+    until(|| descriptors() <= before);
 }
 
 /// The ids of all children of this process, zombies included.

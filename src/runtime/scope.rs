@@ -45,6 +45,7 @@ use super::handle::Handle;
 use crate::scheduler;
 use crate::sync_shim::{Arc, Condvar, Mutex};
 use crate::task::current;
+use crate::wakers;
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
@@ -269,13 +270,15 @@ impl<T> Drop for Packet<T> {
     /// Nobody has taken the result. If it is a panic, or panics in its destructor, the scope will tell.
     fn drop(&mut self) {
         let result = self.result.lock().take();
-        let panicked = matches!(result, Some(Err(_)));
-        let dropped = catch_unwind(AssertUnwindSafe(|| drop(result)));
-        if panicked || dropped.is_err() {
+        let mut panicked = matches!(result, Some(Err(_)));
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(result))) {
+            panicked = true;
+            // It may panic in turn, and so on.
+            wakers::guard(|| drop(payload));
+        }
+        if panicked {
             self.shared.state.lock().panicked = true;
         }
-        // The payload of a destructor may panic in turn, and so on.
-        mem::forget(dropped);
     }
 }
 

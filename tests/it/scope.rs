@@ -5,7 +5,7 @@ use crate::probe::{Count, OnDrop};
 use crate::steal::occupy;
 use liten::runtime::{Builder, Handle, LocalRuntime};
 use liten::task::{Scope, scope, yield_now};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread;
@@ -115,7 +115,7 @@ fn it_returns_only_when_all_functions_have_ended() {
             scope(|s| {
                 for number in 0..10 {
                     let (ended, guard) = (&ended, OnDrop(dropped.clone()));
-                    // The handles are dropped, and one is lost: nobody waits by them.
+                    // The handles are dropped: nobody waits by them.
                     let handle = s.spawn_blocking(move || {
                         let _guard = guard;
                         thread::sleep(Duration::from_micros(50 * number));
@@ -124,13 +124,31 @@ fn it_returns_only_when_all_functions_have_ended() {
                     });
                     if number == 0 {
                         drop(handle.join());
-                    } else if number == 1 {
-                        std::mem::forget(handle);
                     }
                 }
             });
-            // Each function counts, and so does each result but the one that was lost with its handle.
-            assert_eq!((ended.get(), dropped.get()), (19, 10));
+            // Each function counts, and so does each result.
+            assert_eq!((ended.get(), dropped.get()), (20, 10));
+        }
+    });
+}
+
+#[test]
+fn a_leaked_handle_holds_nothing_up() {
+    guarded(|| {
+        let runtime = workers(2);
+        let _entered = runtime.enter();
+        for _ in 0..50 {
+            let (ended, dropped) = (Count::default(), Count::default());
+            scope(|s| {
+                let (ended, guard) = (&ended, OnDrop(dropped.clone()));
+                std::mem::forget(s.spawn_blocking(move || {
+                    let _guard = guard;
+                    ended.add();
+                    OnDrop(ended.clone())
+                }));
+            });
+            assert_eq!((ended.get(), dropped.get()), (1, 1));
         }
     });
 }
@@ -375,6 +393,28 @@ fn a_panic_of_a_function_reaches_its_handle_or_the_caller() {
             assert!(message(catch_unwind(unnoticed)).contains("nobody has taken its result"));
             assert_eq!(ended.get(), 1);
         }
+    });
+}
+
+/// Panics when it is dropped, with something that counts when that is dropped.
+struct Loaded(Count);
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        resume_unwind(Box::new(OnDrop(self.0.clone())));
+    }
+}
+
+#[test]
+fn what_a_destructor_panics_with_is_dropped_too() {
+    guarded(|| {
+        let runtime = workers(2);
+        let _entered = runtime.enter();
+        let dropped = Count::default();
+        let unnoticed =
+            AssertUnwindSafe(|| scope(|s| drop(s.spawn_blocking(|| Loaded(dropped.clone())))));
+        assert!(message(catch_unwind(unnoticed)).contains("nobody has taken its result"));
+        assert_eq!(dropped.get(), 1);
     });
 }
 

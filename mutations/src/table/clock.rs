@@ -85,9 +85,9 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/scheduler/monitor.rs",
         models: "monitor::loom",
-        from: "    shared.comes();\n    // Ordering: SeqCst, the pair of the second fence in `Shared::settle`: count, fence, empty the channel.\n    fence(Ordering::SeqCst);",
-        to: "    shared.comes();",
-        breaks: "the monitor empties a channel before it counts for all",
+        from: "    shared.inject_all(iter::from_fn(deque).chain(next).chain(channel));\n    shared.goes();",
+        to: "    shared.goes();\n    shared.inject_all(iter::from_fn(deque).chain(next).chain(channel));",
+        breaks: "the monitor does not count while it has a task in hand",
     },
     Mutation {
         file: "src/scheduler/monitor.rs",

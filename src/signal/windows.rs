@@ -72,12 +72,18 @@ fn install() -> io::Result<()> {
 extern "system" fn handle(event: u32) -> BOOL {
     let listeners: Vec<_> = LISTENERS.lock().iter().filter_map(Weak::upgrade).collect();
     let mut heard = false;
-    for listener in listeners.iter().filter(|listener| listener.event == event) {
-        // Ordering: as in `poll`.
-        listener.fired.store(true, Ordering::Relaxed);
-        // A panic must not leave this function.
-        wakers::guard(|| listener.waker.wake());
-        heard = true;
+    for listener in listeners {
+        let concerned = listener.event == event;
+        heard |= concerned;
+        // A panic must not leave this function: neither that of a waker nor, if the listener goes meanwhile,
+        // that of its destructor.
+        wakers::guard(move || {
+            if concerned {
+                // Ordering: as in `poll`.
+                listener.fired.store(true, Ordering::Relaxed);
+                listener.waker.wake();
+            }
+        });
     }
     // The system ends the process when a handler of these returns; so the program gets the seconds that the
     // system grants, to end by itself.

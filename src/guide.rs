@@ -13,6 +13,7 @@
 //! | [`blocking`] | what about code that blocks or computes? |
 //! | [`migrating`] | I have a program for tokio; what changes? |
 //! | [`tuning`] | how do I make it faster, and see what it does? |
+//! | `wasi` | how do I write a component for WASI 0.2? |
 
 pub mod blocking;
 pub mod io;
@@ -22,3 +23,6 @@ pub mod start;
 pub mod tasks;
 pub mod time;
 pub mod tuning;
+#[cfg(any(target_family = "wasm", feature = "wasi"))]
+#[cfg_attr(docsrs, doc(cfg(feature = "wasi")))]
+pub mod wasi;

@@ -70,6 +70,8 @@ mod hyper_io;
 mod interest;
 #[cfg(feature = "futures-io")]
 mod stdio;
+#[cfg(feature = "futures-io")]
+mod through;
 #[cfg(feature = "tokio-io")]
 mod tokio_io;
 #[cfg(any(feature = "tokio-io", feature = "hyper"))]
@@ -85,14 +87,14 @@ pub use self::copy_bidirectional::copy_bidirectional;
 pub use self::duplex::{DuplexStream, duplex};
 #[cfg(unix)]
 pub use self::fd::Fd;
-#[cfg(feature = "futures-io")]
-pub(crate) use self::futures_io::{read_through, write_through};
 #[cfg(feature = "hyper")]
 pub(crate) use self::hyper_io::fill_cursor;
 pub use self::interest::Interest;
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
+#[cfg(feature = "futures-io")]
+pub(crate) use self::through::{read_through, write_through};
 #[cfg(any(feature = "tokio-io", feature = "hyper"))]
 pub(crate) use self::twins::{read_twin, write_twin};
 pub use crate::driver::readiness::Ready;

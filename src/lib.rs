@@ -21,6 +21,7 @@
 //!   any runtime.
 //! * `fs`, `process`, `signal` and `hyper`, with the features of those names: files, child processes,
 //!   signals, and what hyper asks of a runtime.
+//! * `wasi`: the runtime for WASI 0.2 components, with the feature of that name also for ordinary programs.
 //! * [`guide`]: which of all this to take for what, page by page.
 //!
 //! Names and semantics are tokio's where the thing is the same.
@@ -38,6 +39,27 @@
 //! A future may be dropped at any await, for instance by `select!`. Each asynchronous method says under
 //! "Cancel safety" what that loses.
 //!
+//! # On wasm
+//!
+//! For `wasm32-wasip2` this is a runtime on the one thread that a component has. What is not about threads is
+//! the same code:
+//!
+//! | part | what is there | what is not |
+//! |---|---|---|
+//! | `wasi` | poller, reactor, `block_on` | its `NativeHost` |
+//! | attributes | `main`, `test` | `worker_threads` is an error of the compiler |
+//! | [`task`] | tasks, sets, trackers, tokens, locals, budget | `spawn_blocking`, `block_in_place`, `scope` |
+//! | [`time`] | all of it | |
+//! | [`runtime`] | `LocalRuntime`, its `Builder` and `Handle` | `Runtime`, metrics, settings of threads |
+//! | [`sync`], [`future`] | all of it | |
+//! | `net` | `TcpListener`, `TcpStream`, `UdpSocket`, `lookup_host` | Unix sockets, pipes |
+//! | [`io`] | traits and adapters of futures-io, `stdin` … | `Async`, `Fd`, traits of tokio and hyper |
+//! | `fs`, `process`, `signal`, `hyper` | | all of it |
+//!
+//! Features that are about what is not there do nothing. [`spawn`] and `spawn_pinned` mean the one thread. A
+//! panic in a task does not unwind, unless the component is compiled for that: it ends the program, and no
+//! [`JoinError`](task::JoinError) tells of it.
+//!
 //! # Features
 //!
 //! Each one adds something and changes nothing else. `full` is all of them but `tokio-context` and `tracing`.
@@ -52,48 +74,68 @@
 //! * `tokio-context`: crates that know tokio only run unmodified ([how](runtime#crates-that-need-tokio)).
 //! * `process`: child processes; includes `signal`, and costs the crate rustix on Linux.
 //! * `signal`: ctrl-c and signals; costs the crate signal-hook-registry.
+//! * `wasi`: the module of that name, on a host made of a condition variable; on wasm it is always there.
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // What only a face uses that is switched off stays in and is dropped by the linker: a condition at each such
-// function would have to name every face that may come to use it. The default build has none of them off.
-#![cfg_attr(not(all(feature = "net", feature = "futures-io")), allow(dead_code, unused_imports))]
+// function would have to name every face that may come to use it. The default build has none of them off. So
+// does, on wasm, what only threads use.
+#![cfg_attr(
+    any(target_family = "wasm", not(all(feature = "net", feature = "futures-io"))),
+    allow(dead_code, unused_imports)
+)]
+
+#[cfg(all(target_family = "wasm", not(all(target_os = "wasi", target_env = "p2"))))]
+compile_error!(
+    "of the wasm targets liten knows wasm32-wasip2 only: the others cannot wait for anything"
+);
 
 pub mod task;
 
+#[cfg(not(target_family = "wasm"))]
 mod scheduler;
 
+#[cfg(not(target_family = "wasm"))]
 mod park;
 mod queue;
 
+#[cfg_attr(target_family = "wasm", path = "driver/wasm.rs")]
 mod driver;
 
+#[cfg(not(target_family = "wasm"))]
 mod blocking;
 
+#[cfg_attr(target_family = "wasm", path = "runtime/wasm.rs")]
 pub mod runtime;
 
-#[cfg(feature = "fs")]
+#[cfg(all(feature = "fs", not(target_family = "wasm")))]
 #[cfg_attr(docsrs, doc(cfg(feature = "fs")))]
 pub mod fs;
 pub mod future;
-#[cfg(feature = "hyper")]
+#[cfg(all(feature = "hyper", not(target_family = "wasm")))]
 #[cfg_attr(docsrs, doc(cfg(feature = "hyper")))]
 pub mod hyper;
+#[cfg_attr(target_family = "wasm", path = "io/wasm.rs")]
 pub mod io;
-#[cfg(feature = "net")]
+#[cfg(all(feature = "net", not(target_family = "wasm")))]
 #[cfg_attr(docsrs, doc(cfg(feature = "net")))]
 pub mod net;
-#[cfg(feature = "process")]
+#[cfg(all(feature = "process", not(target_family = "wasm")))]
 #[cfg_attr(docsrs, doc(cfg(feature = "process")))]
 pub mod process;
-#[cfg(feature = "signal")]
+#[cfg(all(feature = "signal", not(target_family = "wasm")))]
 #[cfg_attr(docsrs, doc(cfg(feature = "signal")))]
 pub mod signal;
 pub mod sync;
 pub mod time;
+#[cfg(any(target_family = "wasm", feature = "wasi"))]
+#[cfg_attr(docsrs, doc(cfg(feature = "wasi")))]
+pub mod wasi;
 
 pub mod guide;
 
 mod recycler;
+#[cfg(not(target_family = "wasm"))]
 mod rng;
 mod scoped;
 mod slab;
@@ -101,7 +143,11 @@ mod sync_shim;
 mod wakers;
 
 pub use runtime::block_on::block_on;
-pub use task::{spawn, spawn_blocking};
+pub use task::spawn;
+#[cfg(not(target_family = "wasm"))]
+pub use task::spawn_blocking;
+#[cfg(all(feature = "net", target_family = "wasm"))]
+pub use wasi::net;
 
 /// Runs an async `main` on a runtime that the attribute builds.
 ///

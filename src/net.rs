@@ -21,6 +21,12 @@
 //! An address is anything that implements [`ToSocketAddrs`]. Host names are resolved by the operating
 //! system on the pool for blocking calls, so a slow name server holds up no worker.
 //!
+//! # In a component
+//!
+//! On `wasm32-wasip2` this module is `wasi::net`: TCP, UDP and host names by the host of the component, under
+//! the same names. Its page says what differs. In short: no Unix sockets, no `TcpSocket`, no options that
+//! WASI does not have; `flush` and `close` really wait; a stream that failed has an error without a code.
+//!
 //! # Examples
 //!
 //! ```
@@ -63,6 +69,7 @@ mod hyper_io;
 mod linux;
 #[cfg(unix)]
 mod posix;
+mod resolver;
 #[macro_use]
 mod socket;
 pub mod split;

@@ -10,6 +10,8 @@
 //! the bottom of one, and a FIFO deque gives a whole batch to a thief for one compare-and-swap where a
 //! LIFO one pays for each item.
 
+#[cfg(not(target_family = "wasm"))]
 pub(crate) mod injector;
+#[cfg(not(target_family = "wasm"))]
 pub(crate) mod local;
 pub(crate) mod wake_channel;

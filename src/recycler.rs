@@ -19,8 +19,7 @@
 //! The reserve keeps a thread that allocates and frees in turn at the edge of a chain away from the depot.
 #![allow(unsafe_code)]
 
-use crate::sync_shim::thread_local;
-use parking_lot::Mutex;
+use crate::sync_shim::{StaticMutex, thread_local};
 use std::alloc::{self, Layout};
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -40,8 +39,9 @@ const LARGEST: usize = SIZES * STEP - STEP / 2;
 const ALIGN: usize = 8;
 
 /// Under Miri each cell is an allocation of its own, so that a use after free is seen; likewise, for the
-/// sanitizers, with `--cfg liten_plain_memory`.
-const OFF: bool = cfg!(any(miri, liten_plain_memory));
+/// sanitizers, with `--cfg liten_plain_memory`. On wasm because no other thread frees a cell, and each byte
+/// of code has to be loaded.
+const OFF: bool = cfg!(any(miri, liten_plain_memory, target_family = "wasm"));
 
 /// What shuttle's schedules find in the memory of a task that is gone.
 const POISON: u8 = 0xa5;
@@ -57,7 +57,8 @@ struct Chains(Vec<NonNull<Free>>);
 // SAFETY: a chain is memory that nobody uses; it belongs to whoever takes it out.
 unsafe impl Send for Chains {}
 
-static DEPOTS: [Mutex<Chains>; SIZES] = [const { Mutex::new(Chains(Vec::new())) }; SIZES];
+static DEPOTS: [StaticMutex<Chains>; SIZES] =
+    [const { StaticMutex::new(Chains(Vec::new())) }; SIZES];
 
 thread_local! {
     static SHELVES: Shelves = const { Shelves([const { Shelf::new() }; SIZES]) };

@@ -43,7 +43,7 @@ mod token {
 pub(crate) const TOKEN_CAPACITY: usize = token::CAPACITY;
 
 /// Where a value is and which one it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
     index: u32,
     generation: NonZeroU32,
@@ -157,7 +157,7 @@ impl<T> Slab<T> {
         let last = self.chunks.len() - 1;
         let index = last * CHUNK as usize + self.chunks[last].len();
         let index = u32::try_from(index).expect("a slab has at most 2^32 - 1 slots");
-        assert_ne!(index, NIL, "a slab has at most 2^32 - 1 slots");
+        assert!(index != NIL, "a slab has at most 2^32 - 1 slots");
         self.chunks[last].push(slot);
         index
     }
@@ -244,21 +244,33 @@ impl<T> Slab<T> {
         self.free = NIL;
     }
 
-    /// Takes every value out, in no particular order. What the iterator has not yielded is dropped with it.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = T> + use<T> {
-        let chunks = mem::take(&mut self.chunks);
+    /// Takes every value out, in no particular order, and passes it to `each`.
+    pub(crate) fn drain(&mut self, mut each: impl FnMut(T)) {
         self.free = NIL;
         self.len = 0;
-        chunks.into_iter().flatten().filter_map(|slot| match slot {
-            Slot::Held { value, .. } => Some(value),
-            Slot::Free { .. } => None,
-        })
+        for chunk in mem::take(&mut self.chunks) {
+            for slot in chunk {
+                if let Slot::Held { value, .. } = slot {
+                    each(value);
+                }
+            }
+        }
     }
 
     /// Every value, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.chunks.iter().flatten().filter_map(|slot| match slot {
             Slot::Held { value, .. } => Some(value),
+            Slot::Free { .. } => None,
+        })
+    }
+
+    /// Every value with its key, in no particular order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (Key, &T)> {
+        (0..).zip(self.chunks.iter().flatten()).filter_map(|(index, slot)| match slot {
+            Slot::Held { generation, value } => {
+                Some((Key { index, generation: *generation }, value))
+            }
             Slot::Free { .. } => None,
         })
     }
@@ -372,7 +384,8 @@ mod tests {
         }
         let mut seen: Vec<i32> = slab.iter().copied().collect();
         seen.sort_unstable();
-        let mut drained: Vec<i32> = slab.drain().collect();
+        let mut drained = Vec::new();
+        slab.drain(|value| drained.push(value));
         drained.sort_unstable();
         assert_eq!(drained, (0..1_000).filter(|n| n % 3 != 0).collect::<Vec<_>>());
         assert!(slab.is_empty());

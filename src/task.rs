@@ -28,7 +28,10 @@
 //! registry know it. The scheduler is reached through one door, the `Schedule` trait, which it
 //! implements and tasks call.
 
+#[cfg(not(target_family = "wasm"))]
 mod block_in_place;
+#[cfg(not(target_family = "wasm"))]
+mod blocking;
 pub(crate) mod budget;
 mod cancellation;
 pub(crate) mod cell;
@@ -49,7 +52,10 @@ mod waiters;
 mod waker;
 mod yield_now;
 
+#[cfg(not(target_family = "wasm"))]
 pub use block_in_place::block_in_place;
+#[cfg(not(target_family = "wasm"))]
+pub use blocking::spawn_blocking;
 pub use cancellation::{
     CancellationToken, DropGuard, WaitForCancellationFuture, WaitForCancellationFutureOwned,
 };
@@ -59,11 +65,13 @@ pub use join::{AbortHandle, JoinError, JoinHandle};
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
 pub use running::RunningTask;
-pub use spawn::{id, spawn, spawn_blocking, spawn_local, spawn_pinned, try_id};
+pub use spawn::{id, spawn, spawn_local, spawn_pinned, try_id};
 pub use tracker::{TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture};
 pub use yield_now::yield_now;
 
-pub use crate::runtime::{LocalExecutor, Scope, ScopedJoinHandle, scope};
+pub use crate::runtime::LocalExecutor;
+#[cfg(not(target_family = "wasm"))]
+pub use crate::runtime::{Scope, ScopedJoinHandle, scope};
 pub use crate::task_local;
 
 #[cfg(all(test, liten_loom))]

@@ -45,16 +45,21 @@ const HOUSE: Plan = Plan {
         ("blocking", 2),
         // Who runs what, and when.
         ("scheduler", 3),
+        // One thread that waits for a host: what a runtime on wasm stands on.
+        ("wasi", 3),
         // Assembly.
         ("runtime", 4),
         // Faces. The public half of `task` is one of them: it finds the current runtime by itself.
         ("task::block_in_place", 5),
+        ("task::blocking", 5),
         ("task::spawn", 5),
         ("task::join_set", 5),
         ("task::tracker", 5),
         ("task::local_key", 5),
         ("task::local", 5),
         ("net", 5),
+        ("wasi::net", 5),
+        ("wasi::stdio", 5),
         ("process", 5),
         ("signal", 5),
         ("time", 5),
@@ -75,6 +80,9 @@ const HOUSE: Plan = Plan {
         // Sockets are sources: the low-level door to the driver is `io::Async`, and sockets use it like
         // anybody.
         ("net", "io"),
+        // A component's sockets and standard streams have the same traits, and `io` hands its streams out.
+        ("wasi", "io"),
+        ("io", "wasi"),
         // hyper's names for what the faces offer.
         ("hyper", "task"),
         ("hyper", "time"),
@@ -101,6 +109,8 @@ const HOUSE: Plan = Plan {
                 "task_local",
             ],
         ),
+        // On wasm its `block_on` is one of a runtime with tasks and timers.
+        ("wasi", &["runtime::block_on::block_on_with"]),
     ],
 };
 
@@ -138,14 +148,16 @@ const CLOCK: Confined = Confined {
     what: "a reading of the clock",
     words: &["Instant::now", "SystemTime::now", ".elapsed()", "clock::now"],
     homes: &[
-        ("src/sync_shim/native.rs", "the one that is shipped; shuttle has another"),
+        ("src/sync_shim/plain.rs", "the one that is shipped; shuttle has another"),
         ("src/driver", "the turn expires timers; a timer's first poll reads a fresh clock"),
         ("src/runtime/context.rs", "the system's clock, for a thread that is in no runtime"),
+        ("src/runtime/wasm/context.rs", "the same there"),
         ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/scheduler/monitor.rs", "how long workers have been blocked, once per look"),
         ("src/time", "deadlines relative to now"),
         ("src/hyper/timer.rs", "hyper asks its timer for the time"),
+        ("src/wasi/native.rs", "a host's clock"),
     ],
 };
 
@@ -167,12 +179,14 @@ const THREAD_LOCALS: Confined = Confined {
     homes: &[
         ("src/runtime/context.rs", "the current runtime"),
         ("src/runtime/block_on.rs", "which runtime made this thread"),
-        ("src/runtime/local_runtime.rs", "the current local runtime"),
+        ("src/runtime/local_thread.rs", "the current local runtime, and whether it is polling"),
+        ("src/runtime/wasm/context.rs", "the current runtime, where there is one thread"),
         ("src/scheduler/role.rs", "what this thread is to the scheduler"),
         ("src/task/current.rs", "the task being polled, and what is left of its turn"),
         ("src/task/local_key.rs", "one slot per task-local key"),
         ("src/task/id.rs", "a range of ids per thread"),
         ("src/recycler.rs", "the memory that each thread keeps"),
+        ("src/wasi/current.rs", "the current reactor"),
     ],
 };
 
@@ -192,8 +206,12 @@ const CFG: Confined = Confined {
     words: &["cfg(", "cfg!(", "cfg_attr("],
     homes: &[
         ("src/lib.rs", "features gate whole modules, on one line each"),
-        ("src/sync_shim.rs", "std, loom or shuttle"),
-        ("src/recycler.rs", "off under Miri; poisons what it takes back under shuttle"),
+        ("src/sync_shim.rs", "std, loom or shuttle; with threads or without"),
+        ("src/task.rs", "what of tasks needs other threads, on a line each"),
+        ("src/queue.rs", "the queues between threads"),
+        ("src/io/wasm.rs", "the traits of futures-io"),
+        ("macros/src/expand.rs", "what it writes differs on wasm"),
+        ("src/recycler.rs", "off under Miri and on wasm; poisons what it takes back under shuttle"),
         ("src/scheduler/report.rs", "a warning where somebody listens"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
         ("src/slab.rs", "the width of a token on 32-bit machines"),
@@ -217,6 +235,10 @@ const CFG: Confined = Confined {
         ("src/process/command.rs", "what only one of the systems knows, a file per system"),
         ("src/process/stdio.rs", "descriptors on Unix; each family of I/O traits is a module"),
         ("src/process/unix.rs", "pidfd on Linux"),
+        ("src/wasi.rs", "the host of the system, a file each; on wasm tasks and timers above it"),
+        ("src/wasi/net.rs", "the traits of futures-io"),
+        ("src/wasi/block_on.rs", "on wasm it is the one with tasks and timers"),
+        ("src/guide.rs", "the page about a module that may be switched off"),
         ("src/signal.rs", "signals on Unix, events of the console on Windows"),
         ("src/signal/unix/kind.rs", "a signal that not every Unix has"),
         (

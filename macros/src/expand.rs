@@ -7,7 +7,7 @@
 
 use std::mem;
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -35,7 +35,18 @@ pub(crate) fn expand(entry: Entry, args: TokenStream, item: TokenStream) -> Toke
         }
     };
     let errors = errors.iter().map(Error::to_compile_error);
-    quote!(#(#errors)* #replacement)
+    let threads = options.threads.as_ref().map(without_threads);
+    quote!(#(#errors)* #threads #replacement)
+}
+
+/// What the compiler says on wasm about an option that asks for threads.
+fn without_threads(option: &Ident) -> TokenStream {
+    let message = format!(
+        "`{option}` asks for threads, and on wasm there is one: leave it out there, for instance by \
+         `cfg_attr(not(target_family = \"wasm\"), ..)`"
+    );
+    let error = Error::new(option.span(), message).to_compile_error();
+    quote!(#[cfg(target_family = "wasm")] #error)
 }
 
 /// The function without its `async`.
@@ -82,16 +93,34 @@ fn as_variables(arguments: Punctuated<FnArg, Token![,]>) -> TokenStream {
     variables.collect()
 }
 
-/// The expression that builds the runtime.
+/// The expression that builds the runtime. On wasm that of the default flavor is one on the thread there is.
 fn runtime(options: &Options) -> TokenStream {
-    let liten = &options.liten;
+    let one = builder(options, quote!(new_current_thread), None, quote!(build_local));
+    if options.flavor == Flavor::CurrentThread {
+        return one;
+    }
     let workers = options.worker_threads.map(|count| quote!(.worker_threads(#count)));
+    let many = builder(options, quote!(new_multi_thread), workers, quote!(build));
+    // In parentheses, because a statement that begins with a brace ends with it.
+    quote! {
+        ({
+            #[cfg(not(target_family = "wasm"))]
+            { #many }
+            #[cfg(target_family = "wasm")]
+            { #one }
+        })
+    }
+}
+
+fn builder(
+    options: &Options,
+    new: TokenStream,
+    workers: Option<TokenStream>,
+    build: TokenStream,
+) -> TokenStream {
+    let liten = &options.liten;
     let name = options.thread_name.as_ref().map(|name| quote!(.thread_name(#name)));
     let paused = options.start_paused.map(|yes| quote!(.start_paused(#yes)));
-    let (new, build) = match options.flavor {
-        Flavor::MultiThread => (quote!(new_multi_thread), quote!(build)),
-        Flavor::CurrentThread => (quote!(new_current_thread), quote!(build_local)),
-    };
     quote! {
         #liten::runtime::Builder::#new()
             #workers

@@ -67,6 +67,9 @@ impl fmt::Display for Entry {
 /// }
 /// ```
 ///
+/// On wasm, where there is one thread, it is short for `Builder::new_current_thread()` and
+/// `build_local()` instead.
+///
 /// The body runs on the calling thread, what it spawns runs on the workers. When the body is done
 /// the runtime is dropped, and with it the tasks that are still waiting.
 ///
@@ -77,7 +80,7 @@ impl fmt::Display for Entry {
 ///
 /// # Options
 ///
-/// - `flavor = "multi_thread"` (the default): tasks move between workers.
+/// - `flavor = "multi_thread"` (the default, but on wasm): tasks move between workers.
 /// - `flavor = "current_thread"`: all tasks run on the calling thread and may be `!Send`.
 /// - `worker_threads = N`: that many workers, at least one. Only for `"multi_thread"`; the default
 ///   is the variable `LITEN_WORKER_THREADS` of the environment, or else a worker for each CPU.
@@ -85,6 +88,10 @@ impl fmt::Display for Entry {
 /// - `start_paused = true`: the clock of the runtime stands still from the start, and jumps to the next
 ///   deadline when there is nothing else to do. For tests; see "Testing with paused time" in `liten::time`.
 /// - `crate = "path"`: where liten is found if not at `::liten`. The quotes may be left out.
+///
+/// For wasm, what asks for threads (`flavor = "multi_thread"`, `worker_threads`) is an error of the compiler.
+/// A program for both writes `#[cfg_attr(not(target_family = "wasm"), liten::main(worker_threads = 4))]` and
+/// `#[cfg_attr(target_family = "wasm", liten::main)]`.
 ///
 /// # Panics
 ///

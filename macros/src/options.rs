@@ -21,6 +21,8 @@ pub(crate) struct Options {
     pub(crate) worker_threads: Option<usize>,
     pub(crate) thread_name: Option<String>,
     pub(crate) start_paused: Option<bool>,
+    /// What was written that only several threads can do, if anything.
+    pub(crate) threads: Option<Ident>,
     /// Where the runtime is found.
     pub(crate) liten: Path,
 }
@@ -34,6 +36,7 @@ impl Options {
             worker_threads: None,
             thread_name: None,
             start_paused: None,
+            threads: None,
             liten: parse_quote!(::liten),
         };
         let mut seen: Vec<Ident> = Vec::new();
@@ -57,6 +60,7 @@ impl Options {
             let message = format!("`worker_threads` needs `flavor = \"multi_thread\"`: {reason}");
             errors.push(Error::new(key.span(), message));
             options.worker_threads = None;
+            options.threads = None;
         }
         options
     }
@@ -68,8 +72,14 @@ impl Options {
                 // about those.
                 self.flavor = Flavor::MultiThread;
                 self.flavor = flavor(value?)?;
+                if self.flavor == Flavor::MultiThread {
+                    self.threads = Some(key.clone());
+                }
             }
-            "worker_threads" => self.worker_threads = Some(workers(value?)?),
+            "worker_threads" => {
+                self.worker_threads = Some(workers(value?)?);
+                self.threads = Some(key.clone());
+            }
             "name" => self.thread_name = Some(thread_name(value?)?),
             "start_paused" => self.start_paused = Some(start_paused(value?)?),
             "crate" => self.liten = path(value?)?,

@@ -69,6 +69,7 @@ use mio::Token;
 
 use super::alarm_clock::{AlarmClock, CLOCK, LONGEST_SLEEP};
 use super::selector::{Bell, Poll, Registry};
+use super::timers::nanos;
 use super::{Driver, Sources};
 use crate::sync_shim::atomic::{AtomicU64, Ordering, fence};
 use crate::sync_shim::{self, Mutex, MutexGuard};
@@ -371,12 +372,6 @@ impl Driver {
 fn whole_units(limit: Duration) -> Duration {
     let units = nanos(limit).div_ceil(LIMIT_UNIT_NS);
     Duration::from_nanos(units.saturating_mul(LIMIT_UNIT_NS)).min(LONGEST_SLEEP)
-}
-
-/// `u64::MAX` for what is longer than 584 years.
-#[inline]
-pub(super) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// mio does not retry a poll that a signal interrupted (`Poll::poll` says so). No event is consumed

@@ -49,8 +49,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use crate::driver::Alarm;
 use crate::driver::clock::Clock;
-use crate::driver::seat::{self, Alarm};
 use crate::driver::wheel::{self, Wheel};
 use crate::slab::Key;
 use crate::sync_shim::Mutex;
@@ -269,7 +269,7 @@ impl Shard {
     fn close(&self, wakes: &mut Vec<Waker>) {
         let mut timers = self.timers.lock();
         timers.closed = true;
-        wakes.extend(timers.wheel.drain());
+        timers.wheel.drain(wakes);
         // Ordering: Relaxed, as in `expire`.
         self.next.store(NONE, Ordering::Relaxed);
     }
@@ -380,7 +380,19 @@ impl Drop for TimerEntry {
 /// Nanoseconds from `epoch` to `instant`: 0 for what lies before it, `u64::MAX` for what is more than 584
 /// years later.
 fn since(epoch: Instant, instant: Instant) -> u64 {
-    seat::nanos(instant.saturating_duration_since(epoch))
+    nanos(instant.saturating_duration_since(epoch))
+}
+
+/// `u64::MAX` for what is longer than 584 years.
+#[inline]
+pub(super) fn nanos(duration: Duration) -> u64 {
+    // In 64 bits: where those are the widest registers, a product of 128 is a function of its own.
+    const PER_SECOND: u64 = 1_000_000_000;
+    if duration.as_secs() < u64::MAX / PER_SECOND {
+        duration.as_secs() * PER_SECOND + u64::from(duration.subsec_nanos())
+    } else {
+        u64::MAX
+    }
 }
 
 #[cfg(all(test, liten_loom))]

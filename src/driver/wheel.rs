@@ -232,11 +232,11 @@ impl<T> Wheel<T> {
         self.elapsed = now;
     }
 
-    /// Takes every value out, expired or not, in no particular order.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = T> + use<T> {
+    /// Moves every value, expired or not, to the end of `values`, in no particular order.
+    pub(crate) fn drain(&mut self, values: &mut Vec<T>) {
         self.occupied = [0; LEVELS];
         self.buckets.fill(Bucket::EMPTY);
-        self.entries.drain().map(|entry| entry.value)
+        self.entries.drain(|entry| values.push(entry.value));
     }
 
     /// Empties a bucket: entries that are due go to `expired`, the others to the place that `elapsed` gives

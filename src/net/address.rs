@@ -1,8 +1,11 @@
-//! From what a caller calls an address to socket addresses: at once where possible, on the blocking pool
-//! otherwise.
+//! From what a caller calls an address to socket addresses: at once where possible, by the resolver of the
+//! system otherwise.
+//!
+//! Components (`wasi`) have the same addresses and another resolver: what differs is in
+//! `resolver.rs`, here and there.
 
 use self::sealed::{Addresses, Target};
-use crate::runtime::context;
+use super::resolver;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::panic::Location;
@@ -61,8 +64,8 @@ pub fn lookup_host<A: ToSocketAddrs>(
     let made_at = Location::caller();
     let target = host.target();
     async move {
-        // Asked for its panic: a program must not work or fail depending on what the text happens to be.
-        context::with_driver_for(made_at, |_, _| ());
+        // A program must not work or fail depending on what the text happens to be.
+        resolver::require_runtime(made_at);
         target.resolve().await
     }
 }
@@ -93,11 +96,8 @@ impl Target {
     pub(super) async fn resolve(self) -> io::Result<Addresses> {
         match self {
             Self::Known(addresses) => Ok(addresses),
-            Self::HostPort(text) => look_up(text, std::net::ToSocketAddrs::to_socket_addrs).await,
-            Self::Host(host, port) => {
-                look_up(host, move |host| std::net::ToSocketAddrs::to_socket_addrs(&(host, port)))
-                    .await
-            }
+            Self::HostPort(text) => resolver::look_up_text(text).await.map(Addresses::Many),
+            Self::Host(host, port) => resolver::look_up(host, port).await.map(Addresses::Many),
         }
     }
 
@@ -109,28 +109,6 @@ impl Target {
     fn one(address: impl Into<SocketAddr>) -> Self {
         Self::Known(Addresses::One(Some(address.into()).into_iter()))
     }
-}
-
-/// Runs the blocking `call` with `name` on the pool for such calls.
-async fn look_up(
-    name: String,
-    call: impl FnOnce(&str) -> io::Result<std::vec::IntoIter<SocketAddr>> + Send + 'static,
-) -> io::Result<Addresses> {
-    let looked_up =
-        context::spawn_blocking(move || call(&name).map_err(|error| name_it(error, &name)));
-    match looked_up.await {
-        Ok(addresses) => addresses.map(Addresses::Many),
-        Err(error) => Err(io::Error::other(format!("name resolution did not finish: {error}"))),
-    }
-}
-
-/// Adds the name to an error that does not say it; an error with an OS code stays as it is, so that the
-/// code stays readable.
-fn name_it(error: io::Error, name: &str) -> io::Error {
-    if error.raw_os_error().is_some() {
-        return error;
-    }
-    io::Error::new(error.kind(), format!("could not resolve {name:?}: {error}"))
 }
 
 impl Iterator for Addresses {
@@ -253,13 +231,5 @@ mod tests {
         assert!(
             matches!(("localhost", 80).target(), Target::Host(host, 80) if host == "localhost")
         );
-    }
-
-    #[test]
-    fn an_error_names_the_host_and_keeps_an_os_code() {
-        let named = name_it(io::Error::new(ErrorKind::InvalidInput, "invalid port"), "nowhere");
-        assert_eq!(named.kind(), ErrorKind::InvalidInput);
-        assert_eq!(named.to_string(), "could not resolve \"nowhere\": invalid port");
-        assert_eq!(name_it(io::Error::from_raw_os_error(5), "nowhere").raw_os_error(), Some(5));
     }
 }

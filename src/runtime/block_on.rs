@@ -2,6 +2,7 @@
 
 use super::Runtime;
 use super::handle::{Handle, Inner};
+use super::local_thread::is_in_local;
 use super::tokio_context;
 use crate::park::{Parker, Unpark, Unparker};
 use crate::scheduler::{self, Presence};
@@ -17,8 +18,6 @@ use std::time::Duration;
 thread_local! {
     /// The runtime that made this thread. Compared, never followed.
     static OWNER: Cell<*const Inner> = const { Cell::new(ptr::null()) };
-    /// A local executor polls a task or a root on this thread.
-    static IN_LOCAL: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs `run`, the life of a thread that `handle`'s runtime has made.
@@ -33,42 +32,14 @@ pub(super) fn is_own_thread(handle: &Handle) -> bool {
     OWNER.get() == Arc::as_ptr(&handle.inner)
 }
 
-/// Marks the thread as polling for a local executor while `f` runs.
-pub(super) fn in_local<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            IN_LOCAL.set(self.0);
-        }
-    }
-    let _restore = Restore(IN_LOCAL.replace(true));
-    f()
-}
-
-/// Whether the calling thread polls for a local executor.
-pub(super) fn is_in_local() -> bool {
-    IN_LOCAL.get()
-}
-
 /// Panics, at the caller, on a worker or inside a local executor: blocking there would stop the tasks
 /// that are waited for.
 #[track_caller]
 pub(super) fn refuse_in_task(what: &str) {
-    if scheduler::is_polling() || IN_LOCAL.get() {
+    if scheduler::is_polling() || is_in_local() {
         panic!(
             "{what} called inside a task: it would block the thread that runs the tasks it waits for; \
              use .await, or call it in spawn_blocking"
-        );
-    }
-}
-
-/// Panics, at the caller, inside a local executor: nobody else could run its tasks meanwhile.
-#[track_caller]
-pub(crate) fn refuse_in_local(what: &str) {
-    if IN_LOCAL.get() {
-        panic!(
-            "{what} called on a thread that runs tasks of its own (a LocalRuntime, a LocalExecutor, or \
-             spawn_pinned): no other thread can take them over; use spawn_blocking"
         );
     }
 }

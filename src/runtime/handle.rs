@@ -4,7 +4,7 @@ use super::block_on;
 use super::blocking_task::{BlockingJob, BlockingTasks};
 use super::context::{self, EnterGuard, OUTSIDE};
 use super::local::LocalShared;
-use super::local_runtime;
+use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
 use super::tokio_context;
@@ -225,7 +225,7 @@ impl Handle {
     /// task waits. Ready at once where nobody could tell when that is.
     pub(crate) async fn lull(&self, seen: u64) {
         if let Flavor::CurrentThread(local) = &self.inner.flavor {
-            if !local_runtime::runs_here(local) {
+            if !local_thread::runs_here(local) {
                 return;
             }
         }

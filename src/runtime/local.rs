@@ -14,9 +14,9 @@
 //! one for short-lived ones, which it would outlive. Model `the_drop_waits_for_a_foreign_wake`.
 #![allow(unsafe_code)]
 
-use super::block_on;
+use super::local_thread::in_local;
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync_shim::{Arc, Mutex, MutexGuard, thread};
+use crate::sync_shim::{Arc, Mutex, MutexGuard, Used, thread};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task, new_task};
 use crate::task::registry::Registry;
 use crate::task::running::Running;
@@ -28,7 +28,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -36,6 +36,9 @@ use std::task::{Context, Poll, Wake, Waker};
 /// How many tasks one poll of [`LocalExecutor::run`] runs before it gives way to whatever else its
 /// thread polls, and to the driver. tokio's current-thread interval is of the same size.
 const TURN: usize = 61;
+
+/// Noted before a task is pushed: until then no executor has one.
+static TASKS: Used = Used::new();
 
 /// Runs tasks that need not be `Send` and may borrow from the caller.
 ///
@@ -96,6 +99,7 @@ impl<'a> LocalExecutor<'a> {
         // never runs one). Its drop completes all tasks before 'a ends, because 'a outlives the executor
         // (it has a destructor). The output type keeps its lifetime in JoinHandle<F::Output>.
         let (hot, join) = unsafe { new_task(future, &self.shared, spawned_at) };
+        TASKS.note();
         // Ordering: Relaxed, read on this thread or after the queue's lock.
         self.shared.spawned.fetch_add(1, Ordering::Relaxed);
         self.shared.push(hot);
@@ -111,18 +115,20 @@ impl<'a> LocalExecutor<'a> {
     /// Dropping the returned future drops `future`; the tasks stay in the executor.
     pub async fn run<F: Future>(&self, future: F) -> F::Output {
         let visit = Visit::new(&self.shared);
-        let root = StdArc::new(Root::new());
-        let waker = Waker::from(root.clone());
+        let mut root = None;
         let mut future = pin!(future);
         poll_fn(|cx| {
-            block_on::in_local(|| {
-                root.follow(cx.waker());
-                if root.take_woken() {
-                    // The waker tells the root's wakes from its tasks'; the budget is the outer poll's.
-                    let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
-                    if polled.is_ready() {
-                        return polled;
-                    }
+            in_local(|| {
+                let polled = if TASKS.is_noted() {
+                    let root = root.get_or_insert_with(Root::new);
+                    root.poll(future.as_mut(), cx)
+                } else {
+                    // Whoever wakes this wakes the root. Once there are tasks it is polled again, with a
+                    // waker of its own.
+                    future.as_mut().poll(cx)
+                };
+                if polled.is_ready() {
+                    return polled;
                 }
                 self.turn(&visit, cx);
                 Poll::Pending
@@ -135,7 +141,7 @@ impl<'a> LocalExecutor<'a> {
     pub(super) async fn drain(&self) {
         let visit = Visit::new(&self.shared);
         poll_fn(|cx| {
-            block_on::in_local(|| {
+            in_local(|| {
                 self.turn(&visit, cx);
                 if self.shared.alive_tasks() == 0 { Poll::Ready(()) } else { Poll::Pending }
             })
@@ -147,7 +153,7 @@ impl<'a> LocalExecutor<'a> {
     pub(super) async fn run_until_closed(&self, idle: impl Fn()) {
         let visit = Visit::new(&self.shared);
         poll_fn(|cx| {
-            block_on::in_local(|| self.turn(&visit, cx));
+            in_local(|| self.turn(&visit, cx));
             // After the turn has left the waker, which `close` calls.
             if self.shared.queue.lock().closed {
                 return Poll::Ready(());
@@ -193,12 +199,15 @@ impl fmt::Debug for LocalExecutor<'_> {
 impl Drop for LocalExecutor<'_> {
     fn drop(&mut self) {
         self.shared.queue.lock().closed = true;
+        if !TASKS.is_noted() {
+            return;
+        }
         let cancel = |task: Hot| {
             self.shared.running.begin(&task);
             task.cancel(&*self.shared);
             self.shared.running.end();
         };
-        block_on::in_local(|| {
+        in_local(|| {
             self.shared.registry.close().into_iter().for_each(cancel);
             // What is alive and not in the queue is in the hands of a thread that is in the middle of
             // waking it: it has set SCHEDULED and is a few instructions from the push. The borrow 'a
@@ -341,6 +350,7 @@ impl LocalShared {
 
     /// Queues a new task that need not come from the executor's thread.
     fn admit(&self, hot: Hot) -> Result<(), Refused> {
+        TASKS.note();
         let mut queue = self.queue.lock();
         if queue.closed {
             return Err(Refused(hot));
@@ -422,7 +432,8 @@ impl<'a> Visit<'a> {
         let mut clone = None;
         loop {
             let mut queue = self.shared.queue.lock();
-            if let Some(task) = queue.hot.pop_front() {
+            let task = if TASKS.is_noted() { queue.hot.pop_front() } else { None };
+            if let Some(task) = task {
                 drop(queue);
                 return Some(task);
             }
@@ -502,17 +513,38 @@ impl Ender for Late {
     fn completed(&self) {}
 }
 
-/// The waker of a root future: remembers that it was called, and wakes whoever polls the executor.
+/// A root future's own waker, which tells the root's wakes from its tasks'.
 struct Root {
+    wakes: StdArc<RootWakes>,
+    waker: Waker,
+}
+
+impl Root {
+    /// A root that is to be polled, whoever was woken.
+    fn new() -> Self {
+        let wakes =
+            StdArc::new(RootWakes { woken: AtomicBool::new(true), parent: Mutex::new(None) });
+        Self { waker: Waker::from(wakes.clone()), wakes }
+    }
+
+    /// Polls `future`, the root, if it has been woken. The budget is the outer poll's.
+    fn poll<F: Future>(&self, future: Pin<&mut F>, cx: &Context<'_>) -> Poll<F::Output> {
+        self.wakes.follow(cx.waker());
+        if self.wakes.take_woken() {
+            future.poll(&mut Context::from_waker(&self.waker))
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+/// Remembers that the root was woken, and wakes whoever polls the executor.
+struct RootWakes {
     woken: AtomicBool,
     parent: Mutex<Option<Waker>>,
 }
 
-impl Root {
-    fn new() -> Self {
-        Self { woken: AtomicBool::new(true), parent: Mutex::new(None) }
-    }
-
+impl RootWakes {
     /// From now on a wake goes to `waker`.
     fn follow(&self, waker: &Waker) {
         let same = |parent: &Option<Waker>| parent.as_ref().is_some_and(|p| p.will_wake(waker));
@@ -532,7 +564,7 @@ impl Root {
     }
 }
 
-impl Wake for Root {
+impl Wake for RootWakes {
     fn wake(self: StdArc<Self>) {
         self.wake_by_ref();
     }

@@ -1,14 +1,14 @@
 //! A runtime on one thread: a [`LocalExecutor`] with a driver of its own.
 
-use super::block_on::{self, refuse_in_task};
+use super::block_on::refuse_in_task;
 use super::context::EnterGuard;
 use super::handle::Handle;
-use super::local::{LocalExecutor, LocalShared};
+use super::local::LocalExecutor;
+use super::local_thread::{in_local, lend};
 use super::{Builder, RuntimeMetrics, tokio_context};
 use crate::driver::Driver;
-use crate::scoped::Scoped;
+use crate::sync_shim::Arc;
 use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync_shim::{Arc, thread_local};
 use crate::task::{JoinHandle, budget, hint};
 use crate::wakers;
 use std::fmt;
@@ -18,11 +18,6 @@ use std::pin::pin;
 use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
-
-thread_local! {
-    /// The executor whose runtime runs on this thread, for `spawn_local`.
-    static EXECUTOR: Scoped<LocalExecutor<'static>> = const { Scoped::new() };
-}
 
 /// A runtime that lives on one thread and runs `!Send` tasks.
 ///
@@ -142,21 +137,6 @@ impl fmt::Debug for LocalRuntime {
     }
 }
 
-/// Whether this thread runs the LocalRuntime whose tasks `local` keeps.
-pub(super) fn runs_here(local: &Arc<LocalShared>) -> bool {
-    with_executor(|executor| executor.is_some_and(|it| Arc::ptr_eq(it.shared(), local)))
-}
-
-/// Makes `executor` the one that `spawn_local` finds on this thread while `f` runs.
-pub(super) fn lend<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
-    EXECUTOR.with(|slot| slot.set(executor, f))
-}
-
-/// Calls `f` with the executor of the LocalRuntime that runs on this thread.
-pub(crate) fn with_executor<R>(f: impl FnOnce(Option<&LocalExecutor<'static>>) -> R) -> R {
-    Scoped::with(&EXECUTOR, f)
-}
-
 /// Wakes a thread that is, or is about to be, blocked in its own driver.
 struct DriverWaker {
     woken: AtomicBool,
@@ -191,7 +171,7 @@ fn drive<F: Future>(driver: &Arc<Driver>, at_rest: &dyn Fn() -> bool, future: F)
         // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees
         // what was written before it.
         flag.woken.swap(false, Ordering::Acquire);
-        let polled = block_on::in_local(|| budget::with_budget(|| future.as_mut().poll(&mut cx)));
+        let polled = in_local(|| budget::with_budget(|| future.as_mut().poll(&mut cx)));
         if let Poll::Ready(output) = polled {
             return output;
         }

@@ -19,7 +19,7 @@
 use super::block_on;
 use super::handle::Present;
 use super::local::{LocalShared, Unplaced};
-use super::local_runtime;
+use super::local_thread::lend;
 use crate::blocking::{self, Job, SpawnError};
 use crate::scheduler::Shared;
 use crate::sync_shim::{Arc, Condvar, Mutex};
@@ -65,7 +65,7 @@ impl Job for Post {
     fn run(self) {
         let executor = self.executor.place();
         let life = executor.run_until_closed(|| self.pinned.tell_quiet());
-        local_runtime::lend(&executor, || block_on::run(life, self.present.0.clone()));
+        lend(&executor, || block_on::run(life, self.present.0.clone()));
         // Its tasks go here, on their thread.
         drop(executor);
         self.pinned.tell_quiet();

@@ -39,9 +39,9 @@
 //! future is leaked.
 #![allow(unsafe_code)]
 
-use super::block_on;
 use super::context;
 use super::handle::Handle;
+use super::local_thread::is_in_local;
 use crate::scheduler;
 use crate::sync_shim::{Arc, Condvar, Mutex};
 use crate::task::current;
@@ -90,7 +90,7 @@ where
 {
     let shared = Arc::new(ScopeShared {
         handle: context::expect("scope"),
-        shares: !block_on::is_in_local(),
+        shares: !is_in_local(),
         state: Mutex::new(State::default()),
         changed: Condvar::new(),
     });
@@ -230,7 +230,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     pub fn join(self) -> thread::Result<T> {
         // Whoever may block may call it, also if the scope's own thread may not: this one may be the last of
         // the pool.
-        let calls = !block_on::is_in_local();
+        let calls = !is_in_local();
         let mut state = self.shared.state.lock();
         loop {
             if let Some(result) = self.packet.result.lock().take() {

@@ -4,6 +4,8 @@ pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::sync::atomic;
 pub(crate) use loom::thread;
 pub(crate) use num_cpus::get as cpus;
+/// A lock that lives in a static, which loom does not have: no model follows what it guards.
+pub(crate) use parking_lot::Mutex as StaticMutex;
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 /// std's, because loom's knows no `Weak`. What it costs: an object that is passed on by the last

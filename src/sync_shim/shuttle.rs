@@ -5,6 +5,8 @@
 //! thread is therefore kept by shuttle too. All orderings are sequentially consistent here; weaker ones are
 //! loom's part.
 
+/// A lock that lives in a static, which shuttle does not have.
+pub(crate) use parking_lot::Mutex as StaticMutex;
 use shuttle::rand::{Rng, thread_rng};
 pub(crate) use shuttle::sync::{Arc, atomic};
 pub(crate) use shuttle::thread;

@@ -107,48 +107,7 @@ impl<T> JoinSet<T> {
         self.insert(super::spawn_local(future))
     }
 
-    /// Runs `f` on the current runtime's pool for blocking work and puts the job into the set.
-    ///
-    /// A job that has begun cannot be aborted.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside a runtime.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use liten::task::JoinSet;
-    ///
-    /// liten::block_on(async {
-    ///     let mut set = JoinSet::new();
-    ///     set.spawn_blocking(|| std::fs::read_to_string("Cargo.toml"));
-    ///     let text = set.join_next().await.expect("one job").expect("no panic");
-    ///     # let _ = text;
-    /// });
-    /// ```
-    #[track_caller]
-    pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        self.insert(super::spawn_blocking(f))
-    }
-
-    /// Runs `f` on the pool for blocking work of the runtime of `handle` and puts the job into the set.
-    ///
-    /// A job that has begun cannot be aborted.
-    #[track_caller]
-    pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        self.insert(handle.spawn_blocking(f))
-    }
-
-    fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
+    pub(super) fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
         self.tasks.push(Tagged(handle));
         abort

@@ -3,7 +3,8 @@
 use super::current;
 use super::id::TaskId;
 use super::join::JoinHandle;
-use crate::runtime::{context, with_executor};
+use crate::runtime::context;
+use crate::runtime::local_thread::with_executor;
 use std::future::Future;
 use std::panic::Location;
 
@@ -37,35 +38,6 @@ where
     F::Output: Send + 'static,
 {
     context::spawn(future)
-}
-
-/// Runs `f`, which may block, on the blocking pool, and returns the JoinHandle of its result.
-///
-/// For file operations, name resolution, long computations: whatever would keep a worker from other
-/// tasks. The pool is bounded
-/// ([`Builder::max_blocking_threads`](crate::runtime::Builder::max_blocking_threads)); more jobs wait in
-/// a queue. A job that has started cannot be aborted. If the runtime ends, or no thread can be made,
-/// before the job starts, its JoinHandle says that it was cancelled.
-///
-/// # Panics
-///
-/// If called outside a runtime. A panic of `f` reaches the JoinHandle.
-///
-/// # Examples
-///
-/// ```
-/// # liten::block_on(async {
-/// let text = liten::spawn_blocking(|| std::fs::read_to_string("Cargo.toml")).await.unwrap();
-/// assert!(text.unwrap().contains("liten"));
-/// # });
-/// ```
-#[track_caller]
-pub fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    context::spawn_blocking(f)
 }
 
 /// Starts a task that need not be `Send` on the current [`LocalRuntime`](crate::runtime::LocalRuntime),

@@ -4,7 +4,7 @@
 //! one lock, taken once when a task is counted and once when it is gone.
 
 use super::waiters::{Place, Waiters};
-use super::{JoinHandle, spawn, spawn_blocking, spawn_local};
+use super::{JoinHandle, spawn, spawn_local};
 use crate::runtime::Handle;
 use crate::sync_shim::{Arc, Mutex};
 use pin_project_lite::pin_project;
@@ -163,41 +163,6 @@ impl TaskTracker {
         F::Output: 'static,
     {
         spawn_local(self.track_future(future))
-    }
-
-    /// Runs `f` on the current runtime's blocking pool and counts it. See
-    /// [`spawn_blocking`].
-    ///
-    /// # Panics
-    ///
-    /// If called outside a runtime.
-    #[track_caller]
-    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        let token = self.token();
-        spawn_blocking(move || {
-            let result = f();
-            drop(token);
-            result
-        })
-    }
-
-    /// As [`spawn_blocking`](Self::spawn_blocking), on the blocking pool of the runtime of `handle`.
-    #[track_caller]
-    pub fn spawn_blocking_on<F, T>(&self, f: F, handle: &Handle) -> JoinHandle<T>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        let token = self.token();
-        handle.spawn_blocking(move || {
-            let result = f();
-            drop(token);
-            result
-        })
     }
 
     /// Wraps `future`, which is counted from now on until the wrapper is dropped.

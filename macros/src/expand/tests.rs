@@ -55,12 +55,52 @@ fn main_builds_a_runtime_and_blocks_on_the_body() {
     assert_same(
         main("", "async fn main() { serve().await }"),
         "fn main() {
-            return ::liten::runtime::Builder::new_multi_thread()
-                .build()
-                .expect(\"the liten runtime could not be built\")
-                .block_on(async move { if false { return; }; serve().await });
+            return ({
+                #[cfg(not(target_family = \"wasm\"))]
+                {
+                    ::liten::runtime::Builder::new_multi_thread()
+                        .build()
+                        .expect(\"the liten runtime could not be built\")
+                }
+                #[cfg(target_family = \"wasm\")]
+                {
+                    ::liten::runtime::Builder::new_current_thread()
+                        .build_local()
+                        .expect(\"the liten runtime could not be built\")
+                }
+            })
+            .block_on(async move { if false { return; }; serve().await });
         }",
     );
+}
+
+/// That the compiler then says it: `.ci/wasi`.
+#[test]
+fn threads_that_are_asked_for_are_an_error_on_wasm() {
+    let both = "flavor = \"multi_thread\", worker_threads = 2";
+    for (expansion, option) in [
+        (main("worker_threads = 2", "async fn main() {}"), "worker_threads"),
+        (main("flavor = \"multi_thread\"", "async fn main() {}"), "flavor"),
+        (main(both, "async fn main() {}"), "worker_threads"),
+        (test(both, "async fn case() {}"), "worker_threads"),
+    ] {
+        let text = text(&expansion);
+        let (before, message) = text.split_once("::core::compile_error").expect("there is one");
+        assert_eq!(before, "#[cfg(target_family=\"wasm\")]");
+        assert!(message.contains(&format!("`{option}`asksforthreads")), "{text}");
+    }
+    for args in ["", "flavor = \"current_thread\"", "name = \"n\", start_paused = true"] {
+        assert_eq!(errors(main(args, "async fn main() {}")), 0, "{args}");
+    }
+}
+
+#[test]
+fn on_wasm_what_is_not_about_threads_reaches_the_builder_too() {
+    let expansion = text(&main("name = \"n\", start_paused = true", "async fn main() {}"));
+    let settings = ".thread_name(\"n\").start_paused(true)";
+    for call in ["new_multi_thread()", "new_current_thread()"] {
+        assert!(expansion.contains(&format!("{call}{settings}.build")), "{expansion}");
+    }
 }
 
 #[test]
@@ -101,23 +141,19 @@ fn options_reach_the_builder() {
         "name = \"web\", crate = \"my::liten\", worker_threads = 4, flavor = \"multi_thread\",",
         "async fn main() {}",
     );
-    assert_same(
-        expansion,
-        "fn main() {
-            return my::liten::runtime::Builder::new_multi_thread()
-                .worker_threads(4usize)
-                .thread_name(\"web\")
-                .build()
-                .expect(\"the liten runtime could not be built\")
-                .block_on(async move { if false { return; }; });
-        }",
-    );
+    let built = "my::liten::runtime::Builder::new_multi_thread()
+        .worker_threads(4usize)
+        .thread_name(\"web\")
+        .build()
+        .expect(\"the liten runtime could not be built\")";
+    let expansion = text(&expansion);
+    assert!(expansion.contains(&text(&tokens(built))), "{expansion}");
 }
 
 #[test]
 fn the_rest_of_the_function_stays() {
     let expansion = main(
-        "",
+        "flavor = \"current_thread\"",
         "/// Says.
         #[inline]
         pub(in crate::a) async unsafe extern \"C\" fn f<'a, T: Copy, const N: usize>(mut a: &'a T)
@@ -136,8 +172,8 @@ fn the_rest_of_the_function_stays() {
         where T: Send
         {
             #![allow(unused)]
-            ::liten::runtime::Builder::new_multi_thread()
-                .build()
+            ::liten::runtime::Builder::new_current_thread()
+                .build_local()
                 .expect(\"the liten runtime could not be built\")
                 .block_on(async move { loop {} })
         }",

@@ -430,7 +430,8 @@ fn drain_takes_everything_and_leaves_a_working_wheel() {
     for n in 1..1_000 {
         wheel.insert(n * n * MS, n);
     }
-    let mut values: Vec<u64> = wheel.drain().collect();
+    let mut values: Vec<u64> = Vec::new();
+    wheel.drain(&mut values);
     values.sort_unstable();
     assert!(values.into_iter().eq(0..1_000));
     assert_eq!((wheel.len(), wheel.next_deadline()), (0, None));

@@ -20,3 +20,5 @@ mod process;
 mod signal;
 #[cfg(all(test, feature = "tokio-io"))]
 mod tokio_io;
+#[cfg(all(test, feature = "wasi"))]
+mod wasi;

@@ -1,0 +1,51 @@
+//! The driver's clock, and what can be done while it stands still; see the header of driver.rs.
+
+use super::Driver;
+use super::clock::{Clock, WrongState};
+use std::task::Waker;
+use std::time::Instant;
+
+impl Driver {
+    #[inline]
+    pub(crate) fn clock(&self) -> &Clock {
+        self.timers.clock()
+    }
+
+    /// Lets the clock stand still, and whoever sleeps until a deadline look around.
+    pub(crate) fn stop_clock(&self) -> Result<(), WrongState> {
+        self.clock().stop()?;
+        self.wake();
+        Ok(())
+    }
+
+    /// Lets the clock go on, and whoever sleeps look for the deadlines again. Nobody looks for lulls any
+    /// more: the wakers of all who wait for one go into `wakes`, to be called by the caller.
+    pub(crate) fn resume_clock(&self, wakes: &mut Vec<Waker>) -> Result<(), WrongState> {
+        self.clock().resume()?;
+        self.lulls.begin(wakes);
+        self.wake();
+        Ok(())
+    }
+
+    /// Moves a clock that stands still to what `to` says, given where it stands; and the wakers of what is
+    /// due then into `wakes`, in the order of deadlines.
+    pub(crate) fn advance_clock(
+        &self,
+        to: impl FnOnce(Instant) -> Instant,
+        wakes: &mut Vec<Waker>,
+    ) -> Result<(), WrongState> {
+        self.clock().advance(to)?;
+        self.timers.expire_due(wakes);
+        Ok(())
+    }
+
+    /// To be called while the clock stands still and every task waits, by a thread that runs or wakes them:
+    /// tells who waits for that, and if there is nobody, and `may_jump`, brings the clock to the next
+    /// deadline. The caller calls `wakes`, as after a turn; if there are none, only an event can help.
+    pub(crate) fn idle(&self, may_jump: bool, wakes: &mut Vec<Waker>) {
+        self.lulls.begin(wakes);
+        if wakes.is_empty() && may_jump {
+            self.timers.jump(wakes);
+        }
+    }
+}

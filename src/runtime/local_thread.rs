@@ -1,0 +1,56 @@
+//! What a thread is to local executors: whether one polls on it, and which one it lends to `spawn_local`.
+
+use super::local::{LocalExecutor, LocalShared};
+use crate::scoped::Scoped;
+use crate::sync_shim::{Arc, thread_local};
+use std::cell::Cell;
+
+thread_local! {
+    /// A local executor polls a task or a root on this thread.
+    static IN_LOCAL: Cell<bool> = const { Cell::new(false) };
+    /// The executor whose runtime runs on this thread, for `spawn_local`.
+    static EXECUTOR: Scoped<LocalExecutor<'static>> = const { Scoped::new() };
+}
+
+/// Marks the thread as polling for a local executor while `f` runs.
+pub(super) fn in_local<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            IN_LOCAL.set(self.0);
+        }
+    }
+    let _restore = Restore(IN_LOCAL.replace(true));
+    f()
+}
+
+/// Whether the calling thread polls for a local executor.
+pub(super) fn is_in_local() -> bool {
+    IN_LOCAL.get()
+}
+
+/// Panics, at the caller, inside a local executor: nobody else could run its tasks meanwhile.
+#[track_caller]
+pub(crate) fn refuse_in_local(what: &str) {
+    if IN_LOCAL.get() {
+        panic!(
+            "{what} called on a thread that runs tasks of its own (a LocalRuntime, a LocalExecutor, or \
+             spawn_pinned): no other thread can take them over; use spawn_blocking"
+        );
+    }
+}
+
+/// Makes `executor` the one that `spawn_local` finds on this thread while `f` runs.
+pub(super) fn lend<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
+    EXECUTOR.with(|slot| slot.set(executor, f))
+}
+
+/// Calls `f` with the executor of the LocalRuntime that runs on this thread.
+pub(crate) fn with_executor<R>(f: impl FnOnce(Option<&LocalExecutor<'static>>) -> R) -> R {
+    Scoped::with(&EXECUTOR, f)
+}
+
+/// Whether this thread runs the LocalRuntime whose tasks `local` keeps.
+pub(super) fn runs_here(local: &Arc<LocalShared>) -> bool {
+    with_executor(|executor| executor.is_some_and(|it| Arc::ptr_eq(it.shared(), local)))
+}

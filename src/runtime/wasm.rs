@@ -1,0 +1,27 @@
+//! Runtimes on wasm: one thread, which polls a future, the tasks, and the host in turn.
+//!
+//! Most programs need only `#[liten::main]`, or [`wasi::block_on`](crate::wasi::block_on). A [`LocalRuntime`]
+//! is what both make: tasks, timers and pollables make progress while its `block_on` runs.
+//!
+//! There are no other threads, so what needs them is not here: `Runtime`, the blocking pool, scopes, metrics.
+
+#[path = "wasm/block_on.rs"]
+pub(crate) mod block_on;
+#[path = "wasm/builder.rs"]
+mod builder;
+#[path = "wasm/context.rs"]
+pub(crate) mod context;
+#[path = "wasm/handle.rs"]
+mod handle;
+mod local;
+#[path = "wasm/local_runtime.rs"]
+mod local_runtime;
+pub(crate) mod local_thread;
+#[path = "wasm/timekeeper.rs"]
+mod timekeeper;
+
+pub use builder::Builder;
+pub use context::EnterGuard;
+pub use handle::{Handle, TryCurrentError};
+pub use local::LocalExecutor;
+pub use local_runtime::LocalRuntime;

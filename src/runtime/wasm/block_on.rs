@@ -1,0 +1,44 @@
+//! A runtime for one future.
+
+use super::local_runtime::{LocalRuntime, refuse_in_task};
+use crate::wasi::Reactor;
+use std::future::Future;
+
+/// Runs `future` in a runtime that exists for this call; returns its output.
+///
+/// The future may borrow and need not be `Send`. Tasks that are left when it is done are dropped.
+/// [`wasi::block_on`](crate::wasi::block_on) does the same for a future that wants the reactor.
+///
+/// # Panics
+///
+/// If called inside a task or another `block_on`, if `future` panics, or if it waits although nothing can
+/// wake it any more.
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    refuse_in_task("block_on");
+    LocalRuntime::on(Reactor::new()).run(|_| future)
+}
+
+/// Runs the future that `make` returns, and the tasks that are spawned meanwhile, on this thread; returns the
+/// future's output.
+///
+/// The future may borrow from the caller and need not be `Send`. [`spawn`](crate::spawn),
+/// [`spawn_local`](crate::task::spawn_local), timers and sockets belong to this call; tasks that are left
+/// when the future is done are dropped. While it waits, the thread blocks in the host, until a timer is due
+/// at the latest.
+///
+/// Inside another `block_on` both share a reactor: what the outer one waits for is woken meanwhile, and
+/// polled once the inner one is done, as are its tasks.
+///
+/// # Panics
+///
+/// If `make` or the future panics; and if the future waits although nothing can wake it any more, which would
+/// be a deadlock: no pollable is waited for and no timer is left.
+#[track_caller]
+pub fn block_on_with<F, Fut>(make: F) -> Fut::Output
+where
+    F: FnOnce(Reactor) -> Fut,
+    Fut: Future,
+{
+    LocalRuntime::on(Reactor::try_current().unwrap_or_default()).run(make)
+}

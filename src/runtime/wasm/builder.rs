@@ -1,0 +1,46 @@
+//! Settings of a runtime, and making one.
+
+use super::local_runtime::LocalRuntime;
+use std::io;
+
+/// Builds a [`LocalRuntime`].
+///
+/// Of the settings that there are elsewhere it has those that are not about threads.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    start_paused: bool,
+}
+
+impl Builder {
+    /// Returns the default settings.
+    pub fn new_current_thread() -> Self {
+        Self { start_paused: false }
+    }
+
+    /// Sets how the names of the runtime's threads begin: without effect on wasm, where it makes none.
+    pub fn thread_name(&mut self, _name: impl Into<String>) -> &mut Self {
+        self
+    }
+
+    /// Sets whether the runtime's clock stands still from the start, as after
+    /// [`time::pause`](crate::time::pause). Default: no. For tests: see
+    /// [Testing with paused time](crate::time#testing-with-paused-time).
+    pub fn start_paused(&mut self, yes: bool) -> &mut Self {
+        self.start_paused = yes;
+        self
+    }
+
+    /// Makes the runtime.
+    ///
+    /// # Errors
+    ///
+    /// None on wasm.
+    pub fn build_local(&mut self) -> io::Result<LocalRuntime> {
+        let runtime = LocalRuntime::new()?;
+        if self.start_paused {
+            // Nobody has had the clock yet, so it goes.
+            let _ = runtime.handle().driver().stop_clock();
+        }
+        Ok(runtime)
+    }
+}

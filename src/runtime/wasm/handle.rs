@@ -1,0 +1,116 @@
+//! A handle to a runtime: cheap to clone, outlives the runtime without harm.
+
+use super::context::{self, EnterGuard, OUTSIDE};
+use super::local::LocalShared;
+use super::local_thread;
+use crate::driver::Driver;
+use crate::sync_shim::Arc;
+use crate::task::JoinHandle;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::Location;
+
+/// Spawns into a runtime from anywhere.
+///
+/// A handle does not keep the runtime running. After the runtime's end, what is spawned is cancelled at
+/// once.
+#[derive(Clone)]
+pub struct Handle {
+    driver: Arc<Driver>,
+    local: Arc<LocalShared>,
+}
+
+impl Handle {
+    pub(super) fn new(driver: Arc<Driver>, local: Arc<LocalShared>) -> Self {
+        Self { driver, local }
+    }
+
+    /// Returns the handle of the runtime that the thread is in.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime. [`Handle::try_current`] does not.
+    #[track_caller]
+    pub fn current() -> Self {
+        context::expect("Handle::current")
+    }
+
+    /// Returns the handle of the runtime that the thread is in.
+    ///
+    /// # Errors
+    ///
+    /// If the thread is in none.
+    pub fn try_current() -> Result<Self, TryCurrentError> {
+        context::with(|handle| handle.cloned()).ok_or(TryCurrentError { _private: () })
+    }
+
+    /// Makes this the runtime of the thread until the guard is dropped: spawns and timers use it.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        context::enter(self)
+    }
+
+    /// Starts a task in this runtime. See [`liten::spawn`](crate::spawn).
+    ///
+    /// After the runtime's end the task is cancelled before it has run.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.local.spawn_send(future)
+    }
+
+    /// Starts a task that need not be `Send`. See
+    /// [`liten::task::spawn_pinned`](crate::task::spawn_pinned).
+    #[track_caller]
+    pub fn spawn_pinned<F, Fut>(&self, make: F) -> JoinHandle<Fut::Output>
+    where
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future + 'static,
+        Fut::Output: Send + 'static,
+    {
+        self.local.spawn_made(make, Location::caller())
+    }
+
+    pub(crate) fn driver(&self) -> &Arc<Driver> {
+        &self.driver
+    }
+
+    /// Whether somebody notices when this runtime has nothing to do, so that its clock may be stopped.
+    pub(crate) fn knows_lulls(&self) -> bool {
+        true
+    }
+
+    /// Waits, while the clock stands still, for the first lull after the `seen`th: a moment at which every
+    /// task waits. Ready at once where nobody could tell when that is.
+    pub(crate) async fn lull(&self, seen: u64) {
+        if local_thread::runs_here(&self.local) {
+            poll_fn(|cx| self.driver.lulls().poll(seen, cx)).await;
+        }
+    }
+}
+
+// A panic leaves a runtime as it was, if it does not end the program.
+impl std::panic::UnwindSafe for Handle {}
+impl std::panic::RefUnwindSafe for Handle {}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("flavor", &"current_thread").finish_non_exhaustive()
+    }
+}
+
+/// The thread is in no runtime; from [`Handle::try_current`].
+#[derive(Debug)]
+pub struct TryCurrentError {
+    _private: (),
+}
+
+impl fmt::Display for TryCurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "called {OUTSIDE}")
+    }
+}
+
+impl std::error::Error for TryCurrentError {}

@@ -1,0 +1,34 @@
+//! What both of the shipped ones take from std.
+
+/// A flag that the whole process shares.
+pub(crate) use std::sync::atomic::AtomicBool as ProcessFlag;
+pub(crate) use std::sync::{Arc, atomic};
+pub(crate) use std::thread::{self, LocalKey};
+pub(crate) use std::thread_local;
+
+pub(crate) mod clock {
+    use std::time::Instant;
+
+    #[inline]
+    pub(crate) fn now() -> Instant {
+        Instant::now()
+    }
+}
+
+/// std's cell with loom's closure interface, so that loom can watch each access.
+#[derive(Debug)]
+pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(std::cell::UnsafeCell::new(value))
+    }
+
+    pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.0.get())
+    }
+}

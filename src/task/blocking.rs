@@ -1,0 +1,113 @@
+//! Work that blocks, on the pool for it: alone, in a set, counted.
+
+use super::{AbortHandle, JoinHandle, JoinSet, TaskTracker};
+use crate::runtime::{Handle, context};
+
+/// Runs `f`, which may block, on the blocking pool, and returns the JoinHandle of its result.
+///
+/// For file operations, name resolution, long computations: whatever would keep a worker from other
+/// tasks. The pool is bounded
+/// ([`Builder::max_blocking_threads`](crate::runtime::Builder::max_blocking_threads)); more jobs wait in
+/// a queue. A job that has started cannot be aborted. If the runtime ends, or no thread can be made,
+/// before the job starts, its JoinHandle says that it was cancelled.
+///
+/// # Panics
+///
+/// If called outside a runtime. A panic of `f` reaches the JoinHandle.
+///
+/// # Examples
+///
+/// ```
+/// # liten::block_on(async {
+/// let text = liten::spawn_blocking(|| std::fs::read_to_string("Cargo.toml")).await.unwrap();
+/// assert!(text.unwrap().contains("liten"));
+/// # });
+/// ```
+#[track_caller]
+pub fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    context::spawn_blocking(f)
+}
+
+impl<T> JoinSet<T> {
+    /// Runs `f` on the current runtime's pool for blocking work and puts the job into the set.
+    ///
+    /// A job that has begun cannot be aborted.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::task::JoinSet;
+    ///
+    /// liten::block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     set.spawn_blocking(|| std::fs::read_to_string("Cargo.toml"));
+    ///     let text = set.join_next().await.expect("one job").expect("no panic");
+    ///     # let _ = text;
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.insert(spawn_blocking(f))
+    }
+
+    /// Runs `f` on the pool for blocking work of the runtime of `handle` and puts the job into the set.
+    ///
+    /// A job that has begun cannot be aborted.
+    #[track_caller]
+    pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.insert(handle.spawn_blocking(f))
+    }
+}
+
+impl TaskTracker {
+    /// Runs `f` on the current runtime's blocking pool and counts it. See
+    /// [`spawn_blocking`].
+    ///
+    /// # Panics
+    ///
+    /// If called outside a runtime.
+    #[track_caller]
+    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let token = self.token();
+        spawn_blocking(move || {
+            let result = f();
+            drop(token);
+            result
+        })
+    }
+
+    /// As [`spawn_blocking`](Self::spawn_blocking), on the blocking pool of the runtime of `handle`.
+    #[track_caller]
+    pub fn spawn_blocking_on<F, T>(&self, f: F, handle: &Handle) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let token = self.token();
+        handle.spawn_blocking(move || {
+            let result = f();
+            drop(token);
+            result
+        })
+    }
+}

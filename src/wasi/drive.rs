@@ -1,0 +1,99 @@
+//! The loop of one thread: poll the root, ask the host, wake who is ready.
+//!
+//! The reactor knows nothing of timers and tasks, and this loop does not either: it asks an [`Attendant`]
+//! how long the host may block, and tells it after each turn. What is polled as the root may run tasks in
+//! turn.
+//!
+//! A root that is awake does not keep the others from the host: between two of its polls the host is asked
+//! without blocking. When nothing is waited for, nothing is asked, as the list must not be empty.
+
+use super::host::Host;
+use super::reactor::Reactor;
+use super::root::Root;
+use crate::task::budget;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// What stands between a root future and its reactor: who knows of deadlines that no pollable stands for.
+pub(crate) trait Attendant {
+    /// How long the host may block; `None` if nothing is due. Asked while the root is asleep, each time
+    /// before the host is; what it wakes then ends the wait.
+    fn limit(&self) -> Option<Duration>;
+
+    /// The host has been asked, and the wakers have been called: fires what is due.
+    fn after_turn(&self);
+}
+
+/// Nobody: there are no timers but the host's.
+pub(crate) struct Alone;
+
+impl Attendant for Alone {
+    fn limit(&self) -> Option<Duration> {
+        None
+    }
+
+    fn after_turn(&self) {}
+}
+
+/// Polls `future` until it is ready, and turns `reactor` in between.
+///
+/// # Errors
+///
+/// If nothing can wake the future any more. The public functions panic then, each at its own caller.
+pub(crate) fn drive<H: Host, F: Future>(
+    reactor: &Reactor<H>,
+    attendant: &dyn Attendant,
+    future: F,
+) -> Result<F::Output, Deadlock> {
+    let root = Root::new(reactor.interrupter().cloned());
+    let mut future = pin!(future);
+    let mut own = None;
+    loop {
+        if root.take_woken() {
+            let waker = own.get_or_insert_with(|| root.waker());
+            let mut cx = Context::from_waker(waker);
+            if let Poll::Ready(output) = budget::with_budget(|| future.as_mut().poll(&mut cx)) {
+                return Ok(output);
+            }
+        }
+        let ready = if root.lie_down() {
+            let limit = attendant.limit();
+            let ready = if root.is_woken() {
+                // By the attendant, or just now: a host without an interrupter would not hear of it.
+                reactor.look()
+            } else if reactor.is_empty() && limit.is_none() {
+                // Only somebody else's waker can end this.
+                own = None;
+                if root.is_lost() {
+                    return Err(Deadlock);
+                }
+                reactor.ask(Some(Duration::MAX))
+            } else {
+                reactor.ask(limit)
+            };
+            root.rise();
+            ready
+        } else {
+            reactor.look()
+        };
+        reactor.wake(ready);
+        attendant.after_turn();
+    }
+}
+
+/// The root waits, and nothing can wake it any more.
+#[derive(Debug)]
+pub(crate) struct Deadlock;
+
+impl Deadlock {
+    #[cold]
+    #[track_caller]
+    pub(crate) fn report(self) -> ! {
+        panic!(
+            "deadlock: the future in block_on waits, but for no pollable and no timer, and nobody holds a \
+             waker of it; wait through the reactor that block_on passes to its closure, or wake the future"
+        );
+    }
+}

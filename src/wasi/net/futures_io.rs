@@ -1,0 +1,46 @@
+//! The I/O traits of futures-io on streams and their halves.
+
+use super::TcpStream;
+use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
+use crate::io::{AsyncRead, AsyncWrite, read_through, write_through};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+impl AsyncRead for &TcpStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        TcpStream::poll_read(&self, cx, buf)
+    }
+}
+
+impl AsyncWrite for &TcpStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        TcpStream::poll_write(&self, cx, buf)
+    }
+
+    /// Waits until the host has passed everything on to the network.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        TcpStream::poll_flush(&self, cx)
+    }
+
+    /// Flushes, and shuts the writing side down, so that the peer reads the end.
+    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        TcpStream::poll_close(&self, cx)
+    }
+}
+
+read_through!([] TcpStream [], this => &*this);
+write_through!([] TcpStream [], this => &*this);
+
+read_through!(['a, S] ReadHalf<'a, S> [for<'b> &'b S: AsyncRead], half => &**half);
+write_through!(['a, S] WriteHalf<'a, S> [for<'b> &'b S: AsyncWrite], half => &**half);
+read_through!([S] OwnedReadHalf<S> [for<'b> &'b S: AsyncRead], half => &**half);
+write_through!([S] OwnedWriteHalf<S> [for<'b> &'b S: AsyncWrite], half => &**half);

@@ -1,0 +1,147 @@
+//! Whether the root future has been woken, and how its thread is got out of the host.
+//!
+//! One word says where the root is, and a count says how many wakers of it there are.
+//!
+//! | before | `take_woken` | `lie_down` | wake | `rise` |
+//! |---|---|---|---|---|
+//! | AWAKE | AWAKE, no | ASLEEP, may block | WOKEN | impossible |
+//! | WOKEN | AWAKE, poll it | WOKEN, must not block | WOKEN | WOKEN |
+//! | ASLEEP | impossible (one owner) | impossible (one owner) | WOKEN, **interrupt the host** | AWAKE |
+//!
+//! # No wake is lost
+//!
+//! All moves are RMWs of one word, so they are ordered. If the wake comes before `lie_down`, that finds
+//! WOKEN and the host is not allowed to block. If it comes after, the wake finds ASLEEP and calls the
+//! interrupter. By then the thread may not have reached the host: the interrupter's promise (host.rs) is
+//! that the next `poll` then returns at once. It may also have left the host for another reason: then
+//! `rise` keeps WOKEN, and the interrupt ends a later `poll` for nothing, once. A second wake that finds
+//! WOKEN leaves the interrupt to the first. Model `a_wake_is_not_lost_while_the_thread_goes_to_the_host`.
+//!
+//! A wake from the root's own thread, while it is polled or while wakers are called after a turn, finds
+//! AWAKE: the word is then all that is touched. Where there are no other threads it is so always.
+//!
+//! # Nobody can wake it
+//!
+//! When nothing is waited for, only a waker can end the wait. The owner lies down and gives up its own
+//! waker before it blocks then, so `hands` counts those that are elsewhere; the last one to go interrupts
+//! the host, so that the thread looks again. Each side writes its word first and reads the other's after a
+//! fence: either the owner reads that no hand is left, or the last hand reads that the owner is asleep. A
+//! hand's wakes come before it goes: whoever reads no hands, and then no wake, has read that no wake will
+//! ever come. Models `a_root_whose_last_waker_goes_hears_of_it` and
+//! `a_last_waker_that_wakes_before_it_goes_is_heard`. A waker that was leaked counts as one that is alive.
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+
+use crate::sync_shim::Arc;
+use crate::sync_shim::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
+use crate::wakers;
+use std::task::{Wake, Waker};
+
+const AWAKE: u8 = 0;
+const WOKEN: u8 = 1;
+const ASLEEP: u8 = 2;
+
+/// Shared by the thread that polls the root future and by the wakers of it.
+pub(super) struct Root {
+    word: AtomicU8,
+    /// How many [`Hand`]s there are, those that are only clones of a waker not counted.
+    hands: AtomicUsize,
+    interrupter: Option<Waker>,
+}
+
+impl Root {
+    /// A root that is to be polled for the first time.
+    pub(super) fn new(interrupter: Option<Waker>) -> Arc<Self> {
+        Arc::new(Self { word: AtomicU8::new(WOKEN), hands: AtomicUsize::new(0), interrupter })
+    }
+
+    /// A waker for the next polls.
+    pub(super) fn waker(self: &Arc<Self>) -> Waker {
+        // Ordering: Relaxed; only the owner adds hands, and it is the one that reads the count.
+        self.hands.fetch_add(1, Ordering::Relaxed);
+        Waker::from(std::sync::Arc::new(Hand(self.clone())))
+    }
+
+    /// Whether the root is to be polled; forgets that it was woken.
+    pub(super) fn take_woken(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `wake`: what was published before the wake is seen by
+        // the poll.
+        self.word.swap(AWAKE, Ordering::Acquire) == WOKEN
+    }
+
+    /// Announces that the host is going to block. `false`: the root has been woken, do not block.
+    pub(super) fn lie_down(&self) -> bool {
+        // Ordering: Relaxed; what comes with a wake is acquired by `take_woken`. That this and `wake` are
+        // ordered is a matter of the one word.
+        self.word.compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Ends what [`Root::lie_down`] began; a wake that has come meanwhile stays.
+    pub(super) fn rise(&self) {
+        // Ordering: Relaxed, as in `lie_down`. Its failure says WOKEN, which is what it should say.
+        let _ = self.word.compare_exchange(ASLEEP, AWAKE, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Whether a wake has come that has not been taken.
+    pub(super) fn is_woken(&self) -> bool {
+        // Ordering: Relaxed; what comes with a wake is acquired by `take_woken`.
+        self.word.load(Ordering::Relaxed) == WOKEN
+    }
+
+    /// Whether no wake has come and none can come: for an owner that has given up its own waker.
+    pub(super) fn is_lost(&self) -> bool {
+        if self.interrupter.is_some() {
+            // Ordering: the fence pairs with the one of the last hand. Either this read comes after it has
+            // gone, or it finds the word ASLEEP, as `lie_down` has left it, and interrupts.
+            fence(Ordering::SeqCst);
+            // Ordering: Acquire pairs with the Release of the last hand, whose wakes come before it: the
+            // word below is then at least as new as they are.
+            if self.hands.load(Ordering::Acquire) != 0 {
+                return false;
+            }
+        }
+        // The read of the hands above orders this one; without other threads there is nothing to order.
+        !self.is_woken()
+    }
+
+    fn wake(&self) {
+        // Ordering: Release pairs with the Acquire in `take_woken`.
+        if self.word.swap(WOKEN, Ordering::Release) == ASLEEP {
+            self.interrupt();
+        }
+    }
+
+    fn interrupt(&self) {
+        if let Some(interrupter) = &self.interrupter {
+            // Foreign code, in whoever's wake or drop this is.
+            wakers::guard(|| interrupter.wake_by_ref());
+        }
+    }
+}
+
+/// What a waker of the root, and all clones of it, share.
+struct Hand(Arc<Root>);
+
+impl Wake for Hand {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.wake();
+    }
+
+    fn wake_by_ref(self: &std::sync::Arc<Self>) {
+        self.0.wake();
+    }
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        // Ordering: Release pairs with the Acquire in `is_lost`; the fence with the one there.
+        if self.0.hands.fetch_sub(1, Ordering::Release) == 1 {
+            fence(Ordering::SeqCst);
+            // Ordering: Relaxed, see the fence.
+            if self.0.word.load(Ordering::Relaxed) == ASLEEP {
+                self.0.interrupt();
+            }
+        }
+    }
+}

@@ -68,7 +68,8 @@ struct Pair {
     reactor: Reactor<ScriptedHost>,
     sources: Vec<Source>,
     waiters: Vec<Waiter>,
-    /// The reactor has looked, and keeps a clock that has run out for the next look, while anybody waits.
+    /// The reactor has looked at more than two at once, and keeps the clock that this takes while anybody
+    /// waits.
     looked: bool,
 }
 
@@ -142,7 +143,7 @@ impl Pair {
     }
 
     fn turn(&mut self) {
-        self.looked |= self.waiting() != 0;
+        self.looked |= self.waiting() > 2;
         let mut expected = 0;
         for waiter in &mut self.waiters {
             if waiter.state == State::Waiting && self.sources[waiter.source].ready {

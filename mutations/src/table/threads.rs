@@ -90,8 +90,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LOCAL,
         models: "local::loom",
-        from: "                root.follow(cx.waker());\n                if root.take_woken() {",
-        to: "                let woken = root.take_woken();\n                root.follow(cx.waker());\n                if woken {",
+        from: "        self.wakes.follow(cx.waker());\n        if self.wakes.take_woken() {",
+        to: "        let woken = self.wakes.take_woken();\n        self.wakes.follow(cx.waker());\n        if woken {",
         breaks: "the executor looks for a wake of its root before it says whom to wake",
     },
     Mutation {

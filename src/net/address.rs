@@ -21,18 +21,20 @@ use std::panic::Location;
 /// | `(&str, u16)`, `(String, u16)` | `("localhost", 80)` | at once if it is an address |
 ///
 /// What is no address is a host name: it is looked up by the operating system on the pool for blocking
-/// calls.
+/// calls, in a component by its host.
 ///
 /// This trait is sealed: how an address is resolved is not part of the public interface.
 pub trait ToSocketAddrs: sealed::Resolve {}
 
 /// Resolves `host` to its socket addresses.
 ///
-/// The order is that of the operating system. Addresses that need no look-up come back at once.
+/// The order is that of the operating system, or of the component's host. Addresses that need no look-up
+/// come back at once.
 ///
 /// # Cancel safety
 ///
-/// Cancel safe: dropping the future leaves a look-up that has begun to end by itself on its thread.
+/// Cancel safe: dropping the future leaves a look-up that has begun to end by itself on its thread; in a
+/// component it ends.
 ///
 /// # Errors
 ///

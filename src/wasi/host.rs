@@ -14,7 +14,8 @@ use std::time::Duration;
 /// [`SystemHost`](super::SystemHost) is the one to use; a test may bring its own. Everything a reactor does
 /// goes through these four functions, and it never holds a borrow of its own while it calls one of them.
 pub trait Host {
-    /// One operation's readiness: ready or not, and nothing else. Once ready it stays so.
+    /// One operation's readiness: ready or not, and nothing else. Once ready it stays so until the operation
+    /// is made.
     ///
     /// What is ready is the operation it came from: whoever waited asks *that* for its result.
     type Pollable;

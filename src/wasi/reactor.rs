@@ -241,7 +241,8 @@ impl<H: Host> Reactor<H> {
             }
             waker
         };
-        drop(pollable);
+        // A destructor that panics must not cost those their wakes whose waits have ended with this one.
+        wakers::guard(|| drop(pollable));
         waker
     }
 }

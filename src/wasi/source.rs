@@ -17,6 +17,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
+use std::mem;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -59,11 +60,22 @@ impl Subscription {
 }
 
 /// The tasks that wait for a source.
-struct Tasks(Mutex<Vec<Waker>>);
+struct Tasks(Mutex<Line>);
+
+struct Line {
+    wakers: Vec<Waker>,
+    /// At so many all are woken: those that still care come back. A source that never becomes ready would
+    /// collect the wakers of tasks long gone. It grows with each sweep, since they may all care.
+    limit: usize,
+}
+
+/// How much longer a line may be after it has been swept than it was.
+const LINE_STEP: usize = 32;
 
 impl Source {
     pub(super) fn new() -> Self {
-        let tasks = Arc::new(Tasks(Mutex::new(Vec::new())));
+        let line = Line { wakers: Vec::new(), limit: LINE_STEP };
+        let tasks = Arc::new(Tasks(Mutex::new(line)));
         Self { subscription: SendWrapper::new(RefCell::new(None)), tasks }
     }
 
@@ -108,7 +120,7 @@ impl Source {
             is_ready
         });
         if is_ready {
-            return Poll::Ready(());
+            return budget::poll_proceed(cx);
         }
         self.tasks.join(cx.waker());
         Poll::Pending
@@ -131,14 +143,22 @@ impl Source {
     ) -> R {
         let reactor = Reactor::current();
         let mut slot = self.subscription.borrow_mut();
-        // If the resource has outlived its reactor, nobody turns that one any more.
-        let kept = slot.take().filter(|kept| Rc::ptr_eq(&kept.reactor.inner, &reactor.inner));
-        let subscription = kept.unwrap_or_else(|| Subscription {
+        let is_here = |kept: &Subscription| Rc::ptr_eq(&kept.reactor.inner, &reactor.inner);
+        let elsewhere = slot.take_if(|kept| !is_here(kept));
+        let subscription = slot.get_or_insert_with(|| Subscription {
             waiter: None,
             registration: reactor.register(subscribe()),
-            reactor,
+            reactor: reactor.clone(),
         });
-        f(slot.insert(subscription))
+        let result = f(subscription);
+        drop(slot);
+        if elsewhere.is_some() {
+            // The resource has outlived its reactor, or is used in two runtimes by turns: whoever waits in
+            // the other one tries again there.
+            drop(elsewhere);
+            self.wake();
+        }
+        result
     }
 
     /// Gives the pollable back to the host, because its resource is about to go.
@@ -163,16 +183,29 @@ impl fmt::Debug for Source {
 
 impl Tasks {
     fn join(&self, waker: &Waker) {
-        if self.0.lock().iter().any(|other| other.will_wake(waker)) {
+        if self.0.lock().wakers.iter().any(|other| other.will_wake(waker)) {
             return;
         }
         // A waker is user code when it is cloned: not under the lock.
         let waker = waker.clone();
-        self.0.lock().push(waker);
+        let mut swept = Vec::new();
+        {
+            let mut line = self.0.lock();
+            if line.wakers.len() >= line.limit {
+                swept = mem::take(&mut line.wakers);
+                line.limit = swept.len() + LINE_STEP;
+            }
+            line.wakers.push(waker);
+        }
+        wakers::wake_all(&mut swept);
     }
 
     fn wake_all(&self) {
-        let mut tasks = std::mem::take(&mut *self.0.lock());
+        let mut line = self.0.lock();
+        let mut tasks = mem::take(&mut line.wakers);
+        // As many may come back, and should then find room.
+        line.limit = LINE_STEP.max(2 * tasks.len());
+        drop(line);
         wakers::wake_all(&mut tasks);
     }
 }

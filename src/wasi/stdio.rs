@@ -52,8 +52,9 @@ pub fn stdin() -> Stdin {
 /// Returns the standard output of the component.
 ///
 /// A write is taken by the host, which writes it in its own time.
-/// **[Flush](crate::io::AsyncWriteExt::flush) before the end of `main`**: what the host has not written by
-/// then may be lost. `println!` goes to the same place by another way, in no certain order.
+/// **[Flush](crate::io::AsyncWriteExt::flush) before it is dropped**, at the latest at the end of `main`:
+/// what the host has not written by then may be lost. `println!` goes to the same place by another way, in no
+/// certain order.
 ///
 /// # Cancel safety
 ///

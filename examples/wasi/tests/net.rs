@@ -4,11 +4,15 @@ use futures_lite::StreamExt;
 use futures_lite::future::{or, poll_once, zip};
 use liten::io::{AsyncReadExt, AsyncWriteExt, copy, stdout};
 use liten::net::{TcpListener, TcpStream, UdpSocket, lookup_host};
-use liten::task::JoinSet;
+use liten::task::coop::has_budget_remaining;
+use liten::task::{JoinSet, consume_budget, unconstrained};
 use liten::wasi::Reactor;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 /// Far more than any of these tests takes.
@@ -281,6 +285,138 @@ fn a_stream_that_is_dropped_full_still_delivers() {
             }
         }
         assert_eq!(received, sent);
+        Ok(())
+    });
+}
+
+/// The stream goes in the very poll that has used the task's budget up, when nothing may wait any more.
+#[test]
+fn a_stream_that_is_dropped_full_by_a_busy_task_still_delivers() {
+    run(async {
+        let (mut here, mut there) = pair().await?;
+        let sent = liten::spawn(async move {
+            let piece = pattern(64 * 1024);
+            let mut count = 0;
+            while let Some(written) = poll_once(unconstrained(here.write(&piece))).await {
+                count += written?;
+            }
+            while has_budget_remaining() {
+                consume_budget().await;
+            }
+            drop(here);
+            io::Result::Ok(count)
+        });
+        let mut received = Vec::new();
+        let read = there.read_to_end(&mut received).await?;
+        assert_eq!(read, sent.await.expect("the writer does not panic")?);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_stream_that_is_always_readable_starves_nobody() {
+    run(async {
+        let (mut here, there) = pair().await?;
+        here.write_all(b"never read").await?;
+        let rounds = liten::spawn(async move {
+            loop {
+                there.readable().await?;
+                there.writable().await?;
+            }
+        });
+        liten::time::sleep(Duration::from_millis(1)).await;
+        rounds.abort();
+        let ended: Result<io::Result<()>, _> = rounds.await;
+        assert!(ended.expect_err("it has no end").is_cancelled());
+        Ok(())
+    });
+}
+
+/// Natively the operating system keeps them, and tells nobody.
+#[cfg(target_family = "wasm")]
+#[test]
+fn closing_tells_that_bytes_were_lost() {
+    run(async {
+        let (mut here, there) = pair().await?;
+        let piece = pattern(64 * 1024);
+        while let Some(written) = poll_once(here.write(&piece)).await {
+            written?;
+        }
+        drop(there);
+        // The host tells once what happened, and from then on that the stream is closed.
+        let told = loop {
+            if let Err(error) = here.write(&piece).await {
+                break error;
+            }
+        };
+        let again = here.close().await.expect_err("the peer is gone and has read nothing");
+        assert_eq!(again.kind(), ErrorKind::BrokenPipe, "after {told}: {again}");
+        Ok(())
+    });
+}
+
+/// What waits in one runtime goes on there, although another one has used the socket in between.
+#[cfg(target_family = "wasm")]
+#[test]
+fn two_runtimes_may_use_one_socket_by_turns() {
+    use liten::runtime::LocalRuntime;
+    use liten::task::yield_now;
+
+    let (first, second) = (LocalRuntime::new().unwrap(), LocalRuntime::new().unwrap());
+    let (here, there) = first.block_on(async {
+        let here = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+        (here, UdpSocket::bind("127.0.0.1:0").await.unwrap())
+    });
+    let address = here.local_addr().unwrap();
+    let waits = first.spawn_local({
+        let here = here.clone();
+        async move {
+            let mut buf = [0; 8];
+            here.recv_from(&mut buf).await.map(|(count, _)| count)
+        }
+    });
+    first.block_on(async {
+        for _ in 0..3 {
+            yield_now().await;
+        }
+    });
+    second.block_on(async {
+        let mut buf = [0; 8];
+        let late = liten::time::timeout(Duration::from_millis(5), here.recv_from(&mut buf));
+        assert!(late.await.is_err(), "nobody has sent anything");
+    });
+    let received = first.block_on(async move {
+        there.send_to(b"ping", address).await.unwrap();
+        waits.await.expect("the task does not panic")
+    });
+    assert_eq!(received.unwrap(), 4);
+}
+
+/// Nothing ever comes, and one task after the other gives up.
+#[test]
+fn tasks_that_gave_up_are_forgotten() {
+    #[derive(Default)]
+    struct Gone(AtomicBool);
+    impl Wake for Gone {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    run(async {
+        let socket = UdpSocket::bind("127.0.0.1:0").await?;
+        let mut gone = Vec::new();
+        for _ in 0..1000 {
+            let task = Arc::new(Gone::default());
+            gone.push(Arc::downgrade(&task));
+            let waker = Waker::from(task);
+            let mut buf = [0; 8];
+            let receive = pin!(socket.recv_from(&mut buf));
+            assert!(receive.poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        let kept = gone.iter().filter(|task| task.strong_count() > 0).count();
+        // All were kept if nobody looked; how seldom one looks is not the point.
+        assert!(kept < gone.len() / 2, "{kept} wakers of tasks that are gone");
         Ok(())
     });
 }

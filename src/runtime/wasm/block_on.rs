@@ -28,12 +28,14 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 /// at the latest.
 ///
 /// Inside another `block_on` both share a reactor: what the outer one waits for is woken meanwhile, and
-/// polled once the inner one is done, as are its tasks.
+/// polled once the inner one is done, as are its tasks. Timers belong to the one in which they were made and
+/// fire in no other.
 ///
 /// # Panics
 ///
 /// If `make` or the future panics; and if the future waits although nothing can wake it any more, which would
-/// be a deadlock: no pollable is waited for and no timer is left.
+/// be a deadlock: no pollable is waited for and no timer is left. A socket that a task has waited for counts
+/// as waited for until it is ready or dropped.
 #[track_caller]
 pub fn block_on_with<F, Fut>(make: F) -> Fut::Output
 where

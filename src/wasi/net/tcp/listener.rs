@@ -112,12 +112,17 @@ impl TcpListener {
     ///
     /// As [`accept`](Self::accept).
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        let stream = ready!(self.poll_stream(cx))?;
+        let peer = stream.peer_addr()?;
+        Poll::Ready(Ok((stream, peer)))
+    }
+
+    /// [`poll_accept`](Self::poll_accept) for who need not know the peer, which may be gone already.
+    fn poll_stream(&self, cx: &mut Context<'_>) -> Poll<io::Result<TcpStream>> {
         let Self { source, socket } = self;
         let accept = || socket.accept().map_err(failed("accept a connection"));
         let (socket, input, output) = ready!(source.poll_io(cx, || socket.subscribe(), accept))?;
-        let stream = TcpStream::new(socket, input, output);
-        let peer = stream.peer_addr()?;
-        Poll::Ready(Ok((stream, peer)))
+        Poll::Ready(Ok(TcpStream::new(socket, input, output)))
     }
 
     /// Returns the connections as a stream that never ends.
@@ -129,9 +134,7 @@ impl TcpListener {
     ///
     /// Waiting for the next item is cancel safe.
     pub fn incoming(&self) -> impl Stream<Item = io::Result<TcpStream>> + Unpin {
-        futures_util::stream::poll_fn(|cx| {
-            self.poll_accept(cx).map_ok(|(stream, _peer)| stream).map(Some)
-        })
+        futures_util::stream::poll_fn(|cx| self.poll_stream(cx).map(Some))
     }
 
     /// Returns the address that is listened on: it tells the port that the host has chosen.

@@ -1,11 +1,14 @@
 //! `TcpStream`: a connection, read and written through the I/O traits.
 
 use crate::sync_shim::Mutex;
+use crate::task::budget;
 use crate::wasi::Reactor;
 use crate::wasi::net::address::{ToSocketAddrs, first_success};
 use crate::wasi::net::{failed, split, wire};
 use crate::wasi::source::Source;
 use crate::wasi::stream::{Input, Output};
+use send_wrapper::SendWrapper;
+use std::cell::Cell;
 use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
@@ -25,7 +28,7 @@ use wasip2::sockets::tcp_create_socket::create_tcp_socket;
 /// which `&TcpStream` implements too: one task may read while another writes, and neither holds the other
 /// up.
 ///
-/// A host may keep some of what is written (64 KiB at most) until the network takes it.
+/// A host may keep some of what is written (64 KiB per write) until the network takes it.
 /// [`close`](crate::io::AsyncWriteExt::close) and [`flush`](crate::io::AsyncWriteExt::flush) wait for that.
 /// Dropping the stream closes the connection: at once, or in the background when the host is through with
 /// what it keeps, as long as the runtime runs.
@@ -63,13 +66,16 @@ struct Connection {
     input: Input,
     output: Output,
     socket: TcpSocket,
+    /// Whether we have shut the writing side down.
+    ended: SendWrapper<Cell<bool>>,
 }
 
 impl TcpStream {
     pub(super) fn new(socket: TcpSocket, input: InputStream, output: OutputStream) -> Self {
         let input = Input::new(input, "read from a TCP stream");
         let output = Output::new(output, "write to a TCP stream");
-        Self { connection: Arc::new(Connection { input, output, socket }) }
+        let ended = SendWrapper::new(Cell::new(false));
+        Self { connection: Arc::new(Connection { input, output, socket, ended }) }
     }
 
     /// Connects to the first address of `address` that accepts.
@@ -201,11 +207,15 @@ impl TcpStream {
         self.connection.output.poll_flush(cx)
     }
 
-    /// Ends the stream for the peer once everything has been sent. It is no error if it has ended already.
+    /// Ends the stream for the peer once everything has been sent. It is no error if we have ended it before.
     pub(in crate::wasi::net) fn poll_close(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match ready!(self.poll_flush(cx)) {
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => Poll::Ready(Err(error)),
-            _ => Poll::Ready(self.shutdown(Shutdown::Write)),
+            // The host calls a stream closed that we have shut down.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe && self.connection.ended.get() => {
+                Poll::Ready(Ok(()))
+            }
+            Err(error) => Poll::Ready(Err(error)),
+            Ok(()) => Poll::Ready(self.shutdown(Shutdown::Write)),
         }
     }
 
@@ -219,6 +229,9 @@ impl TcpStream {
     ///
     /// Returns the error of the host.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        if how != Shutdown::Read {
+            self.connection.ended.set(true);
+        }
         let how = match how {
             Shutdown::Read => ShutdownType::Receive,
             Shutdown::Write => ShutdownType::Send,
@@ -346,10 +359,13 @@ impl Wake for Closing {
         let output = &connection.output;
         if Reactor::try_current().is_some() {
             let waker = Waker::from(Arc::clone(&self));
-            if output.poll_flush(&mut Context::from_waker(&waker)).is_pending() {
+            // Not from the budget of the task that has dropped the stream: refused, it would wake this very
+            // waker, and nothing would be left that waits for the host.
+            let flush = || output.poll_flush(&mut Context::from_waker(&waker));
+            if budget::unlimited(flush).is_pending() {
                 *self.connection.lock() = Some(connection);
             }
-        } else if output.try_flush().is_err() {
+        } else if matches!(output.try_flush(), Err(e) if e.kind() == ErrorKind::WouldBlock) {
             // The tasks are gone with the runtime, and perhaps the one that should read. The host closes what
             // is left open when the component ends.
             std::mem::forget(connection);

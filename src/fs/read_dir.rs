@@ -50,7 +50,7 @@ const PORTION: usize = 32;
 /// ```
 pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     let path = path.as_ref().to_owned();
-    let first = blocking(move || Ok(Portion::take(std::fs::read_dir(path)?))).await?;
+    let first = blocking(move || Ok(Portion::take(Box::new(std::fs::read_dir(path)?)))).await?;
     Ok(ReadDir(State::Here(first)))
 }
 
@@ -69,8 +69,8 @@ enum State {
 #[derive(Debug)]
 struct Portion {
     entries: VecDeque<io::Result<DirEntry>>,
-    /// What comes after `entries`; `None` if nothing does.
-    rest: Option<std::fs::ReadDir>,
+    /// What comes after `entries`; `None` if nothing does. Boxed, since Windows keeps an entry in it.
+    rest: Option<Box<std::fs::ReadDir>>,
 }
 
 impl ReadDir {
@@ -145,7 +145,7 @@ impl Stream for ReadDir {
 
 impl Portion {
     /// An error ends the portion, so that a directory that gives nothing but errors is not read on unasked.
-    fn take(mut rest: std::fs::ReadDir) -> Self {
+    fn take(mut rest: Box<std::fs::ReadDir>) -> Self {
         let mut entries = VecDeque::with_capacity(PORTION);
         while entries.len() < PORTION {
             let Some(entry) = rest.next() else {

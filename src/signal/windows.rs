@@ -87,8 +87,10 @@ extern "system" fn handle(event: u32) -> BOOL {
     }
     // The system ends the process when a handler of these returns; so the program gets the seconds that the
     // system grants, to end by itself.
-    while heard && matches!(event, CTRL_CLOSE_EVENT | CTRL_LOGOFF_EVENT | CTRL_SHUTDOWN_EVENT) {
-        std::thread::park();
+    if heard && matches!(event, CTRL_CLOSE_EVENT | CTRL_LOGOFF_EVENT | CTRL_SHUTDOWN_EVENT) {
+        loop {
+            std::thread::park();
+        }
     }
     // 0: the next handler, by default the one that ends the process.
     BOOL::from(heard)

@@ -1,8 +1,7 @@
 //! `http_hello` used by curl, and by clients that misbehave.
 
-use crate::http::{address, connect, curl, exchange, expect_patience_with_bad_input};
+use crate::http::{address, curl, exchange, expect_patience_with_bad_input};
 use crate::{ANY_PORT, start};
-use std::io::{Read, Write};
 
 #[test]
 fn http_hello_answers_curl_over_both_versions() {
@@ -38,10 +37,12 @@ fn http_hello_outlives_bad_input() {
 #[cfg(unix)]
 #[test]
 fn http_hello_ends_gracefully_when_interrupted() {
+    use std::io::{Read, Write};
+
     let server = start("http_hello", ANY_PORT);
     let address = address(&server);
     // This one has been answered, and keeps its connection for more.
-    let mut client = connect(address);
+    let mut client = crate::http::connect(address);
     client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
     let mut answer = String::new();
     while !answer.ends_with("hello over HTTP/1.1\n") {

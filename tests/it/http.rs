@@ -3,13 +3,12 @@
 use crate::guard::{guarded, workers};
 use crate::loopback::{pattern, poll_once, run, tcp_pair};
 use crate::probe::{Bell, Count, OnDrop};
-use http_body_util::{BodyExt, Empty, Full};
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::rt::{Executor, Sleep, Timer};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response, client};
-use liten::future::join;
 use liten::hyper::{LitenExecutor, LitenTimer};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::TcpStream;
@@ -251,6 +250,9 @@ fn a_peer_that_does_not_answer_pings_is_given_up() {
 #[cfg(unix)]
 #[test]
 fn unix_streams_carry_requests_too() {
+    use http_body_util::Empty;
+    use liten::future::join;
+
     run(async {
         let (client, server) = liten::net::UnixStream::pair().unwrap();
         let server = http1::Builder::new()

@@ -2,9 +2,8 @@
 
 use crate::loopback::{run, tcp_pair};
 use liten::io::AsyncReadExt;
-use liten::net::{TcpListener, TcpSocket, UdpSocket};
+use liten::net::{TcpSocket, UdpSocket};
 use std::io::ErrorKind;
-use std::net::Ipv6Addr;
 use std::time::Duration;
 
 #[test]
@@ -48,7 +47,7 @@ fn a_socket_is_bound_to_a_device_and_acknowledges_quickly() {
         let bound = privileged.then(|| b"lo".to_vec());
         assert_eq!(socket.device().unwrap(), bound);
 
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = liten::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = socket.connect(listener.local_addr().unwrap()).await.unwrap();
         for on in [false, true] {
             client.set_quickack(on).unwrap();
@@ -64,7 +63,7 @@ fn treatment_and_a_device_can_be_asked_for_over_udp() {
         socket.set_tos_v4(0x10).unwrap();
         assert_eq!(socket.tos_v4().unwrap(), 0x10);
         #[cfg(unix)]
-        if let Ok(socket) = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).await {
+        if let Ok(socket) = UdpSocket::bind((std::net::Ipv6Addr::LOCALHOST, 0)).await {
             socket.set_tclass_v6(0x20).unwrap();
             assert_eq!(socket.tclass_v6().unwrap(), 0x20);
         }

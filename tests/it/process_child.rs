@@ -6,7 +6,6 @@
 
 use crate::guard::{guarded, until, workers};
 use crate::loopback::{bounded, pattern, poll_once};
-use crate::process::alone;
 use liten::future::{join, join_all};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::process::{Child, Command};
@@ -458,7 +457,7 @@ fn children() -> Vec<u32> {
 #[test]
 fn nothing_is_left() {
     let test = "process_child::nothing_is_left";
-    guarded(|| alone(test, no_descriptor_and_no_zombie_is_left));
+    guarded(|| crate::process::alone(test, no_descriptor_and_no_zombie_is_left));
 }
 
 /// Has the system refuse a call from now on, to this thread and those that it starts.
@@ -497,7 +496,7 @@ fn all_of_it_works_without_pidfds() {
         }
         no_descriptor_and_no_zombie_is_left();
     };
-    guarded(|| alone("process_child::all_of_it_works_without_pidfds", body));
+    guarded(|| crate::process::alone("process_child::all_of_it_works_without_pidfds", body));
 }
 
 /// So that an id which is another process's by now does no harm.
@@ -512,5 +511,10 @@ fn a_child_is_killed_by_its_descriptor_and_not_by_its_id() {
             assert_eq!(child.wait().await.unwrap().signal(), Some(libc::SIGKILL));
         });
     };
-    guarded(|| alone("process_child::a_child_is_killed_by_its_descriptor_and_not_by_its_id", body));
+    guarded(|| {
+        crate::process::alone(
+            "process_child::a_child_is_killed_by_its_descriptor_and_not_by_its_id",
+            body,
+        )
+    });
 }

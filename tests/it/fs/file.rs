@@ -3,7 +3,7 @@
 use super::{Folder, occupy, pool, run, same_error};
 use crate::guard::guarded;
 use crate::loopback::pattern;
-use liten::fs::{self, File, OpenOptions};
+use liten::fs::{File, OpenOptions};
 use liten::future::TryStreamExt;
 use liten::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader, IoSlice, SeekFrom,
@@ -73,7 +73,7 @@ fn files_are_opened_with_flags() {
     run(|| async {
         let folder = Folder::new();
         let (path, link) = (folder.file("file", ""), folder.join("link"));
-        fs::symlink(&path, &link).await.unwrap();
+        liten::fs::symlink(&path, &link).await.unwrap();
         let ours = OpenOptions::new().read(true).custom_flags(NOFOLLOW).open(&link).await;
         let mut std = std::fs::OpenOptions::new();
         same_error(ours, std.read(true).custom_flags(NOFOLLOW).open(&link));

@@ -38,8 +38,8 @@ pub trait ToSocketAddrs: sealed::Resolve {}
 ///
 /// # Errors
 ///
-/// Returns the error of the operating system if the name cannot be resolved, and
-/// [`InvalidInput`](ErrorKind::InvalidInput) if `host` is no name with a port.
+/// Returns the error of the operating system if the name cannot be resolved, with its code, where it has one,
+/// in the error's source; and [`InvalidInput`](ErrorKind::InvalidInput) if `host` is no name with a port.
 ///
 /// # Panics
 ///

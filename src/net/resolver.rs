@@ -1,6 +1,8 @@
 //! Host names, by the operating system's resolver: a blocking call, so it is made on the pool for those.
 
 use crate::runtime::context;
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::panic::Location;
@@ -34,18 +36,33 @@ async fn call(
     }
 }
 
-/// Adds the name to an error that does not say it; an error with an OS code stays as it is, so that the
-/// code stays readable.
+/// Adds the name to an error. On Windows each has a code: it stays readable in the error's source.
 fn name_it(error: io::Error, name: &str) -> io::Error {
-    if error.raw_os_error().is_some() {
-        return error;
+    io::Error::new(error.kind(), Unresolved { name: name.to_owned(), error })
+}
+
+#[derive(Debug)]
+struct Unresolved {
+    name: String,
+    error: io::Error,
+}
+
+impl fmt::Display for Unresolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "could not resolve {:?}: {}", self.name, self.error)
     }
-    io::Error::new(error.kind(), format!("could not resolve {name:?}: {error}"))
+}
+
+impl Error for Unresolved {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.error)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::name_it;
+    use std::error::Error;
     use std::io::{self, ErrorKind};
 
     #[test]
@@ -53,6 +70,10 @@ mod tests {
         let named = name_it(io::Error::new(ErrorKind::InvalidInput, "invalid port"), "nowhere");
         assert_eq!(named.kind(), ErrorKind::InvalidInput);
         assert_eq!(named.to_string(), "could not resolve \"nowhere\": invalid port");
-        assert_eq!(name_it(io::Error::from_raw_os_error(5), "nowhere").raw_os_error(), Some(5));
+
+        let named = name_it(io::Error::from_raw_os_error(5), "nowhere");
+        assert!(named.to_string().starts_with("could not resolve \"nowhere\": "), "{named}");
+        let source = named.get_ref().and_then(Error::source).unwrap();
+        assert_eq!(source.downcast_ref::<io::Error>().unwrap().raw_os_error(), Some(5));
     }
 }

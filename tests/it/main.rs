@@ -38,6 +38,7 @@ mod order;
 mod panic;
 mod paused;
 mod pinned;
+mod process_anywhere;
 #[cfg(unix)]
 mod process_child;
 mod remains;

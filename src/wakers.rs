@@ -1,7 +1,13 @@
-//! Floor 0: calling and dropping wakers that came from outside.
+//! Floor 0: keeping, calling and dropping wakers that came from outside.
 //!
 //! A waker is user code: it may panic. That must cost neither the thread that calls it nor the wakers
 //! that come after it.
+
+mod line;
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+pub(crate) use self::line::LINE_STEP;
+pub(crate) use self::line::Line;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

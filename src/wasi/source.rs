@@ -11,13 +11,12 @@
 use super::{Reactor, Registration, WaitFor};
 use crate::sync_shim::Mutex;
 use crate::task::budget;
-use crate::wakers;
+use crate::wakers::{self, Line};
 use send_wrapper::SendWrapper;
 use std::cell::RefCell;
 use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
-use std::mem;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -62,20 +61,9 @@ impl Subscription {
 /// The tasks that wait for a source.
 struct Tasks(Mutex<Line>);
 
-struct Line {
-    wakers: Vec<Waker>,
-    /// At so many all are woken: those that still care come back. A source that never becomes ready would
-    /// collect the wakers of tasks long gone. It grows with each sweep, since they may all care.
-    limit: usize,
-}
-
-/// How much longer a line may be after it has been swept than it was.
-const LINE_STEP: usize = 32;
-
 impl Source {
     pub(super) fn new() -> Self {
-        let line = Line { wakers: Vec::new(), limit: LINE_STEP };
-        let tasks = Arc::new(Tasks(Mutex::new(line)));
+        let tasks = Arc::new(Tasks(Mutex::new(Line::new())));
         Self { subscription: SendWrapper::new(RefCell::new(None)), tasks }
     }
 
@@ -183,29 +171,14 @@ impl fmt::Debug for Source {
 
 impl Tasks {
     fn join(&self, waker: &Waker) {
-        if self.0.lock().wakers.iter().any(|other| other.will_wake(waker)) {
-            return;
-        }
-        // A waker is user code when it is cloned: not under the lock.
-        let waker = waker.clone();
         let mut swept = Vec::new();
-        {
-            let mut line = self.0.lock();
-            if line.wakers.len() >= line.limit {
-                swept = mem::take(&mut line.wakers);
-                line.limit = swept.len() + LINE_STEP;
-            }
-            line.wakers.push(waker);
-        }
+        self.0.lock().join(waker, &mut swept);
         wakers::wake_all(&mut swept);
     }
 
     fn wake_all(&self) {
-        let mut line = self.0.lock();
-        let mut tasks = mem::take(&mut line.wakers);
-        // As many may come back, and should then find room.
-        line.limit = LINE_STEP.max(2 * tasks.len());
-        drop(line);
+        let mut tasks = Vec::new();
+        self.0.lock().take(&mut tasks);
         wakers::wake_all(&mut tasks);
     }
 }

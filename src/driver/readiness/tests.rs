@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use mio::Interest;
 
-use super::waiters::LINE_STEP;
 use super::{Direction, Readiness, Ready, ReadyEvent, Waiting};
+use crate::wakers::LINE_STEP;
 
 const READ: Interest = Interest::READABLE;
 const WRITE: Interest = Interest::WRITABLE;

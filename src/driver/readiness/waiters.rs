@@ -1,16 +1,13 @@
 //! Who waits for a source: two short lines of wakers, and the keyed waiters of `ready()` futures.
 //!
-//! No lock in here and no waker is called or dropped: what has to be woken or dropped is handed
-//! out, because both may run a task's own code. The vectors keep their capacity, so that a source
-//! in use allocates nothing.
+//! No lock in here and no waker is called or dropped, as in a [`Line`]. The vectors keep their capacity, so
+//! that a source in use allocates nothing.
 
 use std::mem;
 use std::task::Waker;
 
 use super::ready::{Direction, Ready};
-
-/// A line this long is swept; see `Line::join`.
-pub(super) const LINE_STEP: usize = 32;
+use crate::wakers::Line;
 
 /// The next free slot's index if there is none.
 const NO_SLOT: usize = usize::MAX;
@@ -56,62 +53,7 @@ impl Waiters {
     /// Slots of all vectors, used or not.
     #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
     pub(super) fn capacity(&self) -> usize {
-        self.readers.rest.capacity() + self.writers.rest.capacity() + self.keyed.slots.capacity()
-    }
-}
-
-/// Wakers without a key. The first one lies inline: one task per direction is the rule, and an idle
-/// connection then costs no allocation for its waiter.
-pub(super) struct Line {
-    first: Option<Waker>,
-    rest: Vec<Waker>,
-    limit: usize,
-}
-
-impl Line {
-    fn new() -> Self {
-        Self { first: None, rest: Vec::new(), limit: LINE_STEP }
-    }
-
-    /// Adds the waker unless its task stands in the line already.
-    ///
-    /// Nobody can leave the line when he has lost interest, so a source that never gets an event
-    /// would collect the wakers of tasks long gone. A line at its limit is therefore swept: all in
-    /// it move into `swept`, to be woken, and queue again if they still care. The limit grows with
-    /// each sweep, since they may all care: under a fixed one, a larger crowd would wake each other
-    /// in turn for ever.
-    ///
-    /// The clone happens under the caller's lock. It counts a reference and runs no foreign code,
-    /// unlike a drop; cloning beforehand would cost every repeated poll a clone that is thrown
-    /// away.
-    pub(super) fn join(&mut self, waker: &Waker, swept: &mut Vec<Waker>) {
-        let mut waiting = self.first.iter().chain(&self.rest);
-        if waiting.any(|other| other.will_wake(waker)) {
-            return;
-        }
-        // First of all: a clone that panics must find nobody swept.
-        let waker = waker.clone();
-        let len = self.len();
-        if len >= self.limit {
-            self.take(swept);
-            self.limit = len + LINE_STEP;
-        }
-        if self.first.is_none() {
-            self.first = Some(waker);
-        } else {
-            self.rest.push(waker);
-        }
-    }
-
-    fn take(&mut self, wakes: &mut Vec<Waker>) {
-        // As many may come back, and should then find room.
-        self.limit = LINE_STEP.max(2 * self.len());
-        wakes.extend(self.first.take());
-        wakes.append(&mut self.rest);
-    }
-
-    fn len(&self) -> usize {
-        usize::from(self.first.is_some()) + self.rest.len()
+        self.readers.capacity() + self.writers.capacity() + self.keyed.slots.capacity()
     }
 }
 

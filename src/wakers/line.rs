@@ -1,0 +1,71 @@
+//! A line of tasks that wait for the same thing.
+//!
+//! No lock in here and no waker is called or dropped: what has to be woken or dropped is handed
+//! out, because both may run a task's own code.
+
+use std::task::Waker;
+
+/// A line this long is swept; see [`Line::join`].
+pub(crate) const LINE_STEP: usize = 32;
+
+/// Wakers without a key. The first one lies inline: one task per direction is the rule, and an idle
+/// connection then costs no allocation for its waiter.
+pub(crate) struct Line {
+    first: Option<Waker>,
+    rest: Vec<Waker>,
+    limit: usize,
+}
+
+impl Line {
+    pub(crate) fn new() -> Self {
+        Self { first: None, rest: Vec::new(), limit: LINE_STEP }
+    }
+
+    /// Adds the waker unless its task stands in the line already.
+    ///
+    /// Nobody can leave the line when he has lost interest, so a source that never gets an event
+    /// would collect the wakers of tasks long gone. A line at its limit is therefore swept: all in
+    /// it move into `swept`, to be woken, and queue again if they still care. The limit grows with
+    /// each sweep, since they may all care: under a fixed one, a larger crowd would wake each other
+    /// in turn for ever.
+    ///
+    /// The clone happens under the caller's lock. It counts a reference and runs no foreign code,
+    /// unlike a drop; cloning beforehand would cost every repeated poll a clone that is thrown
+    /// away.
+    pub(crate) fn join(&mut self, waker: &Waker, swept: &mut Vec<Waker>) {
+        let mut waiting = self.first.iter().chain(&self.rest);
+        if waiting.any(|other| other.will_wake(waker)) {
+            return;
+        }
+        // First of all: a clone that panics must find nobody swept.
+        let waker = waker.clone();
+        let len = self.len();
+        if len >= self.limit {
+            self.take(swept);
+            self.limit = len + LINE_STEP;
+        }
+        if self.first.is_none() {
+            self.first = Some(waker);
+        } else {
+            self.rest.push(waker);
+        }
+    }
+
+    /// Moves all wakers out, in the order in which they came.
+    pub(crate) fn take(&mut self, wakes: &mut Vec<Waker>) {
+        // As many may come back, and should then find room.
+        self.limit = LINE_STEP.max(2 * self.len());
+        wakes.extend(self.first.take());
+        wakes.append(&mut self.rest);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.rest.len()
+    }
+
+    /// Places beside the one that is inline, used or not.
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+    pub(crate) fn capacity(&self) -> usize {
+        self.rest.capacity()
+    }
+}

@@ -259,10 +259,7 @@ impl<T> Slab<T> {
 
     /// Every value, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.chunks.iter().flatten().filter_map(|slot| match slot {
-            Slot::Held { value, .. } => Some(value),
-            Slot::Free { .. } => None,
-        })
+        self.entries().map(|(_, value)| value)
     }
 
     /// Every value with its key, in no particular order.

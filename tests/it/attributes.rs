@@ -1,5 +1,5 @@
 //! `#[liten::main]` and `#[liten::test]`: what the functions do when they run. What the attributes
-//! accept, refuse and say is in `tests/ui`.
+//! accept, refuse and say is in `macros/tests/ui`.
 
 use std::error::Error;
 use std::fmt::Display;

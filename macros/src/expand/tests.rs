@@ -1,4 +1,4 @@
-//! The expansion, token by token. That it compiles and runs is for `tests/macros.rs` and
+//! The expansion, token by token. That it compiles and runs is for `macros/tests/ui.rs` and
 //! `tests/it/attributes.rs` of liten; what only tokens can show is here: where spans point, and
 //! what is left of an item with mistakes.
 

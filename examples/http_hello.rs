@@ -59,8 +59,9 @@ async fn serve(
     let connections = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
     loop {
-        match select(pin!(listener.accept()), shutdown.as_mut()).await {
-            Either::Left((Ok((stream, peer)), _)) => {
+        // In this order ctrl-c is listened for before the first client is served.
+        match select(shutdown.as_mut(), pin!(listener.accept())).await {
+            Either::Right((Ok((stream, peer)), _)) => {
                 let (server, watcher) = (Arc::clone(&server), connections.watcher());
                 liten::spawn(async move {
                     if let Err(error) = converse(stream, &server, watcher).await {
@@ -68,12 +69,12 @@ async fn serve(
                     }
                 });
             }
-            Either::Left((Err(error), _)) => {
+            Either::Right((Err(error), _)) => {
                 // No descriptors left, perhaps: give somebody time to leave.
                 eprintln!("accept: {error}");
                 sleep(Duration::from_millis(100)).await;
             }
-            Either::Right((result, _)) => {
+            Either::Left((result, _)) => {
                 result?;
                 break;
             }

@@ -106,7 +106,8 @@ impl Copy {
     /// Compiles the models; returns their executable.
     fn build(&self) -> Result<PathBuf> {
         let output = Command::new(env!("CARGO"))
-            .args(["test", "--profile", "models", "--lib", "--no-run", "--message-format=json"])
+            .args(["test", "--package", "liten", "--profile", "models", "--lib", "--no-run"])
+            .arg("--message-format=json")
             .current_dir(&self.root)
             .env("RUSTFLAGS", "--cfg liten_loom")
             // One line changes from build to build.

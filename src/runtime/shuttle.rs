@@ -10,7 +10,8 @@
 //! Not seen here: weak memory orders (loom's part), sockets, panics, task locals.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg liten_shuttle" CARGO_TARGET_DIR=target/shuttle cargo test --profile models --lib shuttle
+//! RUSTFLAGS="--cfg liten_shuttle" CARGO_TARGET_DIR=target/shuttle \
+//!     cargo test -p liten --profile models --lib shuttle
 //! ```
 //!
 //! `LITEN_SHUTTLE_SCHEDULES` sets the number of schedules per scenario; each run explores other ones. A

@@ -11,7 +11,7 @@
 //! quinn brings the protocol and asks for a runtime through a trait, which `real::quinn` implements on
 //! liten. The client of the second line runs on tokio.
 
-use liten::future::{FutureExt, select};
+use liten::future::{FutureExt, select, select_biased};
 use liten::io;
 use liten::signal;
 use liten::time::{Duration, timeout};
@@ -57,15 +57,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut interrupted = pin!(signal::ctrl_c().fuse());
     loop {
         let mut incoming = pin!(endpoint.accept().fuse());
-        select! {
-            incoming = incoming => match incoming {
-                Some(incoming) => drop(liten::spawn(report(incoming))),
-                None => break,
-            },
+        // In this order ctrl-c is listened for before the first client is served.
+        select_biased! {
             result = interrupted => {
                 result?;
                 break;
             }
+            incoming = incoming => match incoming {
+                Some(incoming) => drop(liten::spawn(report(incoming))),
+                None => break,
+            },
         }
     }
     endpoint.close(0_u8.into(), b"the server ends");

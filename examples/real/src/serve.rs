@@ -41,8 +41,9 @@ pub async fn serve(
     let connections = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
     loop {
-        match select(pin!(listener.accept()), shutdown.as_mut()).await {
-            Either::Left((Ok((stream, peer)), _)) => {
+        // In this order ctrl-c is listened for before the first client is served.
+        match select(shutdown.as_mut(), pin!(listener.accept())).await {
+            Either::Right((Ok((stream, peer)), _)) => {
                 let service = TowerToHyperService::new(router.clone());
                 let (server, watcher) = (Arc::clone(&server), connections.watcher());
                 liten::spawn(async move {
@@ -51,12 +52,12 @@ pub async fn serve(
                     }
                 });
             }
-            Either::Left((Err(error), _)) => {
+            Either::Right((Err(error), _)) => {
                 // No descriptors left, perhaps: give somebody time to leave.
                 eprintln!("accept: {error}");
                 sleep(Duration::from_millis(100)).await;
             }
-            Either::Right(((), _)) => break,
+            Either::Left(((), _)) => break,
         }
     }
     // Whoever still comes is refused at once.

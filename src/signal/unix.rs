@@ -62,8 +62,8 @@ pub struct Signal {
 /// ```
 #[track_caller]
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
-    let station = Station::of_current_runtime(kind)?;
-    Ok(Signal { seen: station.count(), station })
+    let (station, seen) = Station::of_current_runtime(kind)?;
+    Ok(Signal { station, seen })
 }
 
 pub(super) fn ctrl_c() -> io::Result<Signal> {

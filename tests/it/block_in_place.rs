@@ -34,22 +34,28 @@ impl Wake for Keeper {
 /// Calls `test` while the monitor is stuck in a waker of ours, so that whatever happens happens without it.
 fn without_monitor(workers: usize, spares: usize, test: impl FnOnce(&Runtime)) {
     guarded(|| {
-        let runtime = with_spares(workers, spares);
-        let (arrived, arrival) = mpsc::channel();
-        let (release, released) = mpsc::channel();
-        // While all workers are blocked, timers are the monitor's.
-        let blocked = occupy(&runtime, workers);
-        let keeper = Keeper { arrived: Mutex::new(arrived), released: Mutex::new(released) };
-        let waker = Waker::from(Arc::new(keeper));
-        let entered = runtime.enter();
-        let mut timer = pin!(liten::time::sleep(Duration::from_millis(1)));
-        assert!(timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        let name = arrival.recv().unwrap();
-        assert!(name.ends_with("driver"), "{name}");
-        drop((blocked, entered));
-        runtime.block_until_completion();
-        test(&runtime);
-        drop(release);
+        loop {
+            let runtime = with_spares(workers, spares);
+            let (arrived, arrival) = mpsc::channel();
+            let (release, released) = mpsc::channel();
+            // While all workers are blocked, timers are the monitor's.
+            let blocked = occupy(&runtime, workers);
+            let keeper = Keeper { arrived: Mutex::new(arrived), released: Mutex::new(released) };
+            let waker = Waker::from(Arc::new(keeper));
+            let entered = runtime.enter();
+            let mut timer = pin!(liten::time::sleep(Duration::from_millis(1)));
+            assert!(timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            let name = arrival.recv().unwrap();
+            let count = runtime.metrics().num_spare_workers();
+            drop((blocked, entered));
+            // A worker that the system does not let run counts as blocked. If a spare has come, once more.
+            if name.ends_with("driver") && count == 0 {
+                runtime.block_until_completion();
+                test(&runtime);
+                return drop(release);
+            }
+            drop(release);
+        }
     });
 }
 
@@ -132,6 +138,7 @@ fn what_comes_meanwhile_is_run_by_others() {
 fn so_many_may_block_in_place_as_there_are_workers_and_spares() {
     for count in [1, 2, 4] {
         without_monitor(count, count, |runtime| {
+            let told = runtime.metrics().blocked_poll_count();
             for _ in 0..20 {
                 let barrier = Arc::new(Barrier::new(2 * count));
                 for _ in 0..2 * count {
@@ -142,7 +149,7 @@ fn so_many_may_block_in_place_as_there_are_workers_and_spares() {
                 }
                 runtime.block_until_completion();
             }
-            assert_eq!(runtime.metrics().blocked_poll_count(), 0, "they have said so");
+            assert_eq!(runtime.metrics().blocked_poll_count(), told, "they have said so");
         });
     }
 }

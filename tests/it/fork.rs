@@ -100,8 +100,11 @@ fn a_program_inherits_no_descriptor() {
         });
         // Ends with its input.
         let mut cat = Command::new("cat");
-        cat.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        cat.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = cat.spawn().unwrap();
+        // When it answers its exec is over, and with it the copies that it has until then.
+        std::io::Write::write_all(child.stdin.as_mut().unwrap(), b"x").unwrap();
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
         #[cfg(target_os = "linux")]
         assert_eq!(poller_parts(child.id()), 0, "the child has parts of the poller");
 

@@ -27,10 +27,10 @@ async fn echo(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper
     Ok(Response::new(Full::new(body)))
 }
 
-/// A server for one connection of HTTP/1 that gives up a slow head of a request soon.
-async fn serve(stream: TcpStream) -> hyper::Result<()> {
+/// A server for one connection of HTTP/1 that waits so long for the head of a request.
+async fn serve(stream: TcpStream, patience: Duration) -> hyper::Result<()> {
     let mut server = http1::Builder::new();
-    server.timer(LitenTimer::new()).header_read_timeout(SHORT);
+    server.timer(LitenTimer::new()).header_read_timeout(patience);
     server.serve_connection(stream, service_fn(echo)).await
 }
 
@@ -116,10 +116,7 @@ fn a_foreign_sleep_is_replaced() {
 fn one_connection_carries_many_requests() {
     run(async {
         let (client, server) = tcp_pair().await;
-        // The timeout is for the head of a request: between two of them nobody is in a hurry here.
-        let mut builder = http1::Builder::new();
-        builder.timer(LitenTimer::new()).header_read_timeout(LONG);
-        let server = liten::spawn(builder.serve_connection(server, service_fn(echo)));
+        let server = liten::spawn(serve(server, LONG));
         let (mut sender, connection) = client::conn::http1::handshake(client).await.unwrap();
         let connection = liten::spawn(connection);
         for size in [0, 1, 1_000, 100_000, 5_000_000, 3] {
@@ -141,7 +138,7 @@ fn one_connection_carries_many_requests() {
 fn requests_in_a_row_are_answered_in_their_order() {
     run(async {
         let (mut client, server) = tcp_pair().await;
-        let server = liten::spawn(serve(server));
+        let server = liten::spawn(serve(server, LONG));
         let first = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\none";
         let last =
             "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\nconnection: close\r\n\r\ntwo";
@@ -158,7 +155,7 @@ fn requests_in_a_row_are_answered_in_their_order() {
 fn half_a_head_is_given_up() {
     run(async {
         let (mut client, server) = tcp_pair().await;
-        let server = liten::spawn(serve(server));
+        let server = liten::spawn(serve(server, SHORT));
         client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n").await.unwrap();
         assert!(server.await.unwrap().unwrap_err().is_timeout());
         let mut answer = Vec::new();
@@ -171,7 +168,7 @@ fn half_a_head_is_given_up() {
 fn garbage_is_refused_and_ends_the_connection() {
     run(async {
         let (mut client, server) = tcp_pair().await;
-        let server = liten::spawn(serve(server));
+        let server = liten::spawn(serve(server, LONG));
         client.write_all(b"\0\x01\xff what is this?\r\n\r\n").await.unwrap();
         let mut answer = String::new();
         client.read_to_string(&mut answer).await.unwrap();

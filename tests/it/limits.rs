@@ -221,7 +221,9 @@ fn a_runtime_that_finds_no_descriptor_leaves_none_behind_and_disturbs_no_other()
             }
             other.block_on(bounded(echo.assert_all_goes_on()));
             drop(hoard);
-            assert_eq!((descriptors(), threads("").len()), (before, count));
+            assert_eq!(descriptors(), before);
+            // The system shows a thread for a moment after it has been joined.
+            until(|| threads("").len() == count);
         }
         assert!(failed > 0 && made > 0, "{failed} failed, {made} made");
     };
@@ -274,7 +276,7 @@ fn workers_that_find_no_thread_are_an_error_and_the_others_work_on() {
         runtime.handle().set_worker_threads(8).unwrap();
         assert_work(&runtime, 8);
         drop(runtime);
-        assert!(threads("bigst").is_empty());
+        until(|| threads("bigst").is_empty());
     };
     guarded(|| alone_with(test, ONE_ARENA, body));
 }
@@ -289,7 +291,8 @@ fn a_runtime_that_finds_too_few_threads_ends_those_that_it_has() {
             leave_room_for(room);
             for _ in 0..5 {
                 assert!(big_stacks().worker_threads(8).build().is_err());
-                assert_eq!((descriptors(), threads("").len()), (before, count));
+                assert_eq!(descriptors(), before);
+                until(|| threads("").len() == count);
             }
         }
         leave_room_for(9);

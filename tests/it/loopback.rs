@@ -14,7 +14,16 @@ pub(crate) fn run<F: Future>(test: F) -> F::Output {
 
 /// Waits for `future`, but not for ever.
 pub(crate) async fn bounded<F: Future>(future: F) -> F::Output {
-    liten::time::timeout(Duration::from_secs(30), future).await.expect("the test hangs")
+    liten::time::timeout(Duration::from_secs(100), future).await.expect("the test hangs")
+}
+
+/// Sends one datagram over a pair of its own, and waits until the driver has reported it: what the system
+/// had for the driver before has been reported by then.
+pub(crate) async fn until_reported() {
+    let (first, second) = udp_pair().await;
+    while second.try_recv(&mut [0; 8]).is_ok() {}
+    first.send(b"x").await.unwrap();
+    second.recv(&mut [0; 8]).await.unwrap();
 }
 
 /// A connected pair: the end that connected, the end that was accepted.

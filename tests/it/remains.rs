@@ -278,6 +278,7 @@ fn hooks_are_called_on_each_thread_and_may_panic() {
         let (starts, stops) = (started.clone(), stopped.clone());
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
+            .max_spare_workers(0)
             .on_thread_start(move || {
                 starts.add();
                 assert!(liten::runtime::Handle::try_current().is_ok());

@@ -230,7 +230,8 @@ fn a_reset_reaches_a_stream_that_is_half_closed() {
 fn a_connection_under_way_is_refused_when_the_listener_goes() {
     run(async {
         let socket = liten::net::TcpSocket::new_v4().unwrap();
-        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        // An address of its own, so that no other test is given the port.
+        socket.bind("127.0.0.78:0".parse().unwrap()).unwrap();
         let listener = socket.listen(0).unwrap();
         let address = listener.local_addr().unwrap();
         // A queue of length 0 has room for one.

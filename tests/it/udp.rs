@@ -3,6 +3,8 @@
 use crate::guard::{guarded, workers};
 use crate::loopback::{bounded, poll_once, run, udp_pair};
 use crate::probe::Polls;
+#[cfg(target_os = "linux")]
+use crate::process::alone;
 use liten::net::UdpSocket;
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -171,33 +173,38 @@ fn a_datagram_that_is_too_large_is_refused_and_the_socket_goes_on() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_refusal_is_reported_once_and_the_socket_goes_on() {
-    run(async {
-        // An address of its own, so that no other test is given the port.
-        let gone = UdpSocket::bind("127.0.0.77:0").await.unwrap();
-        let address = gone.local_addr().unwrap();
-        drop(gone);
-        let socket = UdpSocket::bind("127.0.0.77:0").await.unwrap();
-        socket.connect(address).await.unwrap();
-        let mut buf = [0; 8];
-        // A reader is told, too, that waits already.
-        socket.send(b"anybody?").await.unwrap();
-        let error = socket.recv(&mut buf).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-        // After the error it waits again, and it is really woken: the error leaves no readiness behind that
-        // lies.
-        {
-            let mut waiting = pin!(socket.recv(&mut buf));
-            assert!(poll_once(&mut waiting).await.is_none());
-            assert!(poll_once(&mut waiting).await.is_none());
-        }
-        assert!(
-            socket.try_io(liten::io::Interest::READABLE, || Ok(())).is_err(),
-            "an old error counts as readable"
-        );
-        let back = UdpSocket::bind(address).await.unwrap();
-        back.send_to(b"here", socket.local_addr().unwrap()).await.unwrap();
-        assert_eq!(socket.recv(&mut buf).await.unwrap(), 4);
-    });
+    // A process that another test starts has a copy of the closed socket until its exec.
+    let test = "udp::a_refusal_is_reported_once_and_the_socket_goes_on";
+    guarded(|| alone(test, || run(refusal())));
+}
+
+#[cfg(target_os = "linux")]
+async fn refusal() {
+    // An address of its own, so that no other test is given the port.
+    let gone = UdpSocket::bind("127.0.0.77:0").await.unwrap();
+    let address = gone.local_addr().unwrap();
+    drop(gone);
+    let socket = UdpSocket::bind("127.0.0.77:0").await.unwrap();
+    socket.connect(address).await.unwrap();
+    let mut buf = [0; 8];
+    // A reader is told, too, that waits already.
+    socket.send(b"anybody?").await.unwrap();
+    let error = socket.recv(&mut buf).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    // After the error it waits again, and it is really woken: the error leaves no readiness behind that
+    // lies.
+    {
+        let mut waiting = pin!(socket.recv(&mut buf));
+        assert!(poll_once(&mut waiting).await.is_none());
+        assert!(poll_once(&mut waiting).await.is_none());
+    }
+    assert!(
+        socket.try_io(liten::io::Interest::READABLE, || Ok(())).is_err(),
+        "an old error counts as readable"
+    );
+    let back = UdpSocket::bind(address).await.unwrap();
+    back.send_to(b"here", socket.local_addr().unwrap()).await.unwrap();
+    assert_eq!(socket.recv(&mut buf).await.unwrap(), 4);
 }
 
 #[test]

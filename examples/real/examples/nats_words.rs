@@ -17,7 +17,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 /// How long to wait for the server, and for an answer.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 type Failure = Box<dyn Error + Send + Sync>;
 

@@ -36,8 +36,9 @@ async fn connect(address: &str) -> Result<MultiplexedConnection> {
     let stream = stream(address).await?;
     let info = RedisConnectionInfo::default();
     // The other constructor's driver borrows the information, and could not be spawned.
-    let opened =
-        MultiplexedConnection::new_with_config(&info, stream, AsyncConnectionConfig::default());
+    // Its own limit for an answer is half a second.
+    let config = AsyncConnectionConfig::default().set_response_timeout(Some(PATIENCE));
+    let opened = MultiplexedConnection::new_with_config(&info, stream, config);
     let (connection, driver) = timeout(PATIENCE, opened).await??;
     liten::spawn(driver);
     Ok(connection)

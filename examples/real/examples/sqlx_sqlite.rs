@@ -11,7 +11,7 @@
 use liten::task::JoinHandle;
 use liten::time::Duration;
 use sqlx::SqlitePool;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use std::env;
 use std::path::Path;
 use std::process::ExitCode;
@@ -58,6 +58,8 @@ async fn open(path: &Path) -> sqlx::Result<SqlitePool> {
         .filename(path)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
+        // What SQLite recommends with this journal: the disk need not have each transfer at once.
+        .synchronous(SqliteSynchronous::Normal)
         .busy_timeout(Duration::from_secs(30));
     let pool = SqlitePoolOptions::new().max_connections(4).connect_with(options).await?;
     sqlx::raw_sql("DROP TABLE IF EXISTS account").execute(&pool).await?;

@@ -37,7 +37,7 @@ const NAME: usize = 32;
 /// How many messages may wait for one client.
 const QUEUE: usize = 64;
 /// How long a client may take for one step: the handshake, its name, taking a message, parting.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The socket borrows the stream, which is still needed when the handshake fails.
 type Socket<'a> = WebSocketStream<&'a TcpStream>;

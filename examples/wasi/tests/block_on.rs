@@ -238,14 +238,14 @@ fn block_on_nests_and_the_inner_one_serves_the_outer_ones_waits() {
             let order = &order;
             async move {
                 let soon = async {
-                    sleep(Duration::from_millis(1), &outer).await;
+                    sleep(10 * SHORT, &outer).await;
                     order.borrow_mut().push("outer");
                 };
                 let nested = async {
                     yield_now().await;
                     block_on(|inner| async move {
                         assert_eq!(inner.len(), 1, "the same reactor");
-                        sleep(SHORT, &inner).await;
+                        sleep(20 * SHORT, &inner).await;
                         order.borrow_mut().push("inner");
                         assert_eq!(inner.len(), 0, "the outer wait has been woken meanwhile");
                     });

@@ -28,11 +28,13 @@ async fn a_sleep_is_never_early() {
 #[liten::test]
 async fn sleeps_end_in_the_order_of_their_deadlines() {
     let log = Rc::new(RefCell::new(Vec::new()));
+    // Far enough away for all to wait before the first one is over.
+    let start = Instant::now() + 20 * SHORT;
     let tasks: Vec<_> = [3, 1, 2]
         .map(|number| {
             let log = log.clone();
             spawn_local(async move {
-                sleep(number * SHORT).await;
+                sleep_until(start + number * SHORT).await;
                 log.borrow_mut().push(number);
             })
         })

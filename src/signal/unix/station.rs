@@ -66,9 +66,10 @@ pub(super) struct Station {
 }
 
 impl Station {
-    /// Returns the station of the current runtime for this kind, or opens it.
+    /// Returns the station of the current runtime for this kind, or opens it; and the count from which on a
+    /// signal is news to a new listener.
     #[track_caller]
-    pub(super) fn of_current_runtime(kind: SignalKind) -> io::Result<Arc<Self>> {
+    pub(super) fn of_current_runtime(kind: SignalKind) -> io::Result<(Arc<Self>, usize)> {
         let driver: *const Driver = Arc::as_ptr(&current_driver());
         let signal = kind.as_raw_value();
         if signal <= 0 || FORBIDDEN.contains(&signal) {
@@ -78,11 +79,13 @@ impl Station {
         let key = (driver as usize, signal);
         let mut stations = STATIONS.lock();
         if let Some(station) = stations.get(&key).and_then(Weak::upgrade) {
-            return Ok(station);
+            let count = station.count();
+            return Ok((station, count));
         }
         let station = Arc::new(Self::open(key)?);
         stations.insert(key, Arc::downgrade(&station));
-        Ok(station)
+        // Not `count()`: the handler has been there for a moment, and what it caught the listener is to get.
+        Ok((station, 0))
     }
 
     fn open(key: Key) -> io::Result<Self> {

@@ -34,7 +34,8 @@ impl Subscriber for Collector {
         assert_eq!(*event.metadata().level(), Level::WARN);
         let mut fields = Fields(BTreeMap::new());
         event.record(&mut fields);
-        TOLD.lock().expect("no panic under it").take().expect("a task waits").wake();
+        let told = TOLD.lock().expect("no panic under it").take();
+        told.into_iter().for_each(Waker::wake);
         self.0.send(fields.0).expect("the test waits");
         std::panic::resume_unwind(Box::new("the collector's own affair"));
     }
@@ -64,14 +65,16 @@ fn a_poll_that_blocks_the_last_worker_is_warned_of_by_name() {
         *TOLD.lock().expect("no panic under it") = Some(cx.waker().clone());
         if polls == 2 { Poll::Ready(()) } else { Poll::Pending }
     }));
-    while runtime.metrics().num_cold_tasks() == 0 {
+    while runtime.metrics().num_cold_tasks() == 0 && !told.is_finished() {
         std::thread::yield_now();
     }
     let (release, released) = mpsc::channel::<()>();
     let line = line!() + 1;
     let blocker = runtime.spawn(async move { released.recv().is_err() });
     let waits = runtime.spawn(async {});
-    let warning = warnings.recv().expect("the collector lives");
+    // A worker that the system does not let run for long is warned of without a task.
+    let names_a_task = |warning: &BTreeMap<_, _>| warning.contains_key("task.id");
+    let warning = warnings.iter().find(names_a_task).expect("the collector lives");
     assert_eq!(warning["task.id"], blocker.id().to_string());
     assert_eq!(warning["task.spawned_at"], format!("{}:{line}:27", file!()));
     assert_eq!(warning["worker"], "0");
@@ -80,5 +83,5 @@ fn a_poll_that_blocks_the_last_worker_is_warned_of_by_name() {
     drop(release);
     runtime.block_on(waits).expect("no panic");
     runtime.block_on(told).expect("what the collector has woken is not lost");
-    assert!(warnings.try_recv().is_err(), "once per poll");
+    assert!(!warnings.try_iter().any(|warning| names_a_task(&warning)), "once per poll");
 }

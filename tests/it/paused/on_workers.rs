@@ -72,7 +72,14 @@ fn nobody_is_woken_late() {
 
 #[test]
 fn what_advance_wakes_has_run_when_it_returns() {
-    async fn check() {
+    /// `None`: that took as long as `advance` waits for tasks, so that it promises nothing.
+    async fn advance(duration: Duration) -> Option<()> {
+        let begin = std::time::Instant::now();
+        time::advance(duration).await;
+        (begin.elapsed() < Duration::from_millis(100)).then_some(())
+    }
+
+    async fn check() -> Option<()> {
         let start = Instant::now();
         let count = Arc::new(AtomicUsize::new(0));
         for n in 1..=500 {
@@ -86,14 +93,16 @@ fn what_advance_wakes_has_run_when_it_returns() {
             }));
         }
         for step in 1..=5 {
-            time::advance(Duration::ZERO).await;
-            time::advance(100 * SECOND).await;
+            advance(Duration::ZERO).await?;
+            advance(100 * SECOND).await?;
             assert_eq!(count.load(Ordering::SeqCst), step * 100);
             assert_eq!(start.elapsed(), step as u32 * 100 * SECOND);
         }
+        Some(())
     }
-    still(2, check());
-    still(2, async { spawn(check()).await.unwrap() });
+    // On a busy machine a worker may be held up for so long: then once more.
+    assert!((0..50).any(|_| still(2, check()).is_some()));
+    assert!((0..50).any(|_| still(2, async { spawn(check()).await.unwrap() }).is_some()));
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Page {
             }
         };
         let opened = Command::new("curl")
-            .args(["--silent", "--max-time", "60", "--request", "PUT"])
+            .args(["--silent", "--noproxy", "*", "--max-time", "60", "--request", "PUT"])
             .arg(format!("http://{address}/json/new?{url}"))
             .output()
             .expect("curl is there");
@@ -69,9 +69,20 @@ impl Page {
     /// Waits until the text of the page contains `expected`.
     #[track_caller]
     pub(crate) fn expect(&mut self, expected: &str) {
+        self.expect_of("document.body.innerText", expected);
+    }
+
+    /// Waits until the page is there with its script, which comes after what it acts on.
+    #[track_caller]
+    pub(crate) fn expect_loaded(&mut self) {
+        self.expect_of("document.readyState", "complete");
+    }
+
+    #[track_caller]
+    fn expect_of(&mut self, script: &str, expected: &str) {
         let deadline = Instant::now() + LIMIT;
         loop {
-            let text = self.run("document.body.innerText");
+            let text = self.run(script);
             if text.contains(expected) {
                 return;
             }

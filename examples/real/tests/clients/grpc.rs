@@ -133,7 +133,8 @@ fn grpc_says_what_is_wrong_with_a_call() {
 #[test]
 fn grpc_ends_a_stream_at_its_deadline() {
     let server = Server::start();
-    let error = server.failure(&["split", "never", "600000", "200"]);
+    // Long enough for the server's answer to begin: until then the client has a timer of its own.
+    let error = server.failure(&["split", "never", "600000", "3000"]);
     assert!(error.contains("DeadlineExceeded") && error.contains("wanted it sooner"), "{error}");
     assert_eq!(server.example.line(), "split: 0 answers, DeadlineExceeded");
     assert_eq!(server.client(&["split", "at once", "0", "600000"]).success(), ["at", "once"]);

@@ -37,7 +37,7 @@ fn assert_fails(mut example: Example, reason: &str) {
 #[test]
 fn each_word_comes_back() {
     let (_server, address) = nats_server();
-    let words: Vec<_> = (0..500).map(|i| format!("word{i}")).collect();
+    let words: Vec<_> = (0..100).map(|i| format!("word{i}")).collect();
     let expected: Vec<_> = words.iter().map(|word| word.to_uppercase()).collect();
     // Two at once do not hear each other.
     let (first, second) = (start(address, &words), start(address, &words[..1]));

@@ -23,6 +23,11 @@ struct Python {
     folder: PathBuf,
 }
 
+/// `python3 -m http.server`, but with room for more than five who have not been accepted yet.
+const SERVER: &str = "import runpy, socketserver
+socketserver.TCPServer.request_queue_size = 128
+runpy.run_module('http.server', run_name='__main__', alter_sys=True)";
+
 impl Python {
     fn start(files: &[(&str, usize)]) -> Self {
         let name = format!("{}-reqwest", std::process::id());
@@ -32,7 +37,7 @@ impl Python {
             fs::write(folder.join(file), vec![b'x'; length]).unwrap();
         }
         let mut command = Command::new("python3");
-        command.args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]).current_dir(&folder);
+        command.args(["-u", "-c", SERVER, "0", "--bind", "127.0.0.1"]).current_dir(&folder);
         let server = Example::start("python3", &mut command);
         // Serving HTTP on 127.0.0.1 port 45779 (http://127.0.0.1:45779/) ...
         let line = server.line();

@@ -92,6 +92,7 @@ fn two_browsers_see_each_other() {
     let join = |name| {
         let mut page = Page::open(&url);
         page.expect("join");
+        page.expect_loaded();
         page.run(&format!("document.getElementById('name').value = '{name}'"));
         page.run("document.querySelector('#join button').click()");
         page.expect(&format!("* {name} came"));
@@ -116,7 +117,7 @@ fn two_browsers_see_each_other() {
 fn curl_gets_the_page_and_no_other_path_is_a_chat() {
     let (_server, address) = start("30");
     let page = Command::new("curl")
-        .args(["--silent", "--show-error", "--fail", "--max-time", "60"])
+        .args(["--silent", "--show-error", "--fail", "--noproxy", "*", "--max-time", "60"])
         .arg(format!("http://{address}/"))
         .output()
         .expect("curl is there");
@@ -257,7 +258,8 @@ fn a_slow_client_is_dropped_and_holds_up_nobody() {
             match ann.line() {
                 other if other == line => return dropped,
                 other => {
-                    assert_eq!(other, "* Bob was too slow");
+                    // Who of both drops him first, the room or his own task, depends on how busy they are.
+                    assert!(["* Bob was too slow", "* Bob left"].contains(&&*other), "{other}");
                     dropped = true;
                 }
             }

@@ -280,8 +280,8 @@ fn stress_balances_its_books() {
     assert!(lines[0].starts_with("seed 7: ") && lines[0].contains(" tasks = "), "{}", lines[0]);
 }
 
-/// The jobs block for 500 ms; on the workers they would hold up ticks by that, each time. On a machine that is
-/// busy with something else a tick may be late once.
+/// The jobs block for 500 ms; on the workers they would hold up ticks by that, each time. On a machine that
+/// is busy with something else a tick may be late once.
 #[test]
 fn blocking_files_does_not_delay_timers() {
     assert!((0..5).any(|_| blocking_files_delay() < 400));

@@ -46,11 +46,8 @@ fn main() -> ExitCode {
     let ledger = Arc::new(Ledger::default());
     // A first one, for what a process makes once (a sanitizer makes a thread).
     drop(Runtime::new());
-    let patience = Instant::now() + PATIENCE;
     // The system shows a thread for a moment after it has been joined.
-    while workers() != 0 && Instant::now() < patience {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_until(|| workers() == 0);
     let before = census();
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut rng = Rng::with_seed(seed);
@@ -58,10 +55,7 @@ fn main() -> ExitCode {
         let length = LIFE.min(end.saturating_duration_since(Instant::now()));
         life::live(&ledger, rng.fork(), length);
     }
-    let patience = Instant::now() + PATIENCE;
-    while census() != before && Instant::now() < patience {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_until(|| census() == before);
     println!("seed {seed}: {ledger}");
     let mut breaches = ledger.breaches();
     if census() != before {
@@ -73,6 +67,14 @@ fn main() -> ExitCode {
     match breaches.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
+    }
+}
+
+/// Waits for threads that are ending, but not for ever.
+fn wait_until(ended: impl Fn() -> bool) {
+    let patience = Instant::now() + PATIENCE;
+    while !ended() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

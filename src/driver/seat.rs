@@ -181,6 +181,7 @@ impl Alarm {
 
     #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
     pub(super) fn has_sleeper(&self) -> bool {
+        // Ordering: only tests look; the strongest, so that none of them has to argue.
         self.wake_at.0.load(Ordering::SeqCst) >= FIRST_DEADLINE
     }
 

@@ -14,7 +14,8 @@ pub(crate) fn address(server: &Example) -> SocketAddr {
     address.unwrap_or_else(|| panic!("the first line is {line:?}"))
 }
 
-fn curl_command(arguments: &[&str]) -> Command {
+/// A curl that has not been started.
+pub(crate) fn curl_command(arguments: &[&str]) -> Command {
     let mut command = Command::new("curl");
     command.args(["--silent", "--show-error", "--noproxy", "*", "--max-time", "60"]);
     command.args(arguments);

@@ -113,7 +113,7 @@ fn a_thread_without_work_goes_after_a_while() {
             drop(jobs);
             until(|| runtime.metrics().num_blocking_threads() == 0);
             #[cfg(target_os = "linux")]
-            until(|| crate::process::thread_names("keeps").len() == 2);
+            crate::process::until_threads_are("keeps", 2);
         }
     });
 }

@@ -7,7 +7,7 @@ use crate::guard::{guarded, named, until};
 use crate::idle::assert_idle;
 use crate::loopback::{bounded, tcp_pair};
 use crate::probe::{Bell, Count, OnDrop, Polls};
-use crate::process::{alone, alone_with, descriptors, threads};
+use crate::process::{alone, alone_with, descriptors, threads, until_threads_are};
 use crate::steal::occupy;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::{TcpListener, TcpSocket, TcpStream, UdpSocket, UnixListener, UnixStream};
@@ -222,8 +222,7 @@ fn a_runtime_that_finds_no_descriptor_leaves_none_behind_and_disturbs_no_other()
             other.block_on(bounded(echo.assert_all_goes_on()));
             drop(hoard);
             assert_eq!(descriptors(), before);
-            // The system shows a thread for a moment after it has been joined.
-            until(|| threads("").len() == count);
+            until_threads_are("", count);
         }
         assert!(failed > 0 && made > 0, "{failed} failed, {made} made");
     };
@@ -270,13 +269,13 @@ fn workers_that_find_no_thread_are_an_error_and_the_others_work_on() {
         for count in [1, 3, 2, 3, 1] {
             runtime.handle().set_worker_threads(count).unwrap();
             assert_work(&runtime, count);
-            until(|| threads("bigst").len() == count + 1);
+            until_threads_are("bigst", count + 1);
         }
         leave_room_for(7);
         runtime.handle().set_worker_threads(8).unwrap();
         assert_work(&runtime, 8);
         drop(runtime);
-        until(|| threads("bigst").is_empty());
+        until_threads_are("bigst", 0);
     };
     guarded(|| alone_with(test, ONE_ARENA, body));
 }
@@ -292,7 +291,7 @@ fn a_runtime_that_finds_too_few_threads_ends_those_that_it_has() {
             for _ in 0..5 {
                 assert!(big_stacks().worker_threads(8).build().is_err());
                 assert_eq!(descriptors(), before);
-                until(|| threads("").len() == count);
+                until_threads_are("", count);
             }
         }
         leave_room_for(9);

@@ -84,6 +84,13 @@ pub(crate) fn threads(prefix: &str) -> Vec<Thread> {
     threads
 }
 
+/// Waits until so many threads have a name that begins with `prefix`: the system shows a thread for a moment
+/// after it has been joined.
+#[cfg(target_os = "linux")]
+pub(crate) fn until_threads_are(prefix: &str, count: usize) {
+    crate::guard::until(|| threads(prefix).len() == count);
+}
+
 /// The names of the threads whose name begins with `prefix`, sorted.
 #[cfg(target_os = "linux")]
 pub(crate) fn thread_names(prefix: &str) -> Vec<String> {

@@ -79,13 +79,21 @@ fn a_spare_serves_everything_while_all_workers_are_blocked() {
 fn spares_leave_when_the_workers_return() {
     guarded(|| {
         let runtime = with_spares(2, 2);
-        for _ in 0..3 {
+        let mut exact = 0;
+        // Once more each time that the system did not let the first spare run for long: then a second comes.
+        for _ in 0..20 {
             let blocked = occupy(&runtime, 2);
             runtime.block_on(runtime.spawn(async {})).unwrap();
-            assert!(runtime.metrics().num_spare_workers() >= 1);
+            let spares = runtime.metrics().num_spare_workers();
+            assert!(spares >= 1);
+            exact += usize::from(spares == 1);
             drop(blocked);
             until(|| runtime.metrics().num_spare_workers() == 0);
+            if exact == 3 {
+                return;
+            }
         }
+        panic!("more spares than are needed, but for {exact} times");
     });
 }
 

@@ -1,9 +1,10 @@
 //! `axum_serve` used by curl, and by clients that misbehave.
 
-use crate::process::{self, Example, LIMIT, eventually};
+use crate::http::{connect, curl, interrupt};
+use crate::process::{self, Example, eventually};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Command, Output};
+use std::process::Command;
 
 fn start() -> (Example, SocketAddr) {
     let mut command = Command::new(process::path("axum_serve"));
@@ -12,27 +13,13 @@ fn start() -> (Example, SocketAddr) {
     (server, address)
 }
 
-fn curl(arguments: &[&str]) -> Output {
-    let mut command = Command::new("curl");
-    command.args(["--silent", "--show-error", "--noproxy", "*", "--max-time", "60"]);
-    let output = command.args(arguments).output().expect("curl is there");
-    assert!(output.status.success(), "{output:?}");
-    output
-}
-
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn connect(address: SocketAddr) -> TcpStream {
-    let client = TcpStream::connect(address).unwrap();
-    client.set_read_timeout(Some(LIMIT)).unwrap();
-    client
-}
-
 #[track_caller]
 fn assert_serves(address: SocketAddr) {
-    let answer = text(&curl(&[&format!("http://{address}/")]).stdout);
+    let answer = curl(&[&format!("http://{address}/")]);
     assert!(answer.starts_with("answered on liten-tokio, worked on liten-worker-"), "{answer}");
 }
 
@@ -46,12 +33,12 @@ fn curl_is_answered() {
     std::fs::write(&file, body).unwrap();
     let data = format!("@{}", file.display());
     let url = format!("http://{address}/length");
-    assert_eq!(text(&curl(&["--data-binary", &data, &url]).stdout), "700000 bytes, 100000 lines\n");
+    assert_eq!(curl(&["--data-binary", &data, &url]), "700000 bytes, 100000 lines\n");
     std::fs::remove_file(&file).unwrap();
     // Many at once, each with a connection of its own.
     let url = format!("http://{address}/?[1-200]");
     let answers = curl(&["--parallel", "--parallel-immediate", "--parallel-max", "50", &url]);
-    assert_eq!(text(&answers.stdout).matches("worked on liten-worker-").count(), 200);
+    assert_eq!(answers.matches("worked on liten-worker-").count(), 200);
     assert_eq!(server.said(), [""; 0]);
 }
 
@@ -111,8 +98,7 @@ fn ctrl_c_ends_it_when_the_last_answer_is_out() {
     client.read_exact(&mut go_on).unwrap();
     assert_eq!(text(&go_on), "HTTP/1.1 100 Continue\r\n\r\n");
     eventually("it listens for ctrl-c", || catches_interrupts(server.id()));
-    let kill = Command::new("kill").args(["-INT", &server.id().to_string()]).status().unwrap();
-    assert!(kill.success());
+    interrupt(&server);
     eventually("the server lets nobody in", || TcpStream::connect(address).is_err());
     client.write_all(b"ten\nbytes\n").unwrap();
     let mut answer = String::new();

@@ -1,5 +1,6 @@
 //! A page in Debian's Chromium, without a window, driven through the browser's debugging socket.
 
+use crate::http;
 use crate::process::{Example, LIMIT};
 use async_tungstenite::tungstenite::{Message, WebSocket, client};
 use std::fs;
@@ -41,12 +42,7 @@ impl Page {
                 break rest.split_once('/').expect("a path follows").0.to_owned();
             }
         };
-        let opened = Command::new("curl")
-            .args(["--silent", "--noproxy", "*", "--max-time", "60", "--request", "PUT"])
-            .arg(format!("http://{address}/json/new?{url}"))
-            .output()
-            .expect("curl is there");
-        let opened = String::from_utf8_lossy(&opened.stdout);
+        let opened = http::curl(&["--request", "PUT", &format!("http://{address}/json/new?{url}")]);
         let target = opened.split_once("\"webSocketDebuggerUrl\": \"").expect("the page is open").1;
         let target = target.split_once('"').expect("the address ends").0;
         let stream = TcpStream::connect(address).unwrap();

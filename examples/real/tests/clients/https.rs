@@ -1,9 +1,10 @@
 //! `https` used by curl and openssl, and as a client of openssl's server.
 
 use crate::file::File;
-use crate::process::{self, Example, LIMIT};
+use crate::http::{self, connect};
+use crate::process::{self, Example};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
@@ -74,11 +75,8 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn curl(arguments: &[&str]) -> Output {
-    let mut command = Command::new("curl");
     // The server listens on one of the two addresses that `localhost` has.
-    command.args(["--silent", "--show-error", "--ipv4", "--noproxy", "*", "--max-time", "60"]);
-    command.args(arguments);
-    command.output().expect("curl is there")
+    http::curl_command(arguments).arg("--ipv4").output().expect("curl is there")
 }
 
 fn openssl(arguments: &[&str], input: &str) -> Output {
@@ -100,14 +98,6 @@ fn get(glue: &str, address: SocketAddr, name: &str, file: &File) -> Result<Strin
     );
     let (success, lines) = client.end();
     if success { Ok(lines.join("\n")) } else { Err(client.errors.recv().unwrap()) }
-}
-
-/// Connects a client that fails instead of waiting for ever.
-fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(LIMIT)).unwrap();
-    stream.set_write_timeout(Some(LIMIT)).unwrap();
-    stream
 }
 
 fn curl_gets_an_answer_if_it_trusts_the_certificate(glue: &str) {

@@ -1,6 +1,7 @@
 //! `ws_chat` used by Chromium, curl and tungstenite's blocking client.
 
 use crate::chromium::Page;
+use crate::http::{self, connect};
 use crate::process::{self, Example, LIMIT};
 use async_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use async_tungstenite::tungstenite::{Error, Message, WebSocket, client};
@@ -14,14 +15,6 @@ fn start(seconds: &str) -> (Example, SocketAddr) {
     let server = Example::start("ws_chat", command.args(["127.0.0.1:0", seconds]));
     let address = server.address();
     (server, address)
-}
-
-/// Connects a client that fails instead of waiting for ever.
-fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(LIMIT)).unwrap();
-    stream.set_write_timeout(Some(LIMIT)).unwrap();
-    stream
 }
 
 struct Client {
@@ -116,13 +109,8 @@ fn two_browsers_see_each_other() {
 #[test]
 fn curl_gets_the_page_and_no_other_path_is_a_chat() {
     let (_server, address) = start("30");
-    let page = Command::new("curl")
-        .args(["--silent", "--show-error", "--fail", "--noproxy", "*", "--max-time", "60"])
-        .arg(format!("http://{address}/"))
-        .output()
-        .expect("curl is there");
-    assert!(page.status.success(), "{page:?}");
-    assert_eq!(page.stdout, include_bytes!("../../examples/ws_chat.html"));
+    let page = http::curl(&["--fail", &format!("http://{address}/")]);
+    assert_eq!(page, include_str!("../../examples/ws_chat.html"));
 
     let refused = client(format!("ws://{address}/elsewhere"), connect(address)).unwrap_err();
     assert!(refused.to_string().contains("404"), "{refused}");

@@ -16,7 +16,7 @@ use std::time::Duration;
 #[cfg(target_os = "linux")]
 fn a_thousand_runtimes_share_one_helper() {
     use crate::guard::until;
-    use crate::process::{descriptors, thread_names, threads};
+    use crate::process::{descriptors, thread_names, threads, until_threads_are};
 
     let body = || {
         let first = workers(1);
@@ -29,8 +29,7 @@ fn a_thousand_runtimes_share_one_helper() {
             })
         };
         drop(first);
-        // The system shows a thread for a moment after it has been joined.
-        until(|| threads("liten-worker").is_empty());
+        until_threads_are("liten-worker", 0);
         let (before, count) = (descriptors(), threads("").len());
         for round in 0..1_000 {
             if round % 2 == 0 {
@@ -166,8 +165,7 @@ fn a_forked_child_that_goes_on_has_a_helper_of_its_own() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_helper_that_cannot_be_made_is_an_error() {
-    use crate::guard::until;
-    use crate::process::{alone_with, descriptors, threads};
+    use crate::process::{alone_with, descriptors, threads, until_threads_are};
     use liten::runtime::Builder;
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     use std::fs::File;
@@ -183,8 +181,8 @@ fn a_helper_that_cannot_be_made_is_an_error() {
         setrlimit(Resource::RLIMIT_AS, hard, hard).unwrap();
         let error = errors.pop().unwrap();
         assert!(error.to_string().contains("`tokio-context`"), "{error}");
-        // The system shows a thread for a moment after it has been joined.
-        until(|| (descriptors(), threads("").len()) == (before, count));
+        assert_eq!(descriptors(), before);
+        until_threads_are("", count);
 
         let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
         setrlimit(Resource::RLIMIT_NOFILE, 64, hard).unwrap();
@@ -198,7 +196,8 @@ fn a_helper_that_cannot_be_made_is_an_error() {
         }
         assert_eq!(LocalRuntime::new().unwrap_err().raw_os_error(), Some(libc::EMFILE));
         drop(hoard);
-        until(|| (descriptors(), threads("").len()) == (before, count));
+        assert_eq!(descriptors(), before);
+        until_threads_are("", count);
         workers(2).block_on(assert_tokio_works());
     };
     let test = "ends::a_helper_that_cannot_be_made_is_an_error";

@@ -78,28 +78,25 @@
 //! `scheduler/loom.rs` plays the steps of this proof, `worker/loom.rs` the production workers with their
 //! seat.
 
-mod absence;
 mod census;
 mod idle;
+mod in_place;
 mod lifecycle;
-mod monitor;
-mod pulse;
-mod report;
+mod pace;
 mod role;
 mod shared;
 mod slots;
-mod spares;
+mod watchdog;
 mod worker;
 
-pub(crate) use absence::{is_away, step_aside};
 pub(crate) use census::Presence;
-pub(crate) use lifecycle::{Around, ThreadConfig};
+pub(crate) use in_place::{is_away, step_aside};
+pub(crate) use lifecycle::{Around, Crew, ThreadConfig};
 pub(crate) use role::{
     enter_guest, is_polling, set_current, spawn_here, spawns_here, with_driver_here,
 };
 pub(crate) use shared::{Shared, WorkerCounts};
 pub(crate) use slots::MAX_WORKERS;
-pub(crate) use spares::Crew;
 
 #[cfg(all(test, liten_loom))]
 mod loom;

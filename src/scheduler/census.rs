@@ -128,16 +128,15 @@ impl Shared {
         if self.has_work() {
             return;
         }
-        // Ordering: SeqCst, between the queues and the word. A channel is looked at with Relaxed: who sees it
-        // emptied by a worker or the monitor, which has come and executed a fence before (`awake`,
-        // `bring_out`), sees that it has come.
+        // Ordering: SeqCst, between the queues and the word. A channel is looked at with Relaxed: a thread that sees
+        // it emptied by a worker, which has come and executed a fence before (`awake`), sees that it has come.
         fence(Ordering::SeqCst);
         if census.read() == seen {
             self.driver.idle(at_rest, wakes);
         }
     }
 
-    /// Whether somebody waits for everything to wait: the monitor does not sleep meanwhile.
+    /// Whether somebody waits for everything to wait: the watchdog does not sleep meanwhile.
     pub(super) fn is_lull_awaited(&self) -> bool {
         self.takes_census() && self.driver.lulls().is_awaited()
     }
@@ -145,7 +144,7 @@ impl Shared {
     /// Somebody has begun to wait for everything to wait.
     pub(crate) fn lull_awaited(&self) {
         self.driver.wake();
-        self.monitor.wake(&self.driver);
+        self.watchdog.wake(&self.driver);
     }
 }
 

@@ -50,13 +50,15 @@ impl Word {
     /// searcher will find it.
     ///
     /// Low indices first, so that the same few workers stay warm; `avoid` (the one in the driver's seat,
-    /// which costs a system call more to wake) last.
-    fn pick(self, avoid: Option<usize>) -> Option<(usize, Word)> {
-        if self.is_settled() {
+    /// which costs a system call more to wake) last. None at or above `limit`.
+    fn pick(self, avoid: Option<usize>, limit: usize) -> Option<(usize, Word)> {
+        let below = if limit < GROUP { (1 << limit) - 1 } else { SEARCHING_ONE - 1 };
+        let parked = self.parked() & below;
+        if parked == 0 || self.searching() != 0 {
             return None;
         }
-        let preferred = avoid.map_or(self.parked(), |worker| self.parked() & !(1 << worker));
-        let mask = if preferred != 0 { preferred } else { self.parked() };
+        let preferred = avoid.map_or(parked, |worker| parked & !(1 << worker));
+        let mask = if preferred != 0 { preferred } else { parked };
         let worker = mask.trailing_zeros() as usize;
         Some((worker, self.woken(worker)))
     }
@@ -102,16 +104,18 @@ impl Idle {
         (self.word(worker / GROUP), worker % GROUP)
     }
 
-    /// Claims a parked worker for new work, in `near`'s group first. The caller unparks it.
+    /// Claims a parked worker below `limit` for new work, in `near`'s group first. The caller unparks it.
     ///
     /// A pusher that may not run what it pushed executes a SeqCst fence between the push and this call.
     #[must_use = "the claimed worker has to be unparked"]
-    pub(crate) fn pick(&self, near: usize, avoid: Option<usize>) -> Option<usize> {
+    pub(crate) fn pick(&self, near: usize, avoid: Option<usize>, limit: usize) -> Option<usize> {
         let count = 1 + self.others.len();
         let first = near / GROUP;
         (0..count).map(|i| (first + i) % count).find_map(|group| {
             let avoid = avoid.filter(|worker| worker / GROUP == group).map(|worker| worker % GROUP);
-            self.change(self.word(group), |word| word.pick(avoid)).map(|w| group * GROUP + w)
+            let limit = limit.saturating_sub(group * GROUP);
+            let picked = self.change(self.word(group), |word| word.pick(avoid, limit));
+            picked.map(|worker| group * GROUP + worker)
         })
     }
 
@@ -219,14 +223,14 @@ mod tests {
             assert!(idle.park(worker, false), "nobody searches");
         }
         assert_eq!(idle.parked(), 3);
-        assert_eq!(idle.pick(0, Some(1)), Some(2), "the one in the seat comes last");
-        assert_eq!(idle.pick(0, None), None, "the woken worker searches already");
+        assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(2), "the one in the seat comes last");
+        assert_eq!(idle.pick(0, None, usize::MAX), None, "the woken worker searches already");
         assert!(idle.stop_search(2), "it was the last searcher");
-        assert_eq!(idle.pick(0, Some(1)), Some(3));
+        assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(3));
         assert!(idle.stop_search(3));
-        assert_eq!(idle.pick(0, Some(1)), Some(1), "better the one in the seat than nobody");
+        assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(1), "better the one in the seat than nobody");
         assert!(idle.stop_search(1));
-        assert_eq!(idle.pick(0, None), None, "nobody is parked");
+        assert_eq!(idle.pick(0, None, usize::MAX), None, "nobody is parked");
     }
 
     #[test]
@@ -249,7 +253,7 @@ mod tests {
         assert!(idle.start_search(0));
         assert!(!idle.start_search(1), "refused");
         assert!(idle.stop_search(0), "it looks for a successor");
-        assert_eq!(idle.pick(0, None), None, "and finds none: the other one is not parked yet");
+        assert_eq!(idle.pick(0, None, usize::MAX), None, "and finds none: the other one is not parked yet");
         assert!(idle.park(1, false), "so that one looks itself");
     }
 
@@ -260,12 +264,12 @@ mod tests {
             assert!(idle.park(worker, false), "nobody searches");
         }
         assert_eq!(
-            idle.pick(65, Some(60)),
+            idle.pick(65, Some(60), usize::MAX),
             Some(60),
             "alone in its group, so taken although avoided"
         );
-        assert_eq!(idle.pick(97, None), Some(99));
-        assert_eq!(idle.pick(97, None), Some(5));
+        assert_eq!(idle.pick(97, None, usize::MAX), Some(99));
+        assert_eq!(idle.pick(97, None, usize::MAX), Some(5));
         assert!(!idle.is_parked(5) && idle.parked() == 0);
     }
 }

@@ -6,7 +6,8 @@
 //! notices: it moves what it has queued to the injector and ends. Starting and leaving are decided under
 //! one lock, so a worker that was asked to leave and then to stay either has left (and a new thread
 //! starts in its slot) or stays. Workers above `target` that are to stay for a while are *spares*
-//! (spares.rs); `staying` counts them in. Models `a_worker_that_is_asked_to_stay_has_left_or_stays`,
+//! (watchdog.rs); `staying` counts them in. The slots, the idle word and `staying` know no difference between a
+//! spare and a worker that `set_worker_threads` has added. Models `a_worker_that_is_asked_to_stay_has_left_or_stays`,
 //! `a_wake_beside_a_leaving_worker_is_not_left_in_its_channel`.
 //!
 //! # The end
@@ -27,14 +28,13 @@
 //! A worker that is stuck in a poll holds up step 3 but not step 2: all other tasks are dropped by its
 //! peers. `wait_for_tasks` can give up on it; it finishes steps 2 and 3 whenever it comes back.
 
-use super::monitor;
 use super::role::{self, Role};
 use super::shared::Shared;
-use super::spares::Crew;
+use super::watchdog;
 use super::worker::Worker;
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::sync_shim::thread::{self, JoinHandle};
-use crate::sync_shim::{Arc, has_ended, pause};
+use crate::sync_shim::{Arc, MutexGuard, has_ended, pause};
 use crate::task::cell::Hot;
 use crate::task::running::Running;
 use std::io;
@@ -48,6 +48,15 @@ pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 pub(crate) struct ThreadConfig {
     pub(crate) name: String,
     pub(crate) stack_size: Option<usize>,
+}
+
+/// What it takes to start a worker.
+pub(crate) struct Crew {
+    pub(crate) config: ThreadConfig,
+    pub(crate) around: Around,
+    /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a thread
+    /// each, and the answer to that is `spawn_blocking`.
+    pub(crate) max_spares: usize,
 }
 
 #[derive(Default)]
@@ -115,7 +124,7 @@ impl Shared {
         let started = config.spawn("driver", move || {
             // Without this thread nobody would attend an abandoned seat: better to end loudly.
             let abort = AbortOnUnwind;
-            monitor::run(&shared);
+            watchdog::run(&shared);
             std::mem::forget(abort);
             shared.thread_ended();
             let last = shared.threads.lock().last.take();
@@ -215,9 +224,9 @@ impl Shared {
         self.alive.fetch_add(1, Ordering::AcqRel);
         self.comes();
         // Ordering: SeqCst, as in a worker's `awake`: the new worker may take a task before it has ever
-        // parked, so the monitor must not believe that all are parked.
+        // parked, so the watchdog must not believe that all are parked.
         fence(Ordering::SeqCst);
-        self.monitor.wake_if_asleep(&self.driver);
+        self.watchdog.wake_if_asleep(&self.driver);
         let started = config.spawn(&index.to_string(), move || {
             // A panic of the house in here would leave queues without an owner; tasks' panics are caught
             // in the cell.
@@ -271,7 +280,7 @@ impl Shared {
         for index in 0..slots {
             self.unpark(index);
         }
-        self.monitor.wake(&self.driver);
+        self.watchdog.wake(&self.driver);
         self.driver.wake();
         // Ordering: Acquire, see `worker_ends`. No worker was ever started, or all have retired into the end.
         if self.alive.load(Ordering::Acquire) == 0 {
@@ -336,7 +345,7 @@ impl Shared {
             note.inspect(|note| note.end());
         };
         cold.into_iter().for_each(&mut bury);
-        while let Some(task) = self.injector.pop() {
+        while let Some(task) = self.injector.pop().or_else(|| self.yielded.pop()) {
             bury(task);
         }
         for slot in self.slots.iter() {
@@ -382,10 +391,73 @@ impl Shared {
         self.drained.store(true, Ordering::Release);
         drop(working);
         self.working_changed.notify_all();
-        // Ordering: SeqCst: drained, fence, look for the monitor; a monitor that has only begun: show itself,
+        // Ordering: SeqCst: drained, fence, look for the watchdog; a watchdog that has only begun: show itself,
         // fence (`announce_sleep`), look at `drained`.
         fence(Ordering::SeqCst);
-        self.monitor.wake(&self.driver);
+        self.watchdog.wake(&self.driver);
+    }
+}
+
+impl Shared {
+    /// Starts one spare worker. `false`: there may be none more, or another thread is starting or ending some
+    /// at the moment; the next look will see what came of it.
+    pub(super) fn start_spare(self: &Arc<Self>) -> io::Result<bool> {
+        self.threads.try_lock().map_or(Ok(false), |threads| self.add_spare(threads))
+    }
+
+    /// As [`Shared::start_spare`], with the lock held.
+    pub(super) fn add_spare(
+        self: &Arc<Self>,
+        mut threads: MutexGuard<'_, Threads>,
+    ) -> io::Result<bool> {
+        let Some(crew) = self.crew.get().filter(|_| !self.is_closed()) else {
+            return Ok(false);
+        };
+        let staying = self.staying_workers();
+        let end = self.most_workers(crew);
+        // A worker that was let go and is still stuck has kept its slot: it counts as a spare again.
+        let Some(index) = (staying..end).find(|&index| threads.is_vacant(index)) else {
+            return Ok(false);
+        };
+        self.set_staying_workers(index + 1);
+        let started = self.occupy(&mut threads, index, &crew.config, &crew.around);
+        if started.is_err() {
+            self.set_staying_workers(staying);
+        }
+        drop(threads);
+        // After a failure: one that was counted in again may have parked meanwhile.
+        self.unpark_surplus(index + 1);
+        started.map(|()| true)
+    }
+
+    /// Asks all spare workers to leave.
+    pub(super) fn retire_spares(&self) {
+        let Some(threads) = self.threads.try_lock() else {
+            return;
+        };
+        if self.is_closed() {
+            return;
+        }
+        let stayed = self.staying_workers();
+        self.set_staying_workers(self.worker_count());
+        drop(threads);
+        self.unpark_surplus(stayed);
+    }
+
+    /// Whether one more spare may be started.
+    pub(super) fn may_add_spare(&self) -> bool {
+        let staying = self.staying_workers();
+        self.crew.get().is_some_and(|crew| staying < self.most_workers(crew))
+    }
+
+    /// The most workers there may be, with spares.
+    fn most_workers(&self, crew: &Crew) -> usize {
+        (self.worker_count() + crew.max_spares).min(self.slots.workers())
+    }
+
+    /// How many spare workers there are.
+    pub(crate) fn spare_workers(&self) -> usize {
+        self.staying_workers().saturating_sub(self.worker_count())
     }
 }
 

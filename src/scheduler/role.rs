@@ -4,10 +4,9 @@
 //! A wake or a spawn asks this first: it decides which queue the task goes to.
 
 use super::shared::Shared;
-use super::slots::Slot;
+use super::slots::{Deques, Slot};
 use super::worker::Worker;
 use crate::driver::Driver;
-use crate::queue::local::Local;
 use crate::queue::wake_channel::Chain;
 use crate::scoped::Scoped;
 use crate::sync_shim::{Arc, thread_local};
@@ -133,15 +132,15 @@ pub(super) struct Guest {
     shared: Arc<Shared>,
     index: usize,
     /// Taken by drop only.
-    local: Option<Local<Hot>>,
+    deques: Option<Deques>,
 }
 
 impl Guest {
     /// `None`: all guest slots are taken, spawns go to the injector instead.
     pub(super) fn enter(shared: &Arc<Shared>) -> Option<Self> {
         let index = shared.slots.take_guest()?;
-        let local = Some(shared.slots.get(index).take_local());
-        Some(Self { shared: shared.clone(), index, local })
+        let deques = Some(shared.slots.get(index).take_deques());
+        Some(Self { shared: shared.clone(), index, deques })
     }
 
     fn slot(&self) -> &Slot {
@@ -155,20 +154,20 @@ impl Guest {
         if !self.shared.may_spawn() {
             return self.shared.bury(task);
         }
-        self.local.as_ref().expect("taken by drop only").push(task);
+        self.deques.as_ref().expect("taken by drop only").ready.push(task);
         self.shared.pushed_from_outside();
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        let local = self.local.take().expect("taken here only");
+        let deques = self.deques.take().expect("taken here only");
         let mut moved = false;
-        while let Some(task) = local.pop() {
+        while let Some(task) = deques.ready.pop() {
             self.shared.injector.push(task);
             moved = true;
         }
-        *self.slot().local.lock() = Some(local);
+        self.slot().give_back(deques);
         self.shared.slots.release_guest(self.index);
         if moved {
             self.shared.pushed_from_outside();

@@ -4,10 +4,10 @@
 
 use super::census::Census;
 use super::idle::Idle;
-use super::monitor::Monitor;
+use super::lifecycle::Crew;
 use super::role::{self, Role};
 use super::slots::{GUESTS, Slot, Slots};
-use super::spares::Crew;
+use super::watchdog::Watchdog;
 use crate::driver::Driver;
 use crate::park::{Unpark, Unparker};
 use crate::queue::injector::Injector;
@@ -24,11 +24,13 @@ use std::sync::OnceLock;
 pub(crate) struct Shared {
     pub(super) slots: Slots,
     pub(super) injector: Injector<Hot>,
+    /// Tasks that have given way on a worker that did not keep them: a helper, or one that left.
+    pub(super) yielded: Injector<Hot>,
     pub(super) idle: Idle,
     pub(super) driver: Arc<Driver>,
     /// Set before the first thread starts, or never.
     pub(super) census: OnceLock<Census>,
-    pub(super) monitor: Monitor,
+    pub(super) watchdog: Watchdog,
     /// Something was pushed to the injector or a guest's deque and may still be there. A hint for workers
     /// that are busy with themselves; who runs dry looks at the queues.
     outside: CachePadded<AtomicBool>,
@@ -42,6 +44,8 @@ pub(crate) struct Shared {
     pub(super) staying: CachePadded<AtomicUsize>,
     /// Worker threads that have not ended.
     pub(super) alive: AtomicUsize,
+    /// Workers that block in place.
+    pub(super) away: AtomicUsize,
     /// Tasks spawned, and ended, on threads that have no slot.
     pub(super) foreign_spawned: CachePadded<AtomicU64>,
     pub(super) foreign_completed: CachePadded<AtomicU64>,
@@ -65,16 +69,18 @@ impl Shared {
         Arc::new(Self {
             slots: Slots::new(max_workers),
             injector: Injector::new(),
+            yielded: Injector::new(),
             idle: Idle::new(max_workers),
             driver,
             census: OnceLock::new(),
-            monitor: Monitor::new(),
+            watchdog: Watchdog::new(),
             outside: CachePadded::new(AtomicBool::new(false)),
             seated: CachePadded::new(AtomicUsize::new(usize::MAX)),
             closed: AtomicBool::new(false),
             target: AtomicUsize::new(0),
             staying: CachePadded::new(AtomicUsize::new(0)),
             alive: AtomicUsize::new(0),
+            away: AtomicUsize::new(0),
             foreign_spawned: CachePadded::new(AtomicU64::new(0)),
             foreign_completed: CachePadded::new(AtomicU64::new(0)),
             threads: Mutex::new(super::lifecycle::Threads::default()),
@@ -138,17 +144,35 @@ impl Shared {
         }
     }
 
+    /// A helper does not keep a task that has given way: one of the workers that there should be takes it.
+    #[cold]
+    pub(super) fn leave_to_workers(&self, task: Hot) {
+        self.yielded.push(task);
+        self.announce_outside();
+        self.wake_regular(0);
+    }
+
     /// After a push by a thread that will not run what it pushed: somebody must see it.
     pub(super) fn pushed_from_outside(&self) {
+        self.announce_outside();
+        self.wake_one(0);
+    }
+
+    /// Between a push and the look at the idle word: lets workers that are busy know.
+    fn announce_outside(&self) {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
         // word. The other half is in Worker::park.
         fence(Ordering::SeqCst);
-        // Ordering: Relaxed, after the fence; the other half is in `withdraw_outside`. Read first: many
-        // pushes need one write.
+        self.call_outside();
+    }
+
+    /// Lets workers that are busy look outside.
+    pub(super) fn call_outside(&self) {
+        // Ordering: Relaxed, after the fence of a pusher; the other half is in `withdraw_outside`. Read first:
+        // many pushes need one write.
         if !self.outside.load(Ordering::Relaxed) {
             self.outside.store(true, Ordering::Relaxed);
         }
-        self.wake_one(0);
     }
 
     /// How many workers there are, or are about to be.
@@ -176,6 +200,18 @@ impl Shared {
         self.staying.store(count, Ordering::Relaxed);
     }
 
+    /// Workers that block in place.
+    pub(super) fn away_workers(&self) -> usize {
+        // Ordering: Relaxed, a hint: who is on which side of it changes only what is run first.
+        self.away.load(Ordering::Relaxed)
+    }
+
+    /// Whether worker `index` is there for what waits behind long polls only: neither one of those that there
+    /// should be, nor in the place of one that blocks in place.
+    pub(super) fn is_helper(&self, index: usize) -> bool {
+        index >= self.worker_count() + self.away_workers()
+    }
+
     /// What the workers run at the moment.
     pub(crate) fn running_tasks(&self) -> Vec<RunningTask> {
         let workers = (0..self.slots.high()).map(|index| self.slots.get(index));
@@ -197,7 +233,7 @@ impl Shared {
         // the other.
         self.outside.store(false, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        if self.has_work_outside() {
+        if self.has_ready_outside() || !self.yielded.is_empty() {
             self.outside.store(true, Ordering::Relaxed);
         }
     }
@@ -208,12 +244,21 @@ impl Shared {
         !self.idle.is_settled() && self.wake_parked(near)
     }
 
+    /// As [`Shared::wake_one`], for a task that helpers leave to the others.
+    pub(super) fn wake_regular(&self, near: usize) -> bool {
+        !self.idle.is_settled() && self.wake_below(near, self.worker_count() + self.away_workers())
+    }
+
     #[cold]
     fn wake_parked(&self, near: usize) -> bool {
+        self.wake_below(near, usize::MAX)
+    }
+
+    fn wake_below(&self, near: usize, limit: usize) -> bool {
         // Ordering: Relaxed, a hint.
         let seated = self.seated.load(Ordering::Relaxed);
         let avoid = (seated != usize::MAX).then_some(seated);
-        let picked = self.idle.pick(near, avoid);
+        let picked = self.idle.pick(near, avoid, limit);
         if let Some(worker) = picked {
             self.unpark(worker);
         }
@@ -270,14 +315,28 @@ impl Shared {
     }
 
     /// Whether something waits in the injector or a guest's deque. As for `has_work`.
-    pub(super) fn has_work_outside(&self) -> bool {
-        !self.injector.is_empty() || self.slots.guests(0).any(Slot::has_work)
+    pub(super) fn has_ready_outside(&self) -> bool {
+        !self.injector.is_empty() || self.slots.guests(0).any(Slot::has_ready)
     }
 
-    /// Whether a thief would find something. For the moments when it matters: it executes fences.
+    /// Whether a thief would find a task that has been woken or spawned. For the moments when it matters: it
+    /// executes fences.
+    pub(super) fn has_ready(&self) -> bool {
+        self.has_ready_outside() || self.active_slots().any(Slot::has_ready)
+    }
+
+    /// Whether a thief would find a task that has given way. As for `has_ready`.
+    pub(super) fn has_yielded(&self) -> bool {
+        !self.yielded.is_empty() || self.active_slots().any(Slot::has_yielded)
+    }
+
+    /// Whether anything is queued.
     pub(super) fn has_work(&self) -> bool {
-        let mut workers = (0..self.slots.high()).map(|index| self.slots.get(index));
-        self.has_work_outside() || workers.any(Slot::has_work)
+        self.has_ready() || self.has_yielded()
+    }
+
+    fn active_slots(&self) -> impl Iterator<Item = &Slot> {
+        (0..self.slots.high()).map(|index| self.slots.get(index))
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -290,6 +349,11 @@ impl Shared {
     pub(super) fn is_drained(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `drain_to_the_end`.
         self.drained.load(Ordering::Acquire)
+    }
+
+    /// How many polls have been reported as blocking the last free worker.
+    pub(crate) fn blocked_polls(&self) -> u64 {
+        self.watchdog.blocked_polls()
     }
 
     /// How many tasks have been spawned and are not complete.
@@ -314,7 +378,7 @@ impl Shared {
     }
 
     pub(crate) fn injected_tasks(&self) -> usize {
-        self.injector.len()
+        self.injector.len() + self.yielded.len()
     }
 
     /// What one worker has done since the runtime began. `None`: there is no such worker.

@@ -16,12 +16,13 @@ impl Shared {
             self.foreign_completed.load(Ordering::SeqCst) + sum(|stats| stats.completed.get());
         assert_eq!((spawned, completed), (tasks as u64, tasks as u64), "(spawned, completed)");
         assert!(self.injector.is_empty(), "a task is left in the injector");
+        assert!(self.yielded.is_empty(), "a task is left that gave way");
         for (index, slot) in self.slots.iter().enumerate() {
             assert!(slot.steal_one().is_none(), "a task is left in deque {index}");
             assert!(slot.next.is_empty(), "a task is left in next slot {index}");
             assert!(slot.channel.is_empty(), "a task is left in wake channel {index}");
             assert_eq!(slot.registry.len(), 0, "a task is left in registry {index}");
-            let lost = slot.stealer().is_some() && slot.local.lock().is_none();
+            let lost = slot.has_lost_deques();
             assert!(!lost, "a thread has kept deque {index}");
         }
         assert_eq!(self.slots.guests(0).count(), 0, "a guest has kept its slot");

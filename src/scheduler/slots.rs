@@ -9,7 +9,7 @@
 use crate::park::Unparker;
 use crate::queue::local::{Local, Stealer};
 use crate::queue::wake_channel::WakeChannel;
-use crate::sync_shim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use crate::sync_shim::{Arc, Mutex};
 use crate::task::cell::Hot;
 use crate::task::registry::Registry;
@@ -41,20 +41,46 @@ pub(super) struct Slot {
     pub(super) channel: CachePadded<WakeChannel<Hot>>,
     /// The next task of the worker.
     pub(super) next: NextSlot,
-    stealer: OnceLock<Stealer<Hot>>,
-    /// The owner's end of the deque while no thread is active here.
-    pub(super) local: Mutex<Option<Local<Hot>>>,
+    /// Thieves' ends of the owner's two deques.
+    stealers: OnceLock<Stealers>,
+    /// The owner's ends of the deques while no thread is active here.
+    deques: Mutex<Option<Deques>>,
     unparker: Mutex<Option<Unparker>>,
     /// A worker empties the channel.
     active: AtomicBool,
-    /// The worker blocks in place: see absence.rs.
+    /// The worker blocks in place: see in_place.rs.
     pub(super) away: AtomicBool,
-    /// The monitor found that this worker is stuck in a poll: thieves may take its next slot too.
-    pub(super) stalled: AtomicBool,
+    /// How long the worker has been in one poll, as the watchdog saw it: a [`Standstill`].
+    standstill: AtomicU8,
     pub(super) registry: Registry,
     /// The task that the worker runs, and how many it has run.
     pub(super) running: Running,
     pub(super) stats: Stats,
+}
+
+/// The owner's ends of a worker's deques.
+pub(super) struct Deques {
+    /// Tasks that have been woken or spawned.
+    pub(super) ready: Local<Hot>,
+    /// Tasks that have given way: they run when no other task is ready, or after a bounded number of others.
+    pub(super) yielded: Local<Hot>,
+}
+
+struct Stealers {
+    ready: Stealer<Hot>,
+    yielded: Stealer<Hot>,
+}
+
+/// How long a worker has been in one poll, in the steps that matter to thieves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum Standstill {
+    /// It moves, or rests.
+    None,
+    /// Since the watchdog's last look: thieves may empty its next slot too.
+    Stalled,
+    /// For so long that the tasks which have given way behind this poll need help as well.
+    Blocked,
 }
 
 /// Counts that only the slot's owner changes.
@@ -174,32 +200,50 @@ impl Slot {
         Self {
             channel: CachePadded::new(WakeChannel::new()),
             next: NextSlot::new(),
-            stealer: OnceLock::new(),
-            local: Mutex::new(None),
+            stealers: OnceLock::new(),
+            deques: Mutex::new(None),
             unparker: Mutex::new(None),
             active: AtomicBool::new(false),
             away: AtomicBool::new(false),
-            stalled: AtomicBool::new(false),
+            standstill: AtomicU8::new(Standstill::None as u8),
             registry: Registry::new(),
             running: Running::new(),
             stats: Stats::default(),
         }
     }
 
-    /// The owner's end of the slot's deque; made on first use.
-    pub(super) fn take_local(&self) -> Local<Hot> {
-        let local = self.local.lock().take().unwrap_or_else(Local::new);
-        self.stealer.get_or_init(|| local.stealer());
-        local
+    /// The owner's ends of the slot's deques; made on first use.
+    pub(super) fn take_deques(&self) -> Deques {
+        let deques = self.deques.lock().take().unwrap_or_else(Deques::new);
+        self.stealers.get_or_init(|| deques.stealers());
+        deques
     }
 
-    /// Takes the oldest task of the deque, whoever owns it.
+    /// The owner leaves: the deques wait for the next one.
+    pub(super) fn give_back(&self, deques: Deques) {
+        *self.deques.lock() = Some(deques);
+    }
+
+    /// Whether the owner has left without giving the deques back.
+    #[cfg(all(test, liten_shuttle))]
+    pub(super) fn has_lost_deques(&self) -> bool {
+        self.stealers.get().is_some() && self.deques.lock().is_none()
+    }
+
+    /// Takes the oldest task of one of the deques, whoever owns them.
     pub(super) fn steal_one(&self) -> Option<Hot> {
-        self.stealer.get()?.steal()
+        let stealers = self.stealers.get()?;
+        stealers.ready.steal().or_else(|| stealers.yielded.steal())
     }
 
-    pub(super) fn stealer(&self) -> Option<&Stealer<Hot>> {
-        self.stealer.get()
+    /// The thieves' end of the deque of tasks that have been woken or spawned.
+    pub(super) fn ready(&self) -> Option<&Stealer<Hot>> {
+        self.stealers.get().map(|stealers| &stealers.ready)
+    }
+
+    /// The thieves' end of the deque of tasks that have given way.
+    pub(super) fn yielded(&self) -> Option<&Stealer<Hot>> {
+        self.stealers.get().map(|stealers| &stealers.yielded)
     }
 
     pub(super) fn activate(&self, unparker: Unparker) {
@@ -230,10 +274,17 @@ impl Slot {
         self.unparker.lock().clone()
     }
 
-    /// Whether there is something that a thief could take (the next slot only if the worker is stuck).
-    pub(super) fn has_work(&self) -> bool {
-        let deque = self.stealer.get().is_some_and(|stealer| !stealer.is_empty());
-        deque || !self.channel.is_empty() || (self.is_stalled() && !self.next.is_empty())
+    /// Whether a task that has been woken or spawned waits here where a thief could take it (in the next slot:
+    /// only if the worker is stuck).
+    pub(super) fn has_ready(&self) -> bool {
+        self.ready().is_some_and(|ready| !ready.is_empty())
+            || !self.channel.is_empty()
+            || (self.standstill() != Standstill::None && !self.next.is_empty())
+    }
+
+    /// Whether a task that has given way waits here.
+    pub(super) fn has_yielded(&self) -> bool {
+        self.yielded().is_some_and(|yielded| !yielded.is_empty())
     }
 
     /// A number that moves whenever the worker does.
@@ -241,9 +292,29 @@ impl Slot {
         self.running.polls() + self.stats.parks.get()
     }
 
-    pub(super) fn is_stalled(&self) -> bool {
-        // Ordering: Relaxed, a hint of the monitor.
-        self.stalled.load(Ordering::Relaxed)
+    pub(super) fn standstill(&self) -> Standstill {
+        // Ordering: Relaxed, a hint of the watchdog.
+        match self.standstill.load(Ordering::Relaxed) {
+            0 => Standstill::None,
+            1 => Standstill::Stalled,
+            _ => Standstill::Blocked,
+        }
+    }
+
+    /// For the watchdog.
+    pub(super) fn set_standstill(&self, standstill: Standstill) {
+        // Ordering: Relaxed, a hint for thieves; the wake that follows orders it for the one it wakes.
+        self.standstill.store(standstill as u8, Ordering::Relaxed);
+    }
+}
+
+impl Deques {
+    fn new() -> Self {
+        Self { ready: Local::new(), yielded: Local::new() }
+    }
+
+    fn stealers(&self) -> Stealers {
+        Stealers { ready: self.ready.stealer(), yielded: self.yielded.stealer() }
     }
 }
 

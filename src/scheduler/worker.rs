@@ -42,12 +42,13 @@
 //! outside woke another one, half of the ticks went to the next slot, the deque grew with each look, and a
 //! task that always had work waited for the whole backlog (33,654 polls of 40,000).
 
+use super::pace::{FAIR_INTERVAL, Pace};
 use super::shared::Shared;
-use super::slots::Slot;
+use super::slots::{Deques, Slot, Standstill};
 use crate::park::Parker;
 use crate::queue::local::Local;
 use crate::rng::Rng;
-use crate::sync_shim::Arc;
+use crate::sync_shim::{Arc, clock};
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner};
 use crate::wakers;
@@ -55,10 +56,6 @@ use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
 use std::time::Duration;
-
-/// Ticks between two looks at what comes from outside. tokio's event interval is 61 too; a prime does
-/// not beat with task counts.
-pub(super) const FAIR_INTERVAL: u32 = 61;
 
 /// How many tasks in a row may come from the next slot (tokio: 3). More favours pairs that wake each
 /// other over the rest.
@@ -73,11 +70,21 @@ pub(super) struct Worker {
     shared: Arc<Shared>,
     index: usize,
     slot: Arc<CachePadded<Slot>>,
-    local: Local<Hot>,
+    /// Tasks that have been woken or spawned.
+    ready: Local<Hot>,
+    /// Tasks that have given way.
+    yielded: Local<Hot>,
+    /// Something has been pushed to `yielded` since it was last found empty.
+    has_yielded: Cell<bool>,
+    /// Pops of ready tasks until one that has given way has its turn in spite of them.
+    until_yielded: Cell<usize>,
+    /// Not one of the workers that there should be: leaves tasks that have given way to those.
+    helps: Cell<bool>,
     parker: Parker,
     rng: RefCell<Rng>,
     /// Ticks until the next fair turn.
     until_fair: Cell<u32>,
+    pace: Cell<Pace>,
     /// Ticks until the next look at what waits outside, if anything does.
     until_intake: Cell<u32>,
     /// How many tasks may still be brought in during this pass.
@@ -102,13 +109,19 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
         let slot = shared.slots.share(index);
+        let Deques { ready, yielded } = slot.take_deques();
         Self {
-            local: slot.take_local(),
+            has_yielded: Cell::new(yielded.len() != 0),
+            ready,
+            yielded,
+            until_yielded: Cell::new(INTAKE),
+            helps: Cell::new(shared.is_helper(index)),
             slot,
             index,
             parker: Parker::new(),
             rng: RefCell::new(Rng::new(index as u64)),
             until_fair: Cell::new(FAIR_INTERVAL),
+            pace: Cell::new(Pace::new()),
             until_intake: Cell::new(0),
             room: Cell::new(INTAKE),
             first_guest: Cell::new(0),
@@ -188,7 +201,8 @@ impl Worker {
         } else if self.is_wanted_outside() {
             self.take_in();
         }
-        self.take_next().or_else(|| self.take_local()).or_else(|| self.take_announced())
+        let ready = self.take_next().or_else(|| self.take_ready());
+        ready.or_else(|| self.take_announced()).or_else(|| self.take_yielded())
     }
 
     #[inline]
@@ -200,18 +214,49 @@ impl Worker {
             return Some(task);
         }
         // No notification: this worker is about to run what is in its deque.
-        self.local.push(task);
+        self.ready.push(task);
         None
     }
 
     #[inline]
-    fn take_local(&self) -> Option<Hot> {
+    fn take_ready(&self) -> Option<Hot> {
         self.next_polls.set(0);
-        let task = self.local.pop();
+        let until_yielded = self.until_yielded.get();
+        if until_yielded == 0 {
+            if let Some(task) = self.yielded_turn() {
+                return Some(task);
+            }
+        } else {
+            self.until_yielded.set(until_yielded - 1);
+        }
+        let task = self.ready.pop();
         if self.pass.get() != 0 {
             self.count_pop(task.is_some());
         }
         task
+    }
+
+    /// The oldest task that has given way, for when nothing else is ready.
+    #[inline]
+    fn take_yielded(&self) -> Option<Hot> {
+        self.until_yielded.set(INTAKE);
+        if self.has_yielded.get() { self.pop_yielded() } else { None }
+    }
+
+    #[inline]
+    fn pop_yielded(&self) -> Option<Hot> {
+        let task = self.yielded.pop();
+        self.has_yielded.set(task.is_some());
+        task
+    }
+
+    /// One task that has given way runs although others are ready: all that wait here have had one turn when
+    /// [`INTAKE`] ready tasks have run, or as many ready tasks as there are of them.
+    #[cold]
+    fn yielded_turn(&self) -> Option<Hot> {
+        let waiting = self.yielded.len();
+        self.until_yielded.set((INTAKE / waiting.max(1)).max(1));
+        self.pop_yielded()
     }
 
     /// One pop of a pass, which ends with it if it was the last one or found nothing.
@@ -236,7 +281,7 @@ impl Worker {
         let task = self.take_outside();
         if task.is_none() {
             self.shared.withdraw_outside();
-        } else if self.local.len() > 0 {
+        } else if self.ready.len() > 0 {
             // The one in hand and what came with it.
             self.shared.wake_one(self.index);
         }
@@ -252,21 +297,21 @@ impl Worker {
         let mut batch = slot.channel.take_all();
         let first = batch.next()?;
         for task in batch {
-            self.local.push(task);
+            self.ready.push(task);
         }
         Some(first)
     }
 
     fn take_injected(&self) -> Option<Hot> {
-        let injected = || self.shared.injector.steal_into(&self.local);
+        let injected = || self.shared.injector.steal_into(&self.ready);
         let guests = || self.shared.slots.guests(0).find_map(|guest| self.steal_deque(guest));
         let task = injected().or_else(guests)?;
-        self.slot.stats.from_injector.add(1 + self.local.len() as u64);
+        self.slot.stats.from_injector.add(1 + self.ready.len() as u64);
         Some(task)
     }
 
     fn steal_deque(&self, victim: &Slot) -> Option<Hot> {
-        victim.stealer()?.steal_into(&self.local)
+        victim.ready()?.steal_into(&self.ready)
     }
 
     /// A hint that costs two loads of lines that are seldom written.
@@ -278,9 +323,12 @@ impl Worker {
     /// the last look brought is still in front of it, and polls the driver.
     #[cold]
     fn fair_turn(&self) {
-        self.until_fair.set(FAIR_INTERVAL - 1);
+        let mut pace = self.pace.get();
+        self.until_fair.set(pace.next(clock::now()) - 1);
+        self.pace.set(pace);
+        self.helps.set(self.shared.is_helper(self.index));
         // Thieves may have taken what the last look brought.
-        self.until_intake.set(self.until_intake.get().min(self.local.len() as u32));
+        self.until_intake.set(self.until_intake.get().min(self.ready.len() as u32));
         if self.until_intake.get() == 0 {
             self.take_in();
         }
@@ -291,42 +339,74 @@ impl Worker {
     /// Brings what waits outside to the back of the deque.
     #[cold]
     fn take_in(&self) {
-        let before = self.local.len();
+        self.take_in_yielded();
+        if self.shared.watchdog.take_rescue() {
+            self.rescue();
+        }
+        let before = self.ready.len();
         if self.pass.get() > before {
             // Thieves have taken from what the pass was to last for.
             self.end_pass_after(before);
         }
         for task in self.slot.channel.take_all() {
-            self.local.push(task);
+            self.ready.push(task);
         }
         let pause = match self.room.get() {
             // Nothing more in this pass: until it ends, only the channel is worth a look.
             0 => self.pass.get().min(FAIR_INTERVAL as usize) - 1,
             room => self.take_batch(room),
         };
-        self.until_intake.set(pause.max(self.local.len().saturating_sub(before)) as u32);
+        self.until_intake.set(pause.max(self.ready.len().saturating_sub(before)) as u32);
         self.notify_surplus();
+    }
+
+    /// Brings in what is queued at workers that are stuck, if the watchdog has said so.
+    #[cold]
+    fn rescue(&self) {
+        let high = self.shared.slots.high();
+        for index in (0..high).filter(|&index| index != self.index) {
+            let slot = self.shared.slots.get(index);
+            let standstill = slot.standstill();
+            if standstill == Standstill::None && !slot.is_away() {
+                continue;
+            }
+            slot.channel.take_all().chain(slot.next.take()).for_each(|task| self.ready.push(task));
+            if let Some(ready) = slot.ready() {
+                ready.move_into(&self.ready, INTAKE);
+            }
+            if standstill == Standstill::Blocked && self.takes_yielded() {
+                let moved = slot.yielded().is_some_and(|yielded| yielded.move_into(&self.yielded, INTAKE));
+                self.has_yielded.set(moved || self.has_yielded.get());
+            }
+        }
+    }
+
+    /// Brings in tasks that helpers have left to the workers.
+    fn take_in_yielded(&self) {
+        if self.takes_yielded() && self.shared.yielded.move_into(&self.yielded, INTAKE) {
+            self.has_yielded.set(true);
+        }
     }
 
     /// Brings up to `room` tasks in from the guests and the injector; returns how many. The guests have half
     /// of it, and each slot for guests in turn the first choice, so that nobody is crowded out; what they
     /// leave is the injector's.
     fn take_batch(&self, room: usize) -> usize {
-        let before = self.local.len();
-        let left = || (before + room).saturating_sub(self.local.len());
+        let before = self.ready.len();
+        let left = || (before + room).saturating_sub(self.ready.len());
         let mut found = false;
         let first = self.first_guest.get();
         self.first_guest.set(first.wrapping_add(1));
-        for stealer in self.shared.slots.guests(first).filter_map(Slot::stealer) {
+        for stealer in self.shared.slots.guests(first).filter_map(Slot::ready) {
             let share = left().saturating_sub(room / 2);
-            found |= stealer.move_into(&self.local, share);
+            found |= stealer.move_into(&self.ready, share);
         }
-        found |= self.shared.injector.move_into(&self.local, left());
+        found |= self.shared.injector.move_into(&self.ready, left());
         if !found {
             self.shared.withdraw_outside();
         }
         // Less what a thief takes in between: the deque does not say how many it moved.
-        let after = self.local.len();
+        let after = self.ready.len();
         let brought = after.saturating_sub(before);
         self.slot.stats.from_injector.add(brought as u64);
         // A small rest is not worth a look: what it brings would lengthen the queue by little, and cost the
@@ -350,17 +430,34 @@ impl Worker {
         self.steal()
     }
 
-    /// One round over the other workers from a random start.
+    /// One round over the other workers from a random start for tasks that are ready, then one for tasks that
+    /// have given way.
     fn steal(&self) -> Option<Hot> {
         let high = self.shared.slots.high();
         let start = self.rng.borrow_mut().below(high);
-        let victims = (0..high).map(|i| (start + i) % high).filter(|&victim| victim != self.index);
-        let task = victims.map(|victim| self.shared.slots.get(victim)).find_map(|victim| {
-            let task = self.steal_deque(victim).or_else(|| self.take_channel(victim));
-            task.or_else(|| victim.is_stalled().then(|| victim.next.take()).flatten())
-        })?;
-        self.slot.stats.stolen.add(1 + self.local.len() as u64);
+        let others = || {
+            let victims = (0..high).map(move |i| (start + i) % high);
+            victims.filter(|&victim| victim != self.index).map(|victim| self.shared.slots.get(victim))
+        };
+        let ready = others().find_map(|victim| self.steal_ready(victim));
+        let yielded = || others().find_map(|victim| victim.yielded()?.steal_into(&self.yielded));
+        let task = ready.or_else(|| if self.takes_yielded() { yielded() } else { None })?;
+        self.has_yielded.set(self.yielded.len() != 0);
+        self.slot.stats.stolen.add((1 + self.ready.len() + self.yielded.len()) as u64);
         Some(task)
+    }
+
+    fn steal_ready(&self, victim: &Slot) -> Option<Hot> {
+        let task = self.steal_deque(victim).or_else(|| self.take_channel(victim));
+        let stuck = || (victim.standstill() != Standstill::None).then(|| victim.next.take());
+        task.or_else(|| stuck().flatten())
+    }
+
+    /// Whether tasks that have given way elsewhere may be run here. A helper leaves them to the workers, or it would
+    /// soon be as busy as they are; but not behind polls that do not end, as long as another helper can follow.
+    fn takes_yielded(&self) -> bool {
+        let shared = &self.shared;
+        !self.helps.get() || (shared.watchdog.spares_take_all() && shared.may_add_spare())
     }
 
     /// Work was found: the last searcher wakes a successor if there is more, because pushes relied on
@@ -378,8 +475,10 @@ impl Worker {
         // Ordering: Dekker again: stop searching, fence, look; a push that saw us searching, and woke
         // nobody, is seen here.
         fence(Ordering::SeqCst);
-        if self.shared.has_work() {
+        if self.shared.has_ready() {
             self.shared.wake_one(self.index);
+        } else if self.shared.has_yielded() {
+            self.shared.wake_regular(self.index);
         }
     }
 
@@ -421,18 +520,24 @@ impl Worker {
     /// One round is enough. What was pushed before the bit was set is seen (fence); if it is gone by the
     /// time we reach for it, somebody else has it. What is pushed later finds the bit.
     fn last_look(&self, everywhere: bool) -> Option<Hot> {
-        self.take_outside().or_else(|| if everywhere { self.steal() } else { None })
+        let yielded = || {
+            self.take_in_yielded();
+            if self.has_yielded.get() { self.pop_yielded() } else { None }
+        };
+        self.take_outside().or_else(yielded).or_else(|| if everywhere { self.steal() } else { None })
     }
 
     /// Ends the park: learns whether somebody claimed us (then we count as searching), and tells a
-    /// sleeping monitor.
+    /// sleeping watchdog.
     pub(super) fn awake(&self) {
         self.searching.set(!self.shared.idle.unpark_self(self.index));
-        // Ordering: Dekker with the monitor: clear the bit, fence, look at `asleep`; announce, fence, look
-        // at the bit (monitor.rs). A SeqCst RMW in the place of the fence would not do: it does not order a
+        self.helps.set(self.shared.is_helper(self.index));
+        self.pace.set(self.pace.get().rested());
+        // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence, look
+        // at the bit (watchdog.rs). A SeqCst RMW in the place of the fence would not do: it does not order a
         // relaxed load that follows it, and a processor whose RMWs are load and store apart swaps the two.
         fence(Ordering::SeqCst);
-        self.shared.monitor.wake_if_asleep(&self.shared.driver);
+        self.shared.watchdog.wake_if_asleep(&self.shared.driver);
     }
 
     /// Blocks in the driver's seat if it is free. `false`: it is taken.
@@ -485,11 +590,11 @@ impl Worker {
     #[inline]
     pub(super) fn woken(&self, task: Hot) {
         if self.dispatching.get() {
-            return self.local.push(task);
+            return self.ready.push(task);
         }
         self.pushed.set(true);
         if let Some(displaced) = self.slot.next.put(task) {
-            self.local.push(displaced);
+            self.ready.push(displaced);
         }
         self.notify_surplus();
     }
@@ -499,8 +604,18 @@ impl Worker {
     pub(super) fn spawned(&self, task: Hot) {
         self.slot.stats.spawned.add(1);
         self.pushed.set(true);
-        self.local.push(task);
+        self.ready.push(task);
         self.notify_surplus();
+    }
+
+    /// The task that ran is queued again.
+    #[inline]
+    fn requeued(&self) {
+        // Otherwise there are as many runnable tasks as before its poll. A peer that parked in spite of them
+        // is woken at the next fair turn.
+        if self.pushed.get() {
+            self.notify_surplus();
+        }
     }
 
     /// More than one task is runnable here: wakes an idle peer, if nobody searches. Exactly one: this
@@ -515,9 +630,11 @@ impl Worker {
 
     #[inline(never)]
     fn notify(&self) {
-        let queued = self.local.len() + usize::from(!self.slot.next.is_empty());
-        if queued > 1 {
+        let ready = self.ready.len() + usize::from(!self.slot.next.is_empty());
+        if ready > 1 {
             self.shared.wake_one(self.index);
+        } else if ready + self.yielded.len() > 1 {
+            self.shared.wake_regular(self.index);
         }
     }
 
@@ -528,29 +645,24 @@ impl Worker {
         // Ordering: SeqCst, the pair of the fence in `Shared::sent`: deactivate, fence, empty the channel.
         fence(Ordering::SeqCst);
         let mut moved = false;
-        self.surrender(|task| {
+        let mut inject = |task| {
             self.shared.injector.push(task);
             moved = true;
-        });
+        };
+        while let Some(task) = self.ready.pop() {
+            inject(task);
+        }
+        self.slot.next.take().into_iter().chain(self.slot.channel.take_all()).for_each(inject);
+        while let Some(task) = self.yielded.pop() {
+            self.shared.yielded.push(task);
+            moved = true;
+        }
         moved
-    }
-
-    /// Gives everything that is queued here away, newest last.
-    fn surrender(&self, mut to: impl FnMut(Hot)) {
-        while let Some(task) = self.local.pop() {
-            to(task);
-        }
-        if let Some(task) = self.slot.next.take() {
-            to(task);
-        }
-        for task in self.slot.channel.take_all() {
-            to(task);
-        }
     }
 
     /// Leaves the slot: gives the deque back to it.
     pub(super) fn leave(self) {
-        *self.slot.local.lock() = Some(self.local);
+        self.slot.give_back(Deques { ready: self.ready, yielded: self.yielded });
     }
 }
 
@@ -571,12 +683,18 @@ impl Runner for Worker {
 
     #[inline]
     fn requeue(&self, task: Hot) {
-        self.local.push(task);
-        // Otherwise there are as many runnable tasks as before its poll. A peer that parked in spite of them
-        // is woken at the next fair turn.
-        if self.pushed.get() {
-            self.notify_surplus();
+        self.ready.push(task);
+        self.requeued();
+    }
+
+    #[inline]
+    fn yielded(&self, task: Hot) {
+        if self.helps.get() {
+            return self.shared.leave_to_workers(task);
         }
+        self.yielded.push(task);
+        self.has_yielded.set(true);
+        self.requeued();
     }
 
     fn home(&self) -> u16 {

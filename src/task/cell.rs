@@ -90,8 +90,12 @@ pub(crate) trait Ender {
 pub(crate) trait Runner: Ender {
     /// The task goes cold for the first time: whoever shuts the scheduler down must be able to find it.
     fn register(&self, task: Cold) -> Place;
-    /// The task was woken, or yielded, during its poll: to the back of the queue.
+    /// The task was woken during its poll, by another: to the back of the queue.
     fn requeue(&self, task: Hot);
+    /// The task gave way, or woke itself: others that are ready come first.
+    fn yielded(&self, task: Hot) {
+        self.requeue(task);
+    }
     /// The index that wakes from outside are sent to.
     fn home(&self) -> u16;
 }
@@ -198,7 +202,7 @@ impl Cold {
         // SAFETY: registered, therefore not complete, therefore its live reference keeps the header alive.
         match unsafe { self.0.as_ref() }.state.abort() {
             Wake::Schedule => Some(Hot(self.0)),
-            Wake::Nothing => None,
+            Wake::Noted | Wake::Nothing => None,
         }
     }
 }
@@ -328,7 +332,7 @@ impl Hot {
             Polled::Ready => return self.complete(runner),
             // Still SCHEDULED: a wake that came meanwhile has set WOKEN, which the next `start` takes as
             // answered.
-            Polled::Yielded => return runner.requeue(self),
+            Polled::Yielded => return runner.yielded(self),
             Polled::Pending => {}
         }
         self.ensure_registered(runner);
@@ -428,8 +432,11 @@ impl TaskRef {
     }
 
     pub(super) fn wake(&self) {
-        if self.header().state.wake() == Wake::Schedule {
-            self.schedule();
+        match self.header().state.wake() {
+            Wake::Schedule => self.schedule(),
+            // By itself, in its poll, which is how futures give way that know no runtime.
+            Wake::Noted => current::note_wake(self.0.as_ptr().cast_const().cast()),
+            Wake::Nothing => {}
         }
     }
 
@@ -438,6 +445,8 @@ impl TaskRef {
         let this = ManuallyDrop::new(self);
         match this.header().state.wake_owned() {
             WakeOwned::Nothing => {}
+            // Only compared: the reference is gone.
+            WakeOwned::Noted => current::note_wake(this.0.as_ptr().cast_const().cast()),
             WakeOwned::Schedule => this.schedule(),
             // SAFETY: said to one caller only.
             WakeOwned::Free => unsafe { (this.header().vtable.free)(this.0) },

@@ -12,7 +12,7 @@
 //! | transition | from | to | action |
 //! |---|---|---|---|
 //! | `wake` | cold | queued | `Schedule` |
-//! |        | queued, running | same, WOKEN | nothing |
+//! |        | queued, running | same, WOKEN | `Noted` |
 //! |        | complete | same | nothing |
 //! | `start` | queued | running, WOKEN cleared | `Poll`, or `Cancel` if CANCELLED |
 //! | `pending` | running | cold | `Cold` |
@@ -61,6 +61,8 @@ pub(crate) struct State(AtomicUsize);
 pub(crate) enum Wake {
     /// The task turned hot: the caller makes its `Hot` and puts it into a queue.
     Schedule,
+    /// The task is hot already, perhaps running: its next poll, or the end of this one, answers the wake.
+    Noted,
     Nothing,
 }
 
@@ -70,6 +72,8 @@ pub(crate) enum Wake {
 pub(crate) enum WakeOwned {
     /// As [`Wake::Schedule`]; the waker's reference has been released.
     Schedule,
+    /// As [`Wake::Noted`]; the waker's reference has been released.
+    Noted,
     /// The waker's reference has been released.
     Nothing,
     /// It was the last reference: the caller frees the cell.
@@ -171,7 +175,7 @@ impl State {
             if word & COMPLETE != 0 {
                 Err(Wake::Nothing)
             } else if word & SCHEDULED != 0 {
-                Ok((word | WOKEN, Wake::Nothing))
+                Ok((word | WOKEN, Wake::Noted))
             } else {
                 Ok((word | SCHEDULED, Wake::Schedule))
             }
@@ -185,7 +189,7 @@ impl State {
             Ok(if word & COMPLETE != 0 {
                 (next, if next < REF_ONE { WakeOwned::Free } else { WakeOwned::Nothing })
             } else if word & SCHEDULED != 0 {
-                (next | WOKEN, WakeOwned::Nothing)
+                (next | WOKEN, WakeOwned::Noted)
             } else {
                 (next | SCHEDULED, WakeOwned::Schedule)
             })
@@ -351,7 +355,7 @@ mod tests {
     #[test]
     fn wakes_coalesce_and_one_during_the_poll_requeues() {
         let state = State::new();
-        assert_eq!(state.wake(), Wake::Nothing, "queued already");
+        assert_eq!(state.wake(), Wake::Noted, "queued already");
         assert_eq!(state.start(), Start::Poll);
         assert_eq!(
             state.pending(),
@@ -359,10 +363,10 @@ mod tests {
             "a wake before the poll is answered by the poll"
         );
         assert_eq!(state.wake(), Wake::Schedule);
-        assert_eq!(state.wake(), Wake::Nothing);
+        assert_eq!(state.wake(), Wake::Noted);
         assert_eq!(state.start(), Start::Poll);
-        assert_eq!(state.wake(), Wake::Nothing);
-        assert_eq!(state.wake(), Wake::Nothing);
+        assert_eq!(state.wake(), Wake::Noted);
+        assert_eq!(state.wake(), Wake::Noted);
         assert_eq!(state.pending(), Pending::Requeue);
         assert_eq!(state.start(), Start::Poll);
         assert_eq!(state.pending(), Pending::Cold);
@@ -396,7 +400,7 @@ mod tests {
         let running = State::new();
         assert_eq!(running.start(), Start::Poll);
         assert_eq!(running.abort(), Wake::Nothing);
-        assert_eq!(running.wake(), Wake::Nothing);
+        assert_eq!(running.wake(), Wake::Noted);
         assert_eq!(running.pending(), Pending::Cancel);
     }
 

@@ -1,13 +1,12 @@
-//! A worker that is away: its task is about to block the thread, and says so beforehand.
+//! A worker whose task is about to block the thread, and says so beforehand.
 //!
-//! A poll that blocks without a word is noticed by the monitor, after [`BLOCKED_AFTER`]. Here nothing has to
-//! be noticed:
+//! A poll that blocks without a word is noticed by the watchdog. Here nothing has to be noticed:
 //!
-//! 1. the worker marks its slot as away, and gives everything that it has queued to the injector, as one that
-//!    leaves for good does (lifecycle.rs): it deactivates the slot, fences, and empties deque, next slot and
-//!    channel;
-//! 2. if nobody is parked and fewer workers than there should be are at work, a spare is started, within the
-//!    bound of the spares;
+//! 1. the worker marks its slot as away, and gives everything that it has queued to the queues that all look at,
+//!    as one that leaves for good does (lifecycle.rs): it deactivates the slot, fences, and empties deques, next
+//!    slot and channel;
+//! 2. if no worker is parked and fewer than there should be are at work, a spare is started, within the bound of
+//!    the spares;
 //! 3. the function runs in the role [`Role::Away`]: what it spawns goes to the injector, what it wakes to the
 //!    tasks' home workers, and it may block in `block_on`;
 //! 4. back again, also by a panic, the worker activates its slot and goes on with the poll.
@@ -28,23 +27,26 @@
 //! A push from outside relies on workers that are awake only when none is parked, and a worker that goes away
 //! is awake no longer. So it asks for one in its place if none is parked. If one is, later pushes wake it.
 //! Two that go away at the same time count each other: each marks itself first, and they look under one lock.
-//! If the bound is reached, the function runs all the same, and the tasks wait for whoever comes back first:
-//! that is what the bound is for. If a thread cannot be made, or all parked workers get stuck later, the
-//! monitor, which takes a worker that is away for blocked, starts a spare at one of its next looks. Spares
-//! stay as long as somebody is away.
+//! If the bound is reached, the function runs all the same, and the tasks wait for the worker that comes back
+//! first: that is what the bound is for. If a thread cannot be made, or all parked workers get stuck later, the
+//! watchdog, to which a worker that is away is not free, starts a spare at one of its next looks. Spares stay as
+//! long as a worker is away, and as many of them as are away run what has given way, like the workers in whose
+//! place they are.
 //!
-//! Rejected: handing the whole worker (deque, generator, counts) to another thread, as tokio does. It would
+//! The watchdog may sleep while workers are away. One that is back leaves their count, fences, and wakes it, as one
+//! that leaves its park does.
+//!
+//! Rejected: handing the whole worker (deques, generator, counts) to another thread, as tokio does. It would
 //! have to be moved out from under the poll that uses it, and taken back afterwards; the slot that is left
 //! and entered again needs nothing that resizing does not need anyway.
-//!
-//! [`BLOCKED_AFTER`]: super::spares::BLOCKED_AFTER
 
 use super::role::{self, Role};
 use super::shared::Shared;
 use super::slots::Slot;
+use super::watchdog::needs_replacement;
 use super::worker::Worker;
 use crate::sync_shim::Arc;
-use crate::sync_shim::atomic::Ordering;
+use crate::sync_shim::atomic::{Ordering, fence};
 
 /// Runs `f`, which may block the thread. If the thread is a worker, others do its work meanwhile.
 pub(crate) fn step_aside<R>(f: impl FnOnce() -> R) -> R {
@@ -69,6 +71,8 @@ impl<'a> Absence<'a> {
     fn begin(worker: &'a Worker) -> Self {
         let shared = worker.shared();
         let absence = Self(worker);
+        // Ordering: Relaxed, see `Shared::away_workers` and the fence below.
+        shared.away.fetch_add(1, Ordering::Relaxed);
         absence.slot().set_away(true);
         if worker.hand_over() {
             shared.pushed_from_outside();
@@ -84,15 +88,21 @@ impl<'a> Absence<'a> {
 
 impl Drop for Absence<'_> {
     fn drop(&mut self) {
+        let shared = self.0.shared();
         self.slot().set_away(false);
+        // Ordering: Relaxed, before the fence.
+        shared.away.fetch_sub(1, Ordering::Relaxed);
         self.slot().reactivate();
+        // Ordering: SeqCst, Dekker with the watchdog, as in `Worker::awake`.
+        fence(Ordering::SeqCst);
+        shared.watchdog.wake_if_asleep(&shared.driver);
     }
 }
 
 impl Slot {
     fn set_away(&self, away: bool) {
         // Ordering: Relaxed: those who count the absent hold `threads`, and each has set its own mark before
-        // it took that lock; for the monitor it is a hint.
+        // it took that lock; for the watchdog it is a hint.
         self.away.store(away, Ordering::Relaxed);
     }
 
@@ -110,13 +120,13 @@ impl Shared {
         if self.idle.parked() != 0 {
             return;
         }
-        // Not `try_lock`, as the monitor: nobody calls foreign code under this lock, and whoever holds it may
-        // be starting a spare for somebody else.
+        // Not `try_lock`, as the watchdog: no foreign code runs under this lock, and its holder may be starting a
+        // spare for another.
         let threads = self.threads.lock();
         let staying = self.staying_workers();
         let absent = (0..staying).filter(|&index| self.slots.get(index).is_away()).count();
-        if staying - absent < self.worker_count() {
-            // Without a thread the function runs all the same; the monitor tries again.
+        if needs_replacement(self.worker_count(), staying, absent, self.idle.parked()) {
+            // Without a thread the function runs all the same; the watchdog tries again.
             let _ = self.add_spare(threads);
         }
     }

@@ -1,0 +1,264 @@
+//! What the watchdog decides at one look. Pure: what was seen and the time are passed in, orders come out.
+//!
+//! | seen | and | order |
+//! |---|---|---|
+//! | the seat is empty, and was at the last look and in between | | `Fetch` |
+//! | a stalled worker with tasks queued | a worker is parked | `WakePeer` |
+//! | as above, for [`SPARE_AFTER`]; tasks that have given way: for [`YIELDED_AFTER`] | a worker is at work | `Rescue` |
+//! | no worker free for [`SPARE_AFTER`], with one spare twice as long, and so on | ready tasks wait | `AddSpare` |
+//! | spares, and a regular worker free for [`RETIRE_AFTER`] at each look | no worker blocks in place | `RetireSpares` |
+//! | no regular worker free, one of them or a spare stuck for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once per poll |
+//!
+//! A worker is *stalled* when it is in the same poll as at the last look. It is *free* when it is parked, or
+//! moves. A worker that blocks in place says so; it is never free, and no report is due.
+
+use crate::scheduler::slots::Standstill;
+use std::time::{Duration, Instant};
+
+/// All workers have been in one poll for so long: a spare starts. Less would start a thread for polls that end
+/// before it runs; more is what an event waits for at worst, after it has been fetched.
+pub(super) const SPARE_AFTER: Duration = Duration::from_millis(1);
+
+/// No spare waits for longer, however many there are.
+const LONGEST_SPARE_AFTER: Duration = Duration::from_millis(16);
+
+/// Polls that hold up a worker for so long are reported, if no other worker is free.
+pub(super) const REPORT_AFTER: Duration = Duration::from_millis(10);
+
+/// Tasks that have given way wait behind a long poll for so long before others take them. They are computing,
+/// mostly, and one more thread that computes makes all others slower.
+pub(super) const YIELDED_AFTER: Duration = Duration::from_millis(50);
+
+/// A spare stays for so long after the last look at which no regular worker was free: a program that blocks its
+/// workers does it again, and to start a thread takes as long as some polls.
+const RETIRE_AFTER: Duration = Duration::from_millis(250);
+
+/// After a failed start the next one waits for so long.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
+/// One worker at one look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Moves whenever the worker does.
+    pub(super) progress: u64,
+    /// Parked, or without a thread.
+    pub(super) at_rest: bool,
+    /// It blocks in place.
+    pub(super) away: bool,
+    /// A task that has been woken or spawned is queued here.
+    pub(super) ready: bool,
+    /// A task that has given way is queued here.
+    pub(super) yielded: bool,
+}
+
+/// Everything at one look.
+#[derive(Debug)]
+pub(super) struct Look<'a> {
+    pub(super) now: Instant,
+    /// By index; those from `staying` on are about to leave.
+    pub(super) workers: &'a [Seen],
+    /// The number of workers, without and with the spares.
+    pub(super) regular: usize,
+    pub(super) staying: usize,
+    /// Ready tasks wait where all workers look.
+    pub(super) outside: bool,
+    /// As above, tasks that have given way.
+    pub(super) yielded_outside: bool,
+    /// Whether a worker is parked.
+    pub(super) parked: bool,
+    /// Whether the driver's seat is taken, and how often it has been.
+    pub(super) attended: bool,
+    pub(super) attendance: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Sit down in the driver's seat.
+    Fetch,
+    /// Wake a parked worker for what is queued at this one.
+    WakePeer(usize),
+    /// Tell the workers that move to take what is queued at those that do not.
+    Rescue,
+    AddSpare,
+    RetireSpares,
+    /// This worker's poll blocks it, and no other worker is free.
+    Report(usize),
+}
+
+/// What is remembered from one look to the next.
+#[derive(Debug)]
+pub(super) struct Memory {
+    workers: Vec<Worker>,
+    attendance: u64,
+    /// Since when a regular worker has been free at each look.
+    easy: Option<Instant>,
+    failed: Option<Instant>,
+}
+
+/// One worker in memory.
+#[derive(Debug, Clone)]
+struct Worker {
+    progress: u64,
+    /// The last look that saw it move, or saw it at work after a rest; it has been in one poll since then at the
+    /// earliest. Not the last look that saw it at rest: the watchdog may have slept since.
+    moved: Instant,
+    at_rest: bool,
+    stalled: bool,
+    reported: bool,
+}
+
+impl Worker {
+    /// Compares with the look before.
+    fn look(&mut self, seen: Seen, now: Instant) {
+        let moved = std::mem::replace(&mut self.progress, seen.progress) != seen.progress;
+        let rested = std::mem::replace(&mut self.at_rest, seen.at_rest);
+        self.stalled = !(moved || seen.at_rest || rested);
+        if !self.stalled {
+            self.moved = now;
+            self.reported = false;
+        }
+    }
+
+    /// How long it has been in one poll at least; zero if it is in none or in another than at the last look.
+    fn still(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.moved)
+    }
+}
+
+impl Memory {
+    pub(super) fn new(workers: usize, attendance: u64, now: Instant) -> Self {
+        let worker =
+            Worker { progress: 0, moved: now, at_rest: true, stalled: false, reported: false };
+        Self { workers: vec![worker; workers], attendance, easy: None, failed: None }
+    }
+
+    /// How long worker `index` has been in one poll, as of the look at `now`.
+    pub(super) fn still(&self, index: usize, now: Instant) -> Duration {
+        self.workers[index].still(now)
+    }
+
+    /// The same in steps.
+    pub(super) fn standstill(&self, index: usize, now: Instant) -> Standstill {
+        match &self.workers[index] {
+            worker if !worker.stalled => Standstill::None,
+            worker if worker.still(now) < YIELDED_AFTER => Standstill::Stalled,
+            _ => Standstill::Blocked,
+        }
+    }
+
+    /// No thread could be made.
+    pub(super) fn spare_failed(&mut self, now: Instant) {
+        self.failed = Some(now);
+    }
+
+    /// The driver's seat was taken by this thread: what happened there before is no news.
+    pub(super) fn sat(&mut self, attendance: u64) {
+        self.attendance = attendance;
+    }
+
+    /// Whether regular workers have all been stuck for so long that spares run what has given way, too.
+    pub(super) fn spares_take_all(&self, look: &Look<'_>) -> bool {
+        self.none_free(look, 0..look.regular, YIELDED_AFTER)
+    }
+
+    /// One look: says what is to be done.
+    pub(super) fn decide(&mut self, look: &Look<'_>, orders: &mut Vec<Order>) {
+        for (worker, &seen) in self.workers.iter_mut().zip(look.workers) {
+            worker.look(seen, look.now);
+        }
+        let before = std::mem::replace(&mut self.attendance, look.attendance);
+        if !look.attended && before == look.attendance {
+            orders.push(Order::Fetch);
+        }
+        orders.extend(self.help_stalled(look));
+        orders.extend(self.change_spares(look));
+        self.report(look, orders);
+    }
+
+    /// Something is queued behind a poll that goes on.
+    fn help_stalled(&self, look: &Look<'_>) -> Option<Order> {
+        let mut stalled = self.stalled(look);
+        if look.parked {
+            let queued = |seen: &Seen| seen.ready || seen.yielded || look.outside;
+            return stalled.find(|(_, seen)| queued(seen)).map(|(index, _)| Order::WakePeer(index));
+        }
+        let waits = |(index, seen): (usize, &Seen)| {
+            let still = self.still(index, look.now);
+            (seen.ready && still >= SPARE_AFTER) || (seen.yielded && still >= YIELDED_AFTER)
+        };
+        let moves = |index: usize| !self.workers[index].stalled && !look.workers[index].away;
+        ((0..look.staying).any(moves) && stalled.any(waits)).then_some(Order::Rescue)
+    }
+
+    /// The workers that have been in one poll since the last look, or block in place.
+    fn stalled<'a>(&'a self, look: &'a Look<'_>) -> impl Iterator<Item = (usize, &'a Seen)> {
+        let workers = look.workers.iter().enumerate();
+        workers.filter(|(index, seen)| self.workers[*index].stalled || seen.away)
+    }
+
+    /// Each worker of `range` has been in one poll for `limit`, or blocks in place.
+    fn none_free(&self, look: &Look<'_>, mut range: std::ops::Range<usize>, limit: Duration) -> bool {
+        range.all(|index| {
+            let seen = look.workers[index];
+            let stuck = self.workers[index].stalled && self.still(index, look.now) >= limit;
+            seen.away || stuck
+        })
+    }
+
+    fn change_spares(&mut self, look: &Look<'_>) -> Option<Order> {
+        let passed = |since: Instant, limit| look.now.saturating_duration_since(since) >= limit;
+        if self.none_free(look, 0..look.regular, SPARE_AFTER) {
+            self.easy = None;
+            let spares = look.staying.saturating_sub(look.regular).min(16);
+            let limit = (SPARE_AFTER * (1 << spares)).min(LONGEST_SPARE_AFTER);
+            let may_start = self.failed.is_none_or(|failed| passed(failed, RETRY_AFTER));
+            let needed = may_start
+                && self.none_free(look, 0..look.staying, limit)
+                && (self.ready_waits(look)
+                    || (self.spares_take_all(look) && self.yielded_waits(look)));
+            return needed.then_some(Order::AddSpare);
+        }
+        let easy = *self.easy.get_or_insert(look.now);
+        let away = look.workers[..look.staying].iter().any(|seen| seen.away);
+        let idle = look.staying > look.regular && !away;
+        (idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
+    }
+
+    fn ready_waits(&self, look: &Look<'_>) -> bool {
+        look.outside || look.workers.iter().any(|seen| seen.ready)
+    }
+
+    fn yielded_waits(&self, look: &Look<'_>) -> bool {
+        look.yielded_outside || look.workers.iter().any(|seen| seen.yielded)
+    }
+
+    /// No regular worker is free: each poll that has lasted for long is told of once.
+    fn report(&mut self, look: &Look<'_>, orders: &mut Vec<Order>) {
+        let waits = self.ready_waits(look) || self.yielded_waits(look);
+        let matters = waits || look.staying > look.regular;
+        if !matters || !self.none_free(look, 0..look.regular, REPORT_AFTER) {
+            return;
+        }
+        for (index, worker) in self.workers.iter_mut().enumerate().take(look.staying) {
+            let long = worker.stalled && worker.still(look.now) >= REPORT_AFTER;
+            if long && !look.workers[index].away && !worker.reported {
+                worker.reported = true;
+                orders.push(Order::Report(index));
+            }
+        }
+    }
+}
+
+/// Whether a worker that is about to block in place needs one in its stead: no worker is parked, and without
+/// those that block in place there are fewer than there should be.
+pub(in crate::scheduler) fn needs_replacement(
+    regular: usize,
+    staying: usize,
+    away: usize,
+    parked: usize,
+) -> bool {
+    parked == 0 && staying - away < regular
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@
 //! The task bodies are those of the criterion benches, written once; so are the channels.
 //!
 //! Usage: `cargo bench --bench versus -- [--json] [--rounds N] [--workers N] [NAME]…`. `NAME` is a
-//! part of a row's name. `build` and `growth` take minutes and run only when they are named.
+//! part of a row's name. `build`, `growth` and the rows of `mixed` take minutes and run only when they are named.
 
 #[path = "versus/build.rs"]
 mod build;
@@ -20,6 +20,8 @@ mod growth;
 mod lateness;
 #[path = "versus/memory.rs"]
 mod memory;
+#[path = "versus/mixed.rs"]
+mod mixed;
 #[path = "versus/network.rs"]
 mod network;
 #[path = "versus/report.rs"]
@@ -56,6 +58,9 @@ const MORE_WORKERS: [usize; 2] = [4, 8];
 const TOLERANCE: f64 = 1.10;
 const BUILD: &str = "build";
 const GROWTH: &str = "growth";
+const MIXED: &str = "mixed";
+/// For the rows with a mixed load, whose goals were set for so many.
+const MIXED_WORKERS: usize = 2;
 
 fn main() {
     memory::child();
@@ -135,6 +140,12 @@ impl Versus {
         self.section("wake latency", Some(workers), wake_latency::contests(workers));
         self.section("memory", Some(workers), memory::contests(workers));
         self.section("network", Some(workers), network::contests(workers));
+        if self.options.names.is_empty() && !matches!(self.options.effort, Effort::Once) {
+            self.report.skipped(MIXED, "takes minutes: only when named");
+        } else {
+            let workers = self.options.workers.unwrap_or(MIXED_WORKERS);
+            self.section("mixed load", Some(workers), mixed::contests(workers));
+        }
         if self.options.workers.is_none() {
             for workers in MORE_WORKERS.into_iter().filter(|&more| more != workers) {
                 let mut contests = rows::scheduler(workers);

@@ -4,6 +4,8 @@
 //! those that are not measured wait in the kernel and cost nothing. The fourth lane, `epoll`, is the
 //! same server by hand on one thread: the limit of what this kind of I/O can give.
 
+#[path = "network/alarm.rs"]
+mod alarm;
 #[path = "network/cpu.rs"]
 mod cpu;
 #[path = "network/datagrams.rs"]
@@ -11,7 +13,7 @@ mod datagrams;
 #[path = "network/descriptors.rs"]
 mod descriptors;
 #[path = "network/generator.rs"]
-mod generator;
+pub(crate) mod generator;
 #[path = "network/histogram.rs"]
 mod histogram;
 #[path = "network/http.rs"]
@@ -19,11 +21,13 @@ mod http;
 #[path = "network/lane.rs"]
 mod lane;
 #[path = "network/load.rs"]
-mod load;
+pub(crate) mod load;
+#[path = "network/paced.rs"]
+mod paced;
 #[path = "network/poller.rs"]
 mod poller;
 #[path = "network/server.rs"]
-mod server;
+pub(crate) mod server;
 #[path = "network/streams.rs"]
 mod streams;
 #[path = "network/wrk.rs"]

@@ -1,11 +1,13 @@
 //! The load generator: a process of its own, so that what it costs is not the server's, and without
-//! any runtime. One thread, mio, a closed loop: each answer is followed by the next message at once.
+//! any runtime. One thread, mio, a closed loop: each answer is followed by the next message at once, or
+//! at its time if the load is paced.
 //!
 //! It is told what to load by an environment variable and obeys commands on stdin, one per line. Each
 //! is answered by one line on stdout. Between commands it is blocked on stdin; the end of stdin ends it.
 
 use super::datagrams::Datagrams;
 use super::histogram::Histogram;
+use super::paced::Paced;
 use super::streams::{Exchange, Streams};
 use std::fmt;
 use std::io::{self, BufRead};
@@ -22,6 +24,8 @@ pub(crate) const MESSAGE: usize = 64;
 pub(crate) enum Protocol {
     /// 64 bytes to and fro over TCP.
     Tcp,
+    /// The same, one message per millisecond on each connection.
+    Paced,
     /// The same in datagrams.
     Udp,
     /// `GET /` with keep-alive.
@@ -41,6 +45,7 @@ impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let protocol = match self.protocol {
             Protocol::Tcp => "tcp",
+            Protocol::Paced => "paced",
             Protocol::Udp => "udp",
             Protocol::Http => "http",
         };
@@ -55,6 +60,7 @@ impl FromStr for Load {
         let mut words = text.split_whitespace();
         let protocol = match words.next() {
             Some("tcp") => Protocol::Tcp,
+            Some("paced") => Protocol::Paced,
             Some("udp") => Protocol::Udp,
             Some("http") => Protocol::Http,
             _ => return Err("no such protocol"),
@@ -107,19 +113,21 @@ impl FromStr for Command {
 pub(crate) struct Report {
     pub(crate) messages: u64,
     pub(crate) elapsed: Duration,
+    pub(crate) p50: Duration,
     pub(crate) p99: Duration,
 }
 
 impl Report {
     fn new(latencies: &Histogram, elapsed: Duration) -> Self {
-        let p99 = Duration::from_nanos(latencies.quantile(0.99));
-        Self { messages: latencies.total(), elapsed, p99 }
+        let [p50, p99] = [0.50, 0.99].map(|share| Duration::from_nanos(latencies.quantile(share)));
+        Self { messages: latencies.total(), elapsed, p50, p99 }
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.messages, self.elapsed.as_nanos(), self.p99.as_nanos())
+        let [elapsed, p50, p99] = [self.elapsed, self.p50, self.p99].map(|time| time.as_nanos());
+        write!(f, "{} {elapsed} {p50} {p99}", self.messages)
     }
 }
 
@@ -129,10 +137,11 @@ impl FromStr for Report {
     fn from_str(line: &str) -> Result<Self, Self::Err> {
         let mut words = line.split_whitespace();
         let mut number =
-            || words.next().and_then(|word| word.parse().ok()).ok_or("three numbers are due");
+            || words.next().and_then(|word| word.parse().ok()).ok_or("four numbers are due");
         Ok(Self {
             messages: number()?,
             elapsed: Duration::from_nanos(number()?),
+            p50: Duration::from_nanos(number()?),
             p99: Duration::from_nanos(number()?),
         })
     }
@@ -150,6 +159,7 @@ pub(crate) trait Client {
 fn client(load: Load) -> io::Result<Box<dyn Client>> {
     Ok(match load.protocol {
         Protocol::Tcp => Box::new(Streams::new(load.target, load.width, Exchange::echo())?),
+        Protocol::Paced => Box::new(Paced::new(load.target, load.width)?),
         Protocol::Http => Box::new(Streams::new(load.target, load.width, Exchange::http())?),
         Protocol::Udp => Box::new(Datagrams::new(load.target, load.width)?),
     })

@@ -102,6 +102,10 @@ impl<R: Sockets> TcpServer<R> {
         });
         Self { runtime, address, sessions, acceptor: Some(acceptor) }
     }
+
+    pub(crate) fn runtime(&self) -> &R {
+        &self.runtime
+    }
 }
 
 impl<R: Sockets> Server for TcpServer<R> {

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Larger than any answer.
-const BUFFER: usize = 4096;
+pub(super) const BUFFER: usize = 4096;
 /// A read that leaves room in the buffer has emptied the socket, and the next byte is a new event. On
 /// Windows mio asks the system for the next event only after a read that would block.
 pub(crate) const SHORT_READ_DRAINS: bool = cfg!(not(windows));
@@ -37,13 +37,13 @@ pub(crate) struct Streams {
     target: SocketAddr,
     width: usize,
     exchange: Exchange,
-    poll: Poll,
-    connections: Vec<Connection>,
+    pub(super) poll: Poll,
+    pub(super) connections: Vec<Connection>,
 }
 
-struct Connection {
+pub(super) struct Connection {
     stream: TcpStream,
-    sent: Instant,
+    pub(super) sent: Instant,
     /// Bytes of the answer that have not come yet.
     missing: usize,
 }
@@ -123,7 +123,7 @@ impl Client for Streams {
 }
 
 impl Connection {
-    fn send(&mut self, request: &[u8], answer: usize, now: Instant) -> io::Result<()> {
+    pub(super) fn send(&mut self, request: &[u8], answer: usize, now: Instant) -> io::Result<()> {
         self.sent = now;
         self.missing = answer;
         // Nothing else is on its way, so the socket's buffer has room.
@@ -131,7 +131,7 @@ impl Connection {
     }
 
     /// Reads what is there. Whether that was the end of an answer.
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+    pub(super) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
         let before = self.missing;
         loop {
             match self.stream.read(buffer) {

@@ -1,0 +1,77 @@
+//! Tasks that wait beside tasks that compute: an echo server, paced connections from another process, and in the
+//! same runtime tasks that compute for some time in each poll and then yield.
+//!
+//! The figures say how long the echo waits for the computing tasks, and what that patience costs them.
+
+#[path = "mixed/burners.rs"]
+mod burners;
+#[path = "mixed/lane.rs"]
+mod lane;
+#[path = "mixed/threads.rs"]
+mod threads;
+
+use crate::contest::{Contest, Figure, lane};
+use crate::runtimes::{Liten, Smol, Tokio};
+use lane::{Echo, Mixed};
+use std::time::Duration;
+
+const CONNECTIONS: usize = 32;
+const BURNERS: usize = 4;
+const SHORT: Duration = Duration::from_millis(500);
+const SLICE: Duration = Duration::from_secs(1);
+const LONG: Duration = Duration::from_secs(2);
+const ROUNDS: usize = 5;
+const FEW_ROUNDS: usize = 3;
+
+/// The highest ratios liten / tokio that we want to see.
+#[derive(Clone, Copy, Default)]
+struct Goals {
+    p50: Option<f64>,
+    p99: Option<f64>,
+    requests: Option<f64>,
+    burners: Option<f64>,
+}
+
+impl Goals {
+    /// `requests`: so many times more in the same time.
+    fn new(p50: f64, p99: f64, requests: f64) -> Self {
+        let (p50, p99, requests) = (Some(p50), Some(p99), Some(1.0 / requests));
+        // The burners may lose a tenth of what they do elsewhere.
+        Self { p50, p99, requests, burners: Some(1.0 / 0.9) }
+    }
+}
+
+pub(crate) fn contests(workers: usize) -> Vec<Contest> {
+    let of = |burn| Echo { workers, connections: CONNECTIONS, burners: BURNERS, burn };
+    let millis = |millis| of(Duration::from_millis(millis));
+    vec![
+        echo("0.2ms", of(Duration::from_micros(200)), SHORT, Goals::new(0.7, 0.8, 1.1)),
+        echo("1ms", millis(1), SLICE, Goals::new(0.5, 0.6, 1.6)),
+        echo("8ms", millis(8), SLICE, Goals::new(0.02, 0.15, 9.0)),
+        echo("50ms", millis(50), SLICE, Goals::default()),
+        echo("500ms", millis(500), LONG, Goals::default()),
+    ]
+}
+
+fn echo(name: &str, echo: Echo, slice: Duration, goals: Goals) -> Contest {
+    let figure = |suffix, unit, goal| Figure { suffix, unit, goal };
+    Contest {
+        name: format!("mixed_{name}"),
+        figures: vec![
+            figure("p50", "ns", goals.p50),
+            figure("p99", "ns", goals.p99),
+            figure("requests", "ns", goals.requests),
+            figure("burners", "ns", goals.burners),
+            figure("switches", "1/s", None),
+            figure("running", "threads", None),
+            figure("threads", "threads", None),
+        ],
+        lanes: vec![
+            lane::<Liten, _>(move || Mixed::<Liten>::start(echo)),
+            lane::<Tokio, _>(move || Mixed::<Tokio>::start(echo)),
+            lane::<Smol, _>(move || Mixed::<Smol>::start(echo)),
+        ],
+        slice,
+        rounds: if slice > SLICE { FEW_ROUNDS } else { ROUNDS },
+    }
+}

@@ -1,0 +1,105 @@
+//! An echo server and burners in one runtime, with paced connections from another process.
+
+use super::burners::Burners;
+use super::threads::{Threads, Watch};
+use crate::contest::Lane;
+use crate::network::generator::Generator;
+use crate::network::load::{Load, Protocol};
+use crate::network::server::{Server, TcpServer};
+use crate::runtimes::{Liten, Runtime, Smol, Tokio};
+use crate::sockets::{Sockets, echo};
+use crate::yields::Yield;
+use std::time::{Duration, Instant};
+
+/// For this part of a measurement the load runs before the counting begins.
+const RUN_UP: u32 = 8;
+/// The warm-up is so much shorter than a measurement.
+const WARM_UP: u32 = 4;
+/// What burners compute for in tests.
+const BURN_IN_TESTS: Duration = Duration::from_millis(1);
+
+/// Which load, on what.
+#[derive(Clone, Copy)]
+pub(crate) struct Echo {
+    pub(crate) workers: usize,
+    pub(crate) connections: usize,
+    pub(crate) burners: usize,
+    /// What a burner computes for in one poll.
+    pub(crate) burn: Duration,
+}
+
+/// How the threads of a runtime are named.
+pub(crate) trait Named: Runtime {
+    /// The beginning of all their names; `None` if they have none of their own.
+    const THREADS: Option<&'static str>;
+}
+
+impl Named for Liten {
+    const THREADS: Option<&'static str> = Some("liten-");
+}
+
+impl Named for Tokio {
+    const THREADS: Option<&'static str> = Some("tokio-");
+}
+
+impl Named for Smol {
+    const THREADS: Option<&'static str> = None;
+}
+
+/// Everything that is measured in such a runtime.
+pub(crate) struct Mixed<R: Sockets> {
+    // In this order: the server is dropped when its clients are gone, the runtime when its tasks are.
+    generator: Generator,
+    burners: Burners,
+    /// Only held.
+    _server: TcpServer<R>,
+    burn: Duration,
+}
+
+impl<R: Sockets + Yield + Named> Mixed<R> {
+    pub(crate) fn start(of: Echo) -> Self {
+        let session = |stream| async {
+            // An error is a client that has gone: all of them go in the end.
+            let _ = echo::<R>(stream).await;
+        };
+        let server = TcpServer::<R>::start(of.workers, session);
+        let target = server.address();
+        let load = Load { protocol: Protocol::Paced, target, width: of.connections };
+        let mut generator = Generator::start(load);
+        generator.connect();
+        let burners = Burners::start(server.runtime(), of.burners, of.burn);
+        Self { generator, burners, _server: server, burn: of.burn }
+    }
+}
+
+impl<R: Sockets + Yield + Named> Lane for Mixed<R> {
+    fn warm_up(&mut self, slice: Duration) {
+        self.measure(slice / WARM_UP);
+    }
+
+    fn measure(&mut self, slice: Duration) -> Vec<f64> {
+        if slice.is_zero() {
+            self.burners.set(self.burn.min(BURN_IN_TESTS));
+        }
+        self.burners.light();
+        if !slice.is_zero() {
+            self.generator.run(slice / RUN_UP);
+        }
+        let watch = Watch::start(R::THREADS);
+        let (start, polls) = (Instant::now(), self.burners.polls());
+        let report = self.generator.run(slice);
+        let (elapsed, polls) = (start.elapsed(), self.burners.polls() - polls);
+        let Threads { switches, running, threads } = watch.stop();
+        self.burners.quench();
+        let each = |time: Duration, count: u64| time.as_nanos() as f64 / count as f64;
+        vec![
+            report.p50.as_nanos() as f64,
+            report.p99.as_nanos() as f64,
+            each(report.elapsed, report.messages),
+            each(elapsed, polls),
+            switches / elapsed.as_secs_f64(),
+            running,
+            threads,
+        ]
+    }
+}

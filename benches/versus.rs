@@ -48,6 +48,7 @@ mod wake_latency;
 mod yields;
 
 use contest::Contest;
+use mixed::picture;
 use report::Report;
 use rounds::{Effort, Score};
 use std::collections::HashMap;
@@ -59,6 +60,9 @@ const TOLERANCE: f64 = 1.10;
 const BUILD: &str = "build";
 const GROWTH: &str = "growth";
 const MIXED: &str = "mixed";
+const PICTURE: &str = "mixed_picture";
+/// Where the picture goes unless the command says `mixed_picture=PATH`.
+const PICTURE_PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/mixed.svg");
 /// For the rows with a mixed load, whose goals were set for so many.
 const MIXED_WORKERS: usize = 2;
 
@@ -109,6 +113,15 @@ impl Options {
 
     fn wants(&self, row: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|name| row.contains(name.as_str()))
+    }
+
+    /// Where the picture of the mixed load is to go, if it is wanted.
+    fn picture(&self) -> Option<String> {
+        let path = |name: &String| match name.strip_prefix(PICTURE)? {
+            "" => Some(PICTURE_PATH.to_owned()),
+            path => path.strip_prefix('=').map(ToOwned::to_owned),
+        };
+        self.names.iter().find_map(path)
     }
 
     /// For rows that do not run unless somebody says so.
@@ -166,6 +179,9 @@ impl Versus {
         } else if self.options.names.is_empty() {
             self.report.skipped(GROWTH, "takes minutes: only when named");
         }
+        if let Some(path) = self.options.picture() {
+            self.picture(self.options.workers.unwrap_or(MIXED_WORKERS), &path);
+        }
         if !self.found {
             self.report.skipped(&self.options.names.join(" "), "no row has that in its name");
         }
@@ -200,6 +216,23 @@ impl Versus {
             Ok(scores) => return Some(scores),
         }
         None
+    }
+
+    fn picture(&mut self, workers: usize, path: &str) {
+        self.report.section("picture of the mixed load", Some(workers));
+        let mut points = Vec::new();
+        for (burn, contest) in picture::contests(workers) {
+            if let Some(scores) = self.contest(&contest) {
+                self.report.scores(&contest, &scores);
+                let lateness = scores[1].medians.iter().map(|nanos| nanos / 1e6).collect();
+                points.push(picture::Point { burn: burn.as_secs_f64() * 1e3, lateness });
+            }
+        }
+        if !points.is_empty() {
+            let svg = picture::draw(&points, workers);
+            std::fs::write(path, svg).expect("the picture can be written");
+            self.report.say(&format!("\nThe picture is in {path}."));
+        }
     }
 
     fn growth(&mut self, workers: usize) {

@@ -5,23 +5,34 @@
 
 #[path = "mixed/burners.rs"]
 mod burners;
+#[path = "mixed/channel.rs"]
+mod channel;
+#[path = "mixed/hosts.rs"]
+mod hosts;
 #[path = "mixed/lane.rs"]
 mod lane;
+#[path = "mixed/picture.rs"]
+pub(crate) mod picture;
 #[path = "mixed/threads.rs"]
 mod threads;
 
 use crate::contest::{Contest, Figure, lane};
 use crate::runtimes::{Liten, Smol, Tokio};
+use channel::Channel;
 use lane::{Echo, Mixed};
 use std::time::Duration;
 
 const CONNECTIONS: usize = 32;
 const BURNERS: usize = 4;
+/// Tasks that do nothing but yield.
+const CROWD: usize = 10_000;
 const SHORT: Duration = Duration::from_millis(500);
 const SLICE: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(2);
 const ROUNDS: usize = 5;
 const FEW_ROUNDS: usize = 3;
+const CHANNEL_SLICE: Duration = Duration::from_millis(60);
+const CHANNEL_ROUNDS: usize = 21;
 
 /// The highest ratios liten / tokio that we want to see.
 #[derive(Clone, Copy, Default)]
@@ -42,14 +53,24 @@ impl Goals {
 }
 
 pub(crate) fn contests(workers: usize) -> Vec<Contest> {
-    let of = |burn| Echo { workers, connections: CONNECTIONS, burners: BURNERS, burn };
+    let of =
+        |burn| Echo { workers, connections: CONNECTIONS, burners: BURNERS, burn, in_place: false };
     let millis = |millis| of(Duration::from_millis(millis));
+    let overload = Echo { connections: 1, burners: CROWD, ..of(Duration::ZERO) };
+    let none = Goals::default();
     vec![
         echo("0.2ms", of(Duration::from_micros(200)), SHORT, Goals::new(0.7, 0.8, 1.1)),
         echo("1ms", millis(1), SLICE, Goals::new(0.5, 0.6, 1.6)),
         echo("8ms", millis(8), SLICE, Goals::new(0.02, 0.15, 9.0)),
-        echo("50ms", millis(50), SLICE, Goals::default()),
-        echo("500ms", millis(500), LONG, Goals::default()),
+        echo("50ms", millis(50), SLICE, none),
+        echo("500ms", millis(500), LONG, none),
+        echo("one_burner", Echo { burners: 1, ..millis(8) }, SLICE, none),
+        echo("burner_per_worker", Echo { burners: workers, ..millis(8) }, SLICE, none),
+        echo("in_place", Echo { in_place: true, ..millis(8) }, SLICE, none),
+        echo("4_workers", Echo { workers: 4, ..millis(8) }, SLICE, none),
+        echo("one_connection", Echo { connections: 1, ..millis(1) }, SLICE, none),
+        echo("overload", overload, SLICE, Goals::new(0.5, 0.02, 8.0)),
+        mpsc(workers),
     ]
 }
 
@@ -73,5 +94,19 @@ fn echo(name: &str, echo: Echo, slice: Duration, goals: Goals) -> Contest {
         ],
         slice,
         rounds: if slice > SLICE { FEW_ROUNDS } else { ROUNDS },
+    }
+}
+
+fn mpsc(workers: usize) -> Contest {
+    let figure = |suffix| Figure { suffix, unit: "ns", goal: Some(1.0) };
+    Contest {
+        name: "mixed_mpsc_16_to_1".to_owned(),
+        figures: vec![figure(""), figure("cpu")],
+        lanes: vec![
+            lane::<Liten, _>(move || Channel::<Liten>::start(workers)),
+            lane::<Tokio, _>(move || Channel::<Tokio>::start(workers)),
+        ],
+        slice: CHANNEL_SLICE,
+        rounds: CHANNEL_ROUNDS,
     }
 }

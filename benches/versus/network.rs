@@ -7,7 +7,7 @@
 #[path = "network/alarm.rs"]
 mod alarm;
 #[path = "network/cpu.rs"]
-mod cpu;
+pub(crate) mod cpu;
 #[path = "network/datagrams.rs"]
 mod datagrams;
 #[path = "network/descriptors.rs"]
@@ -19,7 +19,7 @@ mod histogram;
 #[path = "network/http.rs"]
 mod http;
 #[path = "network/lane.rs"]
-mod lane;
+pub(crate) mod lane;
 #[path = "network/load.rs"]
 pub(crate) mod load;
 #[path = "network/paced.rs"]

@@ -1,7 +1,8 @@
 //! Tasks that compute for a given time in each poll, and yield in between.
 
+use super::hosts::Host;
+use super::lane::Echo;
 use crate::runtimes::Join;
-use crate::yields::Yield;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -26,21 +27,23 @@ pub(crate) struct Burners {
 struct Shared {
     burning: AtomicBool,
     nanos: AtomicU64,
+    in_place: bool,
     /// Burners that wait to be lit.
     resting: AtomicUsize,
     ended: AtomicUsize,
 }
 
 impl Burners {
-    pub(crate) fn start<R: Yield>(runtime: &R, burners: usize, burn: Duration) -> Self {
+    pub(crate) fn start<R: Host>(runtime: &R, of: Echo) -> Self {
         let shared = Arc::new(Shared {
             burning: AtomicBool::new(false),
-            nanos: AtomicU64::new(burn.as_nanos() as u64),
+            nanos: AtomicU64::new(of.burn.as_nanos() as u64),
+            in_place: of.in_place,
             resting: AtomicUsize::new(0),
             ended: AtomicUsize::new(0),
         });
         let (light, lit) = watch::channel(());
-        let polls: Vec<_> = (0..burners).map(|_| Arc::new(AtomicU64::new(0))).collect();
+        let polls: Vec<_> = (0..of.burners).map(|_| Arc::new(AtomicU64::new(0))).collect();
         for polls in &polls {
             runtime.spawn(burner::<R>(shared.clone(), polls.clone(), lit.clone())).detach();
         }
@@ -94,14 +97,15 @@ fn wait(over: impl Fn() -> bool) {
     }
 }
 
-async fn burner<R: Yield>(
-    shared: Arc<Shared>,
-    polls: Arc<AtomicU64>,
-    mut lit: watch::Receiver<()>,
-) {
+async fn burner<R: Host>(shared: Arc<Shared>, polls: Arc<AtomicU64>, mut lit: watch::Receiver<()>) {
     loop {
         while shared.burning.load(Ordering::Relaxed) {
-            compute(Duration::from_nanos(shared.nanos.load(Ordering::Relaxed)));
+            let burn = Duration::from_nanos(shared.nanos.load(Ordering::Relaxed));
+            if shared.in_place {
+                R::in_place(move || compute(burn)).await;
+            } else {
+                compute(burn);
+            }
             polls.fetch_add(1, Ordering::Relaxed);
             R::yield_now().await;
         }

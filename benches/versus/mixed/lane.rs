@@ -1,14 +1,13 @@
 //! An echo server and burners in one runtime, with paced connections from another process.
 
 use super::burners::Burners;
+use super::hosts::Host;
 use super::threads::{Threads, Watch};
 use crate::contest::Lane;
 use crate::network::generator::Generator;
 use crate::network::load::{Load, Protocol};
 use crate::network::server::{Server, TcpServer};
-use crate::runtimes::{Liten, Runtime, Smol, Tokio};
 use crate::sockets::{Sockets, echo};
-use crate::yields::Yield;
 use std::time::{Duration, Instant};
 
 /// For this part of a measurement the load runs before the counting begins.
@@ -26,24 +25,8 @@ pub(crate) struct Echo {
     pub(crate) burners: usize,
     /// What a burner computes for in one poll.
     pub(crate) burn: Duration,
-}
-
-/// How the threads of a runtime are named.
-pub(crate) trait Named: Runtime {
-    /// The beginning of all their names; `None` if they have none of their own.
-    const THREADS: Option<&'static str>;
-}
-
-impl Named for Liten {
-    const THREADS: Option<&'static str> = Some("liten-");
-}
-
-impl Named for Tokio {
-    const THREADS: Option<&'static str> = Some("tokio-");
-}
-
-impl Named for Smol {
-    const THREADS: Option<&'static str> = None;
+    /// Whether it tells the runtime before it does.
+    pub(crate) in_place: bool,
 }
 
 /// Everything that is measured in such a runtime.
@@ -56,7 +39,7 @@ pub(crate) struct Mixed<R: Sockets> {
     burn: Duration,
 }
 
-impl<R: Sockets + Yield + Named> Mixed<R> {
+impl<R: Host> Mixed<R> {
     pub(crate) fn start(of: Echo) -> Self {
         let session = |stream| async {
             // An error is a client that has gone: all of them go in the end.
@@ -67,12 +50,12 @@ impl<R: Sockets + Yield + Named> Mixed<R> {
         let load = Load { protocol: Protocol::Paced, target, width: of.connections };
         let mut generator = Generator::start(load);
         generator.connect();
-        let burners = Burners::start(server.runtime(), of.burners, of.burn);
+        let burners = Burners::start(server.runtime(), of);
         Self { generator, burners, _server: server, burn: of.burn }
     }
 }
 
-impl<R: Sockets + Yield + Named> Lane for Mixed<R> {
+impl<R: Host> Lane for Mixed<R> {
     fn warm_up(&mut self, slice: Duration) {
         self.measure(slice / WARM_UP);
     }

@@ -4,7 +4,7 @@
 //! late, after its datagram was taken for lost and sent again, is told from the right one.
 
 use super::histogram::Histogram;
-use super::load::{Client, MESSAGE, PATIENCE};
+use super::load::{Client, Exchanged, MESSAGE, PATIENCE};
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token};
 use std::io::{self, ErrorKind};
@@ -102,7 +102,7 @@ impl Client for Datagrams {
         self.run(Duration::ZERO, &mut Histogram::new()).map(drop)
     }
 
-    fn run(&mut self, slice: Duration, latencies: &mut Histogram) -> io::Result<Duration> {
+    fn run(&mut self, slice: Duration, latencies: &mut Histogram) -> io::Result<Exchanged> {
         let mut events = Events::with_capacity(8);
         let start = Instant::now();
         let stop = start + slice;
@@ -132,7 +132,7 @@ impl Client for Datagrams {
                 self.resend_lost(now)?;
             }
         }
-        Ok(start.elapsed())
+        Ok(Exchanged { messages: latencies.total(), elapsed: start.elapsed() })
     }
 
     /// There is no connection to close: the socket goes with the process.

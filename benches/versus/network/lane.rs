@@ -122,7 +122,7 @@ impl<S: Server> Lane for WrkLoaded<S> {
 }
 
 /// Nanoseconds; NaN if the system does not tell.
-fn cpu_since(before: Option<Duration>) -> f64 {
+pub(crate) fn cpu_since(before: Option<Duration>) -> f64 {
     thread::sleep(SETTLE);
     let used = before.zip(process_time()).map(|(before, after)| after.saturating_sub(before));
     used.map_or(f64::NAN, |used| used.as_nanos() as f64)

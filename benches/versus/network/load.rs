@@ -118,9 +118,10 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    fn new(latencies: &Histogram, elapsed: Duration) -> Self {
+    fn new(latencies: &Histogram, exchanged: Exchanged) -> Self {
+        let Exchanged { messages, elapsed } = exchanged;
         let [p50, p99] = [0.50, 0.99].map(|share| Duration::from_nanos(latencies.quantile(share)));
-        Self { messages: latencies.total(), elapsed, p50, p99 }
+        Self { messages, elapsed, p50, p99 }
     }
 }
 
@@ -147,12 +148,17 @@ impl FromStr for Report {
     }
 }
 
+/// How many messages were answered in which time: until the last answer, or until nothing was sent any more.
+pub(crate) struct Exchanged {
+    pub(crate) messages: u64,
+    pub(crate) elapsed: Duration,
+}
+
 /// One protocol's way to load a server.
 pub(crate) trait Client {
     fn connect(&mut self) -> io::Result<()>;
-    /// Exchanges messages for `slice`, at least one per connection; returns the time until the last
-    /// one was answered.
-    fn run(&mut self, slice: Duration, latencies: &mut Histogram) -> io::Result<Duration>;
+    /// Exchanges messages for `slice`, at least one, and waits until none is on its way.
+    fn run(&mut self, slice: Duration, latencies: &mut Histogram) -> io::Result<Exchanged>;
     fn close(&mut self);
 }
 
@@ -177,8 +183,8 @@ pub(crate) fn generate(load: Load) -> io::Result<()> {
             }
             Command::Run(slice) => {
                 let mut latencies = Histogram::new();
-                let elapsed = client.run(slice, &mut latencies)?;
-                println!("{}", Report::new(&latencies, elapsed));
+                let exchanged = client.run(slice, &mut latencies)?;
+                println!("{}", Report::new(&latencies, exchanged));
             }
             Command::Close => {
                 client.close();

@@ -5,7 +5,7 @@
 
 use super::alarm::Alarm;
 use super::histogram::Histogram;
-use super::load::{Client, MESSAGE};
+use super::load::{Client, Exchanged, MESSAGE};
 use super::streams::{BUFFER, Exchange, Streams};
 use mio::{Events, Token};
 use std::io::{self, ErrorKind};
@@ -75,7 +75,7 @@ impl Client for Paced {
         self.streams.connect()
     }
 
-    fn run(&mut self, slice: Duration, latencies: &mut Histogram) -> io::Result<Duration> {
+    fn run(&mut self, slice: Duration, latencies: &mut Histogram) -> io::Result<Exchanged> {
         let mut events = Events::with_capacity(1024);
         let start = Instant::now();
         let stop = start + slice;
@@ -86,10 +86,12 @@ impl Client for Paced {
             let next = self.send()?;
             self.receive(&mut events, next, latencies)?;
         }
+        let exchanged = Exchanged { messages: latencies.total(), elapsed: start.elapsed() };
+        // These answers may be long in coming, and nothing is sent any more: they count as latencies only.
         while self.due.iter().any(Option::is_none) {
             self.receive(&mut events, None, latencies)?;
         }
-        Ok(start.elapsed())
+        Ok(exchanged)
     }
 
     fn close(&mut self) {

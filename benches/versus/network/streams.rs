@@ -1,7 +1,7 @@
 //! The load over TCP: connections that each have one message on its way.
 
 use super::histogram::Histogram;
-use super::load::{Client, MESSAGE, PATIENCE};
+use super::load::{Client, Exchanged, MESSAGE, PATIENCE};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use socket2::SockRef;
@@ -88,7 +88,7 @@ impl Client for Streams {
         Ok(())
     }
 
-    fn run(&mut self, slice: Duration, latencies: &mut Histogram) -> io::Result<Duration> {
+    fn run(&mut self, slice: Duration, latencies: &mut Histogram) -> io::Result<Exchanged> {
         let request = self.exchange.request.as_slice();
         let answer = self.exchange.answer.expect("connected before");
         let mut buffer = [0; BUFFER];
@@ -114,7 +114,7 @@ impl Client for Streams {
                 }
             }
         }
-        Ok(start.elapsed())
+        Ok(Exchanged { messages: latencies.total(), elapsed: start.elapsed() })
     }
 
     fn close(&mut self) {

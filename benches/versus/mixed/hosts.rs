@@ -1,0 +1,39 @@
+//! What the mixed load needs of a runtime beside sockets and a yield.
+
+use crate::runtimes::{Liten, Smol, Tokio};
+use crate::sockets::Sockets;
+use crate::yields::Yield;
+use std::future::Future;
+
+pub(crate) trait Host: Sockets + Yield {
+    /// The beginning of the names of all its threads; `None` if they have none of their own.
+    const THREADS: Option<&'static str>;
+
+    /// Runs what keeps a thread busy for long, in the way the runtime has for it.
+    fn in_place(work: impl FnOnce() + Send + 'static) -> impl Future<Output = ()> + Send;
+}
+
+impl Host for Liten {
+    const THREADS: Option<&'static str> = Some("liten-");
+
+    async fn in_place(work: impl FnOnce() + Send + 'static) {
+        liten::task::block_in_place(work);
+    }
+}
+
+impl Host for Tokio {
+    const THREADS: Option<&'static str> = Some("tokio-");
+
+    async fn in_place(work: impl FnOnce() + Send + 'static) {
+        tokio::task::block_in_place(work);
+    }
+}
+
+impl Host for Smol {
+    const THREADS: Option<&'static str> = None;
+
+    /// Not in place: smol has only its pool of threads for that.
+    fn in_place(work: impl FnOnce() + Send + 'static) -> impl Future<Output = ()> + Send {
+        smol::unblock(work)
+    }
+}

@@ -1,0 +1,205 @@
+//! How late an echo is, over how long the polls beside it are, as a picture: both axes logarithmic.
+
+use super::{BURNERS, CONNECTIONS};
+use super::{Echo, Mixed};
+use crate::contest::{Contest, Figure, lane};
+use crate::runtimes::{Liten, Runtime, Smol, Tokio};
+use std::fmt::{self, Display, Write};
+use std::time::Duration;
+
+/// Microseconds that burners compute for in one poll.
+const BURNS: [u64; 10] = [100, 200, 500, 1_000, 2_000, 5_000, 8_000, 20_000, 50_000, 100_000];
+/// From here on a measurement takes longer.
+const LONG_BURN: Duration = Duration::from_millis(50);
+const SHORT: Duration = Duration::from_millis(500);
+const LONG: Duration = Duration::from_millis(1200);
+const ROUNDS: usize = 3;
+
+/// Pixels.
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 480.0;
+const LEFT: f64 = 90.0;
+const RIGHT: f64 = 90.0;
+const TOP: f64 = 60.0;
+const BOTTOM: f64 = 70.0;
+/// Labels at the ends of two lines stand so far apart at least.
+const LABEL: f64 = 18.0;
+
+const MIDDLE: &str = "text-anchor='middle'";
+const END: &str = "text-anchor='end'";
+
+/// Name and colour of each line.
+const LINES: [(&str, &str); 3] =
+    [(Liten::NAME, "#c0392b"), (Tokio::NAME, "#2563b0"), (Smol::NAME, "#2e8b57")];
+
+/// One contest for each point of the lines, with the length of the burners' polls.
+pub(crate) fn contests(workers: usize) -> Vec<(Duration, Contest)> {
+    let point = |micros| {
+        let burn = Duration::from_micros(micros);
+        let echo =
+            Echo { workers, connections: CONNECTIONS, burners: BURNERS, burn, in_place: false };
+        let figure = |suffix| Figure { suffix, unit: "ns", goal: None };
+        let contest = Contest {
+            name: format!("mixed_picture_{}ms", micros as f64 / 1e3),
+            figures: vec![figure("p50"), figure("p99")],
+            lanes: vec![
+                lane::<Liten, _>(move || Mixed::<Liten>::start(echo)),
+                lane::<Tokio, _>(move || Mixed::<Tokio>::start(echo)),
+                lane::<Smol, _>(move || Mixed::<Smol>::start(echo)),
+            ],
+            slice: if burn < LONG_BURN { SHORT } else { LONG },
+            rounds: ROUNDS,
+        };
+        (burn, contest)
+    };
+    BURNS.into_iter().map(point).collect()
+}
+
+/// One value per line, in milliseconds, at a poll of so many milliseconds.
+pub(crate) struct Point {
+    pub(crate) burn: f64,
+    pub(crate) lateness: Vec<f64>,
+}
+
+/// The picture, as SVG.
+pub(crate) fn draw(points: &[Point], workers: usize) -> String {
+    let mut svg = String::new();
+    let drawn = write_picture(&mut svg, points, workers);
+    drawn.expect("a string takes everything");
+    svg
+}
+
+fn write_picture(svg: &mut String, points: &[Point], workers: usize) -> fmt::Result {
+    let x = Axis::of(points.iter().map(|point| point.burn), LEFT, WIDTH - RIGHT);
+    let lateness = points.iter().flat_map(|point| point.lateness.iter().copied());
+    let y = Axis::of(lateness, HEIGHT - BOTTOM, TOP);
+    writeln!(
+        svg,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
+         height=\"{HEIGHT}\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#333\">\n\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\"/>"
+    )?;
+    let middle = LEFT.midpoint(WIDTH - RIGHT);
+    let title = format!(
+        "Echo of 64 bytes on {CONNECTIONS} connections beside {BURNERS} computing tasks, {workers} workers"
+    );
+    text(svg, middle, 28.0, "text-anchor='middle' font-size='15' font-weight='bold'", &title)?;
+    grid(svg, &x, &y)?;
+    let below = HEIGHT - 22.0;
+    text(svg, middle, below, MIDDLE, "a computing task's poll, before it yields")?;
+    let upright = TOP.midpoint(HEIGHT - BOTTOM);
+    let turned = format!("{MIDDLE} transform='rotate(-90 24 {upright})'");
+    text(svg, 24.0, upright, &turned, "99 % of the answers come within")?;
+    let mut ends: Vec<(usize, f64)> = Vec::new();
+    for (line, (_, colour)) in LINES.iter().enumerate() {
+        let place = |point: &Point| (x.place(point.burn), y.place(point.lateness[line]));
+        let places: Vec<_> = points.iter().map(place).collect();
+        polyline(svg, colour, &places)?;
+        ends.extend(places.last().map(|&(_, end)| (line, end)));
+    }
+    labels(svg, ends)?;
+    writeln!(svg, "</svg>")
+}
+
+/// Lines and numbers at the powers of ten, and fainter lines in between.
+fn grid(svg: &mut String, x: &Axis, y: &Axis) -> fmt::Result {
+    let (left, right, top, bottom) = (LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM);
+    for (value, main) in x.ticks() {
+        let at = x.place(value);
+        rule(svg, (at, top), (at, bottom), main)?;
+        if main {
+            text(svg, at, bottom + 20.0, MIDDLE, millis(value))?;
+        }
+    }
+    for (value, main) in y.ticks() {
+        let at = y.place(value);
+        rule(svg, (left, at), (right, at), main)?;
+        if main {
+            text(svg, left - 8.0, at + 4.0, END, millis(value))?;
+        }
+    }
+    let (width, height) = (right - left, bottom - top);
+    writeln!(
+        svg,
+        "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"none\" stroke=\"#666\"/>"
+    )
+}
+
+fn rule(svg: &mut String, from: (f64, f64), to: (f64, f64), main: bool) -> fmt::Result {
+    let colour = if main { "#bbb" } else { "#eee" };
+    writeln!(
+        svg,
+        "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\"/>",
+        from.0, from.1, to.0, to.1
+    )
+}
+
+fn polyline(svg: &mut String, colour: &str, places: &[(f64, f64)]) -> fmt::Result {
+    let corners: String = places.iter().map(|(x, y)| format!("{x:.1},{y:.1} ")).collect();
+    writeln!(
+        svg,
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2.5\"/>",
+        corners.trim_end()
+    )?;
+    for (x, y) in places {
+        writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" fill=\"{colour}\"/>")?;
+    }
+    Ok(())
+}
+
+/// The lines' names at their ends, moved down where they would cover each other.
+fn labels(svg: &mut String, mut ends: Vec<(usize, f64)>) -> fmt::Result {
+    ends.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    let mut free = f64::NEG_INFINITY;
+    for (line, end) in ends {
+        let at = end.max(free);
+        free = at + LABEL;
+        let (name, colour) = LINES[line];
+        let attributes = format!("font-weight='bold' fill='{colour}'");
+        text(svg, WIDTH - RIGHT + 10.0, at + 4.0, &attributes, name)?;
+    }
+    Ok(())
+}
+
+fn text(svg: &mut String, x: f64, y: f64, attributes: &str, text: impl Display) -> fmt::Result {
+    writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" {attributes}>{text}</text>")
+}
+
+fn millis(value: f64) -> String {
+    if value < 1.0 { format!("{:.0} µs", value * 1e3) } else { format!("{value:.0} ms") }
+}
+
+/// A logarithmic axis.
+struct Axis {
+    lowest: f64,
+    highest: f64,
+    /// Where the lowest value is on the page, and where the highest.
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    /// With some room on both sides of the values.
+    fn of(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+        let values = values.filter(|value| value.is_finite() && *value > 0.0);
+        let (lowest, highest) = values
+            .fold((f64::INFINITY, 0.0_f64), |(lowest, highest), value| {
+                (lowest.min(value), highest.max(value))
+            });
+        Self { lowest: lowest / 1.25, highest: highest * 1.25, from, to }
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        let share = (value / self.lowest).ln() / (self.highest / self.lowest).ln();
+        self.from + share * (self.to - self.from)
+    }
+
+    /// One to nine times each power of ten, and whether it is that power itself.
+    fn ticks(&self) -> impl Iterator<Item = (f64, bool)> {
+        let powers = self.lowest.log10().floor() as i32..=self.highest.log10().floor() as i32;
+        let tick =
+            |power| (1..=9).map(move |digit| (f64::from(digit) * 10_f64.powi(power), digit == 1));
+        let inside = |&(value, _): &(f64, bool)| self.lowest <= value && value <= self.highest;
+        powers.flat_map(tick).filter(inside)
+    }
+}

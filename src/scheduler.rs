@@ -85,6 +85,7 @@ mod lifecycle;
 mod pace;
 mod role;
 mod shared;
+mod slice;
 mod slots;
 mod watchdog;
 mod worker;

@@ -30,6 +30,7 @@
 
 use super::role::{self, Role};
 use super::shared::Shared;
+use super::slice;
 use super::watchdog;
 use super::worker::Worker;
 use crate::sync_shim::atomic::{Ordering, fence};
@@ -470,6 +471,9 @@ fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
 
 /// A worker thread's whole life.
 fn worker_thread(shared: &Arc<Shared>, index: usize) {
+    if shared.is_helper(index) {
+        slice::shorten();
+    }
     loop {
         let worker = Worker::new(shared.clone(), index);
         shared.slots.get(index).activate(worker.parker().unparker());

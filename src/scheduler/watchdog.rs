@@ -46,6 +46,7 @@ pub(super) use decision::needs_replacement;
 use super::census::PATIENCE;
 use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
+use super::slice;
 use crate::driver::Driver;
 use crate::park::{Parker, Unpark, Unparker};
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -170,6 +171,7 @@ struct Watch {
 
 /// The driver thread's whole life.
 pub(super) fn run(shared: &Arc<Shared>) {
+    slice::shorten();
     let parker = Parker::new();
     let _ = shared.watchdog.unparker.set(parker.unparker());
     let mut watch = Watch::new(shared, parker);

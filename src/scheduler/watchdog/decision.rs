@@ -5,22 +5,36 @@
 //! | the seat is empty, and was at the last look and in between | | `Fetch` |
 //! | a stalled worker with tasks queued | a worker is parked | `WakePeer` |
 //! | as above, for [`SPARE_AFTER`]; tasks that have given way: for [`YIELDED_AFTER`] | a worker is at work | `Rescue` |
-//! | no worker free for [`SPARE_AFTER`], with one spare twice as long, and so on | ready tasks wait | `AddSpare` |
-//! | spares, and a regular worker free for [`RETIRE_AFTER`] at each look | no worker blocks in place | `RetireSpares` |
-//! | no regular worker free, one of them or a spare stuck for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once per poll |
+//! | all regular workers slow, and no spare is there | ready tasks wait, and did at the last look | `AddSpare` |
+//! | all workers and spares stalled for twice [`SPARE_AFTER`], with two spares four times, and so on | as above | `AddSpare` |
+//! | as above, and all regular workers for [`YIELDED_AFTER`] | tasks that have given way wait | `AddSpare` |
+//! | spares, and a regular worker not slow at each look for [`RETIRE_AFTER`] | no worker blocks in place | `RetireSpares` |
+//! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report` for each poll that long, once |
 //!
-//! A worker is *stalled* when it is in the same poll as at the last look. It is *free* when it is parked, or
-//! moves. A worker that blocks in place says so; it is never free, and no report is due.
+//! A worker is *stalled* when it is in the same poll as at the last look. It is *slow* when it is stalled, or its
+//! polls since the last look took [`LONG_POLL`] and more in the mean; not when it is parked, or was at the last
+//! look. A worker that blocks in place counts as stalled from the beginning, but there is nothing to report.
+//!
+//! The first spare comes early, because it serves what waits beside tasks that compute: it takes what is ready and
+//! leaves to the workers what has given way, so it is busy only as long as there is something ready, and the system
+//! shares the cores. If it is stuck as well, the tasks here block whatever runs them, and more threads help less
+//! and less.
 
 use crate::scheduler::slots::Standstill;
 use std::time::{Duration, Instant};
 
-/// All workers have been in one poll for so long: a spare starts. Less would start a thread for polls that end
-/// before it runs; more is what an event waits for at worst, after it has been fetched.
-pub(super) const SPARE_AFTER: Duration = Duration::from_millis(1);
+/// Polls that are so long in the mean keep ready tasks waiting. Shorter ones are over before another thread runs.
+const LONG_POLL: Duration = Duration::from_micros(150);
+
+/// Tasks at a stalled worker wait for so long before workers that move take them; and half as long as all workers
+/// and one spare are stalled before a second spare comes.
+const SPARE_AFTER: Duration = Duration::from_millis(1);
 
 /// No spare waits for longer, however many there are.
 const LONGEST_SPARE_AFTER: Duration = Duration::from_millis(16);
+
+/// From so many spares on the next one waits for the longest time.
+const MANY: usize = 4;
 
 /// Polls that hold up a worker for so long are reported, if no other worker is free.
 pub(super) const REPORT_AFTER: Duration = Duration::from_millis(10);
@@ -90,7 +104,11 @@ pub(super) enum Order {
 pub(super) struct Memory {
     workers: Vec<Worker>,
     attendance: u64,
-    /// Since when a regular worker has been free at each look.
+    /// The last look.
+    looked: Instant,
+    /// Ready tasks waited at the last look.
+    waited: bool,
+    /// Since when a regular worker has not been slow at each look.
     easy: Option<Instant>,
     failed: Option<Instant>,
 }
@@ -104,15 +122,18 @@ struct Worker {
     moved: Instant,
     at_rest: bool,
     stalled: bool,
+    slow: bool,
     reported: bool,
 }
 
 impl Worker {
-    /// Compares with the look before.
-    fn look(&mut self, seen: Seen, now: Instant) {
-        let moved = std::mem::replace(&mut self.progress, seen.progress) != seen.progress;
-        let rested = std::mem::replace(&mut self.at_rest, seen.at_rest);
-        self.stalled = !(moved || seen.at_rest || rested);
+    /// Compares with the look before, which was `passed` ago.
+    fn look(&mut self, seen: Seen, now: Instant, passed: Duration) {
+        let before = std::mem::replace(&mut self.progress, seen.progress);
+        let polls = u32::try_from(seen.progress.wrapping_sub(before)).unwrap_or(u32::MAX);
+        let rested = std::mem::replace(&mut self.at_rest, seen.at_rest) || seen.at_rest;
+        self.stalled = polls == 0 && !rested;
+        self.slow = LONG_POLL.saturating_mul(polls) <= passed && !rested;
         if !self.stalled {
             self.moved = now;
             self.reported = false;
@@ -127,9 +148,16 @@ impl Worker {
 
 impl Memory {
     pub(super) fn new(workers: usize, attendance: u64, now: Instant) -> Self {
-        let worker =
-            Worker { progress: 0, moved: now, at_rest: true, stalled: false, reported: false };
-        Self { workers: vec![worker; workers], attendance, easy: None, failed: None }
+        let worker = Worker {
+            progress: 0,
+            moved: now,
+            at_rest: true,
+            stalled: false,
+            slow: false,
+            reported: false,
+        };
+        let workers = vec![worker; workers];
+        Self { workers, attendance, looked: now, waited: false, easy: None, failed: None }
     }
 
     /// How long worker `index` has been in one poll, as of the look at `now`.
@@ -163,8 +191,10 @@ impl Memory {
 
     /// One look: says what is to be done.
     pub(super) fn decide(&mut self, look: &Look<'_>, orders: &mut Vec<Order>) {
+        let passed = look.now.saturating_duration_since(self.looked);
+        self.looked = look.now;
         for (worker, &seen) in self.workers.iter_mut().zip(look.workers) {
-            worker.look(seen, look.now);
+            worker.look(seen, look.now, passed);
         }
         let before = std::mem::replace(&mut self.attendance, look.attendance);
         if !look.attended && before == look.attendance {
@@ -207,21 +237,32 @@ impl Memory {
 
     fn change_spares(&mut self, look: &Look<'_>) -> Option<Order> {
         let passed = |since: Instant, limit| look.now.saturating_duration_since(since) >= limit;
-        if self.none_free(look, 0..look.regular, SPARE_AFTER) {
+        let ready = self.ready_waits(look);
+        let waited = std::mem::replace(&mut self.waited, ready);
+        let slow = |index: usize| self.workers[index].slow || look.workers[index].away;
+        if (0..look.regular).all(slow) {
             self.easy = None;
-            let spares = look.staying.saturating_sub(look.regular).min(16);
-            let limit = (SPARE_AFTER * (1 << spares)).min(LONGEST_SPARE_AFTER);
             let may_start = self.failed.is_none_or(|failed| passed(failed, RETRY_AFTER));
-            let needed = may_start
-                && self.none_free(look, 0..look.staying, limit)
-                && (self.ready_waits(look)
-                    || (self.spares_take_all(look) && self.yielded_waits(look)));
-            return needed.then_some(Order::AddSpare);
+            let ready = ready && waited && self.no_spare_free(look);
+            let yielded = || {
+                self.spares_take_all(look)
+                    && self.none_free(look, 0..look.staying, SPARE_AFTER)
+                    && self.yielded_waits(look)
+            };
+            return (may_start && (ready || yielded())).then_some(Order::AddSpare);
         }
         let easy = *self.easy.get_or_insert(look.now);
         let away = look.workers[..look.staying].iter().any(|seen| seen.away);
         let idle = look.staying > look.regular && !away;
         (idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
+    }
+
+    /// While the regular workers are slow: whether there is no spare, or all are stalled, for the longer the more
+    /// there are.
+    fn no_spare_free(&self, look: &Look<'_>) -> bool {
+        let spares = look.staying.saturating_sub(look.regular).min(MANY);
+        let limit = (SPARE_AFTER * (1 << spares)).min(LONGEST_SPARE_AFTER);
+        spares == 0 || self.none_free(look, 0..look.staying, limit)
     }
 
     fn ready_waits(&self, look: &Look<'_>) -> bool {

@@ -1,1 +1,288 @@
+//! The table of `decision.rs`, row by row. Time is a number here: no test waits.
 
+use super::*;
+
+const TICK: Duration = Duration::from_micros(500);
+/// At work, with nothing queued.
+const BUSY: Seen = Seen { progress: 0, at_rest: false, away: false, ready: false, yielded: false };
+const PARKED: Seen = Seen { at_rest: true, ..BUSY };
+const READY: Seen = Seen { ready: true, ..BUSY };
+const YIELDED: Seen = Seen { yielded: true, ..BUSY };
+const AWAY: Seen = Seen { away: true, ..BUSY };
+
+/// Looks at a house, one tick after the other.
+struct House {
+    memory: Memory,
+    now: Instant,
+    workers: Vec<Seen>,
+    regular: usize,
+    outside: bool,
+    attended: bool,
+    attendance: u64,
+}
+
+impl House {
+    fn new(workers: &[Seen]) -> Self {
+        let now = Instant::now();
+        Self {
+            memory: Memory::new(8, 0, now),
+            now,
+            workers: workers.to_vec(),
+            regular: workers.len(),
+            outside: false,
+            attended: true,
+            attendance: 0,
+        }
+    }
+
+    /// With spares behind the regular workers.
+    fn with_spares(regular: &[Seen], spares: &[Seen]) -> Self {
+        Self { regular: regular.len(), ..Self::new(&[regular, spares].concat()) }
+    }
+
+    /// The workers at `indices` go on: so many polls each.
+    fn polls(&mut self, indices: &[usize], polls: u64) {
+        for &index in indices {
+            self.workers[index].progress += polls;
+        }
+    }
+
+    fn look_after(&mut self, time: Duration) -> Vec<Order> {
+        self.now += time;
+        let look = Look {
+            now: self.now,
+            workers: &self.workers,
+            regular: self.regular,
+            staying: self.workers.len(),
+            outside: self.outside,
+            yielded_outside: false,
+            parked: self.workers.iter().any(|seen| seen.at_rest),
+            attended: self.attended,
+            attendance: self.attendance,
+        };
+        let mut orders = Vec::new();
+        self.memory.decide(&look, &mut orders);
+        orders
+    }
+
+    fn look(&mut self) -> Vec<Order> {
+        self.look_after(TICK)
+    }
+
+    /// So many looks; everything that was ordered, and how often.
+    fn looks(&mut self, count: u32) -> Vec<(Order, u32)> {
+        let mut sums: Vec<(Order, u32)> = Vec::new();
+        for order in (0..count).flat_map(|_| self.look()) {
+            match sums.iter_mut().find(|(known, _)| *known == order) {
+                Some((_, sum)) => *sum += 1,
+                None => sums.push((order, 1)),
+            }
+        }
+        sums
+    }
+}
+
+#[test]
+fn a_house_at_work_needs_nothing() {
+    let mut house = House::new(&[READY, YIELDED]);
+    for _ in 0..1_000 {
+        house.polls(&[0, 1], 20);
+        assert_eq!(house.look(), []);
+    }
+}
+
+#[test]
+fn an_empty_seat_is_taken_at_the_second_look_that_finds_it_so() {
+    let mut house = House::new(&[BUSY]);
+    house.attended = false;
+    house.attendance = 1;
+    house.polls(&[0], 50);
+    assert_eq!(house.look(), [], "a worker has sat there since the last look");
+    house.polls(&[0], 50);
+    assert_eq!(house.look(), [Order::Fetch]);
+    house.polls(&[0], 50);
+    house.memory.sat(5);
+    house.attendance = 5;
+    assert_eq!(house.look(), [Order::Fetch], "this thread alone has sat there");
+    house.polls(&[0], 50);
+    house.attended = true;
+    assert_eq!(house.look(), []);
+}
+
+#[test]
+fn a_parked_peer_is_woken_for_what_is_queued_at_a_stalled_worker() {
+    for queued in [READY, YIELDED] {
+        let mut house = House::new(&[PARKED, queued]);
+        assert_eq!(house.look(), [], "it may have begun just now");
+        assert_eq!(house.look(), [Order::WakePeer(1)]);
+        house.polls(&[1], 1);
+        assert_eq!(house.look(), [], "it moves");
+    }
+    let mut house = House::new(&[PARKED, BUSY]);
+    assert_eq!(house.looks(100), [], "nothing is queued");
+}
+
+#[test]
+fn workers_that_move_take_what_is_ready_at_one_that_does_not() {
+    let mut house = House::new(&[BUSY, READY]);
+    let mut looks = 0;
+    loop {
+        house.polls(&[0], 10);
+        looks += 1;
+        match house.look()[..] {
+            [] => assert!(looks < 10),
+            [Order::Rescue] => break,
+            ref other => panic!("{other:?}"),
+        }
+    }
+    assert!(TICK * (looks - 1) >= SPARE_AFTER, "too early, at look {looks}");
+}
+
+#[test]
+fn what_has_given_way_waits_longer_for_others() {
+    let mut house = House::new(&[BUSY, YIELDED]);
+    let start = house.now;
+    loop {
+        house.polls(&[0], 10);
+        if house.look() == [Order::Rescue] {
+            break;
+        }
+    }
+    let waited = house.now - start;
+    assert!(waited >= YIELDED_AFTER && waited <= YIELDED_AFTER + 2 * TICK, "{waited:?}");
+    assert_eq!(house.memory.standstill(1, house.now), Standstill::Blocked);
+    assert_eq!(house.memory.standstill(0, house.now), Standstill::None);
+}
+
+#[test]
+fn the_first_spare_comes_when_all_are_slow_and_something_waits() {
+    let mut house = House::new(&[READY, BUSY]);
+    house.polls(&[0, 1], 2);
+    assert_eq!(house.look(), [], "they may have begun just now");
+    house.polls(&[0, 1], 2);
+    assert_eq!(house.look(), [Order::AddSpare], "two polls of a quarter of a millisecond each");
+    let mut quick = House::new(&[READY, BUSY]);
+    for _ in 0..100 {
+        quick.polls(&[0], 2);
+        quick.polls(&[1], 20);
+        assert_eq!(quick.look(), [], "one of them is quick");
+    }
+    let mut calm = House::new(&[BUSY, YIELDED]);
+    for _ in 0..1_000 {
+        calm.polls(&[0, 1], 2);
+        assert_eq!(calm.look(), [], "nothing is ready");
+    }
+    let mut late = House::new(&[BUSY, BUSY]);
+    assert_eq!(late.looks(3), []);
+    late.outside = true;
+    assert_eq!(late.look(), [], "it has come just now");
+    assert_eq!(late.look(), [Order::AddSpare]);
+}
+
+#[test]
+fn each_further_spare_waits_twice_as_long_for_those_before_it() {
+    let mut before = Duration::ZERO;
+    for spares in 1..6 {
+        let mut house = House::with_spares(&[READY, BUSY], &vec![BUSY; spares]);
+        let start = house.now;
+        while !house.look().contains(&Order::AddSpare) {
+            assert!(house.now - start < 2 * LONGEST_SPARE_AFTER);
+        }
+        let waited = house.now - start;
+        assert!(waited > before || waited >= LONGEST_SPARE_AFTER, "{spares} spares: {waited:?}");
+        before = waited;
+    }
+    let mut served = House::with_spares(&[READY, BUSY], &[PARKED]);
+    served.look();
+    assert_eq!(served.look(), [Order::WakePeer(0)], "the spare is free");
+    let mut serving = House::with_spares(&[READY, BUSY], &[BUSY]);
+    for _ in 0..19 {
+        serving.polls(&[2], 1);
+        assert!(!serving.look().contains(&Order::AddSpare), "the spare moves");
+    }
+}
+
+#[test]
+fn behind_polls_that_do_not_end_a_spare_comes_for_what_has_given_way() {
+    let mut house = House::new(&[YIELDED, BUSY]);
+    let start = house.now;
+    let first = loop {
+        let orders = house.look();
+        if orders.contains(&Order::AddSpare) {
+            break house.now - start;
+        }
+    };
+    assert!(first >= YIELDED_AFTER && first <= YIELDED_AFTER + 2 * TICK, "{first:?}");
+}
+
+#[test]
+fn a_failed_start_is_not_repeated_at_once() {
+    let mut house = House::new(&[READY]);
+    house.looks(3);
+    house.memory.spare_failed(house.now);
+    let start = house.now;
+    while !house.look().contains(&Order::AddSpare) {}
+    assert!(house.now - start >= RETRY_AFTER);
+}
+
+#[test]
+fn spares_leave_when_a_worker_has_been_quick_for_a_while() {
+    let mut house = House::with_spares(&[BUSY, BUSY], &[PARKED]);
+    let mut easy_for = |time: Duration| {
+        let end = house.now + time;
+        let mut orders = Vec::new();
+        while house.now < end {
+            house.polls(&[0, 1], 50);
+            orders.extend(house.look());
+        }
+        orders
+    };
+    assert_eq!(easy_for(RETIRE_AFTER - TICK), []);
+    assert_eq!(easy_for(2 * TICK), [Order::RetireSpares]);
+    house.look();
+    house.look();
+    house.polls(&[0, 1], 50);
+    assert_eq!(house.look(), [], "all were slow in between");
+    house.workers[0] = AWAY;
+    for _ in 0..2_000 {
+        house.polls(&[0, 1], 50);
+        assert_eq!(house.look(), [], "a worker blocks in place");
+    }
+}
+
+#[test]
+fn a_poll_that_blocks_the_last_worker_is_reported_once() {
+    let reported = |house: &mut House| -> Vec<_> {
+        let orders = house.looks(100).into_iter();
+        orders.filter(|(order, _)| matches!(order, Order::Report(_))).collect()
+    };
+    let both = [(Order::Report(0), 1), (Order::Report(1), 1)];
+    let mut house = House::with_spares(&[READY, BUSY], &[PARKED]);
+    assert_eq!(reported(&mut house), both);
+    house.polls(&[0, 1], 1);
+    assert_eq!(reported(&mut house), both, "other polls");
+    assert_eq!(reported(&mut House::new(&[READY, PARKED])), [], "one worker is free");
+    assert_eq!(reported(&mut House::new(&[BUSY, BUSY])), [], "nothing waits");
+    let mut away = House::new(&[READY, AWAY]);
+    assert_eq!(reported(&mut away), [(Order::Report(0), 1)], "the other has said so itself");
+}
+
+#[test]
+fn a_worker_that_has_rested_is_not_stalled() {
+    let mut house = House::new(&[PARKED, PARKED]);
+    house.outside = true;
+    house.look_after(Duration::from_secs(9));
+    house.workers = vec![BUSY, BUSY];
+    assert_eq!(house.look(), [], "it may have begun just now");
+    assert_eq!(house.memory.standstill(0, house.now), Standstill::None);
+    house.look();
+    assert_eq!(house.memory.standstill(0, house.now), Standstill::Stalled);
+}
+
+#[test]
+fn a_worker_away_is_replaced_if_none_is_parked_and_too_few_are_left() {
+    assert!(needs_replacement(2, 2, 1, 0));
+    assert!(!needs_replacement(2, 2, 1, 1), "a parked one will take over");
+    assert!(!needs_replacement(2, 3, 1, 0), "a spare has taken over");
+    assert!(needs_replacement(2, 3, 2, 0));
+}

@@ -16,16 +16,28 @@ pub(super) const FAIR_INTERVAL: u32 = 61;
 /// costs about a microsecond, is no burden.
 const WANTED: Duration = Duration::from_micros(200);
 
+/// So few tasks between two polls of the driver are long ones.
+const LONG: u32 = 2;
+
+/// A worker that computes beside a helper offers its core to others after so much time. The helper, and whatever it
+/// works for on this machine, waits for a core that a worker would keep to the end of its slice, some milliseconds.
+/// Not more often: a thread that gives its core up loses the rest of its slice to threads that do not. Measured
+/// (`mixed_0.2ms`; two workers, the load on the same two cores): the 99th percentile is 0.8 to 1.2 of tokio's
+/// without it.
+const OFFER: Duration = Duration::from_millis(1);
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     interval: u32,
     /// The last reading of the clock; none if the worker has rested since.
     since: Option<Instant>,
+    /// The last time that the worker offered its core.
+    offered: Option<Instant>,
 }
 
 impl Pace {
     pub(super) fn new() -> Self {
-        Self { interval: FAIR_INTERVAL, since: None }
+        Self { interval: FAIR_INTERVAL, since: None, offered: None }
     }
 
     /// The worker has rested, so the time since the last reading says nothing about its tasks.
@@ -47,6 +59,20 @@ impl Pace {
         }
         self.interval
     }
+
+    /// After [`Pace::next`]: whether the worker computes, and has done so for long enough to offer its core to others
+    /// once.
+    pub(super) fn offers(&mut self) -> bool {
+        let Some(now) = self.since.filter(|_| self.interval <= LONG) else {
+            return false;
+        };
+        let offered = *self.offered.get_or_insert(now);
+        let due = now.saturating_duration_since(offered) >= OFFER;
+        if due {
+            self.offered = Some(now);
+        }
+        due
+    }
 }
 
 #[cfg(test)]
@@ -67,6 +93,23 @@ mod tests {
         assert_eq!(after(Duration::from_secs(1)), 1);
         assert_eq!(after(Duration::from_secs(1)), 1);
         assert_eq!([0; 7].map(|_| after(WANTED / 2)), [2, 4, 8, 16, 32, FAIR_INTERVAL, FAIR_INTERVAL]);
+    }
+
+    #[test]
+    fn a_core_is_offered_by_a_worker_that_computes_and_once_in_a_while() {
+        let mut now = Instant::now();
+        let mut pace = Pace::new();
+        let mut offers = |time: Duration| {
+            now += time;
+            pace.next(now);
+            pace.offers()
+        };
+        assert_eq!([0; 4].map(|_| offers(WANTED)), [false; 4], "short tasks");
+        assert_eq!([0; 4].map(|_| offers(WANTED / 10)), [false; 4], "shorter ones");
+        offers(Duration::from_secs(1));
+        let part = OFFER / 4;
+        let offered = [0; 9].map(|_| offers(part));
+        assert_eq!(offered, [false, false, false, true, false, false, false, true, false]);
     }
 
     #[test]

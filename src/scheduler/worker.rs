@@ -48,7 +48,7 @@ use super::slots::{Deques, Slot, Standstill};
 use crate::park::Parker;
 use crate::queue::local::Local;
 use crate::rng::Rng;
-use crate::sync_shim::{Arc, clock};
+use crate::sync_shim::{Arc, clock, thread};
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner};
 use crate::wakers;
@@ -325,6 +325,9 @@ impl Worker {
     fn fair_turn(&self) {
         let mut pace = self.pace.get();
         self.until_fair.set(pace.next(clock::now()) - 1);
+        if pace.offers() && self.shared.spare_workers() != 0 {
+            thread::yield_now();
+        }
         self.pace.set(pace);
         self.helps.set(self.shared.is_helper(self.index));
         // Thieves may have taken what the last look brought.

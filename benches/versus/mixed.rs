@@ -83,6 +83,7 @@ fn echo(name: &str, echo: Echo, slice: Duration, goals: Goals) -> Contest {
             figure("p99", "ns", goals.p99),
             figure("requests", "ns", goals.requests),
             figure("burners", "ns", goals.burners),
+            figure("work", "ns", None),
             figure("switches", "1/s", None),
             figure("running", "threads", None),
             figure("threads", "threads", None),

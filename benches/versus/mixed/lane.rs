@@ -56,17 +56,21 @@ impl<R: Host> Mixed<R> {
 
     fn sample(&mut self, slice: Duration) -> Sample {
         let watch = Watch::start(R::THREADS);
-        let (start, polls) = (Instant::now(), self.burners.polls());
+        let (start, before) = (Instant::now(), self.burners.done());
         let report = self.generator.run(slice);
-        let (elapsed, polls) = (start.elapsed(), self.burners.polls() - polls);
+        let (elapsed, after) = (start.elapsed(), self.burners.done());
         let Threads { switches, running, threads } = watch.stop();
+        let work = Some(after.work - before.work).filter(|&work| work > 0);
+        let work = work.map_or(f64::NAN, |work| work as f64);
         let nanos = |time: Duration| time.as_nanos() as f64;
         let values = vec![
             nanos(report.p50),
             nanos(report.p99),
             // Without any answer it is so much at least.
             nanos(report.elapsed) / report.messages.max(1) as f64,
-            nanos(elapsed) / polls.max(1) as f64,
+            nanos(elapsed) / (after.polls - before.polls).max(1) as f64,
+            // Not a number where the tasks do nothing but yield.
+            nanos(elapsed) / work,
             switches / elapsed.as_secs_f64(),
             running,
             threads,

@@ -1,5 +1,5 @@
-//! Tasks that wait beside tasks that compute: an echo server, paced connections from another process, and in the
-//! same runtime tasks that compute for some time in each poll and then yield.
+//! Tasks that wait beside tasks that compute: an echo server, paced connections from another
+//! process, and in the same runtime tasks that compute for some time in each poll and then yield.
 //!
 //! The figures say how long the echo waits for the computing tasks, and what that patience costs them.
 

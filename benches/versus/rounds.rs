@@ -78,8 +78,8 @@ fn score(rounds: &[Round], figure: usize) -> Score {
     }
 }
 
-/// A panic becomes an error that says which lane it was in, if it has a name here: one server that falls silent
-/// is no reason to measure nothing more.
+/// A panic becomes an error that says which lane it was in, if it has a name here: one server that
+/// falls silent is no reason to measure nothing more.
 fn caught<T>(lane: &str, action: impl FnOnce() -> T) -> Result<T, String> {
     let result = catch_unwind(AssertUnwindSafe(action));
     result.map_err(|reason| match lane {

@@ -137,7 +137,8 @@ async fn burner<R: Host>(shared: Arc<Shared>, counts: Arc<Counts>, mut lit: watc
     shared.ended.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Computes until so much time has passed, not at all if it is none; returns how many pieces of work that were.
+/// Computes until so much time has passed, not at all if it is none; returns how many pieces of
+/// work that were.
 fn compute(burn: Duration) -> u64 {
     let mut work = 0;
     if burn.is_zero() {

@@ -1,5 +1,5 @@
-//! Waits for sockets until a moment that is known to the microsecond: the poller itself rounds its timeouts up to
-//! whole milliseconds.
+//! Waits for sockets until a moment that is known to the microsecond: the poller itself rounds its
+//! timeouts up to whole milliseconds.
 
 pub(crate) use system::Alarm;
 

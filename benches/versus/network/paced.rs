@@ -1,5 +1,5 @@
-//! The load at a pace: each connection sends one message per millisecond, or when the answer to the last one has
-//! come, if that is later.
+//! The load at a pace: each connection sends one message per millisecond, or when the answer to the
+//! last one has come, if that is later.
 //!
 //! A server that keeps up sees the same load, however fast it is; what differs is how long an answer takes.
 
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 const PERIOD: Duration = Duration::from_millis(1);
 const REQUEST: [u8; MESSAGE] = [7; MESSAGE];
-/// An answer that has not come so long after the end of a run is not waited for any more: a latency that is so
-/// long says enough, and the bench has to end.
+/// An answer that has not come so long after the end of a run is not waited for any more: a latency
+/// that is so long says enough, and the bench has to end.
 const SILENCE: Duration = Duration::from_secs(5);
 const ALARM: Token = Token(usize::MAX - 1);
 
@@ -70,8 +70,8 @@ impl Paced {
         Ok(())
     }
 
-    /// Closes all connections if there are any whose answer has not come, and returns how many these are. As far
-    /// as is known, their latency is the time until now.
+    /// Closes all connections if there are any whose answer has not come, and returns how many
+    /// these are. As far as is known, their latency is the time until now.
     fn give_up(&mut self, latencies: &mut Histogram) -> u64 {
         let connections = self.streams.connections.iter().zip(&self.due);
         let silent = connections.filter(|(_, due)| due.is_none());

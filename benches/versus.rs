@@ -6,7 +6,8 @@
 //! The task bodies are those of the criterion benches, written once; so are the channels.
 //!
 //! Usage: `cargo bench --bench versus -- [--json] [--rounds N] [--workers N] [NAME]…`. `NAME` is a
-//! part of a row's name. `build`, `growth` and the rows of `mixed` take minutes and run only when they are named.
+//! part of a row's name. `build`, `growth` and the rows of `mixed` take minutes and run only when
+//! they are named.
 
 #[path = "versus/build.rs"]
 mod build;

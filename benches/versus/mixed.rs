@@ -1,5 +1,5 @@
-//! Tasks that wait beside tasks that compute: an echo server, paced connections from another process, and in the
-//! same runtime tasks that compute for some time in each poll and then yield.
+//! Tasks that wait beside tasks that compute: an echo server, paced connections from another
+//! process, and in the same runtime tasks that compute for some time in each poll and then yield.
 //!
 //! The figures say how long the echo waits for the computing tasks, and what that patience costs them.
 
@@ -83,6 +83,7 @@ fn echo(name: &str, echo: Echo, slice: Duration, goals: Goals) -> Contest {
             figure("p99", "ns", goals.p99),
             figure("requests", "ns", goals.requests),
             figure("burners", "ns", goals.burners),
+            figure("work", "ns", None),
             figure("switches", "1/s", None),
             figure("running", "threads", None),
             figure("threads", "threads", None),

@@ -1,6 +1,6 @@
 //! Runs a contest: all its lanes live side by side and are measured in turns.
 
-use crate::contest::{Contest, Lane};
+use crate::contest::{Contest, Lane, Start};
 use crate::statistics::{Spread, median};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,19 +30,23 @@ pub(crate) struct Score {
 
 /// One score for each figure, or the reason why there is none.
 pub(crate) fn run(contest: &Contest, effort: Effort) -> Result<Vec<Score>, String> {
-    let starts = contest.lanes.iter().map(|(_, start)| start);
-    let started = catch_unwind(AssertUnwindSafe(|| starts.map(|start| start()).collect()));
-    let mut lanes: Vec<Box<dyn Lane>> = started.map_err(|reason| text(&*reason))?;
+    let start = |(name, start): &(&'static str, Start)| Ok((*name, caught("", start)?));
+    let mut lanes = contest.lanes.iter().map(start).collect::<Result<Vec<Running>, String>>()?;
     let rounds = match effort {
-        Effort::Once => vec![round(&mut lanes, 0, Duration::ZERO)],
-        Effort::Rounds(rounds) => play(contest, &mut lanes, rounds.unwrap_or(contest.rounds)),
+        Effort::Once => vec![round(&mut lanes, 0, Duration::ZERO)?],
+        Effort::Rounds(rounds) => play(contest, &mut lanes, rounds.unwrap_or(contest.rounds))?,
     };
     Ok((0..contest.figures.len()).map(|figure| score(&rounds, figure)).collect())
 }
 
-fn play(contest: &Contest, lanes: &mut [Box<dyn Lane>], rounds: usize) -> Vec<Vec<Vec<f64>>> {
-    for lane in &mut *lanes {
-        lane.warm_up(contest.slice);
+/// A lane and its name.
+type Running = (&'static str, Box<dyn Lane>);
+/// The figures of each lane.
+type Round = Vec<Vec<f64>>;
+
+fn play(contest: &Contest, lanes: &mut [Running], rounds: usize) -> Result<Vec<Round>, String> {
+    for (name, lane) in &mut *lanes {
+        caught(name, || lane.warm_up(contest.slice))?;
     }
     let planned = contest.slice * (lanes.len() * rounds) as u32;
     let start = Instant::now();
@@ -54,16 +58,17 @@ fn play(contest: &Contest, lanes: &mut [Box<dyn Lane>], rounds: usize) -> Vec<Ve
 }
 
 /// Measures all lanes, each time beginning with another one.
-fn round(lanes: &mut [Box<dyn Lane>], index: usize, slice: Duration) -> Vec<Vec<f64>> {
+fn round(lanes: &mut [Running], index: usize, slice: Duration) -> Result<Round, String> {
     let mut results = vec![Vec::new(); lanes.len()];
     for offset in 0..lanes.len() {
-        let lane = (index + offset) % lanes.len();
-        results[lane] = lanes[lane].measure(slice);
+        let at = (index + offset) % lanes.len();
+        let (name, lane) = &mut lanes[at];
+        results[at] = caught(name, || lane.measure(slice))?;
     }
-    results
+    Ok(results)
 }
 
-fn score(rounds: &[Vec<Vec<f64>>], figure: usize) -> Score {
+fn score(rounds: &[Round], figure: usize) -> Score {
     let lanes = rounds[0].len();
     let of_lane = |lane: usize| rounds.iter().map(move |round| round[lane][figure]);
     let ratio = |lane| Spread::of(of_lane(0).zip(of_lane(lane)).map(|(ours, other)| ours / other));
@@ -71,6 +76,16 @@ fn score(rounds: &[Vec<Vec<f64>>], figure: usize) -> Score {
         medians: (0..lanes).map(|lane| median(of_lane(lane))).collect(),
         ratios: (1..lanes).map(ratio).collect(),
     }
+}
+
+/// A panic becomes an error that says which lane it was in, if it has a name here: one server that
+/// falls silent is no reason to measure nothing more.
+fn caught<T>(lane: &str, action: impl FnOnce() -> T) -> Result<T, String> {
+    let result = catch_unwind(AssertUnwindSafe(action));
+    result.map_err(|reason| match lane {
+        "" => text(&*reason),
+        lane => format!("{lane}: {}", text(&*reason)),
+    })
 }
 
 /// What a panic says.

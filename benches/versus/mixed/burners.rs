@@ -12,16 +12,33 @@ use tokio::sync::watch;
 
 /// Ends a bench whose burners do not stop.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Steps between two readings of the clock: some hundred nanoseconds.
+/// Steps between two readings of the clock, which are one piece of work: some hundred nanoseconds.
 const STEPS: u32 = 200;
 
 /// The burners of one runtime. They wait until they are lit; dropping this ends them.
 pub(crate) struct Burners {
     shared: Arc<Shared>,
     /// One for each burner, so that they do not disturb each other by counting.
-    polls: Vec<Arc<AtomicU64>>,
+    counts: Vec<Arc<Counts>>,
     /// Lights them. `None` once they are to end.
     light: Option<watch::Sender<()>>,
+}
+
+/// What one burner has done.
+#[derive(Default)]
+struct Counts {
+    polls: AtomicU64,
+    work: AtomicU64,
+}
+
+/// What burners have done.
+#[derive(Clone, Copy)]
+pub(crate) struct Done {
+    /// Polls that have come to their end.
+    pub(crate) polls: u64,
+    /// Pieces of work in these polls. A poll is over when its time is, so that it has fewer of them when the
+    /// system lets other threads run meanwhile.
+    pub(crate) work: u64,
 }
 
 struct Shared {
@@ -43,11 +60,11 @@ impl Burners {
             ended: AtomicUsize::new(0),
         });
         let (light, lit) = watch::channel(());
-        let polls: Vec<_> = (0..of.burners).map(|_| Arc::new(AtomicU64::new(0))).collect();
-        for polls in &polls {
-            runtime.spawn(burner::<R>(shared.clone(), polls.clone(), lit.clone())).detach();
+        let counts: Vec<Arc<Counts>> = (0..of.burners).map(|_| Arc::default()).collect();
+        for counts in &counts {
+            runtime.spawn(burner::<R>(shared.clone(), counts.clone(), lit.clone())).detach();
         }
-        let burners = Self { shared, polls, light: Some(light) };
+        let burners = Self { shared, counts, light: Some(light) };
         burners.settle();
         burners
     }
@@ -69,13 +86,15 @@ impl Burners {
         self.shared.nanos.store(burn.as_nanos() as u64, Ordering::SeqCst);
     }
 
-    /// Polls that have come to their end.
-    pub(crate) fn polls(&self) -> u64 {
-        self.polls.iter().map(|polls| polls.load(Ordering::Relaxed)).sum()
+    pub(crate) fn done(&self) -> Done {
+        let sum = |count: fn(&Counts) -> &AtomicU64| {
+            self.counts.iter().map(|counts| count(counts).load(Ordering::Relaxed)).sum()
+        };
+        Done { polls: sum(|counts| &counts.polls), work: sum(|counts| &counts.work) }
     }
 
     fn settle(&self) {
-        let all = self.polls.len();
+        let all = self.counts.len();
         wait(|| self.shared.resting.load(Ordering::SeqCst) == all);
     }
 }
@@ -84,7 +103,7 @@ impl Drop for Burners {
     fn drop(&mut self) {
         self.shared.burning.store(false, Ordering::SeqCst);
         drop(self.light.take());
-        let all = self.polls.len();
+        let all = self.counts.len();
         wait(|| self.shared.ended.load(Ordering::SeqCst) == all);
     }
 }
@@ -97,16 +116,16 @@ fn wait(over: impl Fn() -> bool) {
     }
 }
 
-async fn burner<R: Host>(shared: Arc<Shared>, polls: Arc<AtomicU64>, mut lit: watch::Receiver<()>) {
+async fn burner<R: Host>(shared: Arc<Shared>, counts: Arc<Counts>, mut lit: watch::Receiver<()>) {
     loop {
         while shared.burning.load(Ordering::Relaxed) {
             let burn = Duration::from_nanos(shared.nanos.load(Ordering::Relaxed));
-            if shared.in_place {
-                R::in_place(move || compute(burn)).await;
-            } else {
-                compute(burn);
-            }
-            polls.fetch_add(1, Ordering::Relaxed);
+            let work = match shared.in_place {
+                true => R::in_place(move || compute(burn)).await,
+                false => compute(burn),
+            };
+            counts.polls.fetch_add(1, Ordering::Relaxed);
+            counts.work.fetch_add(work, Ordering::Relaxed);
             R::yield_now().await;
         }
         shared.resting.fetch_add(1, Ordering::SeqCst);
@@ -118,10 +137,12 @@ async fn burner<R: Host>(shared: Arc<Shared>, polls: Arc<AtomicU64>, mut lit: wa
     shared.ended.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Computes until so much time has passed; not at all if it is none.
-fn compute(burn: Duration) {
+/// Computes until so much time has passed, not at all if it is none; returns how many pieces of
+/// work that were.
+fn compute(burn: Duration) -> u64 {
+    let mut work = 0;
     if burn.is_zero() {
-        return;
+        return work;
     }
     let start = Instant::now();
     let mut bits = 0x9E37_79B9_7F4A_7C15_u64;
@@ -132,5 +153,7 @@ fn compute(burn: Duration) {
             bits ^= bits << 17;
         }
         bits = black_box(bits);
+        work += 1;
     }
+    work
 }

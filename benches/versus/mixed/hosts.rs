@@ -10,22 +10,24 @@ pub(crate) trait Host: Sockets + Yield {
     const THREADS: Option<&'static str>;
 
     /// Runs what keeps a thread busy for long, in the way the runtime has for it.
-    fn in_place(work: impl FnOnce() + Send + 'static) -> impl Future<Output = ()> + Send;
+    fn in_place<T: Send + 'static>(
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> impl Future<Output = T> + Send;
 }
 
 impl Host for Liten {
     const THREADS: Option<&'static str> = Some("liten-");
 
-    async fn in_place(work: impl FnOnce() + Send + 'static) {
-        liten::task::block_in_place(work);
+    async fn in_place<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+        liten::task::block_in_place(work)
     }
 }
 
 impl Host for Tokio {
     const THREADS: Option<&'static str> = Some("tokio-");
 
-    async fn in_place(work: impl FnOnce() + Send + 'static) {
-        tokio::task::block_in_place(work);
+    async fn in_place<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+        tokio::task::block_in_place(work)
     }
 }
 
@@ -33,7 +35,9 @@ impl Host for Smol {
     const THREADS: Option<&'static str> = None;
 
     /// Not in place: smol has only its pool of threads for that.
-    fn in_place(work: impl FnOnce() + Send + 'static) -> impl Future<Output = ()> + Send {
+    fn in_place<T: Send + 'static>(
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> impl Future<Output = T> + Send {
         smol::unblock(work)
     }
 }

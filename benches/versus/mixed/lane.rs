@@ -53,6 +53,37 @@ impl<R: Host> Mixed<R> {
         let burners = Burners::start(server.runtime(), of);
         Self { generator, burners, _server: server, burn: of.burn }
     }
+
+    fn sample(&mut self, slice: Duration) -> Sample {
+        let watch = Watch::start(R::THREADS);
+        let (start, before) = (Instant::now(), self.burners.done());
+        let report = self.generator.run(slice);
+        let (elapsed, after) = (start.elapsed(), self.burners.done());
+        let Threads { switches, running, threads } = watch.stop();
+        let work = Some(after.work - before.work).filter(|&work| work > 0);
+        let work = work.map_or(f64::NAN, |work| work as f64);
+        let nanos = |time: Duration| time.as_nanos() as f64;
+        let values = vec![
+            nanos(report.p50),
+            nanos(report.p99),
+            // Without any answer it is so much at least.
+            nanos(report.elapsed) / report.messages.max(1) as f64,
+            nanos(elapsed) / (after.polls - before.polls).max(1) as f64,
+            // Not a number where the tasks do nothing but yield.
+            nanos(elapsed) / work,
+            switches / elapsed.as_secs_f64(),
+            running,
+            threads,
+        ];
+        Sample { values, silent: report.lost > 0 }
+    }
+}
+
+/// What one run has seen.
+struct Sample {
+    values: Vec<f64>,
+    /// Whether answers did not come, and the connections have been closed for that.
+    silent: bool,
 }
 
 impl<R: Host> Lane for Mixed<R> {
@@ -64,25 +95,13 @@ impl<R: Host> Lane for Mixed<R> {
         if slice.is_zero() {
             self.burners.set(self.burn.min(BURN_IN_TESTS));
         }
+        // They are gone if the last measurement ended in silence.
+        self.generator.connect();
         self.burners.light();
-        if !slice.is_zero() {
-            self.generator.run(slice / RUN_UP);
-        }
-        let watch = Watch::start(R::THREADS);
-        let (start, polls) = (Instant::now(), self.burners.polls());
-        let report = self.generator.run(slice);
-        let (elapsed, polls) = (start.elapsed(), self.burners.polls() - polls);
-        let Threads { switches, running, threads } = watch.stop();
+        let run_up = (!slice.is_zero()).then(|| self.sample(slice / RUN_UP));
+        // A server that is silent already says no more in the measurement.
+        let sample = run_up.filter(|run_up| run_up.silent).unwrap_or_else(|| self.sample(slice));
         self.burners.quench();
-        let each = |time: Duration, count: u64| time.as_nanos() as f64 / count as f64;
-        vec![
-            report.p50.as_nanos() as f64,
-            report.p99.as_nanos() as f64,
-            each(report.elapsed, report.messages),
-            each(elapsed, polls),
-            switches / elapsed.as_secs_f64(),
-            running,
-            threads,
-        ]
+        sample.values
     }
 }

@@ -166,7 +166,11 @@ fn text(svg: &mut String, x: f64, y: f64, attributes: &str, text: impl Display) 
 }
 
 fn millis(value: f64) -> String {
-    if value < 1.0 { format!("{:.0} µs", value * 1e3) } else { format!("{value:.0} ms") }
+    match value {
+        _ if value < 1.0 => format!("{:.0} µs", value * 1e3),
+        _ if value < 1e3 => format!("{value:.0} ms"),
+        _ => format!("{:.0} s", value / 1e3),
+    }
 }
 
 /// A logarithmic axis.

@@ -1,11 +1,12 @@
-//! What the threads of this process do while a lane is measured: looked at from outside, a few times per second.
+//! What the threads of this process do while a lane is measured: looked at from outside, a few
+//! times per second.
 
 pub(crate) use system::Watch;
 
 /// All NaN where the system does not tell.
 pub(crate) struct Threads {
-    /// Context switches, of the threads' own will and against it. Threads that have ended are in it up to the last
-    /// look before their end.
+    /// Context switches, of the threads' own will and against it. Threads that have ended are in it
+    /// up to the last look before their end.
     pub(crate) switches: f64,
     /// The largest number that a look has found running or ready to run.
     pub(crate) running: f64,

@@ -1,11 +1,10 @@
-//! Waits for sockets until a moment that is known to the microsecond: the poller itself rounds its timeouts up to
-//! whole milliseconds.
+//! Waits for sockets until a moment that is known to the microsecond: the poller itself rounds its
+//! timeouts up to whole milliseconds.
 
 pub(crate) use system::Alarm;
 
 #[cfg(target_os = "linux")]
 mod system {
-    use crate::network::load::PATIENCE;
     use mio::unix::SourceFd;
     use mio::{Events, Interest, Poll, Token};
     use nix::sys::time::{TimeSpec, TimeValLike};
@@ -29,14 +28,14 @@ mod system {
             Ok(Self { timer, set: None })
         }
 
-        /// Whether anything has happened.
+        /// Waits for events, but no longer than until this moment.
         pub(crate) fn wait(
             &mut self,
             poll: &mut Poll,
             events: &mut Events,
-            until: Option<Instant>,
-        ) -> io::Result<bool> {
-            if let Some(until) = until.filter(|_| until != self.set) {
+            until: Instant,
+        ) -> io::Result<()> {
+            if self.set != Some(until) {
                 let left = until.saturating_duration_since(Instant::now()).as_nanos();
                 // Zero would switch the timer off.
                 let left = i64::try_from(left).unwrap_or(i64::MAX).max(1);
@@ -44,15 +43,13 @@ mod system {
                 self.timer.set(expiration, TimerSetTimeFlags::empty())?;
                 self.set = Some(until);
             }
-            poll.poll(events, Some(PATIENCE))?;
-            Ok(!events.is_empty())
+            poll.poll(events, None)
         }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use crate::network::load::PATIENCE;
     use mio::{Events, Poll, Token};
     use std::io;
     use std::time::Instant;
@@ -65,16 +62,14 @@ mod system {
             Ok(Self)
         }
 
-        /// Whether anything has happened.
+        /// Waits for events, but no longer than until this moment.
         pub(crate) fn wait(
             &mut self,
             poll: &mut Poll,
             events: &mut Events,
-            until: Option<Instant>,
-        ) -> io::Result<bool> {
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            poll.poll(events, left.or(Some(PATIENCE)))?;
-            Ok(!events.is_empty() || until.is_some())
+            until: Instant,
+        ) -> io::Result<()> {
+            poll.poll(events, Some(until.saturating_duration_since(Instant::now())))
         }
     }
 }

@@ -132,7 +132,7 @@ impl Client for Datagrams {
                 self.resend_lost(now)?;
             }
         }
-        Ok(Exchanged { messages: latencies.total(), elapsed: start.elapsed() })
+        Ok(Exchanged { messages: latencies.total(), elapsed: start.elapsed(), lost: 0 })
     }
 
     /// There is no connection to close: the socket goes with the process.

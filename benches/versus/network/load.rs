@@ -115,20 +115,22 @@ pub(crate) struct Report {
     pub(crate) elapsed: Duration,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
+    /// Messages without an answer. The process is to connect again if there are any.
+    pub(crate) lost: u64,
 }
 
 impl Report {
     fn new(latencies: &Histogram, exchanged: Exchanged) -> Self {
-        let Exchanged { messages, elapsed } = exchanged;
+        let Exchanged { messages, elapsed, lost } = exchanged;
         let [p50, p99] = [0.50, 0.99].map(|share| Duration::from_nanos(latencies.quantile(share)));
-        Self { messages, elapsed, p50, p99 }
+        Self { messages, elapsed, p50, p99, lost }
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [elapsed, p50, p99] = [self.elapsed, self.p50, self.p99].map(|time| time.as_nanos());
-        write!(f, "{} {elapsed} {p50} {p99}", self.messages)
+        write!(f, "{} {elapsed} {p50} {p99} {}", self.messages, self.lost)
     }
 }
 
@@ -138,12 +140,13 @@ impl FromStr for Report {
     fn from_str(line: &str) -> Result<Self, Self::Err> {
         let mut words = line.split_whitespace();
         let mut number =
-            || words.next().and_then(|word| word.parse().ok()).ok_or("four numbers are due");
+            || words.next().and_then(|word| word.parse().ok()).ok_or("five numbers are due");
         Ok(Self {
             messages: number()?,
             elapsed: Duration::from_nanos(number()?),
             p50: Duration::from_nanos(number()?),
             p99: Duration::from_nanos(number()?),
+            lost: number()?,
         })
     }
 }
@@ -152,6 +155,8 @@ impl FromStr for Report {
 pub(crate) struct Exchanged {
     pub(crate) messages: u64,
     pub(crate) elapsed: Duration,
+    /// Messages whose answer was not waited for any more: their connections are closed.
+    pub(crate) lost: u64,
 }
 
 /// One protocol's way to load a server.

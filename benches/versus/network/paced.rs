@@ -1,5 +1,5 @@
-//! The load at a pace: each connection sends one message per millisecond, or when the answer to the last one has
-//! come, if that is later.
+//! The load at a pace: each connection sends one message per millisecond, or when the answer to the
+//! last one has come, if that is later.
 //!
 //! A server that keeps up sees the same load, however fast it is; what differs is how long an answer takes.
 
@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 
 const PERIOD: Duration = Duration::from_millis(1);
 const REQUEST: [u8; MESSAGE] = [7; MESSAGE];
+/// An answer that has not come so long after the end of a run is not waited for any more: a latency
+/// that is so long says enough, and the bench has to end.
+const SILENCE: Duration = Duration::from_secs(5);
 const ALARM: Token = Token(usize::MAX - 1);
 
 pub(crate) struct Paced {
@@ -43,19 +46,17 @@ impl Paced {
         Ok(self.due.iter().flatten().min().copied())
     }
 
-    /// Waits for answers, or until a connection is due.
+    /// Waits for answers, but no longer than until this moment.
     fn receive(
         &mut self,
         events: &mut Events,
-        until: Option<Instant>,
+        until: Instant,
         latencies: &mut Histogram,
     ) -> io::Result<()> {
         let mut buffer = [0; BUFFER];
         match self.alarm.wait(&mut self.streams.poll, events, until) {
-            Ok(true) => {}
-            Ok(false) => return Err(ErrorKind::TimedOut.into()),
             Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
-            Err(error) => return Err(error),
+            result => result?,
         }
         for event in events.iter().filter(|event| event.token() != ALARM) {
             let index = event.token().0;
@@ -68,6 +69,18 @@ impl Paced {
         }
         Ok(())
     }
+
+    /// Closes all connections if there are any whose answer has not come, and returns how many
+    /// these are. As far as is known, their latency is the time until now.
+    fn give_up(&mut self, latencies: &mut Histogram) -> u64 {
+        let connections = self.streams.connections.iter().zip(&self.due);
+        let silent = connections.filter(|(_, due)| due.is_none());
+        let lost = silent.map(|(silent, _)| latencies.record(silent.sent.elapsed())).count();
+        if lost > 0 {
+            self.streams.close();
+        }
+        lost as u64
+    }
 }
 
 impl Client for Paced {
@@ -78,20 +91,25 @@ impl Client for Paced {
     fn run(&mut self, slice: Duration, latencies: &mut Histogram) -> io::Result<Exchanged> {
         let mut events = Events::with_capacity(1024);
         let start = Instant::now();
-        let stop = start + slice;
+        let (stop, give_up) = (start + slice, start + slice + SILENCE);
         let width = self.streams.connections.len() as u32;
         // Spread over the first period, so that they do not come in one flock.
         self.due = (0..width).map(|index| Some(start + PERIOD * index / width)).collect();
-        while Instant::now() < stop || latencies.total() == 0 {
+        loop {
+            // One answer at least.
+            let until = if latencies.total() == 0 { give_up } else { stop };
+            if Instant::now() >= until {
+                break;
+            }
             let next = self.send()?;
-            self.receive(&mut events, next, latencies)?;
+            self.receive(&mut events, next.unwrap_or(until), latencies)?;
         }
-        let exchanged = Exchanged { messages: latencies.total(), elapsed: start.elapsed() };
+        let (messages, elapsed) = (latencies.total(), start.elapsed());
         // These answers may be long in coming, and nothing is sent any more: they count as latencies only.
-        while self.due.iter().any(Option::is_none) {
-            self.receive(&mut events, None, latencies)?;
+        while self.due.iter().any(Option::is_none) && Instant::now() < give_up {
+            self.receive(&mut events, give_up, latencies)?;
         }
-        Ok(exchanged)
+        Ok(Exchanged { messages, elapsed, lost: self.give_up(latencies) })
     }
 
     fn close(&mut self) {

@@ -114,7 +114,7 @@ impl Client for Streams {
                 }
             }
         }
-        Ok(Exchanged { messages: latencies.total(), elapsed: start.elapsed() })
+        Ok(Exchanged { messages: latencies.total(), elapsed: start.elapsed(), lost: 0 })
     }
 
     fn close(&mut self) {

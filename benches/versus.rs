@@ -18,6 +18,8 @@ mod contest;
 mod growth;
 #[path = "versus/lateness.rs"]
 mod lateness;
+#[path = "versus/local.rs"]
+mod local;
 #[path = "versus/memory.rs"]
 mod memory;
 #[path = "versus/network.rs"]
@@ -131,6 +133,7 @@ impl Versus {
         // Two tasks at once need two workers.
         let at_least_two = workers.max(2);
         self.section("timers", Some(at_least_two), rows::timers(at_least_two));
+        self.section("one thread", None, local::contests());
         self.section("lateness", Some(workers), lateness::contests(workers));
         self.section("wake latency", Some(workers), wake_latency::contests(workers));
         self.section("memory", Some(workers), memory::contests(workers));

@@ -12,6 +12,8 @@
 mod build;
 #[path = "contest/clock.rs"]
 mod clock;
+#[path = "versus/connect.rs"]
+mod connect;
 #[path = "versus/contest.rs"]
 mod contest;
 #[path = "versus/growth.rs"]
@@ -137,6 +139,7 @@ impl Versus {
         self.section("lateness", Some(workers), lateness::contests(workers));
         self.section("wake latency", Some(workers), wake_latency::contests(workers));
         self.section("memory", Some(workers), memory::contests(workers));
+        self.section("connections", Some(workers), connect::contests(workers));
         self.section("network", Some(workers), network::contests(workers));
         if self.options.workers.is_none() {
             for workers in MORE_WORKERS.into_iter().filter(|&more| more != workers) {

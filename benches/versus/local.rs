@@ -1,24 +1,26 @@
 //! The runtimes that live on one thread: `LocalRuntime` beside tokio's current-thread `Runtime`.
 //!
-//! The futures are `Send`, because tokio spawns others in a `LocalSet` only, which costs it more.
+//! The futures are `Send`, because tokio spawns others in a `LocalSet` only, which costs it more; but for the
+//! row that shows just that.
 
+use crate::connect::{Connect, connections, connects};
 use crate::contest::{Contest, Figure, ROUNDS, SLICE, Start};
 use crate::row::{Row, time};
 use crate::rows::start_of;
 use futures_util::FutureExt;
 use futures_util::future::join;
-use futures_util::task::AtomicWaker;
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Name and the highest ratio liten / tokio that we want to see.
-const GOALS: [(&str, f64); 5] = [
+const GOALS: [(&str, f64); 6] = [
     ("local_ping_pong", 0.70),
+    ("local_ping_pong_send", 0.80),
     ("local_spawn", 0.70),
     ("local_foreign_wake", 1.0),
     ("local_start", 0.90),
@@ -48,30 +50,29 @@ fn of<L: Local>(row: Row<L>) -> (&'static str, Start) {
 }
 
 /// A runtime that runs its tasks in `block_on` and nowhere else.
-trait Local: 'static {
+trait Local: Connect {
     const NAME: &'static str;
-    type Stream;
 
     fn start() -> Self;
 
     fn block_on<F: Future>(&self, future: F) -> F::Output;
 
+    /// As `block_on`, for futures that call `spawn_local`.
+    fn block_on_local<F: Future>(&self, future: F) -> F::Output;
+
+    /// Inside of `block_on_local`; the result waits for the task.
+    fn spawn_local<F: Future<Output = ()> + 'static>(future: F) -> impl Future<Output = ()>;
+
     /// Inside of `block_on`; the result waits for the task.
     fn spawn<F>(future: F) -> impl Future<Output = ()>
     where
         F: Future<Output = ()> + Send + 'static;
-
-    fn connect(address: SocketAddr) -> impl Future<Output = Self::Stream>;
-
-    /// Closes the connection so that its port can be used again at once.
-    fn reset(stream: Self::Stream);
 }
 
 struct Liten(liten::runtime::LocalRuntime);
 
 impl Local for Liten {
     const NAME: &'static str = "liten";
-    type Stream = liten::net::TcpStream;
 
     fn start() -> Self {
         Self(liten::runtime::LocalRuntime::new().expect("a poller can be had"))
@@ -81,19 +82,19 @@ impl Local for Liten {
         self.0.block_on(future)
     }
 
+    fn block_on_local<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
+    }
+
+    fn spawn_local<F: Future<Output = ()> + 'static>(future: F) -> impl Future<Output = ()> {
+        liten::task::spawn_local(future).map(|joined| joined.expect("no task panics"))
+    }
+
     fn spawn<F>(future: F) -> impl Future<Output = ()>
     where
         F: Future<Output = ()> + Send + 'static,
     {
         liten::task::spawn_local(future).map(|joined| joined.expect("no task panics"))
-    }
-
-    async fn connect(address: SocketAddr) -> Self::Stream {
-        liten::net::TcpStream::connect(address).await.expect("somebody listens")
-    }
-
-    fn reset(stream: Self::Stream) {
-        stream.set_zero_linger().expect("every socket has the option");
     }
 }
 
@@ -101,7 +102,6 @@ struct Tokio(tokio::runtime::Runtime);
 
 impl Local for Tokio {
     const NAME: &'static str = "tokio";
-    type Stream = tokio::net::TcpStream;
 
     fn start() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -112,25 +112,29 @@ impl Local for Tokio {
         self.0.block_on(future)
     }
 
+    fn block_on_local<F: Future>(&self, future: F) -> F::Output {
+        tokio::task::LocalSet::new().block_on(&self.0, future)
+    }
+
+    fn spawn_local<F: Future<Output = ()> + 'static>(future: F) -> impl Future<Output = ()> {
+        tokio::task::spawn_local(future).map(|joined| joined.expect("no task panics"))
+    }
+
     fn spawn<F>(future: F) -> impl Future<Output = ()>
     where
         F: Future<Output = ()> + Send + 'static,
     {
         tokio::spawn(future).map(|joined| joined.expect("no task panics"))
     }
-
-    async fn connect(address: SocketAddr) -> Self::Stream {
-        tokio::net::TcpStream::connect(address).await.expect("somebody listens")
-    }
-
-    fn reset(stream: Self::Stream) {
-        stream.set_zero_linger().expect("every socket has the option");
-    }
 }
+
+connects!(Liten, liten);
+connects!(Tokio, tokio);
 
 fn rows<L: Local>() -> Vec<Row<L>> {
     vec![
         Row::new("local_ping_pong", 2 * ROUND_TRIPS, ping_pong),
+        Row::new("local_ping_pong_send", 2 * ROUND_TRIPS, ping_pong_send),
         Row::new("local_spawn", SPAWNS, spawn),
         Row::new("local_foreign_wake", FOREIGN_WAKES, foreign_wake),
         Row::new("local_start", 1, start),
@@ -138,31 +142,79 @@ fn rows<L: Local>() -> Vec<Row<L>> {
     ]
 }
 
-/// A flag and who waits for it: no more than any channel has inside.
+/// A flag and who waits for it, as any channel has inside.
 #[derive(Default)]
-struct Bell {
-    rung: AtomicBool,
-    waiter: AtomicWaker,
-}
+struct Bell(Mutex<(bool, Option<Waker>)>);
 
 impl Bell {
     fn ring(&self) {
-        self.rung.store(true, Ordering::Release);
-        self.waiter.wake();
+        let mut bell = self.0.lock().expect("nobody panics");
+        bell.0 = true;
+        let waiter = bell.1.take();
+        drop(bell);
+        waiter.into_iter().for_each(Waker::wake);
     }
 
     async fn heard(&self) {
         poll_fn(|cx| {
-            self.waiter.register(cx.waker());
-            let rung = self.rung.swap(false, Ordering::AcqRel);
-            if rung { Poll::Ready(()) } else { Poll::Pending }
+            let mut bell = self.0.lock().expect("nobody panics");
+            if std::mem::take(&mut bell.0) {
+                return Poll::Ready(());
+            }
+            bell.1 = Some(cx.waker().clone());
+            Poll::Pending
         })
         .await
     }
 }
 
-/// Two tasks that wake each other in turn.
+/// The same for one thread, without a lock.
+#[derive(Default)]
+struct LocalBell(Cell<bool>, Cell<Option<Waker>>);
+
+impl LocalBell {
+    fn ring(&self) {
+        self.0.set(true);
+        self.1.take().into_iter().for_each(Waker::wake);
+    }
+
+    async fn heard(&self) {
+        poll_fn(|cx| {
+            if self.0.take() {
+                return Poll::Ready(());
+            }
+            self.1.set(Some(cx.waker().clone()));
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// Two tasks that wake each other in turn, and need not be `Send`.
 fn ping_pong<L: Local>(runtime: &L, iterations: u64) -> Duration {
+    time(iterations, || {
+        let (ping, pong) = (Rc::new(LocalBell::default()), Rc::new(LocalBell::default()));
+        runtime.block_on_local(async {
+            let (heard, answer) = (ping.clone(), pong.clone());
+            let one = L::spawn_local(async move {
+                for _ in 0..ROUND_TRIPS {
+                    answer.ring();
+                    heard.heard().await;
+                }
+            });
+            let two = L::spawn_local(async move {
+                for _ in 0..ROUND_TRIPS {
+                    pong.heard().await;
+                    ping.ring();
+                }
+            });
+            join(one, two).await;
+        });
+    })
+}
+
+/// The same with tasks that are `Send`. The lock in the bells costs more than either runtime.
+fn ping_pong_send<L: Local>(runtime: &L, iterations: u64) -> Duration {
     time(iterations, || {
         let (ping, pong) = (Arc::new(Bell::default()), Arc::new(Bell::default()));
         runtime.block_on(async {
@@ -231,20 +283,7 @@ fn start<L: Local>(_: &L, iterations: u64) -> Duration {
     time(iterations, || L::start().block_on(async {}))
 }
 
-/// Connections alone: the other end is accepted, and both are closed, while the clock stands.
+/// See `connections`.
 fn connect<L: Local>(runtime: &L, iterations: u64) -> Duration {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
-    let address = listener.local_addr().expect("it is bound");
-    runtime.block_on(async {
-        let mut taken = Duration::ZERO;
-        for _ in 0..iterations as usize * CONNECTIONS {
-            let start = Instant::now();
-            let connected = L::connect(address).await;
-            taken += start.elapsed();
-            let accepted = listener.accept().expect("somebody has connected");
-            L::reset(connected);
-            drop(accepted);
-        }
-        taken
-    })
+    runtime.block_on(connections::<L>(iterations as usize * CONNECTIONS))
 }

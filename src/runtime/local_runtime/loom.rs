@@ -34,3 +34,53 @@ fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
         other.join().expect("no panic");
     });
 }
+
+/// The root wakes itself during its poll, beside another thread's wake: it is polled again, although the
+/// driver has not been told, and sees what the other thread has written.
+#[test]
+fn a_wake_of_its_own_does_not_hide_a_foreign_one() {
+    ::loom::model(|| {
+        let driver = Driver::new(1).expect("a selector");
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None::<Waker>)));
+        let other = {
+            let (flag, left) = (flag.clone(), left.clone());
+            thread::spawn(move || {
+                flag.store(true, Ordering::Relaxed);
+                let waker = left.lock().clone();
+                waker.into_iter().for_each(Waker::wake);
+            })
+        };
+        let mut polls = 0;
+        drive(
+            &driver,
+            &|| true,
+            poll_fn(|cx| {
+                polls += 1;
+                *left.lock() = Some(cx.waker().clone());
+                if polls == 1 {
+                    cx.waker().wake_by_ref();
+                }
+                if polls > 1 && flag.load(Ordering::Relaxed) {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
+            }),
+        );
+        other.join().expect("no panic");
+    });
+}
+
+/// The root wakes itself, and nothing else ever will: it is polled again.
+#[test]
+fn a_wake_of_its_own_is_answered() {
+    ::loom::model(|| {
+        let driver = Driver::new(1).expect("a selector");
+        let mut polled = false;
+        let root = poll_fn(|cx| {
+            cx.waker().wake_by_ref();
+            if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
+        });
+        drive(&driver, &|| true, root);
+    });
+}

@@ -35,39 +35,29 @@ fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
     });
 }
 
-/// The root wakes itself during its poll, beside another thread's wake: it is polled again, although the
+/// The root wakes itself during its poll, beside another thread's wakes: it is polled again, although the
 /// driver has not been told, and sees what the other thread has written.
 #[test]
 fn a_wake_of_its_own_does_not_hide_a_foreign_one() {
     ::loom::model(|| {
         let driver = Driver::new(1).expect("a selector");
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None::<Waker>)));
-        let other = {
-            let (flag, left) = (flag.clone(), left.clone());
-            thread::spawn(move || {
-                flag.store(true, Ordering::Relaxed);
-                let waker = left.lock().clone();
-                waker.into_iter().for_each(Waker::wake);
-            })
-        };
-        let mut polls = 0;
-        drive(
-            &driver,
-            &|| true,
-            poll_fn(|cx| {
-                polls += 1;
-                *left.lock() = Some(cx.waker().clone());
-                if polls == 1 {
-                    cx.waker().wake_by_ref();
-                }
-                if polls > 1 && flag.load(Ordering::Relaxed) {
-                    Poll::Ready(())
-                } else {
-                    Poll::Pending
-                }
-            }),
-        );
-        other.join().expect("no panic");
+        let flag = Arc::new(AtomicBool::new(false));
+        let mut other = None;
+        let root = poll_fn(|cx| {
+            if other.is_none() {
+                let (flag, waker) = (flag.clone(), cx.waker().clone());
+                other = Some(thread::spawn(move || {
+                    waker.wake_by_ref();
+                    // Told by the second wake alone, which leaves the driver to the first.
+                    flag.store(true, Ordering::Relaxed);
+                    waker.wake();
+                }));
+                cx.waker().wake_by_ref();
+            }
+            if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+        });
+        drive(&driver, &|| true, root);
+        other.expect("started by the first poll").join().expect("no panic");
     });
 }
 

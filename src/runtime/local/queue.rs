@@ -17,20 +17,20 @@
 //! task, or the push finds the waker. `mail` plays no part in it: it only tells a visit that has enough of
 //! its own to do that it should look, so that its tasks do not starve the others'.
 //!
-//! *A push by the executor's own thread* has no other thread to race with. It asks only which visit looks at the
-//! own half next.
+//! *A push by the executor's own thread* has no other thread to race with. It asks only which visit looks at
+//! the own half next.
 //!
 //! | when it happens | which visit looks |
 //! |---|---|
 //! | during the poll of a visit (`polling`) | that one |
-//! | otherwise, with a waker left since the idle were last woken from here (`idle_left`) | all that are idle |
+//! | otherwise, with a waker left since the last push from here that woke (`idle_left`) | all idle ones |
 //! | otherwise | one that has been woken, or not been polled yet: it will be polled, or dropped |
 //!
 //! A visit does not end its poll without an empty own half, unless it has asked for another poll, or is over
-//! (its future is ready, or has panicked) and dropped next. A visit that is dropped while the own half holds tasks wakes the idle, as it may have been the one that
-//! would have looked. Models: `a_foreign_wake_is_not_left_to_an_executor_that_sleeps`,
-//! `own_and_foreign_wakes_at_once_are_all_answered`, `what_a_visit_leaves_behind_is_run_by_an_idle_one`,
-//! `a_push_between_two_polls_wakes_the_idle`.
+//! (its future is ready, or has panicked) and dropped next. A visit that is dropped while the own half holds
+//! tasks wakes the idle, as it may have been the one that would have looked. Models:
+//! `a_foreign_wake_is_not_left_to_an_executor_that_sleeps`, `own_and_foreign_wakes_at_once_are_all_answered`,
+//! `what_a_visit_leaves_behind_is_run_by_an_idle_one`, `a_push_between_two_polls_wakes_the_idle`.
 #![allow(unsafe_code)]
 
 use super::{Hot, TASKS};

@@ -13,12 +13,16 @@
 mod build;
 #[path = "contest/clock.rs"]
 mod clock;
+#[path = "versus/connect.rs"]
+mod connect;
 #[path = "versus/contest.rs"]
 mod contest;
 #[path = "versus/growth.rs"]
 mod growth;
 #[path = "versus/lateness.rs"]
 mod lateness;
+#[path = "versus/local.rs"]
+mod local;
 #[path = "versus/memory.rs"]
 mod memory;
 #[path = "versus/mixed.rs"]
@@ -150,9 +154,11 @@ impl Versus {
         // Two tasks at once need two workers.
         let at_least_two = workers.max(2);
         self.section("timers", Some(at_least_two), rows::timers(at_least_two));
+        self.section("one thread", None, local::contests());
         self.section("lateness", Some(workers), lateness::contests(workers));
         self.section("wake latency", Some(workers), wake_latency::contests(workers));
         self.section("memory", Some(workers), memory::contests(workers));
+        self.section("connections", Some(workers), connect::contests(workers));
         self.section("network", Some(workers), network::contests(workers));
         if self.options.names.is_empty() && !matches!(self.options.effort, Effort::Once) {
             self.report.skipped(MIXED, "takes minutes: only when named");

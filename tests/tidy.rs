@@ -130,6 +130,7 @@ const UNSAFE: Confined = Confined {
         ("src/scheduler/shared.rs", "promises to outlive its tasks"),
         ("src/runtime/blocking_task.rs", "promises that its tasks never go cold"),
         ("src/runtime/local.rs", "tasks that borrow, on the thread that owns them"),
+        ("src/runtime/local/queue.rs", "half a queue that one thread alone reaches"),
         ("src/io/hyper_io.rs", "hyper's buffer takes the count of bytes on trust"),
         ("src/net/hyper_io.rs", "hyper's buffer, received into without being initialised first"),
         ("src/net/tokio_io.rs", "tokio's buffer, received into without being initialised first"),
@@ -175,11 +176,12 @@ const THREADS: Confined = Confined {
 
 const THREAD_LOCALS: Confined = Confined {
     what: "`thread_local!`",
-    words: &["thread_local!"],
+    words: &["thread_local!", "modelled_thread_local!"],
     homes: &[
         ("src/runtime/context.rs", "the current runtime"),
         ("src/runtime/block_on.rs", "which runtime made this thread"),
         ("src/runtime/local_thread.rs", "the current local runtime, and whether it is polling"),
+        ("src/runtime/local_runtime.rs", "whether this thread is in its own driver"),
         ("src/runtime/wasm/context.rs", "the current runtime, where there is one thread"),
         ("src/scheduler/role.rs", "what this thread is to the scheduler"),
         ("src/task/current.rs", "the task being polled, and what is left of its turn"),

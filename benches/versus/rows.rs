@@ -1,6 +1,6 @@
 //! The bodies that the criterion benches run too, as contests, with the goals of each.
 
-use crate::contest::{Contest, Figure, Lane, ROUNDS, SLICE, Start, lane};
+use crate::contest::{Contest, Figure, Lane, ROUNDS, SLICE, Start};
 use crate::row::{Body, Row};
 use crate::runtimes::{Liten, Runtime, Smol, Tokio};
 use crate::{sleeps, tasks};
@@ -52,13 +52,15 @@ fn contests(
 }
 
 pub(crate) fn of_row<R: Runtime>(row: Row<R>, workers: usize) -> (&'static str, Start) {
+    (R::NAME, start_of(row, move || R::start(workers)))
+}
+
+/// A lane that runs `row` on what `start` makes.
+pub(crate) fn start_of<R: 'static>(row: Row<R>, start: impl Fn() -> R + 'static) -> Start {
     let run: Rc<Body<R>> = row.run.into();
     let operations = row.operations as f64;
-    lane::<R, _>(move || OfRow {
-        runtime: R::start(workers),
-        run: run.clone(),
-        operations,
-        iteration: None,
+    Box::new(move || {
+        Box::new(OfRow { runtime: start(), run: run.clone(), operations, iteration: None })
     })
 }
 
@@ -70,7 +72,7 @@ struct OfRow<R> {
     iteration: Option<Duration>,
 }
 
-impl<R: Runtime> Lane for OfRow<R> {
+impl<R: 'static> Lane for OfRow<R> {
     fn warm_up(&mut self, slice: Duration) {
         // The first one is cold and says nothing about the number that fits into a slice.
         (self.run)(&self.runtime, 1);

@@ -1,9 +1,9 @@
 //! Tasks that stay on one thread: they need not be `Send`, and may borrow from whoever made the executor.
 //!
 //! The cell, the waker and the JoinHandle are those of the multithreaded scheduler; only the queue is
-//! another. It is one locked queue, because a foreign thread may wake a local task: that moves a pointer
-//! into the queue and no more. Futures are polled and dropped by [`LocalExecutor`] alone, which cannot
-//! leave its thread.
+//! another (`local/queue.rs`). A foreign thread may wake a local task: that moves a pointer into the queue's
+//! inbox and no more. Futures are polled and dropped by [`LocalExecutor`] alone, which cannot leave its
+//! thread.
 //!
 //! # Why a leaked waker is harmless
 //!
@@ -14,16 +14,17 @@
 //! one for short-lived ones, which it would outlive. Model `the_drop_waits_for_a_foreign_wake`.
 #![allow(unsafe_code)]
 
-use super::local_thread::in_local;
+mod queue;
+
+use super::local_thread::{at_home, in_local, is_home};
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync_shim::{Arc, Mutex, MutexGuard, Used, thread};
+use crate::sync_shim::{Arc, Mutex, Used, thread};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task, new_task};
 use crate::task::registry::Registry;
 use crate::task::running::Running;
 use crate::task::{JoinHandle, RunningTask};
-use crate::wakers;
+use queue::{Home, Queue, Visit};
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
@@ -100,10 +101,26 @@ impl<'a> LocalExecutor<'a> {
         // (it has a destructor). The output type keeps its lifetime in JoinHandle<F::Output>.
         let (hot, join) = unsafe { new_task(future, &self.shared, spawned_at) };
         TASKS.note();
-        // Ordering: Relaxed, read on this thread or after the queue's lock.
-        self.shared.spawned.fetch_add(1, Ordering::Relaxed);
-        self.shared.push(hot);
+        // Ordering: Relaxed, read on this thread or, by others, after `completed` of the same task.
+        add_one(&self.shared.spawned_here, Ordering::Relaxed);
+        self.home().push(hot);
         join
+    }
+
+    fn home(&self) -> Home<'_> {
+        // SAFETY: this is neither Send nor Sync, so whoever has a reference is on the executor's thread, for
+        // as long as it has it.
+        unsafe { self.shared.queue.home() }
+    }
+
+    /// Calls `f`, which polls or drops tasks.
+    fn inside<R>(&self, f: impl FnOnce() -> R) -> R {
+        at_home(self, || in_local(f))
+    }
+
+    /// Calls `f`, the poll of a visit, which ends with a turn unless the visit ends with it.
+    fn polling<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.inside(|| self.home().while_polling(f))
     }
 
     /// Runs `future` and, whenever it waits, the tasks; returns the future's output.
@@ -114,11 +131,11 @@ impl<'a> LocalExecutor<'a> {
     ///
     /// Dropping the returned future drops `future`; the tasks stay in the executor.
     pub async fn run<F: Future>(&self, future: F) -> F::Output {
-        let visit = Visit::new(&self.shared);
+        let visit = Visit::new(self.home());
         let mut root = None;
         let mut future = pin!(future);
         poll_fn(|cx| {
-            in_local(|| {
+            self.polling(|| {
                 let polled = if TASKS.is_noted() {
                     let root = root.get_or_insert_with(Root::new);
                     root.poll(future.as_mut(), cx)
@@ -139,9 +156,9 @@ impl<'a> LocalExecutor<'a> {
 
     /// Runs the tasks; returns when none is alive.
     pub(super) async fn drain(&self) {
-        let visit = Visit::new(&self.shared);
+        let visit = Visit::new(self.home());
         poll_fn(|cx| {
-            in_local(|| {
+            self.polling(|| {
                 self.turn(&visit, cx);
                 if self.shared.alive_tasks() == 0 { Poll::Ready(()) } else { Poll::Pending }
             })
@@ -151,11 +168,11 @@ impl<'a> LocalExecutor<'a> {
 
     /// Runs the tasks until [`LocalShared::close`]; calls `idle` whenever none is alive.
     pub(super) async fn run_until_closed(&self, idle: impl Fn()) {
-        let visit = Visit::new(&self.shared);
+        let visit = Visit::new(self.home());
         poll_fn(|cx| {
-            in_local(|| self.turn(&visit, cx));
+            self.polling(|| self.turn(&visit, cx));
             // After the turn has left the waker, which `close` calls.
-            if self.shared.queue.lock().closed {
+            if self.shared.queue.is_closed() {
                 return Poll::Ready(());
             }
             if self.shared.alive_tasks() == 0 {
@@ -168,11 +185,13 @@ impl<'a> LocalExecutor<'a> {
 
     /// Runs up to [`TURN`] tasks; asks for another poll if there are more.
     fn turn(&self, visit: &Visit<'_>, cx: &Context<'_>) {
+        let runner = Here { shared: &self.shared, home: self.home() };
+        visit.begin();
         for _ in 0..TURN {
-            match visit.pop(cx.waker()) {
+            match visit.next(cx.waker()) {
                 Some(task) => {
                     self.shared.running.begin(&task);
-                    task.run(&*self.shared);
+                    task.run(&runner);
                     self.shared.running.end();
                 }
                 None => return,
@@ -198,23 +217,23 @@ impl fmt::Debug for LocalExecutor<'_> {
 
 impl Drop for LocalExecutor<'_> {
     fn drop(&mut self) {
-        self.shared.queue.lock().closed = true;
+        self.shared.queue.close();
         if !TASKS.is_noted() {
             return;
         }
         let cancel = |task: Hot| {
             self.shared.running.begin(&task);
-            task.cancel(&*self.shared);
+            task.cancel(&Here { shared: &self.shared, home: self.home() });
             self.shared.running.end();
         };
-        in_local(|| {
+        self.inside(|| {
             self.shared.registry.close().into_iter().for_each(cancel);
             // What is alive and not in the queue is in the hands of a thread that is in the middle of
             // waking it: it has set SCHEDULED and is a few instructions from the push. The borrow 'a
             // ends here, so it has to be waited for.
             while self.shared.alive_tasks() != 0 {
-                let task = self.shared.queue.lock().hot.pop_front();
-                match task {
+                self.home().fetch();
+                match self.home().pop() {
                     Some(task) => cancel(task),
                     None => thread::yield_now(),
                 }
@@ -262,34 +281,31 @@ impl Refused {
 
 /// What the wakers of local tasks reach.
 pub(crate) struct LocalShared {
-    queue: Mutex<Queue>,
+    queue: Queue,
     registry: Registry,
-    spawned: AtomicU64,
+    /// On the executor's thread, which alone writes it.
+    spawned_here: AtomicU64,
+    /// By `admit`, under the queue's lock.
+    spawned_beside: AtomicU64,
+    /// Written by the executor's thread alone.
     completed: AtomicU64,
     /// The task that the executor's thread runs.
     running: Running,
 }
 
-struct Queue {
-    hot: VecDeque<Hot>,
-    /// Who polls `run` and found nothing to do, by the number of its visit. Usually one.
-    idle: Vec<(u64, Waker)>,
-    visits: u64,
-    /// Set when the executor is dropped: nothing is spawned any more.
-    closed: bool,
+/// Counts, where no other thread does: a load and a store cost a tenth of a read-modify-write.
+fn add_one(count: &AtomicU64, store: Ordering) {
+    // Ordering: Relaxed for the own count; what the store needs is the caller's business.
+    count.store(count.load(Ordering::Relaxed) + 1, store);
 }
 
 impl LocalShared {
     fn new() -> Self {
         Self {
-            queue: Mutex::new(Queue {
-                hot: VecDeque::new(),
-                idle: Vec::new(),
-                visits: 0,
-                closed: false,
-            }),
+            queue: Queue::new(),
             registry: Registry::new(),
-            spawned: AtomicU64::new(0),
+            spawned_here: AtomicU64::new(0),
+            spawned_beside: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             running: Running::new(),
         }
@@ -351,27 +367,19 @@ impl LocalShared {
     /// Queues a new task that need not come from the executor's thread.
     fn admit(&self, hot: Hot) -> Result<(), Refused> {
         TASKS.note();
-        let mut queue = self.queue.lock();
-        if queue.closed {
-            return Err(Refused(hot));
-        }
         // Ordering: Relaxed; counted under the lock that the executor's drop takes before it counts.
-        self.spawned.fetch_add(1, Ordering::Relaxed);
-        queue.hot.push_back(hot);
-        self.wake_idle(queue);
-        Ok(())
+        let count = || add_one(&self.spawned_beside, Ordering::Relaxed);
+        self.queue.admit(hot, count).map_err(Refused)
     }
 
     /// Takes no more tasks from other threads, and ends [`LocalExecutor::run_until_closed`].
     pub(super) fn close(&self) {
-        let mut queue = self.queue.lock();
-        queue.closed = true;
-        self.wake_idle(queue);
+        self.queue.close_and_tell();
     }
 
     pub(super) fn spawned_tasks(&self) -> u64 {
         // Ordering: Relaxed, read under the lock under which it is counted, or after `alive_tasks`.
-        self.spawned.load(Ordering::Relaxed)
+        self.spawned_here.load(Ordering::Relaxed) + self.spawned_beside.load(Ordering::Relaxed)
     }
 
     pub(super) fn running_task(&self) -> Option<RunningTask> {
@@ -381,7 +389,7 @@ impl LocalShared {
     pub(super) fn alive_tasks(&self) -> u64 {
         // Ordering: Acquire pairs with `completed`; completions first, see scheduler/shared.rs.
         let completed = self.completed.load(Ordering::Acquire);
-        self.spawned.load(Ordering::Relaxed).saturating_sub(completed)
+        self.spawned_tasks().saturating_sub(completed)
     }
 
     pub(super) fn cold_tasks(&self) -> usize {
@@ -389,112 +397,52 @@ impl LocalShared {
     }
 
     pub(super) fn queued_tasks(&self) -> usize {
-        self.queue.lock().hot.len()
-    }
-
-    fn push(&self, task: Hot) {
-        let mut queue = self.queue.lock();
-        queue.hot.push_back(task);
-        self.wake_idle(queue);
-    }
-
-    /// Wakes whoever waits for a push, outside the lock. One by one and not the list as a whole, so that
-    /// the list keeps its memory; no more than there are now, because who is woken comes back to the
-    /// list when it finds nothing.
-    fn wake_idle<'q>(&'q self, mut queue: MutexGuard<'q, Queue>) {
-        for _ in 0..queue.idle.len() {
-            let Some((_, waker)) = queue.idle.pop() else { return };
-            drop(queue);
-            wakers::guard(|| waker.wake());
-            queue = self.queue.lock();
-        }
-    }
-}
-
-/// One call of `run`: what it leaves in the list of the idle goes with it.
-struct Visit<'a> {
-    shared: &'a LocalShared,
-    number: u64,
-}
-
-impl<'a> Visit<'a> {
-    fn new(shared: &'a LocalShared) -> Self {
-        let mut queue = shared.queue.lock();
-        queue.visits += 1;
-        Self { shared, number: queue.visits }
-    }
-
-    /// The next task; without one, leaves `waker` behind, under the same lock, so that the next push is
-    /// not missed.
-    ///
-    /// Wakers are cloned and dropped outside the lock: both are user code.
-    fn pop(&self, waker: &Waker) -> Option<Hot> {
-        let mut clone = None;
-        loop {
-            let mut queue = self.shared.queue.lock();
-            let task = if TASKS.is_noted() { queue.hot.pop_front() } else { None };
-            if let Some(task) = task {
-                drop(queue);
-                return Some(task);
-            }
-            let mine = queue.idle.iter().position(|(number, _)| *number == self.number);
-            if mine.is_some_and(|index| queue.idle[index].1.will_wake(waker)) {
-                return None;
-            }
-            let Some(clone) = clone.take() else {
-                drop(queue);
-                clone = Some(waker.clone());
-                continue;
-            };
-            let old = mine.map(|index| queue.idle.swap_remove(index));
-            queue.idle.push((self.number, clone));
-            drop(queue);
-            drop(old);
-            return None;
-        }
-    }
-}
-
-impl Drop for Visit<'_> {
-    fn drop(&mut self) {
-        let mut queue = self.shared.queue.lock();
-        let mine = queue.idle.iter().position(|(number, _)| *number == self.number);
-        let left = mine.map(|index| queue.idle.swap_remove(index));
-        drop(queue);
-        drop(left);
+        self.queue.len()
     }
 }
 
 // SAFETY: the executor's drop completes all tasks while it holds an `Arc<LocalShared>`; a leaked
 // executor leaks that `Arc`; a task that a `Handle` spawns later is cancelled by its spawner.
 unsafe impl Schedule for LocalShared {
-    fn schedule_here(_: *const Self, task: Hot) -> Result<(), Hot> {
-        Err(task)
+    fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {
+        if !is_home(address) {
+            return Err(task);
+        }
+        // SAFETY: the thread is inside `at_home`, which has a reference to the executor until it returns: the
+        // executor lives, and on this thread.
+        unsafe { (*address).queue.home() }.push(task);
+        Ok(())
     }
 
     fn schedule(self: Arc<Self>, task: Hot) {
-        self.push(task);
+        self.queue.send(task);
     }
 }
 
-impl Ender for LocalShared {
+/// The executor, as its own thread sees it while it runs or cancels tasks.
+struct Here<'a> {
+    shared: &'a LocalShared,
+    home: Home<'a>,
+}
+
+impl Ender for Here<'_> {
     fn unregister(&self, place: Place) {
-        self.registry.remove(place.index);
+        self.shared.registry.remove(place.index);
     }
 
     fn completed(&self) {
         // Ordering: Release pairs with `alive_tasks`.
-        self.completed.fetch_add(1, Ordering::Release);
+        add_one(&self.shared.completed, Ordering::Release);
     }
 }
 
-impl Runner for LocalShared {
+impl Runner for Here<'_> {
     fn register(&self, task: Cold) -> Place {
-        Place { shard: 0, index: self.registry.insert(task) }
+        Place { shard: 0, index: self.shared.registry.insert(task) }
     }
 
     fn requeue(&self, task: Hot) {
-        self.push(task);
+        self.home.push(task);
     }
 
     fn home(&self) -> u16 {
@@ -583,3 +531,5 @@ impl Wake for RootWakes {
 
 #[cfg(all(test, liten_loom))]
 mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

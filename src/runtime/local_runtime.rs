@@ -7,14 +7,16 @@ use super::local::LocalExecutor;
 use super::local_thread::{in_local, lend};
 use super::{Builder, RuntimeMetrics, tokio_context};
 use crate::driver::Driver;
-use crate::sync_shim::Arc;
 use crate::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::sync_shim::{Arc, modelled_thread_local};
 use crate::task::{JoinHandle, budget, hint};
 use crate::wakers;
+use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::pin;
+use std::ptr;
 use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
@@ -137,7 +139,16 @@ impl fmt::Debug for LocalRuntime {
     }
 }
 
+modelled_thread_local! {
+    /// The waker of this thread while it is not in its driver: compared, never followed.
+    static AWAKE: Cell<*const DriverWaker> = const { Cell::new(ptr::null()) };
+}
+
 /// Wakes a thread that is, or is about to be, blocked in its own driver.
+///
+/// Not by that thread itself, while it polls the future or calls the wakers of a turn: it looks at `woken`
+/// after the poll, and polls after the wakers whatever `woken` says, both before it goes to the driver. A
+/// driver that has been told all the same would call its next sleep off, and so cost a system call per turn.
 struct DriverWaker {
     woken: AtomicBool,
     driver: Arc<Driver>,
@@ -149,12 +160,30 @@ impl Wake for DriverWaker {
     }
 
     fn wake_by_ref(self: &StdArc<Self>) {
+        if ptr::eq(AWAKE.get(), StdArc::as_ptr(self)) {
+            // Ordering: Relaxed, read by this thread. A swap all the same: it passes on what a wake by
+            // another thread has released, which a store would hide.
+            self.woken.swap(true, Ordering::Relaxed);
+            return;
+        }
         // Ordering: AcqRel: Release for the thread's Acquire swap; the first setter alone wakes the
         // poller, and the driver keeps a wake that comes before the poll.
         if !self.woken.swap(true, Ordering::AcqRel) {
             self.driver.wake();
         }
     }
+}
+
+/// Says that the calling thread, which `waker` wakes, is not in its driver while `f` runs.
+fn awake<R>(waker: &DriverWaker, f: impl FnOnce() -> R) -> R {
+    struct Restore(*const DriverWaker);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            AWAKE.set(self.0);
+        }
+    }
+    let _restore = Restore(AWAKE.replace(waker));
+    f()
 }
 
 /// Polls `future`, and the driver in between, until the future is ready.
@@ -171,7 +200,8 @@ fn drive<F: Future>(driver: &Arc<Driver>, at_rest: &dyn Fn() -> bool, future: F)
         // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees
         // what was written before it.
         flag.woken.swap(false, Ordering::Acquire);
-        let polled = in_local(|| budget::with_budget(|| future.as_mut().poll(&mut cx)));
+        let poll = || in_local(|| budget::with_budget(|| future.as_mut().poll(&mut cx)));
+        let polled = awake(&flag, poll);
         if let Poll::Ready(output) = polled {
             return output;
         }
@@ -180,7 +210,8 @@ fn drive<F: Future>(driver: &Arc<Driver>, at_rest: &dyn Fn() -> bool, future: F)
         let is_woken = || flag.woken.load(Ordering::Acquire);
         let limit = is_woken().then_some(Duration::ZERO);
         if !driver.clock().is_stopped() {
-            turn(driver, limit, &mut wakes);
+            collect(driver, limit, &mut wakes);
+            awake(&flag, || wakers::wake_all(&mut wakes));
         } else if limit.is_some() {
             stopped_turn(driver, &mut patience, &mut wakes);
         } else {
@@ -232,13 +263,17 @@ fn idle_turn(
 
 /// One round of the driver, and the wakes it brings.
 fn turn(driver: &Driver, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
+    collect(driver, limit, wakes);
+    wakers::wake_all(wakes);
+}
+
+/// One round of the driver; the wakes it brings are left to the caller.
+fn collect(driver: &Driver, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
     let Some(mut seat) = driver.try_seat() else {
         // Another `block_on` on another thread cannot be: the runtime is not Sync.
         unreachable!("a LocalRuntime's seat is taken by its own thread only");
     };
     seat.turn(limit, wakes);
-    drop(seat);
-    wakers::wake_all(wakes);
 }
 
 #[cfg(all(test, liten_loom))]

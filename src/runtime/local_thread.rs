@@ -2,14 +2,38 @@
 
 use super::local::{LocalExecutor, LocalShared};
 use crate::scoped::Scoped;
-use crate::sync_shim::{Arc, thread_local};
+use crate::sync_shim::{Arc, modelled_thread_local, thread_local};
 use std::cell::Cell;
+use std::ptr;
 
 thread_local! {
     /// A local executor polls a task or a root on this thread.
     static IN_LOCAL: Cell<bool> = const { Cell::new(false) };
     /// The executor whose runtime runs on this thread, for `spawn_local`.
     static EXECUTOR: Scoped<LocalExecutor<'static>> = const { Scoped::new() };
+}
+
+modelled_thread_local! {
+    /// The local executor whose own half of a queue this thread may touch: compared, never followed.
+    static HOME: Cell<*const LocalShared> = const { Cell::new(ptr::null()) };
+}
+
+/// Says that `executor` lives on this thread, while `f` runs: what wakes its tasks needs no lock then.
+pub(super) fn at_home<R>(executor: &LocalExecutor<'_>, f: impl FnOnce() -> R) -> R {
+    struct Restore(*const LocalShared);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            HOME.set(self.0);
+        }
+    }
+    let _restore = Restore(HOME.replace(Arc::as_ptr(executor.shared())));
+    f()
+}
+
+/// Whether the executor at `address` lives on this thread, which is inside [`at_home`] with it.
+#[inline]
+pub(super) fn is_home(address: *const LocalShared) -> bool {
+    ptr::eq(HOME.get(), address)
 }
 
 /// Marks the thread as polling for a local executor while `f` runs.
@@ -42,7 +66,7 @@ pub(crate) fn refuse_in_local(what: &str) {
 
 /// Makes `executor` the one that `spawn_local` finds on this thread while `f` runs.
 pub(super) fn lend<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
-    EXECUTOR.with(|slot| slot.set(executor, f))
+    at_home(executor, || EXECUTOR.with(|slot| slot.set(executor, f)))
 }
 
 /// Calls `f` with the executor of the LocalRuntime that runs on this thread.

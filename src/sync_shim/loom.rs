@@ -12,7 +12,7 @@ use std::ops::{Deref, DerefMut};
 /// drop alone, without any other synchronisation, would be reported as a race. Nothing here relies
 /// on that.
 pub(crate) use std::sync::Arc;
-/// std's: no model follows what is kept per thread.
+/// std's: no model follows what is kept per thread, but for `modelled_thread_local`.
 pub(crate) use std::thread::LocalKey;
 pub(crate) use std::thread_local;
 use std::time::{Duration, Instant};
@@ -34,6 +34,38 @@ pub(crate) fn has_ended<T>(_: &thread::JoinHandle<T>) -> bool {
 pub(crate) mod clock {
     pub(crate) fn now() -> std::time::Instant {
         std::time::Instant::now()
+    }
+}
+
+/// A thread-local of a model's thread. A macro of its own, because loom's has no `get` and `set`.
+macro_rules! thread_local_of_loom {
+    ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = const $init:block;)*) => {
+        $(
+            $(#[$meta])*
+            $vis static $name: $crate::sync_shim::ModelledKey<$type> =
+                $crate::sync_shim::ModelledKey::new(|| $init);
+        )*
+    };
+}
+pub(crate) use thread_local_of_loom as modelled_thread_local;
+
+pub(crate) struct ModelledKey<T: 'static>(thread::LocalKey<T>);
+
+impl<T: Copy + 'static> ModelledKey<Cell<T>> {
+    pub(crate) const fn new(init: fn() -> Cell<T>) -> Self {
+        Self(thread::LocalKey { init, _p: std::marker::PhantomData })
+    }
+
+    pub(crate) fn set(&'static self, value: T) {
+        self.0.with(|cell| cell.set(value));
+    }
+
+    pub(crate) fn replace(&'static self, value: T) -> T {
+        self.0.with(|cell| cell.replace(value))
+    }
+
+    pub(crate) fn get(&'static self) -> T {
+        self.0.with(Cell::get)
     }
 }
 

@@ -5,6 +5,8 @@ pub(crate) use std::sync::atomic::AtomicBool as ProcessFlag;
 pub(crate) use std::sync::{Arc, atomic};
 pub(crate) use std::thread::{self, LocalKey};
 pub(crate) use std::thread_local;
+/// One that the models follow, too.
+pub(crate) use std::thread_local as modelled_thread_local;
 
 pub(crate) mod clock {
     use std::time::Instant;

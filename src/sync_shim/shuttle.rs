@@ -96,6 +96,7 @@ macro_rules! thread_local_of_shuttle {
     };
 }
 pub(crate) use thread_local_of_shuttle as thread_local;
+pub(crate) use thread_local_of_shuttle as modelled_thread_local;
 
 pub(crate) struct LocalKey<T: 'static>(thread::LocalKey<T>);
 

@@ -4,6 +4,7 @@ use super::Mutation;
 
 const ROSTER: &str = "src/blocking/roster.rs";
 const LOCAL: &str = "src/runtime/local.rs";
+const QUEUE: &str = "src/runtime/local/queue.rs";
 const STATION: &str = "src/signal/unix/station.rs";
 const CELL: &str = "src/task/cell.rs";
 
@@ -60,25 +61,60 @@ pub const ROWS: &[Mutation] = &[
     },
     // One thread: the local executor, the root, a blocking job.
     Mutation {
-        file: LOCAL,
+        file: QUEUE,
         models: "local::loom",
-        from: "        queue.hot.push_back(task);\n        self.wake_idle(queue);",
-        to: "        queue.hot.push_back(task);",
+        from: "        self.wake_idle(inbox);\n    }\n\n    /// Queues a new task",
+        to: "    }\n\n    /// Queues a new task",
         breaks: "a foreign wake does not wake the executor",
     },
     Mutation {
-        file: LOCAL,
+        file: QUEUE,
         models: "local::loom",
-        from: "        queue.hot.push_back(hot);\n        self.wake_idle(queue);",
-        to: "        queue.hot.push_back(hot);",
+        from: "        self.wake_idle(inbox);\n        Ok(())",
+        to: "        Ok(())",
         breaks: "a foreign spawn does not wake the executor",
     },
     Mutation {
-        file: LOCAL,
+        file: QUEUE,
         models: "local::loom",
-        from: "        if queue.closed {\n            return Err(Refused(hot));",
-        to: "        if false {\n            return Err(Refused(hot));",
+        from: "        if inbox.closed {\n            return Err(task);",
+        to: "        if false {\n            return Err(task);",
         breaks: "a task is queued in an executor that is gone",
+    },
+    Mutation {
+        file: QUEUE,
+        models: "local::loom",
+        from: "                self.home.fetch_from(&mut inbox);\n",
+        to: "",
+        breaks: "a visit goes idle without a look into the inbox",
+    },
+    Mutation {
+        file: QUEUE,
+        models: "local::loom",
+        from: "            own.idle_left && !own.polling\n",
+        to: "            false\n",
+        breaks: "a push between two polls wakes no visit",
+    },
+    Mutation {
+        file: QUEUE,
+        models: "local::loom",
+        from: "            self.home.own(|own| own.idle_left = true);\n",
+        to: "",
+        breaks: "a visit leaves its waker and does not say so",
+    },
+    Mutation {
+        file: QUEUE,
+        models: "local::loom",
+        from: "        if self.home.own(|own| !own.hot.is_empty()) {",
+        to: "        if false {",
+        breaks: "a visit that ends keeps to itself that tasks are left",
+    },
+    Mutation {
+        file: "src/runtime/local_thread.rs",
+        models: "local::loom",
+        from: "    ptr::eq(HOME.get(), address)\n",
+        to: "    !address.is_null()\n",
+        breaks: "another thread pushes to the half of the executor's own",
     },
     Mutation {
         file: LOCAL,
@@ -100,6 +136,27 @@ pub const ROWS: &[Mutation] = &[
         from: "            self.driver.wake();\n",
         to: "",
         breaks: "a wake of the root leaves its thread in the poller",
+    },
+    Mutation {
+        file: "src/runtime/local_runtime.rs",
+        models: "local_runtime::loom",
+        from: "if ptr::eq(AWAKE.get(), StdArc::as_ptr(self)) {",
+        to: "if !AWAKE.get().is_null() || true {",
+        breaks: "another thread takes the runtime's for awake",
+    },
+    Mutation {
+        file: "src/runtime/local_runtime.rs",
+        models: "local_runtime::loom",
+        from: "            self.woken.swap(true, Ordering::Relaxed);\n            return;",
+        to: "            self.woken.store(true, Ordering::Relaxed);\n            return;",
+        breaks: "a wake of the thread's own hides what another thread's has released",
+    },
+    Mutation {
+        file: "src/runtime/local_runtime.rs",
+        models: "local_runtime::loom",
+        from: "            self.woken.swap(true, Ordering::Relaxed);\n            return;",
+        to: "            return;",
+        breaks: "a wake of the thread's own leaves nothing behind",
     },
     Mutation {
         file: "src/runtime/block_on.rs",

@@ -136,17 +136,16 @@ impl TcpStream {
     }
 
     fn connection(&self) -> io::Result<()> {
+        let Err(error) = self.peer_addr() else {
+            // A connection that has a peer was made, and has not failed since.
+            return Ok(());
+        };
         if let Some(error) = self.take_error()? {
             return Err(error);
         }
-        match self.peer_addr() {
-            Ok(_) => Ok(()),
-            Err(error)
-                if error.kind() == ErrorKind::NotConnected || system::is_in_progress(&error) =>
-            {
-                Err(ErrorKind::WouldBlock.into())
-            }
-            Err(error) => Err(error),
+        match error.kind() == ErrorKind::NotConnected || system::is_in_progress(&error) {
+            true => Err(ErrorKind::WouldBlock.into()),
+            false => Err(error),
         }
     }
 

@@ -136,7 +136,7 @@ fn the_drop_waits_for_a_foreign_wake() {
             watched.await;
             drop(borrowed);
         });
-        let visit = Visit::new(&executor.shared);
+        let visit = Visit::new(executor.home());
         executor.turn(&visit, &Context::from_waker(Waker::noop()));
         drop(visit);
         let other = wake_beside(&flag, &left);
@@ -164,5 +164,73 @@ fn a_wake_of_the_root_reaches_whoever_polls_it_next() {
         let polled = run.as_mut().poll(&mut Context::from_waker(&waker));
         other.join().expect("no panic");
         assert!(polled.is_ready() || next.0.load(Ordering::Acquire));
+    });
+}
+
+/// A task is woken by another thread while its neighbour is woken by the executor's own: both are run, and
+/// the two never touch the same half of the queue at once.
+#[test]
+fn own_and_foreign_wakes_at_once_are_all_answered() {
+    ::loom::model(|| {
+        let executor = LocalExecutor::new();
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let foreign = executor.spawn(watch(&flag, &left));
+        let (rung, heard) = (Arc::new(AtomicBool::new(false)), nobody());
+        let own = executor.spawn(watch(&rung, &heard));
+        let ringer = executor.spawn(async move {
+            rung.store(true, Ordering::Relaxed);
+            let waker = heard.lock().take();
+            waker.into_iter().for_each(Waker::wake);
+        });
+        let other = wake_beside(&flag, &left);
+        let all = async { foreign.await.is_ok() && own.await.is_ok() && ringer.await.is_ok() };
+        assert!(sleep_until(executor.run(all)));
+        other.join().expect("no panic");
+    });
+}
+
+/// The poll of one visit wakes a task and ends before a turn: the visit that is idle is woken for it.
+#[test]
+fn what_a_visit_leaves_behind_is_run_by_an_idle_one() {
+    ::loom::model(|| {
+        let executor = LocalExecutor::new();
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let join = executor.spawn(watch(&flag, &left));
+        let idle = StdArc::new(Flag(AtomicBool::new(false)));
+        let waker = Waker::from(idle.clone());
+        let mut first = pin!(executor.run(std::future::pending::<()>()));
+        assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        sleep_until(executor.run(async {
+            flag.store(true, Ordering::Relaxed);
+            let waker = left.lock().take();
+            waker.into_iter().for_each(Waker::wake);
+        }));
+        assert!(idle.0.load(Ordering::Acquire));
+        assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(join.is_finished());
+    });
+}
+
+/// A task is spawned, and one is woken, on the executor's own thread while nothing polls it: whatever waits
+/// to poll it is woken both times.
+#[test]
+fn a_push_between_two_polls_wakes_the_idle() {
+    ::loom::model(|| {
+        let executor = LocalExecutor::new();
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let idle = StdArc::new(Flag(AtomicBool::new(false)));
+        let waker = Waker::from(idle.clone());
+        let mut cx = Context::from_waker(&waker);
+        let mut run = pin!(executor.run(std::future::pending::<()>()));
+        assert!(run.as_mut().poll(&mut cx).is_pending());
+        let join = executor.spawn(watch(&flag, &left));
+        assert!(idle.0.swap(false, Ordering::AcqRel));
+        assert!(run.as_mut().poll(&mut cx).is_pending());
+        flag.store(true, Ordering::Relaxed);
+        let waker = left.lock().take();
+        at_home(&executor, || waker.into_iter().for_each(Waker::wake));
+        assert!(idle.0.swap(false, Ordering::AcqRel));
+        assert!(run.as_mut().poll(&mut cx).is_pending());
+        assert!(join.is_finished());
     });
 }

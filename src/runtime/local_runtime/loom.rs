@@ -34,3 +34,43 @@ fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
         other.join().expect("no panic");
     });
 }
+
+/// The root wakes itself during its poll, beside another thread's wakes: it is polled again, although the
+/// driver has not been told, and sees what the other thread has written.
+#[test]
+fn a_wake_of_its_own_does_not_hide_a_foreign_one() {
+    ::loom::model(|| {
+        let driver = Driver::new(1).expect("a selector");
+        let flag = Arc::new(AtomicBool::new(false));
+        let mut other = None;
+        let root = poll_fn(|cx| {
+            if other.is_none() {
+                let (flag, waker) = (flag.clone(), cx.waker().clone());
+                other = Some(thread::spawn(move || {
+                    waker.wake_by_ref();
+                    // Told by the second wake alone, which leaves the driver to the first.
+                    flag.store(true, Ordering::Relaxed);
+                    waker.wake();
+                }));
+                cx.waker().wake_by_ref();
+            }
+            if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+        });
+        drive(&driver, &|| true, root);
+        other.expect("started by the first poll").join().expect("no panic");
+    });
+}
+
+/// The root wakes itself, and nothing else ever will: it is polled again.
+#[test]
+fn a_wake_of_its_own_is_answered() {
+    ::loom::model(|| {
+        let driver = Driver::new(1).expect("a selector");
+        let mut polled = false;
+        let root = poll_fn(|cx| {
+            cx.waker().wake_by_ref();
+            if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
+        });
+        drive(&driver, &|| true, root);
+    });
+}

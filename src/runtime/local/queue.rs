@@ -1,0 +1,313 @@
+//! The queue of a local executor, in two halves: what the executor's own thread queues, and an inbox for what
+//! other threads send.
+//!
+//! The own half has no lock: a task that wakes its neighbour, which is
+//! most of what happens on one thread, pays for a push and a pop. Only [`Home`] reaches it, and a `Home` is
+//! made on the executor's thread only. Rejected: one queue under a lock, which cost four read-modify-writes
+//! per wake, as many as all the rest of it; and an inbox without a lock, which would have to take the wakers
+//! of the idle by another protocol, for the sake of the wakes that cross threads and pay for that anyway.
+//!
+//! # No wake is lost
+//!
+//! A *visit* is one call of `run`: a future that runs the tasks while it is polled. It goes idle when it has
+//! found both halves empty: it leaves its waker in the list of the idle.
+//!
+//! *A push by another thread* goes into the inbox and takes the wakers from the list, under one lock. A visit
+//! looks into the inbox and leaves its waker under the same lock. Whichever is first, the visit finds the
+//! task, or the push finds the waker. `mail` plays no part in it: it only tells a visit that has enough of
+//! its own to do that it should look, so that its tasks do not starve the others'.
+//!
+//! *A push by the executor's own thread* has no other thread to race with. It asks only which visit looks at
+//! the own half next.
+//!
+//! | when it happens | which visit looks |
+//! |---|---|
+//! | during the poll of a visit (`polling`) | that one |
+//! | otherwise, with a waker left since the last push from here that woke (`idle_left`) | all idle ones |
+//! | otherwise | one that has been woken, or not been polled yet: it will be polled, or dropped |
+//!
+//! A visit does not end its poll without an empty own half, unless it has asked for another poll, or is over
+//! (its future is ready, or has panicked) and dropped next. A visit that is dropped while the own half holds
+//! tasks wakes the idle, as it may have been the one that would have looked. Models:
+//! `a_foreign_wake_is_not_left_to_an_executor_that_sleeps`, `own_and_foreign_wakes_at_once_are_all_answered`,
+//! `what_a_visit_leaves_behind_is_run_by_an_idle_one`, `a_push_between_two_polls_wakes_the_idle`.
+#![allow(unsafe_code)]
+
+use super::{Hot, TASKS};
+use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync_shim::{Mutex, MutexGuard, UnsafeCell};
+use crate::wakers;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::task::Waker;
+
+pub(super) struct Queue {
+    own: UnsafeCell<Own>,
+    /// How many tasks are in the own half, for threads that may not look.
+    length: AtomicUsize,
+    /// Whether there is something in the inbox.
+    mail: AtomicBool,
+    inbox: Mutex<Inbox>,
+}
+
+// SAFETY: `own` is reached through a `Home` only, which is on one thread; what is in it may change threads
+// with the executor (`Hot` and the two flags are Send). The rest is Sync by itself.
+unsafe impl Sync for Queue {}
+
+/// The half of the executor's own thread.
+struct Own {
+    hot: VecDeque<Hot>,
+    /// A visit has left its waker since the idle were last woken from here.
+    idle_left: bool,
+    /// A visit is being polled.
+    polling: bool,
+}
+
+struct Inbox {
+    hot: VecDeque<Hot>,
+    /// The wakers of visits that found nothing to do, by the number of the visit. Usually one.
+    idle: Vec<(u64, Waker)>,
+    visits: u64,
+    /// Set when the executor is dropped: nothing is spawned any more.
+    closed: bool,
+}
+
+impl Queue {
+    pub(super) fn new() -> Self {
+        Self {
+            own: UnsafeCell::new(Own { hot: VecDeque::new(), idle_left: false, polling: false }),
+            length: AtomicUsize::new(0),
+            mail: AtomicBool::new(false),
+            inbox: Mutex::new(Inbox {
+                hot: VecDeque::new(),
+                idle: Vec::new(),
+                visits: 0,
+                closed: false,
+            }),
+        }
+    }
+
+    /// The door to the own half.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread is the executor's, and stays so as long as the result lives (which cannot leave
+    /// it).
+    pub(super) unsafe fn home(&self) -> Home<'_> {
+        Home { queue: self, stays: PhantomData }
+    }
+
+    /// Queues a woken task from any thread.
+    pub(super) fn send(&self, task: Hot) {
+        let mut inbox = self.inbox.lock();
+        self.put(&mut inbox, task);
+        self.wake_idle(inbox);
+    }
+
+    /// Queues a new task from any thread, and calls `count` under the lock; gives the task back if the
+    /// executor is gone.
+    pub(super) fn admit(&self, task: Hot, count: impl FnOnce()) -> Result<(), Hot> {
+        let mut inbox = self.inbox.lock();
+        if inbox.closed {
+            return Err(task);
+        }
+        count();
+        self.put(&mut inbox, task);
+        self.wake_idle(inbox);
+        Ok(())
+    }
+
+    fn put(&self, inbox: &mut Inbox, task: Hot) {
+        inbox.hot.push_back(task);
+        // Ordering: Relaxed, a hint; a visit that goes idle looks under the lock.
+        self.mail.store(true, Ordering::Relaxed);
+    }
+
+    /// Admits nothing any more.
+    pub(super) fn close(&self) {
+        self.inbox.lock().closed = true;
+    }
+
+    /// As [`Queue::close`], and tells the visits.
+    pub(super) fn close_and_tell(&self) {
+        let mut inbox = self.inbox.lock();
+        inbox.closed = true;
+        self.wake_idle(inbox);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.inbox.lock().closed
+    }
+
+    /// How many tasks are queued, at about this moment.
+    pub(super) fn len(&self) -> usize {
+        // Ordering: Relaxed, a number for people.
+        self.length.load(Ordering::Relaxed) + self.inbox.lock().hot.len()
+    }
+
+    /// Wakes the idle visits, outside the lock. One by one and not the list as a whole, so that
+    /// the list keeps its memory; no more than there are now, because a visit comes back to the list when
+    /// it finds nothing.
+    fn wake_idle<'q>(&'q self, mut inbox: MutexGuard<'q, Inbox>) {
+        for _ in 0..inbox.idle.len() {
+            let Some((_, waker)) = inbox.idle.pop() else { return };
+            drop(inbox);
+            wakers::guard(|| waker.wake());
+            inbox = self.inbox.lock();
+        }
+    }
+}
+
+/// The own half of a queue, as the executor's thread sees it.
+#[derive(Clone, Copy)]
+pub(super) struct Home<'a> {
+    queue: &'a Queue,
+    /// Neither Send nor Sync.
+    stays: PhantomData<*const ()>,
+}
+
+impl<'a> Home<'a> {
+    /// Calls `f` with the own half. `f` calls nothing that could come back here: no waker, no destructor.
+    #[inline]
+    fn own<R>(self, f: impl FnOnce(&mut Own) -> R) -> R {
+        // SAFETY: a `Home` is on the executor's thread, and so are all others of this queue. No second `f`
+        // runs inside of the first: the callers, all in this impl, keep what is said above.
+        self.queue.own.with_mut(|own| f(unsafe { &mut *own }))
+    }
+
+    /// Queues a task, and wakes the idle visits if none would look otherwise.
+    pub(super) fn push(self, task: Hot) {
+        let unseen = self.own(|own| {
+            own.hot.push_back(task);
+            self.note_length(own);
+            own.idle_left && !own.polling
+        });
+        if unseen {
+            self.wake_idle();
+        }
+    }
+
+    #[inline]
+    pub(super) fn pop(self) -> Option<Hot> {
+        self.own(|own| {
+            let task = own.hot.pop_front();
+            self.note_length(own);
+            task
+        })
+    }
+
+    fn note_length(self, own: &Own) {
+        // Ordering: Relaxed, see `Queue::len`.
+        self.queue.length.store(own.hot.len(), Ordering::Relaxed);
+    }
+
+    /// Moves what others have sent behind what is here.
+    pub(super) fn fetch(self) {
+        self.fetch_from(&mut self.queue.inbox.lock());
+    }
+
+    fn fetch_from(self, inbox: &mut Inbox) {
+        self.own(|own| {
+            own.hot.append(&mut inbox.hot);
+            self.note_length(own);
+        });
+        // Ordering: Relaxed, see `put`. Under the lock, so that it is not newer than what was fetched.
+        self.queue.mail.store(false, Ordering::Relaxed);
+    }
+
+    /// Wakes all visits that are idle.
+    #[cold]
+    fn wake_idle(self) {
+        self.own(|own| own.idle_left = false);
+        self.queue.wake_idle(self.queue.inbox.lock());
+    }
+
+    /// Says that a visit is being polled, while `f` runs.
+    pub(super) fn while_polling<R>(self, f: impl FnOnce() -> R) -> R {
+        struct Restore<'a>(Home<'a>, bool);
+        impl Drop for Restore<'_> {
+            fn drop(&mut self) {
+                self.0.own(|own| own.polling = self.1);
+            }
+        }
+        let _restore = Restore(self, self.own(|own| std::mem::replace(&mut own.polling, true)));
+        f()
+    }
+}
+
+/// One call of `run`: what it leaves in the list of the idle goes with it.
+pub(super) struct Visit<'a> {
+    home: Home<'a>,
+    number: u64,
+}
+
+impl<'a> Visit<'a> {
+    pub(super) fn new(home: Home<'a>) -> Self {
+        let mut inbox = home.queue.inbox.lock();
+        inbox.visits += 1;
+        let number = inbox.visits;
+        drop(inbox);
+        Self { home, number }
+    }
+
+    /// Before a number of `next`: looks into the inbox, if there is anything.
+    #[inline]
+    pub(super) fn begin(&self) {
+        // Ordering: Relaxed, see `Queue::put`.
+        if TASKS.is_noted() && self.home.queue.mail.load(Ordering::Relaxed) {
+            self.home.fetch();
+        }
+    }
+
+    /// The next task; without one, leaves `waker` behind.
+    #[inline]
+    pub(super) fn next(&self, waker: &Waker) -> Option<Hot> {
+        let task = if TASKS.is_noted() { self.home.pop() } else { None };
+        task.or_else(|| self.fetch_or_leave(waker))
+    }
+
+    /// The next task from the inbox; without one, leaves `waker` behind, under the same lock.
+    ///
+    /// Wakers are cloned and dropped outside the lock: both are user code. It may push to the own half, which
+    /// is therefore asked again afterwards.
+    fn fetch_or_leave(&self, waker: &Waker) -> Option<Hot> {
+        let mut clone = None;
+        loop {
+            let mut inbox = self.home.queue.inbox.lock();
+            if TASKS.is_noted() {
+                self.home.fetch_from(&mut inbox);
+                if let Some(task) = self.home.pop() {
+                    return Some(task);
+                }
+            }
+            self.home.own(|own| own.idle_left = true);
+            let mine = inbox.idle.iter().position(|(number, _)| *number == self.number);
+            if mine.is_some_and(|index| inbox.idle[index].1.will_wake(waker)) {
+                return None;
+            }
+            let Some(clone) = clone.take() else {
+                drop(inbox);
+                clone = Some(waker.clone());
+                continue;
+            };
+            let old = mine.map(|index| inbox.idle.swap_remove(index));
+            inbox.idle.push((self.number, clone));
+            drop(inbox);
+            drop(old);
+            return if TASKS.is_noted() { self.home.pop() } else { None };
+        }
+    }
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        let mut inbox = self.home.queue.inbox.lock();
+        let mine = inbox.idle.iter().position(|(number, _)| *number == self.number);
+        let left = mine.map(|index| inbox.idle.swap_remove(index));
+        drop(inbox);
+        drop(left);
+        if self.home.own(|own| !own.hot.is_empty()) {
+            self.home.wake_idle();
+        }
+    }
+}

@@ -16,6 +16,8 @@ mod clock;
 mod contest;
 #[path = "versus/growth.rs"]
 mod growth;
+#[path = "versus/intervals.rs"]
+mod intervals;
 #[path = "versus/lateness.rs"]
 mod lateness;
 #[path = "versus/memory.rs"]
@@ -132,6 +134,7 @@ impl Versus {
         let at_least_two = workers.max(2);
         self.section("timers", Some(at_least_two), rows::timers(at_least_two));
         self.section("lateness", Some(workers), lateness::contests(workers));
+        self.section("intervals", Some(workers), intervals::contests(workers));
         self.section("wake latency", Some(workers), wake_latency::contests(workers));
         self.section("memory", Some(workers), memory::contests(workers));
         self.section("network", Some(workers), network::contests(workers));

@@ -5,7 +5,7 @@
 //! same server by hand on one thread: the limit of what this kind of I/O can give.
 
 #[path = "network/cpu.rs"]
-mod cpu;
+pub(crate) mod cpu;
 #[path = "network/datagrams.rs"]
 mod datagrams;
 #[path = "network/descriptors.rs"]

@@ -72,6 +72,7 @@ use std::time::Duration;
 use mio::Token;
 
 use super::alarm_clock::{AlarmClock, CLOCK, LONGEST_SLEEP};
+use super::clock::Course;
 use super::selector::{Bell, Poll, Registry};
 use super::timers::nanos;
 use super::{Driver, Sources};
@@ -212,6 +213,8 @@ pub(super) struct Poller {
     poll: Poll,
     events: mio::Events,
     clock: AlarmClock,
+    /// That of the driver's clock when `clock` was set.
+    course: Course,
     /// The time of the last turn that fired timers.
     pub(super) served: u64,
 }
@@ -220,7 +223,7 @@ impl Seat {
     pub(super) fn new(poll: Poll) -> io::Result<Self> {
         let clock = AlarmClock::new(poll.registry())?;
         let events = mio::Events::with_capacity(EVENTS_PER_TURN);
-        let poller = Mutex::new(Poller { poll, events, clock, served: 0 });
+        let poller = Mutex::new(Poller { poll, events, clock, course: Course::REAL, served: 0 });
         Ok(Self { poller, attendance: AtomicU64::new(0) })
     }
 
@@ -266,6 +269,8 @@ impl<'a> SeatGuard<'a> {
     /// the timers only had to sort themselves.
     pub(crate) fn turn(&mut self, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
         let driver = self.driver;
+        // Before `fall_asleep` reads the time: what is set by an old time, under a new course, would stay.
+        self.poller.follow(driver.clock().course());
         let polled = match driver.fall_asleep(limit, self.poller.served) {
             Sleep::Not => self.poller.poll(Some(Duration::ZERO)),
             Sleep::Announced(end) => {
@@ -301,6 +306,14 @@ impl Drop for SeatGuard<'_> {
 }
 
 impl Poller {
+    /// The driver's clock is on this course now.
+    fn follow(&mut self, course: Course) {
+        if course != self.course {
+            self.course = course;
+            self.clock.forget();
+        }
+    }
+
     fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         self.poll.poll(&mut self.events, timeout)?;
         self.clock.look_at(&self.events);

@@ -1,7 +1,7 @@
 //! Many tasks with an interval each: what a tick costs the processors, and how late it is.
 //!
-//! Spread, every tick has a moment of its own, a hundred of them in a millisecond; equal, all come at the same
-//! moments. The thread that measures sleeps meanwhile, without the runtime.
+//! Spread, every tick has a moment of its own, a hundred of them in a millisecond; equal, all come at the
+//! same moments. The thread that measures sleeps meanwhile, without the runtime.
 
 use crate::clock::Clock;
 use crate::contest::{Contest, Figure, Lane, Start, lane};

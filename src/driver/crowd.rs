@@ -48,8 +48,8 @@ const CROWD: u32 = 4;
 const SAMPLE: usize = 32;
 
 impl Timers {
-    /// Until when those that are due next are gathered; `None`: they are not. `served` is the time of the last
-    /// turn that fired timers.
+    /// Until when those that are due next are gathered; `None`: they are not. `served` is the time of the
+    /// last turn that fired timers.
     pub(super) fn gathering(&self, served: u64, now: u64) -> Option<u64> {
         let end = served.saturating_add(GATHERING);
         let is_near = now < end && self.next_deadline().is_some_and(|next| next < end);

@@ -82,9 +82,11 @@ fn timers_that_are_close_together_share_turns() {
     let mut head_start = Duration::from_millis(10);
     let timers = loop {
         let start = Instant::now() + head_start;
-        let timer = |n| TimerEntry::new(driver.timers().shard(n as usize).clone(), start + STEP * n);
+        let timer =
+            |n| TimerEntry::new(driver.timers().shard(n as usize).clone(), start + STEP * n);
         let mut timers: Vec<_> = (0..TIMERS).map(timer).collect();
-        let mut timers_wait = timers.iter_mut().map(|timer| timer.poll(&mut Context::from_waker(&waker)));
+        let mut timers_wait =
+            timers.iter_mut().map(|timer| timer.poll(&mut Context::from_waker(&waker)));
         if timers_wait.all(|polled| polled.is_pending()) {
             break timers;
         }

@@ -104,8 +104,8 @@ impl Clock {
         }
     }
 
-    /// How this clock goes beside the system's. While the answer stays the same, a deadline comes nearer on both
-    /// by the same time.
+    /// How this clock goes beside the system's. While the answer stays the same, a deadline comes nearer on
+    /// both by the same time.
     #[inline]
     pub(super) fn course(&self) -> Course {
         if is_any_virtual() { self.own_course() } else { Course::REAL }

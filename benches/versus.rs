@@ -19,6 +19,8 @@ mod connect;
 mod contest;
 #[path = "versus/growth.rs"]
 mod growth;
+#[path = "versus/intervals.rs"]
+mod intervals;
 #[path = "versus/lateness.rs"]
 mod lateness;
 #[path = "versus/local.rs"]
@@ -156,6 +158,7 @@ impl Versus {
         self.section("timers", Some(at_least_two), rows::timers(at_least_two));
         self.section("one thread", None, local::contests());
         self.section("lateness", Some(workers), lateness::contests(workers));
+        self.section("intervals", Some(workers), intervals::contests(workers));
         self.section("wake latency", Some(workers), wake_latency::contests(workers));
         self.section("memory", Some(workers), memory::contests(workers));
         self.section("connections", Some(workers), connect::contests(workers));

@@ -49,6 +49,7 @@
 
 mod alarm_clock;
 pub(crate) mod clock;
+mod crowd;
 mod lull;
 pub(crate) mod readiness;
 pub(crate) mod registration;

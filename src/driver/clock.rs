@@ -31,6 +31,15 @@ pub(crate) fn is_any_virtual() -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WrongState;
 
+/// See [`Clock::course`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Course(Option<(Instant, Instant)>);
+
+impl Course {
+    /// The system's.
+    pub(super) const REAL: Self = Self(None);
+}
+
 pub(crate) struct Clock {
     time: Mutex<Time>,
 }
@@ -92,6 +101,22 @@ impl Clock {
         match *self.time.lock() {
             Time::Stopped(at) => Some(at),
             Time::Real | Time::Resumed { .. } => None,
+        }
+    }
+
+    /// How this clock goes beside the system's. While the answer stays the same, a deadline comes nearer on
+    /// both by the same time.
+    #[inline]
+    pub(super) fn course(&self) -> Course {
+        if is_any_virtual() { self.own_course() } else { Course::REAL }
+    }
+
+    #[cold]
+    fn own_course(&self) -> Course {
+        match *self.time.lock() {
+            // While it stands still nobody waits for a deadline; what comes after is another course.
+            Time::Real | Time::Stopped(_) => Course::REAL,
+            Time::Resumed { at, since } => Course(Some((at, since))),
         }
     }
 
@@ -181,6 +206,21 @@ mod tests {
         clock.stop().expect("it goes");
         assert!(clock.now() > stood);
         assert_eq!(clock.now(), clock.now());
+    }
+
+    #[test]
+    fn a_clock_that_has_stood_still_is_on_another_course() {
+        let clock = Clock::new();
+        let mut courses = vec![clock.course()];
+        for _ in 0..3 {
+            clock.stop().expect("it goes");
+            clock.advance(|at| at + HOUR).expect("it stands");
+            clock.resume().expect("it stands");
+            let course = clock.course();
+            assert!(!courses.contains(&course));
+            assert_eq!(clock.course(), course);
+            courses.push(course);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `AWAKE` (0) | nobody sleeps: who enters next looks at the timers first |
 //! | `NOTIFIED` (1) | as above, and the next sleep is called off |
+//! | `FIRST_DEADLINE` (2) | the holder gathers timers, or is about to: it sleeps for some 100 µs |
 //! | larger: a deadline | the holder sleeps until then, or is about to; `u64::MAX`: no end |
 //!
 //! | from | by | to | and then |
@@ -47,14 +48,17 @@
 //! somebody else has rung. Models `an_earlier_deadline_is_seen_or_rings`, and with the timers
 //! `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
 //!
-//! A turn with a limit of zero cannot sleep, so it does none of this.
+//! A turn with a limit of zero cannot sleep, so it does none of this. Nor does a sleep that gathers timers
+//! (`crowd`): it announces an end that no deadline comes before, so that no registrar rings, and ends so soon
+//! that a timer which it sleeps past is late by no more than `GATHERING` allows every timer.
 //!
 //! # How a sleep ends by itself
 //!
 //! At the earliest timer by the alarm clock (`alarm_clock`), which is as exact as the system allows; at
 //! the caller's limit by the poller's timeout, which is coarse: a limit is for looking around, and nobody
-//! waits for that moment. The limit is rounded up first, so that the word never names an earlier end than
-//! the true one: a timer between the two would not ring, and be as late as the timeout is coarse.
+//! waits for that moment. The limit is rounded up first, so that the word names no earlier end than the true
+//! one: a timer between the two would not ring, and be as late as the timeout is coarse. Where timers are
+//! gathered the two differ on purpose.
 
 #[cfg(all(test, liten_loom))]
 mod loom;
@@ -68,6 +72,7 @@ use std::time::Duration;
 use mio::Token;
 
 use super::alarm_clock::{AlarmClock, CLOCK, LONGEST_SLEEP};
+use super::clock::Course;
 use super::selector::{Bell, Poll, Registry};
 use super::timers::nanos;
 use super::{Driver, Sources};
@@ -204,17 +209,21 @@ pub(super) struct Seat {
     attendance: AtomicU64,
 }
 
-struct Poller {
+pub(super) struct Poller {
     poll: Poll,
     events: mio::Events,
     clock: AlarmClock,
+    /// That of the driver's clock when `clock` was set.
+    course: Course,
+    /// The time of the last turn that fired timers.
+    pub(super) served: u64,
 }
 
 impl Seat {
     pub(super) fn new(poll: Poll) -> io::Result<Self> {
         let clock = AlarmClock::new(poll.registry())?;
         let events = mio::Events::with_capacity(EVENTS_PER_TURN);
-        let poller = Mutex::new(Poller { poll, events, clock });
+        let poller = Mutex::new(Poller { poll, events, clock, course: Course::REAL, served: 0 });
         Ok(Self { poller, attendance: AtomicU64::new(0) })
     }
 
@@ -240,14 +249,16 @@ impl Seat {
 /// The right to poll. Whoever holds it calls no waker; it is dropped first.
 pub(crate) struct SeatGuard<'a> {
     driver: &'a Driver,
-    poller: MutexGuard<'a, Poller>,
+    pub(super) poller: MutexGuard<'a, Poller>,
+    /// How many wakers of the last turn are those of timers.
+    fired: usize,
 }
 
 impl<'a> SeatGuard<'a> {
     pub(super) fn take(driver: &'a Driver) -> Option<Self> {
         let poller = driver.seat.poller.try_lock()?;
         driver.seat.count();
-        Some(Self { driver, poller })
+        Some(Self { driver, poller, fired: 0 })
     }
 
     /// One round: waits, dispatches what has come, expires timers. Moves every waker into `wakes`
@@ -258,7 +269,9 @@ impl<'a> SeatGuard<'a> {
     /// the timers only had to sort themselves.
     pub(crate) fn turn(&mut self, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
         let driver = self.driver;
-        let polled = match driver.fall_asleep(limit) {
+        // Before `fall_asleep` reads the time: what is set by an old time, under a new course, would stay.
+        self.poller.follow(driver.clock().course());
+        let polled = match driver.fall_asleep(limit, self.poller.served) {
             Sleep::Not => self.poller.poll(Some(Duration::ZERO)),
             Sleep::Announced(end) => {
                 let polled = self.poller.sleep(end);
@@ -269,9 +282,19 @@ impl<'a> SeatGuard<'a> {
         if has_events(polled) {
             dispatch(&self.poller.events, &driver.sources, wakes);
         }
+        let others = wakes.len();
         if driver.timers.next_deadline().is_some() {
-            driver.timers.expire_due(wakes);
+            let now = driver.timers.expire_due(wakes);
+            if wakes.len() > others {
+                self.poller.served = now;
+            }
         }
+        self.fired = wakes.len() - others;
+    }
+
+    /// How many of the wakers that the last turn brought are those of timers.
+    pub(crate) fn fired(&self) -> usize {
+        self.fired
     }
 }
 
@@ -283,6 +306,14 @@ impl Drop for SeatGuard<'_> {
 }
 
 impl Poller {
+    /// The driver's clock is on this course now.
+    fn follow(&mut self, course: Course) {
+        if course != self.course {
+            self.course = course;
+            self.clock.forget();
+        }
+    }
+
     fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         self.poll.poll(&mut self.events, timeout)?;
         self.clock.look_at(&self.events);
@@ -322,7 +353,7 @@ struct End {
 
 impl Driver {
     /// Decides how long the poller may block, and announces it.
-    fn fall_asleep(&self, limit: Option<Duration>) -> Sleep {
+    fn fall_asleep(&self, limit: Option<Duration>, served: u64) -> Sleep {
         if limit == Some(Duration::ZERO) {
             return Sleep::Not;
         }
@@ -335,6 +366,9 @@ impl Driver {
         let now = self.timers.now_ns();
         let limit = limit.map(whole_units);
         let limit_at = limit.map_or(u64::MAX, |limit| now.saturating_add(nanos(limit)));
+        if let Some(end) = self.timers.gathering(served, now) {
+            return self.fall_asleep_gathering(now, end.min(limit_at));
+        }
         let wake_at = limit_at.min(self.timers.next_deadline().unwrap_or(u64::MAX));
         if wake_at <= now || !self.alarm.wake_at.announce(wake_at) {
             return Sleep::Not;
@@ -354,6 +388,15 @@ impl Driver {
             return Sleep::Not;
         }
         Sleep::Announced(End { now: 0, deadline: None, limit: limit.map(whole_units) })
+    }
+
+    /// Timers that are close together wait for each other (`crowd`). A new one is as late as the others at
+    /// the most, so it need not ring, nor be looked for.
+    fn fall_asleep_gathering(&self, now: u64, end: u64) -> Sleep {
+        if !self.alarm.wake_at.announce(FIRST_DEADLINE) {
+            return Sleep::Not;
+        }
+        Sleep::Announced(End { now, deadline: Some(end), limit: None })
     }
 
     /// The common case of a server between two events: no timer, so no reading of the clock.

@@ -96,7 +96,10 @@ fn empty(stream: &mut TcpStream) {
 
 /// Sleeps in the seat on another thread until it has wakers to call. Returns once that thread is
 /// about to block.
-fn asleep(driver: &Arc<Driver>, limit: Option<Duration>) -> thread::JoinHandle<Duration> {
+pub(super) fn asleep(
+    driver: &Arc<Driver>,
+    limit: Option<Duration>,
+) -> thread::JoinHandle<Duration> {
     let before = driver.attendance();
     let sleeper = thread::spawn({
         let driver = driver.clone();

@@ -64,7 +64,7 @@ const NONE: u64 = u64::MAX;
 pub(crate) struct Timers {
     epoch: Instant,
     clock: Arc<Clock>,
-    shards: Box<[Arc<Shard>]>,
+    pub(super) shards: Box<[Arc<Shard>]>,
 }
 
 impl Timers {
@@ -111,12 +111,16 @@ impl Timers {
         }
     }
 
-    /// As [`Timers::expire`] now, by the clock; exactly if it stands still.
-    pub(crate) fn expire_due(&self, wakes: &mut Vec<Waker>) {
-        match self.clock.stopped_at() {
-            None => self.expire(self.now_ns(), wakes),
-            Some(now) => self.expire_exactly(since(self.epoch, now), wakes),
+    /// As [`Timers::expire`] now, by the clock; exactly if it stands still. Returns what time it was.
+    pub(crate) fn expire_due(&self, wakes: &mut Vec<Waker>) -> u64 {
+        if let Some(now) = self.clock.stopped_at() {
+            let now = since(self.epoch, now);
+            self.expire_exactly(now, wakes);
+            return now;
         }
+        let now = self.now_ns();
+        self.expire(now, wakes);
+        now
     }
 
     #[cold]
@@ -156,15 +160,15 @@ impl Timers {
 #[repr(align(128))]
 pub(crate) struct Shard {
     /// A lower bound of the earliest deadline, or `NONE`. Written under the lock only.
-    next: AtomicU64,
-    timers: Mutex<Waiting>,
+    pub(super) next: AtomicU64,
+    pub(super) timers: Mutex<Waiting>,
     epoch: Instant,
     clock: Arc<Clock>,
     alarm: Arc<Alarm>,
 }
 
-struct Waiting {
-    wheel: Wheel<Waker>,
+pub(super) struct Waiting {
+    pub(super) wheel: Wheel<Waker>,
     closed: bool,
 }
 

@@ -50,10 +50,10 @@
 use crate::slab::{Key, Slab};
 
 /// Nanoseconds per tick, as a power of two.
-const TICK_BITS: u32 = 16;
+pub(super) const TICK_BITS: u32 = 16;
 /// Buckets per level, as a power of two; one bitmap word holds a level.
-const DIGIT_BITS: u32 = 6;
-const BUCKETS: usize = 1 << DIGIT_BITS;
+pub(super) const DIGIT_BITS: u32 = 6;
+pub(super) const BUCKETS: usize = 1 << DIGIT_BITS;
 const LEVELS: usize = 8;
 /// The last tick there is. It never comes: it holds what is due later than a `u64` of nanoseconds can say
 /// exactly.
@@ -61,27 +61,27 @@ const NEVER: u64 = (1 << (u64::BITS - TICK_BITS)) - 1;
 /// The bucket behind all others: entries whose tick had passed when they were inserted.
 const OVERDUE: usize = LEVELS * BUCKETS;
 /// No entry: the end of a list.
-const NIL: u32 = u32::MAX;
+pub(super) const NIL: u32 = u32::MAX;
 
 /// Deadlines with a value each: insert, cancel, and take out what has expired.
 #[derive(Debug)]
 pub(crate) struct Wheel<T> {
     /// Every entry due at this tick or before it has been handed out, or is in the bucket `OVERDUE`.
-    elapsed: u64,
+    pub(super) elapsed: u64,
     /// Per level, one bit for each bucket that holds entries.
-    occupied: [u64; LEVELS],
+    pub(super) occupied: [u64; LEVELS],
     /// `level * BUCKETS + digit`, then `OVERDUE`.
-    buckets: Box<[Bucket]>,
-    entries: Slab<Entry<T>>,
+    pub(super) buckets: Box<[Bucket]>,
+    pub(super) entries: Slab<Entry<T>>,
 }
 
 /// A doubly linked list of entries in order of insertion.
 #[derive(Debug, Clone, Copy)]
-struct Bucket {
+pub(super) struct Bucket {
     /// No entry of the bucket is due before this tick. Cancelling leaves it as it is: it may be too low,
     /// never too high.
     earliest: u64,
-    head: u32,
+    pub(super) head: u32,
     tail: u32,
 }
 
@@ -90,10 +90,10 @@ impl Bucket {
 }
 
 #[derive(Debug)]
-struct Entry<T> {
-    deadline: u64,
+pub(super) struct Entry<T> {
+    pub(super) deadline: u64,
     previous: u32,
-    next: u32,
+    pub(super) next: u32,
     value: T,
 }
 
@@ -328,7 +328,7 @@ pub(crate) fn due_at(deadline: u64) -> u64 {
     tick_of(deadline) << TICK_BITS
 }
 
-fn tick_of(deadline: u64) -> u64 {
+pub(super) fn tick_of(deadline: u64) -> u64 {
     // Not `(deadline + mask) >> bits`, which overflows at the end of time.
     let begun = u64::from(deadline & ((1 << TICK_BITS) - 1) != 0);
     ((deadline >> TICK_BITS) + begun).min(NEVER)

@@ -66,6 +66,11 @@ const NEXT_CAP: u32 = 3;
 /// that always has work.
 const INTAKE: usize = 512;
 
+/// Fewer timers than this, with no events beside them, are no reason to wake a peer: to wake it, and for it
+/// to steal and to park again, costs more than what most tasks do when their timer has fired. If one of them
+/// takes long, the monitor sees that and wakes a peer for the others.
+const FEW_TIMERS: usize = 16;
+
 pub(super) struct Worker {
     shared: Arc<Shared>,
     index: usize,
@@ -557,9 +562,10 @@ impl Worker {
         self.parker.leave_seat();
         // Ordering: Relaxed, as above. Before the seat is free, so that the next holder's store comes later.
         self.shared.seated.store(usize::MAX, Ordering::Relaxed);
+        let fired = seat.fired();
         drop(seat);
         self.awake();
-        self.dispatch(wakes);
+        self.dispatch(wakes, fired);
         true
     }
 
@@ -570,13 +576,15 @@ impl Worker {
         };
         let mut wakes = self.wakes.take();
         seat.turn(Some(Duration::ZERO), &mut wakes);
+        let fired = seat.fired();
         drop(seat);
-        self.dispatch(wakes);
+        self.dispatch(wakes, fired);
     }
 
     /// Calls the wakers of one round; the tasks they wake go to the own deque, in order. Wakes one peer
-    /// if it is more than one.
-    fn dispatch(&self, mut wakes: Vec<Waker>) {
+    /// if it is more than one. `fired` of the wakers are those of timers.
+    fn dispatch(&self, mut wakes: Vec<Waker>, fired: usize) {
+        let are_few_timers = wakes.len() == fired && fired < FEW_TIMERS;
         if !wakes.is_empty() {
             // A waker of somebody else's may take its time; a searcher that does not search would make
             // everybody deaf.
@@ -586,7 +594,9 @@ impl Worker {
         wakers::wake_all(&mut wakes);
         self.dispatching.set(false);
         *self.wakes.borrow_mut() = wakes;
-        self.notify_surplus();
+        if !are_few_timers {
+            self.notify_surplus();
+        }
     }
 
     /// A task was woken on this thread.

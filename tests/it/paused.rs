@@ -19,6 +19,8 @@ use std::thread;
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
+/// What is left of an hour when the clock goes on.
+const SOON: Duration = Duration::from_millis(30);
 
 fn paused() -> LocalRuntime {
     Builder::new_current_thread().start_paused(true).build_local().unwrap()
@@ -50,6 +52,35 @@ fn a_year_of_sleep_is_over_at_once_and_is_a_year() {
         // As far as there is time.
         sleep(Duration::MAX).await;
         assert!(start.elapsed() > 31 * YEAR);
+    });
+}
+
+/// Lets the driver sleep for a while until the deadlines there are.
+async fn nap() {
+    spawn_blocking(|| thread::sleep(Duration::from_millis(20))).await.unwrap();
+}
+
+/// The driver's clock was set for the hour before the pause, and the hour ends much sooner.
+#[test]
+fn a_timer_that_was_slept_for_before_a_pause_comes_in_time_after_it() {
+    guarded(|| {
+        LocalRuntime::new().unwrap().block_on(async {
+            let start = Instant::now();
+            let hour = spawn_local(sleep(HOUR));
+            for by_hand in [true, false] {
+                nap().await;
+                time::pause();
+                let most = (start + HOUR - SOON).saturating_duration_since(Instant::now());
+                match by_hand {
+                    true => time::advance(most / 2).await,
+                    // The clock jumps there.
+                    false => sleep(most).await,
+                }
+                time::resume();
+            }
+            hour.await.unwrap();
+            assert!(start.elapsed() >= HOUR);
+        });
     });
 }
 

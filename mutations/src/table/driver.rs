@@ -48,6 +48,13 @@ pub const ROWS: &[Mutation] = &[
     },
     Mutation {
         file: SEAT,
+        models: "seat::loom",
+        from: "wake_at < FIRST_DEADLINE || wake_at <= deadline",
+        to: "wake_at < FIRST_DEADLINE",
+        breaks: "a deadline ends a gathering, or a sleep that ends before it",
+    },
+    Mutation {
+        file: SEAT,
         models: "driver::",
         from: "                driver.alarm.wake_at.rise();\n                polled",
         to: "                polled",

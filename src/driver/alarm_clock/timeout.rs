@@ -18,6 +18,9 @@ impl AlarmClock {
         Some(super::until(now, deadline))
     }
 
+    /// There is nothing to forget.
+    pub(in crate::driver) fn forget(&mut self) {}
+
     /// Learns what the poller has returned.
     pub(in crate::driver) fn look_at(&mut self, _events: &mio::Events) {}
 }

@@ -18,7 +18,8 @@
 //! The descriptor is edge-triggered and never read. Each setting starts from "not expired", so each expiry is
 //! an edge of its own, which epoll keeps until the next poll. After a ring the clock counts as not set, so
 //! whatever the deadline of the next sleep is, the clock is set for it. Between, it is set for a moment that
-//! lies ahead, or its ring is on its way.
+//! lies ahead, or its ring is on its way. That holds while the driver's clock goes with the kernel's: when it
+//! has stood still, the same deadline is another moment, and the holder of the seat calls `forget` first.
 //!
 //! It is set in time that remains and not in time of day: `Instant` and this clock are the same clock of the
 //! kernel (`CLOCK_MONOTONIC`), but `Instant` does not tell its value. The time between the reading of `now`
@@ -71,6 +72,12 @@ impl AlarmClock {
             // No reason for it is known. The poller's timeout is coarse, but nobody waits for ever.
             Err(_) => Some(super::until(now, deadline)),
         }
+    }
+
+    /// What it is set for counts no longer, because deadlines are nearer now, or farther off: the next one is
+    /// set, whatever it is.
+    pub(in crate::driver) fn forget(&mut self) {
+        self.set_for = None;
     }
 
     /// Learns what the poller has returned, and with it, whether the clock has rung.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::loom::sync::{Condvar, Mutex};
 use ::loom::thread;
 
-use super::{AlarmWord, AtomicU64, Driver, Ordering};
+use super::{AlarmWord, AtomicU64, Driver, FIRST_DEADLINE, Ordering};
 use crate::park::{Parker, Unpark};
 
 /// Stands for the poller: a ring is kept until the next poll, which uses it up.
@@ -89,6 +89,36 @@ impl Model {
         }
         self.word.rise();
     }
+}
+
+/// Timers are gathered: a new deadline does not end that, nor is it the deadline's business what does.
+#[test]
+fn a_gathering_is_ended_by_a_wake_and_not_by_a_deadline() {
+    ::loom::model(|| {
+        let model = Model::new();
+        let registrar = thread::spawn({
+            let model = model.clone();
+            move || model.register(7)
+        });
+        let other = thread::spawn({
+            let model = model.clone();
+            move || {
+                model.work.store(1, Ordering::Relaxed);
+                let rings = model.word.notify();
+                if rings {
+                    model.poller.ring();
+                }
+                rings
+            }
+        });
+        if model.word.announce(FIRST_DEADLINE) {
+            model.poller.poll();
+            model.word.rise();
+        }
+        assert_eq!(model.work.load(Ordering::Relaxed), 1);
+        registrar.join().unwrap();
+        assert_eq!(other.join().unwrap(), model.poller.rings() == 1);
+    });
 }
 
 /// The wake may come before the sleep, between its announcement and the poll, or after.

@@ -64,7 +64,7 @@ fn a_broken_poller_is_not_passed_over() {
 fn a_sleep_ends_at_the_limit_or_the_earliest_timer() {
     let driver = Driver::new(1).unwrap();
     let asleep = |limit| {
-        let sleep = driver.fall_asleep(limit);
+        let sleep = driver.fall_asleep(limit, 0);
         driver.alarm.wake_at.rise();
         match sleep {
             Sleep::Announced(end) => Some((end.deadline, end.limit)),

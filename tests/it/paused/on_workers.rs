@@ -184,6 +184,24 @@ fn a_clock_can_go_and_stop_again() {
     });
 }
 
+/// As the test of that name on one thread.
+#[test]
+fn a_timer_that_was_slept_for_before_a_pause_comes_in_time_after_it() {
+    guarded(|| {
+        paused(2).block_on(async {
+            time::resume();
+            let start = Instant::now();
+            let hour = spawn(sleep(HOUR));
+            nap().await;
+            time::pause();
+            time::advance(start + HOUR - SOON - Instant::now()).await;
+            time::resume();
+            hour.await.unwrap();
+            assert!(start.elapsed() >= HOUR);
+        });
+    });
+}
+
 #[test]
 fn several_roots_count() {
     guarded(|| {

@@ -61,6 +61,16 @@ fn after_a_ring_the_same_deadline_is_set_again() {
 }
 
 #[test]
+fn what_is_forgotten_is_set_again() {
+    let (_poll, mut clock) = clock();
+    assert_eq!(clock.set(0, HOUR), None);
+    clock.timer.unset().unwrap();
+    clock.forget();
+    assert_eq!(clock.set(1, HOUR), None);
+    assert!(is_running(&clock));
+}
+
+#[test]
 fn a_deadline_that_has_passed_stops_neither_the_clock_nor_the_thread() {
     let (_poll, mut clock) = clock();
     assert_eq!(clock.set(0, HOUR), None);

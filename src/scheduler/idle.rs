@@ -228,7 +228,11 @@ mod tests {
         assert!(idle.stop_search(2), "it was the last searcher");
         assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(3));
         assert!(idle.stop_search(3));
-        assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(1), "better the one in the seat than nobody");
+        assert_eq!(
+            idle.pick(0, Some(1), usize::MAX),
+            Some(1),
+            "better the one in the seat than nobody"
+        );
         assert!(idle.stop_search(1));
         assert_eq!(idle.pick(0, None, usize::MAX), None, "nobody is parked");
     }
@@ -253,7 +257,11 @@ mod tests {
         assert!(idle.start_search(0));
         assert!(!idle.start_search(1), "refused");
         assert!(idle.stop_search(0), "it looks for a successor");
-        assert_eq!(idle.pick(0, None, usize::MAX), None, "and finds none: the other one is not parked yet");
+        assert_eq!(
+            idle.pick(0, None, usize::MAX),
+            None,
+            "and finds none: the other one is not parked yet"
+        );
         assert!(idle.park(1, false), "so that one looks itself");
     }
 

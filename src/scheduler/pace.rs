@@ -92,7 +92,10 @@ mod tests {
         assert_eq!(after(10 * WANTED), FAIR_INTERVAL / 10);
         assert_eq!(after(Duration::from_secs(1)), 1);
         assert_eq!(after(Duration::from_secs(1)), 1);
-        assert_eq!([0; 7].map(|_| after(WANTED / 2)), [2, 4, 8, 16, 32, FAIR_INTERVAL, FAIR_INTERVAL]);
+        assert_eq!(
+            [0; 7].map(|_| after(WANTED / 2)),
+            [2, 4, 8, 16, 32, FAIR_INTERVAL, FAIR_INTERVAL]
+        );
     }
 
     #[test]

@@ -224,7 +224,8 @@ impl Watch {
     fn look(&mut self, shared: &Arc<Shared>, now: Instant) -> bool {
         self.looked = now;
         let (regular, staying) = (shared.worker_count(), shared.staying_workers());
-        let slots = (0..shared.slots.high().max(staying)).map(|index| (index, shared.slots.get(index)));
+        let slots =
+            (0..shared.slots.high().max(staying)).map(|index| (index, shared.slots.get(index)));
         self.workers.clear();
         self.workers.extend(slots.map(|(index, slot)| Seen {
             progress: slot.progress(),

@@ -48,8 +48,8 @@ use super::slots::{Deques, Slot, Standstill};
 use crate::park::Parker;
 use crate::queue::local::Local;
 use crate::rng::Rng;
-use crate::sync_shim::{Arc, clock, thread};
 use crate::sync_shim::atomic::{Ordering, fence};
+use crate::sync_shim::{Arc, clock, thread};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner};
 use crate::wakers;
 use crossbeam_utils::CachePadded;
@@ -383,7 +383,8 @@ impl Worker {
                 ready.move_into(&self.ready, INTAKE);
             }
             if standstill == Standstill::Blocked && self.takes_yielded() {
-                let moved = slot.yielded().is_some_and(|yielded| yielded.move_into(&self.yielded, INTAKE));
+                let moved =
+                    slot.yielded().is_some_and(|yielded| yielded.move_into(&self.yielded, INTAKE));
                 self.has_yielded.set(moved || self.has_yielded.get());
             }
         }
@@ -445,7 +446,9 @@ impl Worker {
         let start = self.rng.borrow_mut().below(high);
         let others = || {
             let victims = (0..high).map(move |i| (start + i) % high);
-            victims.filter(|&victim| victim != self.index).map(|victim| self.shared.slots.get(victim))
+            victims
+                .filter(|&victim| victim != self.index)
+                .map(|victim| self.shared.slots.get(victim))
         };
         let ready = others().find_map(|victim| self.steal_ready(victim));
         let yielded = || others().find_map(|victim| victim.yielded()?.steal_into(&self.yielded));
@@ -532,7 +535,9 @@ impl Worker {
             self.take_in_yielded();
             if self.has_yielded.get() { self.pop_yielded() } else { None }
         };
-        self.take_outside().or_else(yielded).or_else(|| if everywhere { self.steal() } else { None })
+        self.take_outside()
+            .or_else(yielded)
+            .or_else(|| if everywhere { self.steal() } else { None })
     }
 
     /// Ends the park: learns whether somebody claimed us (then we count as searching), and tells a

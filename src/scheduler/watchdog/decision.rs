@@ -227,7 +227,12 @@ impl Memory {
     }
 
     /// Each worker of `range` has been in one poll for `limit`, or blocks in place.
-    fn none_free(&self, look: &Look<'_>, mut range: std::ops::Range<usize>, limit: Duration) -> bool {
+    fn none_free(
+        &self,
+        look: &Look<'_>,
+        mut range: std::ops::Range<usize>,
+        limit: Duration,
+    ) -> bool {
         range.all(|index| {
             let seen = look.workers[index];
             let stuck = self.workers[index].stalled && self.still(index, look.now) >= limit;

@@ -14,27 +14,28 @@
 //!
 //! | file | one noun |
 //! |---|---|
-//! | `worker` | the loop of one thread: where it looks for a task, and in which order |
-//! | `idle` | the word that says who is parked and who searches |
+//! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it rests |
+//! | `pace` | how many tasks a worker runs between two polls of the driver |
+//! | `idle` | the word that says which workers are parked and which search |
 //! | `shared` | what all see: the ways in from outside |
 //! | `slots` | what others see of one worker |
 //! | `role` | what the calling thread is to a scheduler |
-//! | `monitor` | the driver thread: attends the seat when no worker does, helps stalled workers' tasks |
-//! | `pulse` | one worker as the monitor sees it: does it move? |
-//! | `spares` | one worker more while all are stuck |
-//! | `absence` | a worker that blocks in place, and says so |
-//! | `report` | what the monitor has to say about them |
-//! | `census` | who is awake, where the clock may stand still |
-//! | `lifecycle` | starting, resizing, the end |
+//! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
+//! | `in_place` | a worker whose task blocks the thread, and says so |
+//! | `slice` | how soon the system lets a thread run that has been woken |
+//! | `census` | which threads are awake, where the clock may stand still |
+//! | `lifecycle` | starting, resizing, spares, the end |
 //!
 //! # Whom a push wakes
 //!
-//! Needless wakes, not atomics, decide how fast this is. So a push on a worker that leaves it with
-//! exactly one runnable task wakes nobody: the worker runs it next. A second runnable task (it may be the
-//! one that runs, when it yields) wakes one parked worker, unless somebody is searching already: the
-//! searcher will find it, and when it has found something and sees more, it wakes the next. A push from
-//! outside always sees to it that somebody is awake. If a worker sits on a runnable task for long, because
-//! it is stuck in a poll, the monitor wakes a peer.
+//! Needless wakes, not atomics, decide how fast this is. So a push on a worker that leaves it with exactly
+//! one runnable task wakes nobody: the worker runs it next. A second runnable task (it may be the one that
+//! runs, when it yields) wakes one parked worker, unless somebody is searching already: the searcher will
+//! find it, and when it has found something and sees more, it wakes the next. A push from outside always sees
+//! to it that a worker is awake. If a worker sits on a runnable task for long, because it is stuck in a poll,
+//! the watchdog wakes a peer, lets the peers that move take the task, or starts a spare worker.
+//!
+//! A task that has given way is a reason to wake only workers that may run it: not a helper (worker.rs).
 //!
 //! # No wake is lost
 //!
@@ -42,9 +43,11 @@
 //!
 //! *Pushed by a worker.* It runs its own queues empty before it parks, so the task is run by it or taken
 //! by a thief. It reads the idle word without a fence, and may miss a parked peer: only parallelism is
-//! lost, until the next push, this worker's next fair turn, or the monitor's next look.
+//! lost, until the next push, this worker's next fair turn, or the watchdog's next look.
 //!
-//! *Pushed from outside* (injector, guest's deque, wake channel). The pusher P and a worker W that is
+//! *Pushed from outside* (injector, guest's deque, wake channel; and what a helper leaves to the workers, for
+//! those that may take it: a helper that is awake does not count, so its push wakes one of the others if one
+//! is parked, and those that are awake look there when they run dry). The pusher P and a worker W that is
 //! about to park form a Dekker pair:
 //!
 //! ```text

@@ -5,12 +5,14 @@
 //!
 //! # Fairness
 //!
-//! Ready tasks take turns. If `k` tasks are ready on a worker, at most 4 × (k + 1024) polls lie between
-//! two polls of one that stays ready (it yields, or has been woken when its poll ends), whatever is
-//! spawned or woken from outside meanwhile. Only a change in the number of workers, or a worker that is
-//! stuck, may send it to the end of the shared queue. That counts polls and not time: a poll that takes
-//! long is a matter for [`yield_now()`], or for [`spawn_blocking`]. Sockets, timers and channels of this
-//! crate end a poll that is always ready, by [`consume_budget`].
+//! Tasks that have been spawned or woken run before tasks that asked for another poll themselves: by
+//! [`yield_now()`], at the end of their budget ([`consume_budget`]), or by waking themselves in their poll.
+//! Neither kind starves the other. If `k` tasks want to run on a worker, at most 8 × (k + 1024) polls lie
+//! between two polls of one of them, whatever is spawned or woken from outside meanwhile. Only a change in
+//! the number of workers, or a worker that is stuck, may send it to the end of a shared queue. That counts
+//! polls and not time: a task that computes for long should [yield](yield_now()) now and then, and one that
+//! blocks belongs to [`spawn_blocking`]. Sockets, timers and channels of this crate end a poll that is always
+//! ready, by [`consume_budget`].
 //!
 //! # Inside
 //!

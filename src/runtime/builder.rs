@@ -23,8 +23,9 @@ const WORKERS_VARIABLE: &str = "LITEN_WORKER_THREADS";
 /// bound on memory.
 const MAX_BLOCKING: usize = 512;
 
-/// The most spare workers by default: some tasks that block are a mistake to live with, more are a pool for
-/// blocking work, and there is one.
+/// The most spare workers by default: one for each worker whose task blocks, and one for what waits beside
+/// them. Some tasks that block are a mistake to live with, more are a pool for blocking work, and there is
+/// one.
 const SPARES: usize = 16;
 
 /// How long an idle thread of the blocking pool stays by default, as in tokio.
@@ -94,13 +95,15 @@ impl Builder {
         self
     }
 
-    /// Sets how many spare workers may run at a time. 0: none, ever. Default: as many as there are workers,
-    /// and 16 at most.
+    /// Sets how many spare workers may run at a time. 0: none, ever. Default: one more than there are
+    /// workers, and 16 at most.
     ///
-    /// When every worker has been stuck in a poll for some milliseconds while tasks wait, the runtime starts
-    /// a spare worker for them; when it is stuck as well, another.
-    /// [`block_in_place`](crate::task::block_in_place) starts one at once if no worker is idle. The spares
-    /// leave when a regular worker has been free for a while.
+    /// When all workers are busy with polls of 150 µs and more while other tasks are ready, the runtime
+    /// starts a spare worker for those. It leaves tasks that compute and [give way](crate::task::yield_now)
+    /// to the workers, and the operating system shares the cores. When it is stuck as well, another one
+    /// starts after 2 ms, the next after 4, and so on. [`block_in_place`](crate::task::block_in_place) starts
+    /// one at once if no worker is idle. The spares leave when a regular worker has been free of long polls
+    /// for a while.
     pub fn max_spare_workers(&mut self, count: usize) -> &mut Self {
         self.max_spare_workers = Some(count);
         self
@@ -271,7 +274,7 @@ impl Builder {
 
     fn max_spares(&self, workers: usize) -> io::Result<usize> {
         match self.max_spare_workers {
-            None => Ok(workers.min(SPARES)),
+            None => Ok((workers + 1).min(SPARES)),
             Some(max) if max > MAX_WORKERS => {
                 Err(invalid(format!("max_spare_workers is {max}, but at most {MAX_WORKERS}")))
             }

@@ -128,8 +128,9 @@ impl Shared {
         if self.has_work() {
             return;
         }
-        // Ordering: SeqCst, between the queues and the word. A channel is looked at with Relaxed: a thread that sees
-        // it emptied by a worker, which has come and executed a fence before (`awake`), sees that it has come.
+        // Ordering: SeqCst, between the queues and the word. A channel is looked at with Relaxed: a thread
+        // that sees it emptied by a worker, which has come and executed a fence before (`awake`), sees that
+        // it has come.
         fence(Ordering::SeqCst);
         if census.read() == seen {
             self.driver.idle(at_rest, wakes);

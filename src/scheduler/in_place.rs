@@ -2,11 +2,11 @@
 //!
 //! A poll that blocks without a word is noticed by the watchdog. Here nothing has to be noticed:
 //!
-//! 1. the worker marks its slot as away, and gives everything that it has queued to the queues that all look at,
-//!    as one that leaves for good does (lifecycle.rs): it deactivates the slot, fences, and empties deques, next
-//!    slot and channel;
-//! 2. if no worker is parked and fewer than there should be are at work, a spare is started, within the bound of
-//!    the spares;
+//! 1. the worker marks its slot as away, and gives everything that it has queued to the queues that all look
+//!    at, as one that leaves for good does (lifecycle.rs): it deactivates the slot, fences, and empties
+//!    deques, next slot and channel;
+//! 2. if no worker is parked and fewer than there should be are at work, a spare is started, within the bound
+//!    of the spares;
 //! 3. the function runs in the role [`Role::Away`]: what it spawns goes to the injector, what it wakes to the
 //!    tasks' home workers, and it may block in `block_on`;
 //! 4. back again, also by a panic, the worker activates its slot and goes on with the poll.
@@ -28,13 +28,13 @@
 //! is awake no longer. So it asks for one in its place if none is parked. If one is, later pushes wake it.
 //! Two that go away at the same time count each other: each marks itself first, and they look under one lock.
 //! If the bound is reached, the function runs all the same, and the tasks wait for the worker that comes back
-//! first: that is what the bound is for. If a thread cannot be made, or all parked workers get stuck later, the
-//! watchdog, to which a worker that is away is not free, starts a spare at one of its next looks. Spares stay as
-//! long as a worker is away, and as many of them as are away run what has given way, like the workers in whose
-//! place they are.
+//! first: that is what the bound is for. If a thread cannot be made, or all parked workers get stuck later,
+//! the watchdog, to which a worker that is away is not free, starts a spare at one of its next looks. Spares
+//! stay as long as a worker is away, and as many of them as are away run what has given way, like the workers
+//! in whose place they are.
 //!
-//! The watchdog may sleep while workers are away. One that is back leaves their count, fences, and wakes it, as one
-//! that leaves its park does.
+//! The watchdog may sleep while workers are away. One that is back leaves their count, fences, and wakes it,
+//! as one that leaves its park does.
 //!
 //! Rejected: handing the whole worker (deques, generator, counts) to another thread, as tokio does. It would
 //! have to be moved out from under the poll that uses it, and taken back afterwards; the slot that is left
@@ -120,8 +120,8 @@ impl Shared {
         if self.idle.parked() != 0 {
             return;
         }
-        // Not `try_lock`, as the watchdog: no foreign code runs under this lock, and its holder may be starting a
-        // spare for another.
+        // Not `try_lock`, as the watchdog: no foreign code runs under this lock, and its holder may be
+        // starting a spare for another.
         let threads = self.threads.lock();
         let staying = self.staying_workers();
         let absent = (0..staying).filter(|&index| self.slots.get(index).is_away()).count();

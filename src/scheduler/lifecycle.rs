@@ -3,11 +3,11 @@
 //! # Resizing
 //!
 //! `target` says how many workers there should be. A worker whose index is not below it leaves when it
-//! notices: it moves what it has queued to the injector and ends. Starting and leaving are decided under
-//! one lock, so a worker that was asked to leave and then to stay either has left (and a new thread
-//! starts in its slot) or stays. Workers above `target` that are to stay for a while are *spares*
-//! (watchdog.rs); `staying` counts them in. The slots, the idle word and `staying` know no difference between a
-//! spare and a worker that `set_worker_threads` has added. Models `a_worker_that_is_asked_to_stay_has_left_or_stays`,
+//! notices: it moves what it has queued to the injector and ends. Starting and leaving are decided under one
+//! lock, so a worker that was asked to leave and then to stay either has left (and a new thread starts in its
+//! slot) or stays. Workers above `target` that are to stay for a while are *spares* (watchdog.rs); `staying`
+//! counts them in. The slots, the idle word and `staying` know no difference between a spare and a worker
+//! that `set_worker_threads` has added. Models `a_worker_that_is_asked_to_stay_has_left_or_stays`,
 //! `a_wake_beside_a_leaving_worker_is_not_left_in_its_channel`.
 //!
 //! # The end
@@ -55,8 +55,8 @@ pub(crate) struct ThreadConfig {
 pub(crate) struct Crew {
     pub(crate) config: ThreadConfig,
     pub(crate) around: Around,
-    /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a thread
-    /// each, and the answer to that is `spawn_blocking`.
+    /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a
+    /// thread each, and the answer to that is `spawn_blocking`.
     pub(crate) max_spares: usize,
 }
 
@@ -392,8 +392,8 @@ impl Shared {
         self.drained.store(true, Ordering::Release);
         drop(working);
         self.working_changed.notify_all();
-        // Ordering: SeqCst: drained, fence, look for the watchdog; a watchdog that has only begun: show itself,
-        // fence (`announce_sleep`), look at `drained`.
+        // Ordering: SeqCst: drained, fence, look for the watchdog; a watchdog that has only begun: show
+        // itself, fence (`announce_sleep`), look at `drained`.
         fence(Ordering::SeqCst);
         self.watchdog.wake(&self.driver);
     }

@@ -1,15 +1,15 @@
 //! How many tasks a worker runs between two polls of the driver: so many that the time between them is about
 //! the same, whatever the tasks cost. Pure: the time is passed in.
 //!
-//! A count alone is no bound: 61 polls of 1 ms are 61 ms. A reading of the clock per task costs a third of the
-//! cheapest task. So the worker reads the clock when it polls the driver anyway, and judges by the time since
-//! the last reading how many tasks to run until the next. Tasks that become long are noticed at once, and
-//! tasks that become short step by step: one long poll says more about the next than ten short ones.
+//! A count alone is no bound: 61 polls of 1 ms are 61 ms. A reading of the clock per task costs a third of
+//! the cheapest task. So the worker reads the clock when it polls the driver anyway, and judges by the time
+//! since the last reading how many tasks to run until the next. Tasks that become long are noticed at once,
+//! and tasks that become short step by step: one long poll says more about the next than ten short ones.
 
 use std::time::{Duration, Instant};
 
-/// The most tasks between two polls of the driver. tokio's event interval is 61 too; a prime does not beat with
-/// task counts.
+/// The most tasks between two polls of the driver. tokio's event interval is 61 too; a prime does not beat
+/// with task counts.
 pub(super) const FAIR_INTERVAL: u32 = 61;
 
 /// What the time between two polls of the driver should be. Long enough that a poll that finds nothing, which
@@ -19,11 +19,11 @@ const WANTED: Duration = Duration::from_micros(200);
 /// So few tasks between two polls of the driver are long ones.
 const LONG: u32 = 2;
 
-/// A worker that computes beside a helper offers its core to others after so much time. The helper, and whatever it
-/// works for on this machine, waits for a core that a worker would keep to the end of its slice, some milliseconds.
-/// Not more often: a thread that gives its core up loses the rest of its slice to threads that do not. Measured
-/// (`mixed_0.2ms`; two workers, the load on the same two cores): the 99th percentile is 0.8 to 1.2 of tokio's
-/// without it.
+/// A worker that computes beside a helper offers its core to others after so much time. The helper, and
+/// whatever it works for on this machine, waits for a core that a worker would keep to the end of its slice,
+/// some milliseconds. Not more often: a thread that gives its core up loses the rest of its slice to threads
+/// that do not. Measured (`mixed_0.2ms`; two workers, the load on the same two cores): the 99th percentile is
+/// 0.8 to 1.2 of tokio's without it.
 const OFFER: Duration = Duration::from_millis(1);
 
 #[derive(Debug, Clone, Copy)]
@@ -45,8 +45,8 @@ impl Pace {
         Self { since: None, ..self }
     }
 
-    /// As many tasks as the last answer said have run, and it is `now`: how many may run until the next poll of
-    /// the driver?
+    /// As many tasks as the last answer said have run, and it is `now`: how many may run until the next poll
+    /// of the driver?
     pub(super) fn next(&mut self, now: Instant) -> u32 {
         if let Some(since) = self.since.replace(now) {
             let spent = now.saturating_duration_since(since);
@@ -60,8 +60,8 @@ impl Pace {
         self.interval
     }
 
-    /// After [`Pace::next`]: whether the worker computes, and has done so for long enough to offer its core to others
-    /// once.
+    /// After [`Pace::next`]: whether the worker computes, and has done so for long enough to offer its core
+    /// to others once.
     pub(super) fn offers(&mut self) -> bool {
         let Some(now) = self.since.filter(|_| self.interval <= LONG) else {
             return false;

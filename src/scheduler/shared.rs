@@ -168,8 +168,8 @@ impl Shared {
 
     /// Lets workers that are busy look outside.
     pub(super) fn call_outside(&self) {
-        // Ordering: Relaxed, after the fence of a pusher; the other half is in `withdraw_outside`. Read first:
-        // many pushes need one write.
+        // Ordering: Relaxed, after the fence of a pusher; the other half is in `withdraw_outside`. Read
+        // first: many pushes need one write.
         if !self.outside.load(Ordering::Relaxed) {
             self.outside.store(true, Ordering::Relaxed);
         }

@@ -1,14 +1,15 @@
 //! How soon the system lets a thread run that has been woken on a core which another thread is using.
 //!
-//! The driver thread and the spare workers sleep until there is something to do, do a little, and sleep again,
-//! beside workers that compute. Since Linux 6.12 a thread may say how long a slice of the processor it wants, from
-//! 0.1 ms on. A thread that wants a shorter slice than the one that runs gets the core at once, as long as it has
-//! used less than its share; otherwise it waits until the slice of the other is over, which is some milliseconds.
-//! A short slice is no privilege: over time the thread gets as much of the processor as before.
+//! The driver thread and the spare workers sleep until there is something to do, do a little, and sleep
+//! again, beside workers that compute. Since Linux 6.12 a thread may say how long a slice of the processor it
+//! wants, from 0.1 ms on. A thread that wants a shorter slice than the one that runs gets the core at once,
+//! as long as it has used less than its share; otherwise it waits until the slice of the other is over, which
+//! is some milliseconds. A short slice is no privilege: over time the thread gets as much of the processor as
+//! before.
 //!
-//! Measured with an echo beside tasks that compute for 1 ms per poll (`mixed_1ms`, two workers and the load on two
-//! cores): the 99th percentile is 0.32 of tokio's, and 0.82 without. Where the system knows no slices, or refuses,
-//! nothing changes.
+//! Measured with an echo beside tasks that compute for 1 ms per poll (`mixed_1ms`, two workers and the load
+//! on two cores): the 99th percentile is 0.32 of tokio's, and 0.82 without. Where the system knows no slices,
+//! or refuses, nothing changes.
 #![allow(unsafe_code)]
 
 pub(super) use imp::shorten;
@@ -41,8 +42,8 @@ mod imp {
         attributes.size = size;
         attributes.sched_runtime = SHORTEST;
         attributes.sched_flags |= RESET_ON_FORK;
-        // SAFETY: the call reads `size` bytes of the structure. An error changes nothing, and there is nothing that
-        // could be done about it.
+        // SAFETY: the call reads `size` bytes of the structure. An error changes nothing, and there is
+        // nothing that could be done about it.
         unsafe { libc::syscall(SYS_sched_setattr, SELF, &raw const attributes, NO_FLAGS) };
     }
 }

@@ -274,8 +274,8 @@ impl Slot {
         self.unparker.lock().clone()
     }
 
-    /// Whether a task that has been woken or spawned waits here where a thief could take it (in the next slot:
-    /// only if the worker is stuck).
+    /// Whether a task that has been woken or spawned waits here where a thief could take it (in the next
+    /// slot: only if the worker is stuck).
     pub(super) fn has_ready(&self) -> bool {
         self.ready().is_some_and(|ready| !ready.is_empty())
             || !self.channel.is_empty()

@@ -1,42 +1,42 @@
-//! The watchdog: the driver thread. It fetches events while no worker is idle, and sees to it that no task waits
-//! behind a long poll.
+//! The watchdog: the driver thread. It fetches events while no worker is idle, and sees to it that no task
+//! waits behind a long poll.
 //!
-//! It is always there, so workers that are busy or blocked can never stop I/O or timers. But it stays out of the
-//! way: an idle worker in the seat runs the task that an event wakes without a change of thread, and a busy one
-//! polls the driver between two tasks (pace.rs). This thread looks at all workers every [`LOOK`], decides
-//! (`watchdog/decision.rs`, pure, with the table of its orders), and acts:
+//! It is always there, so workers that are busy or blocked can never stop I/O or timers. But it stays out of
+//! the way: an idle worker in the seat runs the task that an event wakes without a change of thread, and a
+//! busy one polls the driver between two tasks (pace.rs). This thread looks at all workers every [`LOOK`],
+//! decides (`watchdog/decision.rs`, pure, with the table of its orders), and acts:
 //!
 //! | order | act |
 //! |---|---|
 //! | `Fetch` | takes the seat, and keeps it until a worker is idle |
 //! | `WakePeer` | wakes a parked worker, which finds the tasks as a thief |
-//! | `Rescue` | marks the stalled workers' queues as open; workers that move empty them before their next task |
+//! | `Rescue` | opens the stalled workers' queues; workers that move empty them before their next task |
 //! | `AddSpare` | starts one worker more, a *spare*, in the slot behind the others |
 //! | `RetireSpares` | asks all spares to leave, as surplus workers |
 //! | `Report` | counts the poll, and sends a warning to where somebody listens |
 //!
 //! It never holds a task itself: what it opens, workers take. So nothing that it does can be caught half-way
-//! between two queues, and nothing that was rescued goes back behind the poll that blocked it: it is run by the
-//! worker that took it, or waits among the ready tasks, which run before those that have given way.
+//! between two queues, and nothing that was rescued goes back behind the poll that blocked it: it is run by
+//! the worker that took it, or waits among the ready tasks, which run before those that have given way.
 //!
 //! # A bound in time
 //!
-//! No event and no timer waits longer than 1 ms to be fetched, if the system lets this thread run: the seat was
-//! taken within the last two looks, or this thread sits there. Between the looks it sleeps; it does not know when
-//! the last idle worker becomes busy, and to be told would cost a wake per event.
+//! No event and no timer waits longer than 1 ms to be fetched, if the system lets this thread run: the seat
+//! was taken within the last two looks, or this thread sits there. Between the looks it sleeps; it does not
+//! know when the last idle worker becomes busy, and to be told would cost a wake per event.
 //!
-//! While it sits, it waits in the poller, so that an event wakes it at once, and the system takes a core from a
-//! task that computes to let it run. It stays while each round finds no worker parked. When one is, the seat goes
-//! to it, so that the slower way over this thread is not kept longer than needed.
+//! While it sits, it waits in the poller, so that an event wakes it at once, and the system takes a core from
+//! a task that computes to let it run. It stays while each round finds no worker parked. When one is, the
+//! seat goes to it, so that the slower way over this thread is not kept longer than needed.
 //!
 //! # Sleep
 //!
-//! When every worker is parked or blocks in place, the seat is attended and no spare waits to be let go, nothing
-//! can go wrong until a worker leaves its park, and the thread sleeps without a limit: an idle runtime makes no
-//! look. It stores `asleep`, fences, looks at the idle word once more, and sleeps. A worker that leaves its park,
-//! or comes back from blocking in place, says so (clears its bit, or leaves the count of those away), fences, then
-//! reads `asleep`. One of the two sees the other (models `a_worker_that_leaves_its_park_wakes_the_watchdog`,
-//! `a_worker_that_is_back_wakes_the_watchdog`).
+//! When every worker is parked or blocks in place, the seat is attended and no spare waits to be let go,
+//! nothing can go wrong until a worker leaves its park, and the thread sleeps without a limit: an idle
+//! runtime makes no look. It stores `asleep`, fences, looks at the idle word once more, and sleeps. A worker
+//! that leaves its park, or comes back from blocking in place, says so (clears its bit, or leaves the count
+//! of those away), fences, then reads `asleep`. One of the two sees the other (models
+//! `a_worker_that_leaves_its_park_wakes_the_watchdog`, `a_worker_that_is_back_wakes_the_watchdog`).
 
 mod decision;
 mod report;
@@ -113,8 +113,8 @@ impl Watchdog {
         }
     }
 
-    /// Asked by a worker that looks outside: whether it is to take what is queued at stalled workers. Said to one
-    /// worker.
+    /// Asked by a worker that looks outside: whether it is to take what is queued at stalled workers. Said to
+    /// one worker.
     pub(super) fn take_rescue(&self) -> bool {
         // Ordering: Relaxed, a hint; what is taken is ordered by the queues. Read first: mostly it is false.
         self.rescue.load(Ordering::Relaxed) && self.rescue.swap(false, Ordering::Relaxed)
@@ -127,8 +127,8 @@ impl Watchdog {
     }
 }
 
-/// No worker can run a task without leaving its park first, which tells us, or comes back, which tells us too; and
-/// no worker waits for just this moment.
+/// No worker can run a task without leaving its park first, which tells us, or comes back, which tells us
+/// too; and no worker waits for just this moment.
 fn all_rest(shared: &Shared) -> bool {
     let (parked, away) = (shared.idle.parked(), shared.away_workers());
     // Ordering: Relaxed; a thread that is starting is counted before it runs, and when it first leaves a
@@ -239,6 +239,7 @@ impl Watch {
             workers: &self.workers,
             regular: regular.min(staying),
             staying,
+            may_add_spare: shared.may_add_spare(),
             outside: shared.has_ready_outside(),
             yielded_outside: !shared.yielded.is_empty(),
             parked: shared.idle.parked() != 0,
@@ -295,8 +296,8 @@ impl Watch {
         while self.sit(shared) {
             // No worker was idle when the events came, so each will find what concerns it.
             let busy = shared.idle.parked() == 0;
-            // In the role only while wakers are called and chains are sent: what another piece of foreign code on
-            // this thread wakes (a collector of warnings) must not be collected.
+            // In the role only while wakers are called and chains are sent: what another piece of foreign
+            // code on this thread wakes (a collector of warnings) must not be collected.
             role::play(role, || wakers::wake_all(&mut self.wakes));
             if let Role::Dispatcher(dispatcher) = role {
                 dispatcher.flush();
@@ -309,8 +310,9 @@ impl Watch {
         self.memory.sat(shared.driver.attendance());
     }
 
-    /// Sits in the driver's seat until a round has brought something; goes on looking after the workers meanwhile.
-    /// `true`: there are wakers to call, and this thread counts as awake. `false`: the seat is taken.
+    /// Sits in the driver's seat until a round has brought something; goes on looking after the workers
+    /// meanwhile. `true`: there are wakers to call, and this thread counts as awake. `false`: the seat is
+    /// taken.
     fn sit(&mut self, shared: &Arc<Shared>) -> bool {
         let Some(mut seat) = shared.driver.try_seat() else {
             return false;

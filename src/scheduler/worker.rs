@@ -6,41 +6,68 @@
 //!
 //! # Order of looking for a task
 //!
+//! A task is *ready* when it has been spawned, or woken by an event, a timer or another task. It has *given
+//! way* when it asked for another poll itself: by `yield_now`, at the end of its budget, or by waking itself
+//! in its poll. The two wait in deques of their own, and ready tasks run first: mostly they answer something
+//! that waits, while tasks that give way are those that compute.
+//!
 //! If something waits outside (two hints say so, read in each tick): the own wake channel, and a batch from
-//! the injector and the guests, go to the back of the deque. The next look comes after as many ticks as it
-//! brought tasks, and all looks of one *pass* bring [`INTAKE`] at the most: a pass lasts until what was in
-//! the deque after its first look has been popped. Every [`FAIR_INTERVAL`] ticks the driver is polled if
-//! nobody does, and if no such pause is on, the worker looks outside whatever the hints say. Then:
+//! the injector and the guests, go to the back of the ready deque. The next look comes after as many ticks as
+//! it brought tasks, and all looks of one *pass* bring [`INTAKE`] at the most: a pass lasts until what was in
+//! the deque after its first look has been popped. At each *fair turn* the driver is polled if its seat is
+//! free, and if no such pause is on, the worker looks outside whatever the hints say. Then:
 //!
 //! 1. the next slot: the task that the last one woke. At most [`NEXT_CAP`] times in a row, then it goes to
-//!    the deque's back;
-//! 2. the own deque, FIFO;
+//!    the ready deque's back;
+//! 2. the own ready deque, FIFO;
 //! 3. the own wake channel;
 //! 4. the injector, then the guests: a batch;
-//! 5. the other workers, from a random start: half a deque, or a whole channel;
-//! 6. nothing: park, in the driver's seat if it is free.
+//! 5. the own deque of tasks that have given way, FIFO;
+//! 6. the other workers, from a random start: half a ready deque, or a whole channel; if there is none, half
+//!    of what has given way;
+//! 7. nothing: park, in the driver's seat if it is free.
 //!
 //! Spawned tasks go to the deque and never to the next slot: with one worker, tasks start in the order
 //! of their spawns.
 //!
 //! # Bounds
 //!
-//! Say that `k` tasks are ready on a worker, those that have just been woken included. Then its deque
-//! never holds more than `k + 2 × INTAKE`: what a pass brought in is gone, or among the `k`, when the
-//! next pass ends. A task at its back waits for those before it, each with one poll and at most
-//! [`NEXT_CAP`] polls from the next slot. So **between two polls of a task that stays ready lie at most
-//! `4 × (k + 1024)` polls**, whatever comes from outside. Only what is queued at a worker that leaves
-//! (resizing, spares) or is stuck in a poll goes to the end of the injector.
+//! Say that `k` tasks want to run on a worker, those that have just been woken included.
+//!
+//! *Ready tasks.* The ready deque never holds more than `k + 2 × INTAKE`: what a pass brought in is gone, or
+//! among the `k`, when the next pass ends. A task at its back waits for those before it, for at most as many
+//! that have given way, and after each of these for at most [`NEXT_CAP`] polls from the next slot.
+//!
+//! *Tasks that have given way.* When ready tasks never run out, [`Worker::yielded_turn`] lets one of the
+//! others run after each `INTAKE / n` of them, and after each single one if there are more than that: all `n`
+//! have had their turn after `INTAKE + 2 × n` pops.
+//!
+//! So **between two polls of a task that wants to run lie at most `8 × (k + 1024)` polls**, whatever comes
+//! from outside. Only what is queued at a worker that leaves (resizing, spares) or is stuck in a poll goes to
+//! the end of a shared queue.
 //!
 //! The injector and the guests share what a pass may bring in, the guests half of it at the most; those that
 //! wait there come in their order.
 //! What is in the wake channel comes in after as many ticks as the last look brought tasks, or
-//! [`FAIR_INTERVAL`]; sockets and timers are looked at every [`FAIR_INTERVAL`] ticks, however busy the worker
-//! is with itself.
+//! [`FAIR_INTERVAL`]. Sockets and timers are looked at after some 200 µs of polls (pace.rs) and at most
+//! [`FAIR_INTERVAL`] ticks, however busy the worker is with itself; if a single poll is longer, by the driver
+//! thread (watchdog.rs).
 //!
 //! Rejected: a pause of as many ticks as a look brought tasks, and no bound per pass. Where each task from
 //! outside woke another one, half of the ticks went to the next slot, the deque grew with each look, and a
-//! task that always had work waited for the whole backlog (33,654 polls of 40,000).
+//! task that always had work waited for the whole backlog (33,654 polls of 40,000). And one deque for both
+//! kinds of tasks, as before: an event waited for a poll of each task that computed (`mixed_8ms` in
+//! `benches/`, 8 ms each).
+//!
+//! # Helpers
+//!
+//! A spare worker that the watchdog has started is a *helper* ([`Shared::is_helper`]): it runs what is ready,
+//! and leaves what gives way to the workers that there should be, through [`Shared::yielded`]. Otherwise it
+//! would soon be as busy as they are, and there would be more threads that compute than cores. Only when all
+//! workers have been in one poll for long does it run what has given way too, and only if another helper can
+//! follow it.
+
+mod rest;
 
 use super::pace::{FAIR_INTERVAL, Pace};
 use super::shared::Shared;
@@ -51,11 +78,9 @@ use crate::rng::Rng;
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::sync_shim::{Arc, clock, thread};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner};
-use crate::wakers;
 use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
-use std::time::Duration;
 
 /// How many tasks in a row may come from the next slot (tokio: 3). More favours pairs that wake each
 /// other over the rest.
@@ -65,11 +90,6 @@ const NEXT_CAP: u32 = 3;
 /// not pile up in front of the tasks that are here. More means fewer looks, and a longer wait for a task
 /// that always has work.
 const INTAKE: usize = 512;
-
-/// Fewer timers than this, with no events beside them, are no reason to wake a peer: to wake it, and for it
-/// to steal and to park again, costs more than what most tasks do when their timer has fired. If one of them
-/// takes long, the monitor sees that and wakes a peer for the others.
-const FEW_TIMERS: usize = 16;
 
 pub(super) struct Worker {
     shared: Arc<Shared>,
@@ -464,11 +484,10 @@ impl Worker {
         task.or_else(|| stuck().flatten())
     }
 
-    /// Whether tasks that have given way elsewhere may be run here. A helper leaves them to the workers, or it would
-    /// soon be as busy as they are; but not behind polls that do not end, as long as another helper can follow.
+    /// Whether tasks that have given way elsewhere may be run here. A helper leaves them to the workers, or
+    /// it would soon be as busy as they are; but not behind polls that do not end.
     fn takes_yielded(&self) -> bool {
-        let shared = &self.shared;
-        !self.helps.get() || (shared.watchdog.spares_take_all() && shared.may_add_spare())
+        !self.helps.get() || self.shared.watchdog.spares_take_all()
     }
 
     /// Work was found: the last searcher wakes a successor if there is more, because pushes relied on
@@ -490,117 +509,6 @@ impl Worker {
             self.shared.wake_one(self.index);
         } else if self.shared.has_yielded() {
             self.shared.wake_regular(self.index);
-        }
-    }
-
-    /// Sleeps until there may be something to do.
-    fn park(&self) {
-        let searched = self.searching.replace(false);
-        let last = self.shared.idle.park(self.index, searched);
-        // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
-        // other half is a push.
-        fence(Ordering::SeqCst);
-        self.shared.check_quiet();
-        if let Some(task) = self.last_look(last) {
-            self.awake();
-            self.end_search();
-            if last {
-                // As the searcher that it was: pushes relied on its search, and it has taken one task of
-                // theirs.
-                self.pass_on();
-            }
-            // It may have been a whole chain.
-            self.notify_surplus();
-            return self.run(task);
-        }
-        if self.is_surplus() {
-            return self.awake();
-        }
-        self.slot.stats.parks.add(1);
-        if !self.sit() {
-            self.shared.goes();
-            self.parker.park();
-            self.shared.comes();
-            self.awake();
-        }
-    }
-
-    /// With the parked bit set: takes work that a push may have left to us. The last searcher looks
-    /// everywhere.
-    ///
-    /// One round is enough. What was pushed before the bit was set is seen (fence); if it is gone by the
-    /// time we reach for it, somebody else has it. What is pushed later finds the bit.
-    fn last_look(&self, everywhere: bool) -> Option<Hot> {
-        let yielded = || {
-            self.take_in_yielded();
-            if self.has_yielded.get() { self.pop_yielded() } else { None }
-        };
-        self.take_outside()
-            .or_else(yielded)
-            .or_else(|| if everywhere { self.steal() } else { None })
-    }
-
-    /// Ends the park: learns whether somebody claimed us (then we count as searching), and tells a
-    /// sleeping watchdog.
-    pub(super) fn awake(&self) {
-        self.searching.set(!self.shared.idle.unpark_self(self.index));
-        self.helps.set(self.shared.is_helper(self.index));
-        self.pace.set(self.pace.get().rested());
-        // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence, look
-        // at the bit (watchdog.rs). A SeqCst RMW in the place of the fence would not do: it does not order a
-        // relaxed load that follows it, and a processor whose RMWs are load and store apart swaps the two.
-        fence(Ordering::SeqCst);
-        self.shared.watchdog.wake_if_asleep(&self.shared.driver);
-    }
-
-    /// Blocks in the driver's seat if it is free. `false`: it is taken.
-    fn sit(&self) -> bool {
-        let Some(mut seat) = self.shared.driver.try_seat() else {
-            return false;
-        };
-        // Ordering: Relaxed, a hint for `wake_one`.
-        self.shared.seated.store(self.index, Ordering::Relaxed);
-        let mut wakes = self.wakes.take();
-        if self.parker.enter_seat() {
-            self.shared.turn(&mut seat, None, &mut wakes);
-        }
-        self.parker.leave_seat();
-        // Ordering: Relaxed, as above. Before the seat is free, so that the next holder's store comes later.
-        self.shared.seated.store(usize::MAX, Ordering::Relaxed);
-        let fired = seat.fired();
-        drop(seat);
-        self.awake();
-        self.dispatch(wakes, fired);
-        true
-    }
-
-    /// Lets the driver do one round without blocking, if nobody sits there.
-    fn poll_driver(&self) {
-        let Some(mut seat) = self.shared.driver.try_seat() else {
-            return;
-        };
-        let mut wakes = self.wakes.take();
-        seat.turn(Some(Duration::ZERO), &mut wakes);
-        let fired = seat.fired();
-        drop(seat);
-        self.dispatch(wakes, fired);
-    }
-
-    /// Calls the wakers of one round; the tasks they wake go to the own deque, in order. Wakes one peer
-    /// if it is more than one. `fired` of the wakers are those of timers.
-    fn dispatch(&self, mut wakes: Vec<Waker>, fired: usize) {
-        let are_few_timers = wakes.len() == fired && fired < FEW_TIMERS;
-        if !wakes.is_empty() {
-            // A waker of somebody else's may take its time; a searcher that does not search would make
-            // everybody deaf.
-            self.end_search();
-        }
-        self.dispatching.set(true);
-        wakers::wake_all(&mut wakes);
-        self.dispatching.set(false);
-        *self.wakes.borrow_mut() = wakes;
-        if !are_few_timers {
-            self.notify_surplus();
         }
     }
 

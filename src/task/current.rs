@@ -131,8 +131,8 @@ pub(crate) fn yield_to(waker: &Waker) {
     }
 }
 
-/// A wake has found the task with this data pointer hot. If it is the one being polled here, it has woken itself,
-/// and the flag is set that [`enter`] hands to the worker, as by [`yield_to`].
+/// A wake has found the task with this data pointer hot. If it is the one being polled here, it has woken
+/// itself, and the flag is set that [`enter`] hands to the worker, as by [`yield_to`].
 #[inline]
 pub(super) fn note_wake(data: *const ()) {
     CURRENT.with(|current| {

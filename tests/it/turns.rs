@@ -10,9 +10,9 @@ use liten::task::yield_now;
 use std::io::Write;
 use std::thread;
 
-/// What `liten::task` promises: 4 × (ready tasks + 1024).
+/// What `liten::task` promises: 8 × (tasks that want to run + 1024).
 const fn bound(ready: u64) -> u64 {
-    4 * (ready + 1024)
+    8 * (ready + 1024)
 }
 
 /// A socket from which there is always something to read; a foreign thread sees to that.

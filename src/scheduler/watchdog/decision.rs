@@ -4,30 +4,32 @@
 //! |---|---|---|
 //! | the seat is empty, and was at the last look and in between | | `Fetch` |
 //! | a stalled worker with tasks queued | a worker is parked | `WakePeer` |
-//! | as above, for [`SPARE_AFTER`]; tasks that have given way: for [`YIELDED_AFTER`] | a worker is at work | `Rescue` |
-//! | all regular workers slow, and no spare is there | ready tasks wait, and did at the last look | `AddSpare` |
-//! | all workers and spares stalled for twice [`SPARE_AFTER`], with two spares four times, and so on | as above | `AddSpare` |
-//! | as above, and all regular workers for [`YIELDED_AFTER`] | tasks that have given way wait | `AddSpare` |
-//! | spares, and a regular worker not slow at each look for [`RETIRE_AFTER`] | no worker blocks in place | `RetireSpares` |
-//! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report` for each poll that long, once |
+//! | as above, for [`SPARE_AFTER`] (what gave way: [`YIELDED_AFTER`]) | a worker moves | `Rescue` |
+//! | all regular workers slow, and no spare is there | ready tasks wait at two looks | `AddSpare` |
+//! | all regular workers slow, all spares stalled for 2, 4, .. [`SPARE_AFTER`] | as above | `AddSpare` |
+//! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what gave way waits | `AddSpare` |
+//! | spares, and for [`RETIRE_AFTER`] some regular worker was not slow | none is away | `RetireSpares` |
+//! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once a poll |
 //!
-//! A worker is *stalled* when it is in the same poll as at the last look. It is *slow* when it is stalled, or its
-//! polls since the last look took [`LONG_POLL`] and more in the mean; not when it is parked, or was at the last
-//! look. A worker that blocks in place counts as stalled from the beginning, but there is nothing to report.
+//! A worker is *stalled* when it is in the same poll as at the last look. It is *slow* when it is stalled, or
+//! its polls since the last look took [`LONG_POLL`] and more in the mean; not when it is parked, or was at
+//! the last look. A worker that blocks in place counts as stalled from the beginning, but there is nothing to
+//! report.
 //!
-//! The first spare comes early, because it serves what waits beside tasks that compute: it takes what is ready and
-//! leaves to the workers what has given way, so it is busy only as long as there is something ready, and the system
-//! shares the cores. If it is stuck as well, the tasks here block whatever runs them, and more threads help less
-//! and less.
+//! The first spare comes early, because it serves what waits beside tasks that compute: it takes what is
+//! ready and leaves to the workers what has given way, so it is busy only as long as there is something
+//! ready, and the system shares the cores. If it is stuck as well, the tasks here block whatever runs them,
+//! and more threads help less and less.
 
 use crate::scheduler::slots::Standstill;
 use std::time::{Duration, Instant};
 
-/// Polls that are so long in the mean keep ready tasks waiting. Shorter ones are over before another thread runs.
+/// Polls that are so long in the mean keep ready tasks waiting. Shorter ones are over before another thread
+/// runs.
 const LONG_POLL: Duration = Duration::from_micros(150);
 
-/// Tasks at a stalled worker wait for so long before workers that move take them; and half as long as all workers
-/// and one spare are stalled before a second spare comes.
+/// Tasks at a stalled worker wait for so long before workers that move take them; and half as long as all
+/// workers and one spare are stalled before a second spare comes.
 const SPARE_AFTER: Duration = Duration::from_millis(1);
 
 /// No spare waits for longer, however many there are.
@@ -43,8 +45,12 @@ pub(super) const REPORT_AFTER: Duration = Duration::from_millis(10);
 /// mostly, and one more thread that computes makes all others slower.
 pub(super) const YIELDED_AFTER: Duration = Duration::from_millis(50);
 
-/// A spare stays for so long after the last look at which no regular worker was free: a program that blocks its
-/// workers does it again, and to start a thread takes as long as some polls.
+/// The same if no other spare can follow: the last one is kept free for what is ready. Not for ever, as a
+/// blocked poll may wait for a task that has given way.
+const LAST_RESORT: Duration = Duration::from_secs(1);
+
+/// A spare stays for so long after the last look at which no regular worker was free: a program that blocks
+/// its workers does it again, and to start a thread takes as long as some polls.
 const RETIRE_AFTER: Duration = Duration::from_millis(250);
 
 /// After a failed start the next one waits for so long.
@@ -74,6 +80,8 @@ pub(super) struct Look<'a> {
     /// The number of workers, without and with the spares.
     pub(super) regular: usize,
     pub(super) staying: usize,
+    /// Whether one more spare is allowed.
+    pub(super) may_add_spare: bool,
     /// Ready tasks wait where all workers look.
     pub(super) outside: bool,
     /// As above, tasks that have given way.
@@ -117,8 +125,8 @@ pub(super) struct Memory {
 #[derive(Debug, Clone)]
 struct Worker {
     progress: u64,
-    /// The last look that saw it move, or saw it at work after a rest; it has been in one poll since then at the
-    /// earliest. Not the last look that saw it at rest: the watchdog may have slept since.
+    /// The last look that saw it move, or saw it at work after a rest; it has been in one poll since then at
+    /// the earliest. Not the last look that saw it at rest: the watchdog may have slept since.
     moved: Instant,
     at_rest: bool,
     stalled: bool,
@@ -186,7 +194,8 @@ impl Memory {
 
     /// Whether regular workers have all been stuck for so long that spares run what has given way, too.
     pub(super) fn spares_take_all(&self, look: &Look<'_>) -> bool {
-        self.none_free(look, 0..look.regular, YIELDED_AFTER)
+        let limit = if look.may_add_spare { YIELDED_AFTER } else { LAST_RESORT };
+        self.none_free(look, 0..look.regular, limit)
     }
 
     /// One look: says what is to be done.
@@ -262,8 +271,8 @@ impl Memory {
         (idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
     }
 
-    /// While the regular workers are slow: whether there is no spare, or all are stalled, for the longer the more
-    /// there are.
+    /// While the regular workers are slow: whether there is no spare, or all are stalled, for the longer the
+    /// more there are.
     fn no_spare_free(&self, look: &Look<'_>) -> bool {
         let spares = look.staying.saturating_sub(look.regular).min(MANY);
         let limit = (SPARE_AFTER * (1 << spares)).min(LONGEST_SPARE_AFTER);

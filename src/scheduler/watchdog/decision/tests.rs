@@ -16,6 +16,7 @@ struct House {
     now: Instant,
     workers: Vec<Seen>,
     regular: usize,
+    may_add_spare: bool,
     outside: bool,
     attended: bool,
     attendance: u64,
@@ -29,6 +30,7 @@ impl House {
             now,
             workers: workers.to_vec(),
             regular: workers.len(),
+            may_add_spare: true,
             outside: false,
             attended: true,
             attendance: 0,
@@ -47,22 +49,33 @@ impl House {
         }
     }
 
-    fn look_after(&mut self, time: Duration) -> Vec<Order> {
-        self.now += time;
-        let look = Look {
+    /// What the next look would see.
+    fn seen(&self) -> Look<'_> {
+        Look {
             now: self.now,
             workers: &self.workers,
             regular: self.regular,
             staying: self.workers.len(),
+            may_add_spare: self.may_add_spare,
             outside: self.outside,
             yielded_outside: false,
             parked: self.workers.iter().any(|seen| seen.at_rest),
             attended: self.attended,
             attendance: self.attendance,
-        };
+        }
+    }
+
+    fn look_after(&mut self, time: Duration) -> Vec<Order> {
+        self.now += time;
         let mut orders = Vec::new();
-        self.memory.decide(&look, &mut orders);
+        let mut memory = std::mem::replace(&mut self.memory, Memory::new(0, 0, self.now));
+        memory.decide(&self.seen(), &mut orders);
+        self.memory = memory;
         orders
+    }
+
+    fn takes_all(&self) -> bool {
+        self.memory.spares_take_all(&self.seen())
     }
 
     fn look(&mut self) -> Vec<Order> {
@@ -213,6 +226,24 @@ fn behind_polls_that_do_not_end_a_spare_comes_for_what_has_given_way() {
         }
     };
     assert!(first >= YIELDED_AFTER && first <= YIELDED_AFTER + 2 * TICK, "{first:?}");
+}
+
+#[test]
+fn the_last_spare_runs_what_has_given_way_as_a_last_resort() {
+    for (may_add_spare, limit) in [(true, YIELDED_AFTER), (false, LAST_RESORT)] {
+        let mut house = House::with_spares(&[YIELDED, BUSY], &[PARKED]);
+        house.may_add_spare = may_add_spare;
+        let start = house.now;
+        while !house.takes_all() {
+            house.look();
+            assert!(house.now - start <= limit + 2 * TICK);
+        }
+        assert!(house.now - start >= limit);
+    }
+    let mut away = House::with_spares(&[AWAY, AWAY], &[PARKED]);
+    away.may_add_spare = false;
+    away.look();
+    assert!(away.takes_all(), "it is there in their place");
 }
 
 #[test]

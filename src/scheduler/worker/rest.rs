@@ -1,0 +1,126 @@
+//! How a worker rests: it parks, on its own or in the driver's seat; and how it polls the driver in passing.
+
+use super::Worker;
+use crate::sync_shim::atomic::{Ordering, fence};
+use crate::task::cell::Hot;
+use crate::wakers;
+use std::task::Waker;
+use std::time::Duration;
+
+/// Fewer timers than this, with no events beside them, are no reason to wake a peer: to wake it, and for it
+/// to steal and to park again, costs more than what most tasks do when their timer has fired. If one of them
+/// takes long, the watchdog sees that and wakes a peer for the others.
+const FEW_TIMERS: usize = 16;
+
+impl Worker {
+    /// Sleeps until there may be something to do.
+    pub(super) fn park(&self) {
+        let searched = self.searching.replace(false);
+        let last = self.shared.idle.park(self.index, searched);
+        // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
+        // other half is a push.
+        fence(Ordering::SeqCst);
+        self.shared.check_quiet();
+        if let Some(task) = self.last_look(last) {
+            self.awake();
+            self.end_search();
+            if last {
+                // As the searcher that it was: pushes relied on its search, and it has taken one task of
+                // theirs.
+                self.pass_on();
+            }
+            // It may have been a whole chain.
+            self.notify_surplus();
+            return self.run(task);
+        }
+        if self.is_surplus() {
+            return self.awake();
+        }
+        self.slot.stats.parks.add(1);
+        if !self.sit() {
+            self.shared.goes();
+            self.parker.park();
+            self.shared.comes();
+            self.awake();
+        }
+    }
+
+    /// With the parked bit set: takes work that a push may have left to us. The last searcher looks
+    /// everywhere.
+    ///
+    /// One round is enough. What was pushed before the bit was set is seen (fence); if it is gone by the
+    /// time we reach for it, somebody else has it. What is pushed later finds the bit.
+    fn last_look(&self, everywhere: bool) -> Option<Hot> {
+        let yielded = || {
+            self.take_in_yielded();
+            if self.has_yielded.get() { self.pop_yielded() } else { None }
+        };
+        self.take_outside()
+            .or_else(yielded)
+            .or_else(|| if everywhere { self.steal() } else { None })
+    }
+
+    /// Ends the park: learns whether somebody claimed us (then we count as searching), and tells a
+    /// sleeping watchdog.
+    pub(in crate::scheduler) fn awake(&self) {
+        self.searching.set(!self.shared.idle.unpark_self(self.index));
+        self.helps.set(self.shared.is_helper(self.index));
+        self.pace.set(self.pace.get().rested());
+        // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence, look
+        // at the bit (watchdog.rs). A SeqCst RMW in the place of the fence would not do: it does not order a
+        // relaxed load that follows it, and a processor whose RMWs are load and store apart swaps the two.
+        fence(Ordering::SeqCst);
+        self.shared.watchdog.wake_if_asleep(&self.shared.driver);
+    }
+
+    /// Blocks in the driver's seat if it is free. `false`: it is taken.
+    fn sit(&self) -> bool {
+        let Some(mut seat) = self.shared.driver.try_seat() else {
+            return false;
+        };
+        // Ordering: Relaxed, a hint for `wake_one`.
+        self.shared.seated.store(self.index, Ordering::Relaxed);
+        let mut wakes = self.wakes.take();
+        if self.parker.enter_seat() {
+            self.shared.turn(&mut seat, None, &mut wakes);
+        }
+        self.parker.leave_seat();
+        // Ordering: Relaxed, as above. Before the seat is free, so that the next holder's store comes later.
+        self.shared.seated.store(usize::MAX, Ordering::Relaxed);
+        let fired = seat.fired();
+        drop(seat);
+        self.awake();
+        self.dispatch(wakes, fired);
+        true
+    }
+
+    /// Lets the driver do one round without blocking, if nobody sits there.
+    pub(super) fn poll_driver(&self) {
+        let Some(mut seat) = self.shared.driver.try_seat() else {
+            return;
+        };
+        let mut wakes = self.wakes.take();
+        seat.turn(Some(Duration::ZERO), &mut wakes);
+        let fired = seat.fired();
+        drop(seat);
+        self.dispatch(wakes, fired);
+    }
+
+    /// Calls the wakers of one round; the tasks they wake go to the own deque, in order. Wakes one peer
+    /// if it is more than one. `fired` of the wakers are those of timers.
+    fn dispatch(&self, mut wakes: Vec<Waker>, fired: usize) {
+        let are_few_timers = wakes.len() == fired && fired < FEW_TIMERS;
+        if !wakes.is_empty() {
+            // A waker of somebody else's may take its time; a searcher that does not search would make
+            // everybody deaf.
+            self.end_search();
+        }
+        self.dispatching.set(true);
+        wakers::wake_all(&mut wakes);
+        self.dispatching.set(false);
+        *self.wakes.borrow_mut() = wakes;
+        if !are_few_timers {
+            self.notify_surplus();
+        }
+    }
+}

@@ -5,8 +5,8 @@
 //! | the seat is empty, and was at the last look and in between | | `Fetch` |
 //! | a stalled worker with tasks queued | a worker is parked | `WakePeer` |
 //! | as above, for [`SPARE_AFTER`] (what gave way: [`YIELDED_AFTER`]) | a worker moves | `Rescue` |
-//! | all regular workers slow, and no spare is there | ready tasks wait at two looks | `AddSpare` |
-//! | all regular workers slow, all spares stalled for 2, 4, .. [`SPARE_AFTER`] | as above | `AddSpare` |
+//! | all workers stalled for [`SPARE_AFTER`]; with 1, 2, .. spares for 2, 4, .. as long | ready tasks wait | `AddSpare` |
+//! | all regular workers slow for [`SLOW_FOR`], and no spare is there | ready tasks wait | `AddSpare` |
 //! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what gave way waits | `AddSpare` |
 //! | spares, and for [`RETIRE_AFTER`] some regular worker was not slow | none is away | `RetireSpares` |
 //! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once a poll |
@@ -27,6 +27,11 @@ use std::time::{Duration, Instant};
 /// Polls that are so long in the mean keep ready tasks waiting. Shorter ones are over before another thread
 /// runs.
 const LONG_POLL: Duration = Duration::from_micros(150);
+
+/// Ready tasks wait for so long while all workers are slow before the first spare comes. A worker that the
+/// system does not let run for a while looks slow, too, and a spare would only be one more thread that wants
+/// its core.
+const SLOW_FOR: Duration = Duration::from_millis(2);
 
 /// Tasks at a stalled worker wait for so long before workers that move take them; and half as long as all
 /// workers and one spare are stalled before a second spare comes.
@@ -114,8 +119,8 @@ pub(super) struct Memory {
     attendance: u64,
     /// The last look.
     looked: Instant,
-    /// Ready tasks waited at the last look.
-    waited: bool,
+    /// Since when ready tasks have waited at each look while all regular workers were slow.
+    waiting: Option<Instant>,
     /// Since when a regular worker has not been slow at each look.
     easy: Option<Instant>,
     failed: Option<Instant>,
@@ -165,7 +170,7 @@ impl Memory {
             reported: false,
         };
         let workers = vec![worker; workers];
-        Self { workers, attendance, looked: now, waited: false, easy: None, failed: None }
+        Self { workers, attendance, looked: now, waiting: None, easy: None, failed: None }
     }
 
     /// How long worker `index` has been in one poll, as of the look at `now`.
@@ -251,32 +256,38 @@ impl Memory {
 
     fn change_spares(&mut self, look: &Look<'_>) -> Option<Order> {
         let passed = |since: Instant, limit| look.now.saturating_duration_since(since) >= limit;
-        let ready = self.ready_waits(look);
-        let waited = std::mem::replace(&mut self.waited, ready);
         let slow = |index: usize| self.workers[index].slow || look.workers[index].away;
         if (0..look.regular).all(slow) {
             self.easy = None;
+            let ready = self.ready_waits(look);
+            self.waiting = ready.then(|| self.waiting.unwrap_or(look.now));
             let may_start = self.failed.is_none_or(|failed| passed(failed, RETRY_AFTER));
-            let ready = ready && waited && self.no_spare_free(look);
             let yielded = || {
                 self.spares_take_all(look)
                     && self.none_free(look, 0..look.staying, SPARE_AFTER)
                     && self.yielded_waits(look)
             };
-            return (may_start && (ready || yielded())).then_some(Order::AddSpare);
+            let needed = may_start && (self.no_spare_serves(look) || yielded());
+            return needed.then_some(Order::AddSpare);
         }
+        self.waiting = None;
         let easy = *self.easy.get_or_insert(look.now);
         let away = look.workers[..look.staying].iter().any(|seen| seen.away);
         let idle = look.staying > look.regular && !away;
         (idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
     }
 
-    /// While the regular workers are slow: whether there is no spare, or all are stalled, for the longer the
-    /// more there are.
-    fn no_spare_free(&self, look: &Look<'_>) -> bool {
+    /// While the regular workers are slow: whether ready tasks have waited for long enough, and no spare
+    /// serves them: there is none, or all are stalled, for the longer the more there are.
+    fn no_spare_serves(&self, look: &Look<'_>) -> bool {
+        let Some(waiting) = self.waiting.map(|since| look.now.saturating_duration_since(since))
+        else {
+            return false;
+        };
         let spares = look.staying.saturating_sub(look.regular).min(MANY);
         let limit = (SPARE_AFTER * (1 << spares)).min(LONGEST_SPARE_AFTER);
-        spares == 0 || self.none_free(look, 0..look.staying, limit)
+        let stalled = waiting > Duration::ZERO && self.none_free(look, 0..look.staying, limit);
+        stalled || (spares == 0 && waiting >= SLOW_FOR)
     }
 
     fn ready_waits(&self, look: &Look<'_>) -> bool {

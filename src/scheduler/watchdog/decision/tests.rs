@@ -82,6 +82,12 @@ impl House {
         self.look_after(TICK)
     }
 
+    /// Both workers make so many polls, then a look.
+    fn polls_and_looks(&mut self, polls: u64) -> Vec<Order> {
+        self.polls(&[0, 1], polls);
+        self.look()
+    }
+
     /// So many looks; everything that was ordered, and how often.
     fn looks(&mut self, count: u32) -> Vec<(Order, u32)> {
         let mut sums: Vec<(Order, u32)> = Vec::new();
@@ -168,12 +174,17 @@ fn what_has_given_way_waits_longer_for_others() {
 }
 
 #[test]
-fn the_first_spare_comes_when_all_are_slow_and_something_waits() {
+fn the_first_spare_comes_when_all_are_slow_or_stalled_and_something_waits() {
     let mut house = House::new(&[READY, BUSY]);
-    house.polls(&[0, 1], 2);
-    assert_eq!(house.look(), [], "they may have begun just now");
-    house.polls(&[0, 1], 2);
-    assert_eq!(house.look(), [Order::AddSpare], "two polls of a quarter of a millisecond each");
+    let start = house.now;
+    while house.polls_and_looks(2) != [Order::AddSpare] {}
+    let waited = house.now - start;
+    assert!(waited >= SLOW_FOR && waited <= SLOW_FOR + 3 * TICK, "slow: {waited:?}");
+    let mut house = House::new(&[READY, BUSY]);
+    let start = house.now;
+    while house.look() != [Order::AddSpare] {}
+    let waited = house.now - start;
+    assert!(waited >= SPARE_AFTER && waited <= SPARE_AFTER + 2 * TICK, "stalled: {waited:?}");
     let mut quick = House::new(&[READY, BUSY]);
     for _ in 0..100 {
         quick.polls(&[0], 2);
@@ -186,7 +197,7 @@ fn the_first_spare_comes_when_all_are_slow_and_something_waits() {
         assert_eq!(calm.look(), [], "nothing is ready");
     }
     let mut late = House::new(&[BUSY, BUSY]);
-    assert_eq!(late.looks(3), []);
+    assert_eq!(late.looks(9), []);
     late.outside = true;
     assert_eq!(late.look(), [], "it has come just now");
     assert_eq!(late.look(), [Order::AddSpare]);

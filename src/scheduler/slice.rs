@@ -29,6 +29,10 @@ mod imp {
 
     /// Asks for short slices for the calling thread, if it is scheduled like any other.
     pub(in crate::scheduler) fn shorten() {
+        // SAFETY: the call takes no pointers. Filters allow it, or no thread could be given a name.
+        if unsafe { libc::prctl(libc::PR_GET_SECCOMP) } != 0 {
+            return;
+        }
         // SAFETY: a structure of integers, for which zero is a value.
         let mut attributes: sched_attr = unsafe { mem::zeroed() };
         let size = mem::size_of::<sched_attr>() as u32;
@@ -36,7 +40,8 @@ mod imp {
         let known =
             unsafe { libc::syscall(SYS_sched_getattr, SELF, &raw mut attributes, size, NO_FLAGS) };
         // Real-time policies know no slices, and idle and batch threads are not to be quick.
-        if known != 0 || attributes.sched_policy != libc::SCHED_OTHER as u32 {
+        let usual = attributes.sched_policy == libc::SCHED_OTHER as u32;
+        if known != 0 || !usual || attributes.sched_nice < 0 {
             return;
         }
         attributes.size = size;

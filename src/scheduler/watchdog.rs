@@ -134,6 +134,15 @@ impl Watchdog {
     }
 }
 
+impl Shared {
+    /// Lets a worker that moves take what is queued at those that do not.
+    pub(super) fn call_for_rescue(&self) {
+        // Ordering: Relaxed, see `take_rescue`.
+        self.watchdog.rescue.store(true, Ordering::Relaxed);
+        self.call_outside();
+    }
+}
+
 /// No worker can run a task without leaving its park first, which tells us, or comes back, which tells us
 /// too; and no worker waits for just this moment.
 fn all_rest(shared: &Shared) -> bool {
@@ -278,13 +287,14 @@ impl Watch {
             match order {
                 Order::Fetch => fetch = true,
                 Order::WakePeer(index) => {
-                    shared.wake_one(index);
+                    let any = shared.has_ready() || shared.watchdog.spares_take_all();
+                    if any {
+                        shared.wake_one(index)
+                    } else {
+                        shared.wake_regular(index)
+                    };
                 }
-                Order::Rescue => {
-                    // Ordering: Relaxed, see `take_rescue`.
-                    shared.watchdog.rescue.store(true, Ordering::Relaxed);
-                    shared.call_outside();
-                }
+                Order::Rescue => shared.call_for_rescue(),
                 Order::AddSpare => {
                     if shared.start_spare().is_err() {
                         self.memory.spare_failed(now);

@@ -402,10 +402,16 @@ impl Worker {
             if let Some(ready) = slot.ready() {
                 ready.move_into(&self.ready, INTAKE);
             }
-            if standstill == Standstill::Blocked && self.takes_yielded() {
+            if standstill != Standstill::Blocked || !slot.has_yielded() {
+                continue;
+            }
+            if self.takes_yielded() {
                 let moved =
                     slot.yielded().is_some_and(|yielded| yielded.move_into(&self.yielded, INTAKE));
                 self.has_yielded.set(moved || self.has_yielded.get());
+            } else {
+                // Said to one worker, which was the wrong one.
+                self.shared.call_for_rescue();
             }
         }
     }

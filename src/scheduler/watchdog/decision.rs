@@ -233,17 +233,28 @@ impl Memory {
 
     /// Something is queued behind a poll that goes on.
     fn help_stalled(&self, look: &Look<'_>) -> Option<Order> {
-        let mut stalled = self.stalled(look);
+        let takes_all = self.spares_take_all(look);
+        let regular = &look.workers[..look.regular];
+        // Helpers do not count for what has given way, as long as they leave it to the workers.
+        let may_take = takes_all || regular.iter().any(|seen| seen.at_rest && !seen.away);
+        let queued = |seen: &Seen| {
+            let yielded = seen.yielded || look.yielded_outside;
+            seen.ready || look.outside || (yielded && may_take)
+        };
         if look.parked {
-            let queued = |seen: &Seen| seen.ready || seen.yielded || look.outside;
-            return stalled.find(|(_, seen)| queued(seen)).map(|(index, _)| Order::WakePeer(index));
+            if let Some((index, _)) = self.stalled(look).find(|(_, seen)| queued(seen)) {
+                return Some(Order::WakePeer(index));
+            }
         }
         let waits = |(index, seen): (usize, &Seen)| {
             let still = self.still(index, look.now);
             (seen.ready && still >= SPARE_AFTER) || (seen.yielded && still >= YIELDED_AFTER)
         };
-        let moves = |index: usize| !self.workers[index].stalled && !look.workers[index].away;
-        ((0..look.staying).any(moves) && stalled.any(waits)).then_some(Order::Rescue)
+        let moves = |index: usize| {
+            let seen = look.workers[index];
+            !self.workers[index].stalled && !seen.away && !seen.at_rest
+        };
+        ((0..look.staying).any(moves) && self.stalled(look).any(waits)).then_some(Order::Rescue)
     }
 
     /// The workers that have been in one poll since the last look, or block in place.

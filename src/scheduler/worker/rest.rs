@@ -21,6 +21,9 @@ impl Worker {
         // other half is a push.
         fence(Ordering::SeqCst);
         self.shared.check_quiet();
+        // After the fence: a worker that goes away says so before it gives up what has given way there, and
+        // this one may be there in its place.
+        self.helps.set(self.shared.is_helper(self.index));
         if let Some(task) = self.last_look(last) {
             self.awake();
             self.end_search();
@@ -35,6 +38,10 @@ impl Worker {
         }
         if self.is_surplus() {
             return self.awake();
+        }
+        if last && !self.takes_yielded() && self.shared.has_yielded() {
+            // A push may have relied on this search for what only others may take.
+            self.shared.wake_regular(self.index);
         }
         self.slot.stats.parks.add(1);
         if !self.sit() {

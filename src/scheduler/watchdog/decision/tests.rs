@@ -18,6 +18,7 @@ struct House {
     regular: usize,
     may_add_spare: bool,
     outside: bool,
+    yielded_outside: bool,
     attended: bool,
     attendance: u64,
 }
@@ -32,6 +33,7 @@ impl House {
             regular: workers.len(),
             may_add_spare: true,
             outside: false,
+            yielded_outside: false,
             attended: true,
             attendance: 0,
         }
@@ -58,7 +60,7 @@ impl House {
             staying: self.workers.len(),
             may_add_spare: self.may_add_spare,
             outside: self.outside,
-            yielded_outside: false,
+            yielded_outside: self.yielded_outside,
             parked: self.workers.iter().any(|seen| seen.at_rest),
             attended: self.attended,
             attendance: self.attendance,
@@ -139,6 +141,38 @@ fn a_parked_peer_is_woken_for_what_is_queued_at_a_stalled_worker() {
     }
     let mut house = House::new(&[PARKED, BUSY]);
     assert_eq!(house.looks(100), [], "nothing is queued");
+}
+
+#[test]
+fn a_helper_is_not_woken_for_what_it_leaves_to_the_workers() {
+    let mut house = House::with_spares(&[YIELDED, BUSY], &[PARKED]);
+    let start = house.now;
+    loop {
+        house.polls(&[1], 10);
+        match house.look()[..] {
+            [] => {}
+            [Order::Rescue] => break,
+            ref other => panic!("{other:?}"),
+        }
+    }
+    assert!(house.now - start >= YIELDED_AFTER);
+    let mut idle = House::with_spares(&[YIELDED, PARKED], &[PARKED]);
+    idle.look();
+    assert_eq!(idle.look(), [Order::WakePeer(0)], "a regular worker is idle");
+    let mut away = House::with_spares(&[YIELDED, Seen { at_rest: true, ..AWAY }], &[PARKED]);
+    away.look();
+    assert_eq!(away.look(), [], "that one is not");
+}
+
+#[test]
+fn a_helper_that_is_parked_is_woken_for_what_has_given_way_behind_polls_that_do_not_end() {
+    let mut house = House::with_spares(&[BUSY, BUSY], &[PARKED]);
+    house.yielded_outside = true;
+    let start = house.now;
+    while house.look() != [Order::WakePeer(0)] {
+        assert!(house.now - start <= YIELDED_AFTER + 2 * TICK);
+    }
+    assert!(house.now - start >= YIELDED_AFTER);
 }
 
 #[test]

@@ -101,12 +101,7 @@ pub(super) struct Entry<T> {
 impl<T> Wheel<T> {
     /// An empty wheel, at time 0; allocates nothing.
     pub(crate) fn new() -> Self {
-        Self {
-            elapsed: 0,
-            occupied: [0; LEVELS],
-            buckets: Box::default(),
-            entries: Slab::new(),
-        }
+        Self { elapsed: 0, occupied: [0; LEVELS], buckets: Box::default(), entries: Slab::new() }
     }
 
     /// The first entry of a bucket, whether there are buckets or not.

@@ -70,8 +70,8 @@ pub(crate) struct Wheel<T> {
     pub(super) elapsed: u64,
     /// Per level, one bit for each bucket that holds entries.
     pub(super) occupied: [u64; LEVELS],
-    /// `level * BUCKETS + digit`, then `OVERDUE`. None before the first insertion, and after a drain: they are
-    /// 12 KiB, and most shards of most runtimes never have a timer.
+    /// `level * BUCKETS + digit`, then `OVERDUE`. None before the first insertion, and after a drain: they
+    /// are 12 KiB, and most shards of most runtimes never have a timer.
     pub(super) buckets: Box<[Bucket]>,
     pub(super) entries: Slab<Entry<T>>,
 }

@@ -13,19 +13,20 @@
 //! The clock is never stopped. If its timer was cancelled it rings once for nothing; stopping it would be a
 //! call, too.
 //!
-//! It is made by the first sleep that has a deadline: to make, register and close a descriptor costs a quarter
-//! of what starting and dropping a `LocalRuntime` does, and many of those never wait for time. If the system
-//! gives no descriptor then, that sleep ends by the poller's timeout, late by a millisecond, and the next one
-//! asks again. Rejected: to make it with the poller, so that the lack is an error of the builder.
+//! The first sleep that has a deadline makes it: to make, register and close a descriptor is a quarter of the
+//! cost of starting and dropping a `LocalRuntime`, and many of those never wait for time. If the system gives
+//! no descriptor then, that sleep ends by the poller's timeout, late by a millisecond, and the next one asks
+//! again. Rejected: to make it with the poller, so that the lack is an error of the builder.
 //!
 //! # Why every deadline rings
 //!
-//! It is registered before it is set for the first time, by the holder of the seat, who polls next: no ring is
-//! without a poller. The descriptor is edge-triggered and never read. Each setting starts from "not expired", so each expiry is
-//! an edge of its own, which epoll keeps until the next poll. After a ring the clock counts as not set, so
-//! whatever the deadline of the next sleep is, the clock is set for it. Between, it is set for a moment that
-//! lies ahead, or its ring is on its way. That holds while the driver's clock goes with the kernel's: when it
-//! has stood still, the same deadline is another moment, and the holder of the seat calls `forget` first.
+//! The holder of the seat registers it with the poller before it sets it for the first time, so no ring
+//! comes where no poller hears it. The descriptor is edge-triggered and never read. Each setting starts from
+//! "not expired", so each expiry is an edge of its own, which epoll keeps until the next poll. After a ring
+//! the clock counts as not set, so whatever the deadline of the next sleep is, the clock is set for it.
+//! Between, it is set for a moment that lies ahead, or its ring is on its way. That holds while the driver's
+//! clock goes with the kernel's: when it has stood still, the same deadline is another moment, and the
+//! holder of the seat calls `forget` first.
 //!
 //! It is set in time that remains and not in time of day: `Instant` and this clock are the same clock of the
 //! kernel (`CLOCK_MONOTONIC`), but `Instant` does not tell its value. The time between the reading of `now`

@@ -6,7 +6,8 @@
 use crate::connect::{Connect, connections, connects};
 use crate::contest::{Contest, Figure, ROUNDS, SLICE, Start};
 use crate::row::{Row, time};
-use crate::rows::start_of;
+use crate::rows::{of_row, start_of};
+use crate::runtimes::{self, Runtime};
 use futures_util::FutureExt;
 use futures_util::future::join;
 use std::cell::Cell;
@@ -18,31 +19,47 @@ use std::thread;
 use std::time::Duration;
 
 /// Name and the highest ratio liten / tokio that we want to see.
-const GOALS: [(&str, f64); 6] = [
+const GOALS: [(&str, f64); 7] = [
     ("local_ping_pong", 0.70),
     ("local_ping_pong_send", 0.80),
     ("local_spawn", 0.70),
     ("local_foreign_wake", 1.0),
     ("local_start", 0.90),
     ("local_connect", 1.0),
+    ("start_stop", 1.0),
 ];
 const ROUND_TRIPS: usize = 1_000;
 const SPAWNS: usize = 1_000;
 const FOREIGN_WAKES: usize = 100;
 const CONNECTIONS: usize = 50;
+/// Of the multithreaded runtime whose life is measured beside that of the one on one thread.
+const START_WORKERS: usize = 2;
 
 pub(crate) fn contests() -> Vec<Contest> {
-    let contest = |(liten, tokio): (Row<Liten>, Row<Tokio>)| {
-        let goal = GOALS.iter().find(|(name, _)| *name == liten.name).map(|&(_, goal)| goal);
-        Contest {
-            name: liten.name.to_owned(),
-            figures: vec![Figure { suffix: "", unit: "ns", goal }],
-            lanes: vec![of(liten), of(tokio)],
-            slice: SLICE,
-            rounds: ROUNDS,
-        }
-    };
-    rows::<Liten>().into_iter().zip(rows::<Tokio>()).map(contest).collect()
+    let rows = rows::<Liten>().into_iter().zip(rows::<Tokio>());
+    let contests = rows.map(|(liten, tokio)| contest(liten.name, vec![of(liten), of(tokio)]));
+    contests.chain([start_stop()]).collect()
+}
+
+fn contest(name: &str, lanes: Vec<(&'static str, Start)>) -> Contest {
+    let goal = GOALS.iter().find(|(known, _)| *known == name).map(|&(_, goal)| goal);
+    Contest {
+        name: name.to_owned(),
+        figures: vec![Figure { suffix: "", unit: "ns", goal }],
+        lanes,
+        slice: SLICE,
+        rounds: ROUNDS,
+    }
+}
+
+/// As `local_start`, of the multithreaded runtimes: threads, in the first place.
+fn start_stop() -> Contest {
+    fn row<R: Runtime>() -> (&'static str, Start) {
+        let live =
+            |_: &R, iterations| time(iterations, || R::start(START_WORKERS).block_on(async {}));
+        of_row(Row::new("start_stop", 1, live), START_WORKERS)
+    }
+    contest("start_stop", vec![row::<runtimes::Liten>(), row::<runtimes::Tokio>()])
 }
 
 fn of<L: Local>(row: Row<L>) -> (&'static str, Start) {

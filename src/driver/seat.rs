@@ -220,11 +220,11 @@ pub(super) struct Poller {
 }
 
 impl Seat {
-    pub(super) fn new(poll: Poll) -> io::Result<Self> {
-        let clock = AlarmClock::new(poll.registry())?;
+    pub(super) fn new(poll: Poll) -> Self {
+        let clock = AlarmClock::new();
         let events = mio::Events::with_capacity(EVENTS_PER_TURN);
         let poller = Mutex::new(Poller { poll, events, clock, course: Course::REAL, served: 0 });
-        Ok(Self { poller, attendance: AtomicU64::new(0) })
+        Self { poller, attendance: AtomicU64::new(0) }
     }
 
     pub(super) fn is_attended(&self) -> bool {
@@ -322,7 +322,8 @@ impl Poller {
 
     /// Blocks until there is an event, and no longer than until `end`.
     fn sleep(&mut self, end: End) -> io::Result<()> {
-        let until_deadline = end.deadline.and_then(|at| self.clock.set(end.now, at));
+        let (clock, registry) = (&mut self.clock, self.poll.registry());
+        let until_deadline = end.deadline.and_then(|at| clock.set(registry, end.now, at));
         let timeout = match (until_deadline, end.limit) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),

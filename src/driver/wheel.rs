@@ -70,7 +70,8 @@ pub(crate) struct Wheel<T> {
     pub(super) elapsed: u64,
     /// Per level, one bit for each bucket that holds entries.
     pub(super) occupied: [u64; LEVELS],
-    /// `level * BUCKETS + digit`, then `OVERDUE`.
+    /// `level * BUCKETS + digit`, then `OVERDUE`. None before the first insertion, and after a drain: they
+    /// are 12 KiB, and most shards of most runtimes never have a timer.
     pub(super) buckets: Box<[Bucket]>,
     pub(super) entries: Slab<Entry<T>>,
 }
@@ -98,19 +99,28 @@ pub(super) struct Entry<T> {
 }
 
 impl<T> Wheel<T> {
-    /// An empty wheel, at time 0.
+    /// An empty wheel, at time 0; allocates nothing.
     pub(crate) fn new() -> Self {
-        Self {
-            elapsed: 0,
-            occupied: [0; LEVELS],
-            buckets: vec![Bucket::EMPTY; OVERDUE + 1].into_boxed_slice(),
-            entries: Slab::new(),
-        }
+        Self { elapsed: 0, occupied: [0; LEVELS], buckets: Box::default(), entries: Slab::new() }
+    }
+
+    /// The first entry of a bucket, whether there are buckets or not.
+    #[inline]
+    fn head(&self, bucket: usize) -> u32 {
+        self.buckets.get(bucket).map_or(NIL, |list| list.head)
+    }
+
+    #[cold]
+    fn make_buckets(&mut self) {
+        self.buckets = vec![Bucket::EMPTY; OVERDUE + 1].into_boxed_slice();
     }
 
     /// Adds an entry. If its deadline has passed, it expires at the next [`Wheel::expire`].
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
         let tick = tick_of(deadline);
+        if self.buckets.is_empty() {
+            self.make_buckets();
+        }
         let bucket = self.bucket_for(tick);
         let previous = self.buckets[bucket].tail;
         let key = self.entries.insert(Entry { deadline, previous, next: NIL, value });
@@ -157,7 +167,7 @@ impl<T> Wheel<T> {
     /// Never later than [`due_at`] of the earliest deadline. After a cancel it may be earlier, once for
     /// each bucket: the call of `expire` that finds nothing corrects it.
     pub(crate) fn next_deadline(&self) -> Option<u64> {
-        let tick = match self.buckets[OVERDUE].head {
+        let tick = match self.head(OVERDUE) {
             NIL => self.first_bucket()?.earliest,
             _ => self.elapsed,
         };
@@ -201,7 +211,7 @@ impl<T> Wheel<T> {
     /// The earliest deadline, to the nanosecond; `None` if no entry will ever expire. Looks at each entry of
     /// a bucket.
     pub(crate) fn earliest(&mut self) -> Option<u64> {
-        let bucket = match self.buckets[OVERDUE].head {
+        let bucket = match self.head(OVERDUE) {
             NIL => self.first_bucket()?.bucket,
             _ => OVERDUE,
         };
@@ -235,14 +245,14 @@ impl<T> Wheel<T> {
     /// Moves every value, expired or not, to the end of `values`, in no particular order.
     pub(crate) fn drain(&mut self, values: &mut Vec<T>) {
         self.occupied = [0; LEVELS];
-        self.buckets.fill(Bucket::EMPTY);
+        self.buckets = Box::default();
         self.entries.drain(|entry| values.push(entry.value));
     }
 
     /// Empties a bucket: entries that are due go to `expired`, the others to the place that `elapsed` gives
     /// them now.
     fn open(&mut self, bucket: usize, expired: &mut impl FnMut(u64, T)) {
-        let mut index = self.buckets[bucket].head;
+        let mut index = self.head(bucket);
         if index == NIL {
             return;
         }

@@ -7,7 +7,7 @@ use crate::guard::{guarded, named, until};
 use crate::idle::assert_idle;
 use crate::loopback::{bounded, tcp_pair};
 use crate::probe::{Bell, Count, OnDrop, Polls};
-use crate::process::{alone, alone_with, descriptors, threads, until_threads_are};
+use crate::process::{alone, alone_with, descriptors, have_a_clock, threads, until_threads_are};
 use crate::steal::occupy;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::{TcpListener, TcpSocket, TcpStream, UdpSocket, UnixListener, UnixStream};
@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const EMFILE: i32 = 24;
 
@@ -156,6 +156,7 @@ fn sockets_that_find_no_descriptor_are_an_error_and_work_later() {
     let body = || {
         limit(Resource::RLIMIT_NOFILE, 256);
         let runtime = named(2, "nosock");
+        runtime.block_on(have_a_clock(descriptors()));
         runtime.block_on(bounded(async {
             let mut echo = Echo::start().await;
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -191,6 +192,35 @@ fn sockets_that_find_no_descriptor_are_an_error_and_work_later() {
     guarded(|| alone(test, body));
 }
 
+/// The driver's clock is made when a deadline first ends a sleep. Without a descriptor for it the poller's
+/// timeout ends the sleep, and the first one that finds one has a clock.
+#[test]
+fn timers_that_find_no_descriptor_end_all_the_same_and_take_one_later() {
+    let test = "limits::timers_that_find_no_descriptor_end_all_the_same_and_take_one_later";
+    let body = || {
+        limit(Resource::RLIMIT_NOFILE, 256);
+        let (many, one) = (named(2, "noclk"), LocalRuntime::new().unwrap());
+        let nap = || async {
+            for _ in 0..20 {
+                let begin = Instant::now();
+                liten::time::sleep(Duration::from_micros(700)).await;
+                assert!(begin.elapsed() >= Duration::from_micros(700), "early");
+            }
+        };
+        let before = descriptors();
+        let hoard = hoard(0);
+        many.block_on(nap());
+        one.block_on(nap());
+        drop(hoard);
+        assert_eq!(descriptors(), before);
+        many.block_on(have_a_clock(before));
+        one.block_on(have_a_clock(descriptors()));
+        many.block_on(nap());
+        one.block_on(nap());
+    };
+    guarded(|| alone(test, body));
+}
+
 /// With each number of descriptors, from none to enough for a driver.
 #[test]
 fn a_runtime_that_finds_no_descriptor_leaves_none_behind_and_disturbs_no_other() {
@@ -199,6 +229,7 @@ fn a_runtime_that_finds_no_descriptor_leaves_none_behind_and_disturbs_no_other()
     let body = || {
         limit(Resource::RLIMIT_NOFILE, 256);
         let other = named(2, "other");
+        other.block_on(have_a_clock(descriptors()));
         let mut echo = other.block_on(Echo::start());
         let (before, count) = (descriptors(), threads("").len());
         let (mut failed, mut made) = (0, 0);

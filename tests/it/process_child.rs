@@ -419,8 +419,9 @@ fn a_child_outside_a_runtime_panics() {
 /// Children, their pipes and the listener for `SIGCHLD` come and go.
 #[cfg(target_os = "linux")]
 fn no_descriptor_and_no_zombie_is_left() {
-    use crate::process::descriptors;
+    use crate::process::{descriptors, have_a_clock};
     let runtime = workers(2);
+    runtime.block_on(have_a_clock(descriptors()));
     let round = || {
         runtime.block_on(async {
             drop(cat());

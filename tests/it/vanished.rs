@@ -7,7 +7,7 @@
 use crate::guard::guarded;
 use crate::loopback::{bounded, poll_once, tcp_pair};
 use crate::probe::Count;
-use crate::process::alone;
+use crate::process::{alone, descriptors, have_a_clock};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::TcpStream;
 use liten::runtime::Runtime;
@@ -47,8 +47,8 @@ fn assert_timed_out(error: &Error) {
 fn leaves_nothing<F: Future<Output = ()>>(name: &str, test: impl Fn() -> F) {
     guarded(|| {
         alone(name, || {
-            let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
             let runtime = Runtime::new().unwrap();
+            runtime.block_on(have_a_clock(descriptors()));
             // The first round may open what the process then keeps.
             runtime.block_on(bounded(async { drop(tcp_pair().await) }));
             let before = descriptors();

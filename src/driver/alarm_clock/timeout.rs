@@ -1,6 +1,5 @@
 //! The poller's own timeout: no clock at all.
 
-use std::io;
 use std::time::Duration;
 
 use crate::driver::selector::Registry;
@@ -8,13 +7,17 @@ use crate::driver::selector::Registry;
 pub(in crate::driver) struct AlarmClock;
 
 impl AlarmClock {
-    /// Needs nothing of the poller.
-    pub(in crate::driver) fn new(_registry: &Registry) -> io::Result<Self> {
-        Ok(Self)
+    pub(in crate::driver) fn new() -> Self {
+        Self
     }
 
     /// How long the poller may block so as to rise at `deadline`.
-    pub(in crate::driver) fn set(&mut self, now: u64, deadline: u64) -> Option<Duration> {
+    pub(in crate::driver) fn set(
+        &mut self,
+        _registry: &Registry,
+        now: u64,
+        deadline: u64,
+    ) -> Option<Duration> {
         Some(super::until(now, deadline))
     }
 

@@ -37,7 +37,11 @@ impl<T> Wheel<T> {
     /// Every statement of the header that can be read off the structure.
     pub(super) fn check(&mut self) {
         let mut linked = 0;
-        for bucket in 0..=OVERDUE {
+        assert!([0, OVERDUE + 1].contains(&self.buckets.len()));
+        if self.buckets.is_empty() {
+            assert_eq!(self.occupied, [0; LEVELS]);
+        }
+        for bucket in 0..self.buckets.len() {
             let list = self.buckets[bucket];
             let (mut index, mut previous) = (list.head, NIL);
             while index != NIL {
@@ -419,6 +423,25 @@ fn a_value_can_be_replaced_while_it_waits() {
     wheel.expire(2 * SECOND, &mut expired);
     assert_eq!(expired, ["new"]);
     assert_eq!(wheel.get_mut(key), None);
+}
+
+/// Most of what a shard could have is never asked for.
+#[test]
+fn a_wheel_that_holds_nothing_has_no_buckets() {
+    let mut wheel = Wheel::<u8>::new();
+    let mut expired = Vec::new();
+    for now in [0, DAY, YEAR] {
+        wheel.expire(now, &mut expired);
+        wheel.expire_exactly(now, &mut Vec::new());
+        assert_eq!((wheel.next_deadline(), wheel.earliest()), (None, None));
+    }
+    wheel.drain(&mut expired);
+    assert!(wheel.buckets.is_empty() && expired.is_empty());
+    // Time has passed for it all the same.
+    wheel.insert(DAY, 1);
+    wheel.expire(0, &mut expired);
+    assert_eq!(expired, [1]);
+    wheel.check();
 }
 
 #[test]

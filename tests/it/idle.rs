@@ -6,6 +6,7 @@ use crate::process::{Thread, threads};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::{TcpListener, UdpSocket};
 use liten::runtime::{LocalRuntime, Runtime};
+use liten::task::block_in_place;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -121,6 +122,28 @@ fn after_a_worker_was_stuck_all_sleep_again() {
         // And is there when it is called.
         use_everything(&runtime);
         assert_idle(&["idlest"], Duration::from_millis(500));
+    });
+}
+
+/// A worker that blocks in place while the others have nothing to do is no reason for the driver thread to look at
+/// them again and again.
+#[test]
+fn a_worker_that_blocks_in_place_wakes_no_thread_of_an_idle_runtime() {
+    guarded(|| {
+        let runtime = named(2, "idleip");
+        let (release, released) = mpsc::channel::<()>();
+        let (begin, begun) = mpsc::channel();
+        let task = runtime.spawn(async move {
+            block_in_place(|| {
+                begin.send(()).unwrap();
+                let _ = released.recv();
+            });
+        });
+        begun.recv().unwrap();
+        assert_idle(&["idleip"], Duration::from_millis(500));
+        drop(release);
+        runtime.block_on(task).unwrap();
+        assert_idle(&["idleip"], Duration::from_millis(500));
     });
 }
 

@@ -2,6 +2,7 @@
 //! `tests/README.md` says which test shows what.
 
 mod guard;
+mod helpers;
 mod loopback;
 mod probe;
 mod process;

@@ -288,7 +288,8 @@ impl Memory {
         };
         if all_slow {
             self.easy = None;
-            let may_start = self.failed.is_none_or(|failed| passed(failed, RETRY_AFTER));
+            let may_start =
+                look.may_add_spare && self.failed.is_none_or(|failed| passed(failed, RETRY_AFTER));
             let yielded = || {
                 self.spares_take_all(look)
                     && self.none_free(look, 0..look.staying, SPARE_AFTER)

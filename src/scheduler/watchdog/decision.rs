@@ -28,7 +28,7 @@ const LONG_POLL: Duration = Duration::from_micros(150);
 
 /// Tasks at a stalled worker wait for so long before workers that move take them; and half as long as all workers
 /// and one spare are stalled before a second spare comes.
-const SPARE_AFTER: Duration = Duration::from_millis(1);
+pub(super) const SPARE_AFTER: Duration = Duration::from_millis(1);
 
 /// No spare waits for longer, however many there are.
 const LONGEST_SPARE_AFTER: Duration = Duration::from_millis(16);

@@ -513,6 +513,9 @@ impl Worker {
             self.notify_surplus();
             return self.run(task);
         }
+        if last && self.helps.get() {
+            self.leave_search_to_workers();
+        }
         if self.is_surplus() {
             return self.awake();
         }
@@ -522,6 +525,15 @@ impl Worker {
             self.parker.park();
             self.shared.comes();
             self.awake();
+        }
+    }
+
+    /// With the parked bit set, by a helper that was the last searcher: pushes of tasks that have given way relied
+    /// on its search, and it leaves those to the workers.
+    #[cold]
+    fn leave_search_to_workers(&self) {
+        if self.shared.has_yielded() {
+            self.shared.wake_regular(self.index);
         }
     }
 

@@ -83,17 +83,24 @@ mod imp {
 mod imp {
     use super::super::local::Local;
     use crate::sync_shim::Mutex;
+    use crate::sync_shim::atomic::{AtomicUsize, Ordering};
     use std::collections::VecDeque;
 
-    pub(crate) struct Injector<T>(Mutex<VecDeque<T>>);
+    /// A look takes no lock, which would order more than the queue that it stands for.
+    pub(crate) struct Injector<T> {
+        queue: Mutex<VecDeque<T>>,
+        len: AtomicUsize,
+    }
 
     impl<T> Injector<T> {
         pub(crate) fn new() -> Self {
-            Self(Mutex::new(VecDeque::new()))
+            Self { queue: Mutex::new(VecDeque::new()), len: AtomicUsize::new(0) }
         }
 
         pub(crate) fn push(&self, item: T) {
-            self.0.lock().push_back(item);
+            let mut queue = self.queue.lock();
+            queue.push_back(item);
+            self.count(queue.len());
         }
 
         pub(crate) fn steal_into(&self, _dest: &Local<T>) -> Option<T> {
@@ -108,15 +115,28 @@ mod imp {
         }
 
         pub(crate) fn pop(&self) -> Option<T> {
-            self.0.lock().pop_front()
+            if self.is_empty() {
+                return None;
+            }
+            let mut queue = self.queue.lock();
+            let item = queue.pop_front();
+            self.count(queue.len());
+            item
         }
 
         pub(crate) fn is_empty(&self) -> bool {
-            self.0.lock().is_empty()
+            self.len() == 0
         }
 
         pub(crate) fn len(&self) -> usize {
-            self.0.lock().len()
+            // Ordering: Relaxed, less than the real queue has.
+            self.len.load(Ordering::Relaxed)
+        }
+
+        /// Under the lock.
+        fn count(&self, len: usize) {
+            // Ordering: as for the look.
+            self.len.store(len, Ordering::Relaxed);
         }
     }
 }

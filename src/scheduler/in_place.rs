@@ -65,10 +65,10 @@ pub(crate) fn is_away() -> bool {
 }
 
 /// The time between leaving the queues and coming back to them.
-struct Absence<'a>(&'a Worker);
+pub(super) struct Absence<'a>(&'a Worker);
 
 impl<'a> Absence<'a> {
-    fn begin(worker: &'a Worker) -> Self {
+    pub(super) fn begin(worker: &'a Worker) -> Self {
         let shared = worker.shared();
         let absence = Self(worker);
         // Ordering: Relaxed, see `Shared::away_workers` and the fence below.

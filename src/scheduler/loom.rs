@@ -145,7 +145,7 @@ impl House {
     }
 
     fn wake_one(&self) {
-        if let Some(worker) = self.idle.pick(0, None) {
+        if let Some(worker) = self.idle.pick(0, None, usize::MAX) {
             self.unpark(worker);
         }
     }

@@ -206,7 +206,7 @@ fn the_poll_that_answers_a_second_wake_sees_the_second_wakers_writes() {
 fn a_wake_that_the_poll_forgets_is_answered_by_it() {
     both_ways(|way| {
         let state = Arc::new(State::new());
-        assert_eq!(state.wake(), StateWake::Nothing, "queued, and now woken, too");
+        assert_eq!(state.wake(), StateWake::Noted, "queued, and now woken, too");
         let data = Arc::new(AtomicBool::new(false));
         let waker = {
             let (state, data) = (state.clone(), data.clone());

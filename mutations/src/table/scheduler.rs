@@ -5,10 +5,10 @@ use super::Mutation;
 const IDLE: &str = "src/scheduler/idle.rs";
 const HOUSE: &str = "src/scheduler/loom.rs";
 const WORKER: &str = "src/scheduler/worker.rs";
-const MONITOR: &str = "src/scheduler/monitor.rs";
+const WATCHDOG: &str = "src/scheduler/watchdog.rs";
 const SHARED: &str = "src/scheduler/shared.rs";
 const LIFECYCLE: &str = "src/scheduler/lifecycle.rs";
-const ABSENCE: &str = "src/scheduler/absence.rs";
+const IN_PLACE: &str = "src/scheduler/in_place.rs";
 const ROLE: &str = "src/scheduler/role.rs";
 const SLOTS: &str = "src/scheduler/slots.rs";
 
@@ -88,8 +88,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "worker::loom",
-        from: "self.take_outside().or_else(|| if everywhere { self.steal() } else { None })",
-        to: "self.take_outside().filter(|_| everywhere || true)",
+        from: "            .or_else(|| if everywhere { self.steal() } else { None })",
+        to: "            .filter(|_| everywhere || true)",
         breaks: "the last searcher does not look everywhere in its last look",
     },
     Mutation {
@@ -101,31 +101,31 @@ pub const ROWS: &[Mutation] = &[
     },
     Mutation {
         file: WORKER,
-        models: "monitor::loom",
-        from: "task.or_else(|| victim.is_stalled().then(|| victim.next.take()).flatten())",
+        models: "watchdog::loom",
+        from: "task.or_else(|| stuck().flatten())",
         to: "task",
         breaks: "a thief leaves the next slot of a stuck worker alone",
     },
     Mutation {
         file: WORKER,
-        models: "monitor::loom",
-        from: "        fence(Ordering::SeqCst);\n        self.shared.monitor.wake_if_asleep",
-        to: "        self.shared.monitor.wake_if_asleep",
-        breaks: "no fence between a worker that leaves its park and the sleeping monitor",
+        models: "watchdog::loom",
+        from: "        fence(Ordering::SeqCst);\n        self.shared.watchdog.wake_if_asleep",
+        to: "        self.shared.watchdog.wake_if_asleep",
+        breaks: "no fence between a worker that leaves its park and the sleeping watchdog",
     },
     Mutation {
-        file: MONITOR,
-        models: "monitor::loom",
+        file: WATCHDOG,
+        models: "watchdog::loom",
         from: "    fence(Ordering::SeqCst);\n    condition()",
         to: "    condition()",
-        breaks: "no fence between the announcement of the monitor's sleep and its last look",
+        breaks: "no fence between the announcement of the watchdog's sleep and its last look",
     },
     Mutation {
-        file: MONITOR,
-        models: "monitor::loom",
+        file: WATCHDOG,
+        models: "watchdog::loom",
         from: "    condition() && !shared.is_drained()",
         to: "    true",
-        breaks: "the monitor sleeps without a last look",
+        breaks: "the watchdog sleeps without a last look",
     },
     Mutation {
         file: SHARED,
@@ -158,27 +158,27 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "lifecycle::loom",
-        from: "        for task in self.slot.channel.take_all() {\n            to(task);\n        }",
-        to: "",
+        from: ".chain(self.slot.channel.take_all()).for_each(inject);",
+        to: ".for_each(inject);",
         breaks: "a leaving worker leaves its channel full",
     },
     Mutation {
         file: WORKER,
-        models: "absence::loom",
+        models: "in_place::loom",
         from: "        self.slot.deactivate();\n",
         to: "",
         breaks: "a worker that steps aside keeps its slot active",
     },
     Mutation {
-        file: ABSENCE,
-        models: "absence::loom",
+        file: IN_PLACE,
+        models: "in_place::loom",
         from: "        if worker.hand_over() {",
         to: "        if false {",
         breaks: "a worker that steps aside keeps what is queued",
     },
     Mutation {
-        file: ABSENCE,
-        models: "absence::loom",
+        file: IN_PLACE,
+        models: "in_place::loom",
         from: "        self.slot().reactivate();\n",
         to: "",
         breaks: "a worker that is back leaves its slot inactive",
@@ -186,8 +186,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "lifecycle::loom",
-        from: "        if let Some(task) = self.slot.next.take() {\n            to(task);\n        }",
-        to: "",
+        from: "self.slot.next.take().into_iter().chain(",
+        to: "None.into_iter().chain(",
         breaks: "a leaving worker keeps its next task",
     },
     Mutation {
@@ -235,15 +235,66 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "worker::loom",
-        from: "let task = self.local.pop();",
+        from: "let task = self.ready.pop();",
         to: "let task: Option<Hot> = None;",
         breaks: "a worker does not look into its own deque",
+    },
+    // What helpers leave to the workers, and what is rescued.
+    Mutation {
+        file: SHARED,
+        models: "worker::loom",
+        from: "        fence(Ordering::SeqCst);\n        self.call_outside();",
+        to: "        self.call_outside();",
+        breaks: "no fence between a push that is announced outside and the look at the idle word",
+    },
+    Mutation {
+        file: SHARED,
+        models: "worker::loom",
+        from: "        self.announce_outside();\n        self.wake_regular(0);",
+        to: "        self.announce_outside();",
+        breaks: "a helper that leaves a task to the workers wakes none",
+    },
+    Mutation {
+        file: WORKER,
+        models: "worker::loom",
+        from: "            if standstill == Standstill::None && !slot.is_away() {",
+        to: "            if false {",
+        breaks: "a rescue takes the next slot of a worker that moves",
+    },
+    Mutation {
+        file: WORKER,
+        models: "watchdog::loom",
+        from: "slot.channel.take_all().chain(slot.next.take()).for_each",
+        to: "slot.channel.take_all().for_each",
+        breaks: "a rescue leaves the next slot of a stuck worker alone",
+    },
+    Mutation {
+        file: WORKER,
+        models: "watchdog::loom",
+        from: "        if self.shared.watchdog.take_rescue() {",
+        to: "        if false {",
+        breaks: "workers that move do not hear of a rescue",
+    },
+    // A worker that is back.
+    Mutation {
+        file: IN_PLACE,
+        models: "watchdog::loom",
+        from: "        fence(Ordering::SeqCst);\n        shared.watchdog.wake_if_asleep(&shared.driver);",
+        to: "        shared.watchdog.wake_if_asleep(&shared.driver);",
+        breaks: "no fence between a worker that is back and the sleeping watchdog",
+    },
+    Mutation {
+        file: IN_PLACE,
+        models: "watchdog::loom",
+        from: "        fence(Ordering::SeqCst);\n        shared.watchdog.wake_if_asleep(&shared.driver);",
+        to: "",
+        breaks: "a worker that is back does not wake the watchdog",
     },
     // The counts, and the end.
     Mutation {
         file: SHARED,
         models: "shared::loom",
-        from: "        if self.has_work_outside() {\n            self.outside.store(true, Ordering::Relaxed);\n        }",
+        from: "        if self.has_ready_outside() || !self.yielded.is_empty() {\n            self.outside.store(true, Ordering::Relaxed);\n        }",
         to: "",
         breaks: "the hint about the outside is withdrawn over a push",
     },
@@ -305,10 +356,10 @@ pub const ROWS: &[Mutation] = &[
     },
     Mutation {
         file: LIFECYCLE,
-        models: "monitor::loom",
-        from: "        fence(Ordering::SeqCst);\n        self.monitor.wake(&self.driver);",
+        models: "watchdog::loom",
+        from: "        fence(Ordering::SeqCst);\n        self.watchdog.wake(&self.driver);",
         to: "        fence(Ordering::SeqCst);",
-        breaks: "the end does not wake the monitor",
+        breaks: "the end does not wake the watchdog",
     },
     // The worker's and the pusher's steps, as the models of the scheduler have them.
     Mutation {

@@ -27,8 +27,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::loom",
-        from: "Ok((word | WOKEN, Wake::Nothing))\n            } else {\n                Ok((word | SCHEDULED, Wake::Schedule))",
-        to: "if word & WOKEN != 0 { Err(Wake::Nothing) } else { Ok((word | WOKEN, Wake::Nothing)) }\n            } else {\n                Ok((word | SCHEDULED, Wake::Schedule))",
+        from: "Ok((word | WOKEN, Wake::Noted))\n            } else {\n                Ok((word | SCHEDULED, Wake::Schedule))",
+        to: "if word & WOKEN != 0 { Err(Wake::Noted) } else { Ok((word | WOKEN, Wake::Noted)) }\n            } else {\n                Ok((word | SCHEDULED, Wake::Schedule))",
         breaks: "a wake that finds WOKEN does not write the word",
     },
     Mutation {
@@ -104,7 +104,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::",
-        from: "Ok((word | WOKEN, Wake::Nothing))",
+        from: "Ok((word | WOKEN, Wake::Noted))",
         to: "Ok((word | WOKEN, Wake::Schedule))",
         breaks: "a wake of a running task makes a second Hot",
     },
@@ -167,7 +167,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: CELL,
         models: "task::",
-        from: "Polled::Yielded => return runner.requeue(self),",
+        from: "Polled::Yielded => return runner.yielded(self),",
         to: "Polled::Yielded => {}",
         breaks: "a task that asks for another turn goes cold",
     },

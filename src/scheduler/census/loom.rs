@@ -9,8 +9,9 @@ use crate::driver::readiness::Direction;
 use crate::driver::timers::TimerEntry;
 use crate::park::{Unpark, Unparker};
 use crate::scheduler::loom::{go_home, scheduler, up_to, worker};
+use crate::scheduler::worker::Worker;
 use crate::sync_shim::{ProcessFlag, Way, thread};
-use crate::task::cell::new_send_task;
+use crate::task::cell::{Hot, Runner, new_send_task};
 use mio::Interest;
 use mio::net::UnixStream;
 use std::future::poll_fn;
@@ -258,15 +259,14 @@ fn the_clock_does_not_wait_for_a_root_that_has_ended() {
 }
 
 /// While the holder looks at one queue after the other, a worker comes, moves a task from one that has not
-/// been looked at to one that has, and lies down: the clock stands.
-#[test]
-fn the_clock_waits_for_what_is_queued_behind_a_look() {
-    standing(3, |way| {
+/// been looked at to one that has, and lies down: the clock stands. `queue`: how the worker had queued it.
+fn a_task_moves_behind_a_look(queue: fn(&Worker, Hot)) {
+    standing(3, move |way| {
         let shared = still(1, || true);
         let (root, _timer) = Root::begin(&shared, &Arc::default());
         root.presence.end();
         let walker = worker(&shared, 0);
-        walker.spawned(new_send_task(async {}, &shared, Location::caller()).0);
+        queue(&walker, new_send_task(async {}, &shared, Location::caller()).0);
         shared.comes();
         let other = thread::spawn({
             let shared = shared.clone();
@@ -280,8 +280,20 @@ fn the_clock_waits_for_what_is_queued_behind_a_look() {
         way.here();
         look_once(&shared);
         other.join().expect("no panic");
-        shared.bury(shared.injector.pop().expect("nobody else takes it"));
+        let task = shared.injector.pop().or_else(|| shared.yielded.pop());
+        shared.bury(task.expect("nobody else takes it"));
     });
+}
+
+#[test]
+fn the_clock_waits_for_what_is_queued_behind_a_look() {
+    a_task_moves_behind_a_look(Worker::spawned);
+}
+
+/// The same for a task that has given way.
+#[test]
+fn the_clock_waits_for_what_has_given_way_behind_a_look() {
+    a_task_moves_behind_a_look(Runner::yielded);
 }
 
 /// As the driver thread, for one turn, in which something is queued or awake all the time.

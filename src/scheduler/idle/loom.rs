@@ -24,10 +24,10 @@ fn two_pushers_wake_one_searcher() {
         let idle = parked(&[0, 1]);
         let other = {
             let idle = idle.clone();
-            thread::spawn(move || idle.pick(0, None))
+            thread::spawn(move || idle.pick(0, None, usize::MAX))
         };
         way.here();
-        let mine = idle.pick(0, None);
+        let mine = idle.pick(0, None, usize::MAX);
         let theirs = other.join().expect("no panic");
         assert!(mine.is_some() != theirs.is_some(), "{mine:?} {theirs:?}");
         assert_eq!((idle.parked(), searching(&idle)), (1, 1));

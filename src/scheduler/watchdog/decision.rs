@@ -37,9 +37,9 @@ const SLOW_FOR: Duration = Duration::from_millis(2);
 /// What "lately" means: such moments count if they make up more than a fifth of the time.
 const RELIEF: u32 = 4;
 
-/// Tasks at a stalled worker wait for so long before workers that move take them; and half as long as all
-/// workers and one spare are stalled before a second spare comes.
-const SPARE_AFTER: Duration = Duration::from_millis(1);
+/// Tasks at a stalled worker wait for so long before workers that move take them; and a second spare comes
+/// when all workers and the first one have been stalled for twice as long.
+pub(super) const SPARE_AFTER: Duration = Duration::from_millis(1);
 
 /// No spare waits for longer, however many there are.
 const LONGEST_SPARE_AFTER: Duration = Duration::from_millis(16);

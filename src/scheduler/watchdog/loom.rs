@@ -1,28 +1,31 @@
-//! Models of the driver thread: when it may sleep without a limit, and whom it helps.
+//! Models of the watchdog: when it may sleep without a limit, and whom it helps.
 
+use super::decision::SPARE_AFTER;
 use super::*;
 use crate::driver::timers::TimerEntry;
+use crate::scheduler::in_place::Absence;
 use crate::scheduler::loom::{last_of, scheduler, up_to, worker};
 use crate::scheduler::worker::Worker;
 use crate::sync_shim::atomic::AtomicUsize;
 use crate::sync_shim::{ProcessFlag, thread};
 use crate::task::JoinHandle;
 use crate::task::cell::new_send_task;
+use std::future::poll_fn;
 use std::panic::Location;
 use std::sync::atomic::AtomicBool as Told;
-use std::task::{Context, Wake};
+use std::task::{Context, Poll, Wake};
 
-/// The calling thread becomes the monitor of `shared`.
+/// The calling thread becomes the watchdog of `shared`.
 fn parker(shared: &Shared) -> Parker {
     let parker = Parker::new();
-    let _ = shared.monitor.unparker.set(parker.unparker());
+    let _ = shared.watchdog.unparker.set(parker.unparker());
     parker
 }
 
 /// All workers are parked, the monitor lies down without a limit, and a worker leaves its park: the monitor
 /// sees that, or is woken.
 #[test]
-fn a_worker_that_leaves_its_park_wakes_the_monitor() {
+fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
     ::loom::model(|| {
         let shared = scheduler(1);
         let parker = parker(&shared);
@@ -31,7 +34,7 @@ fn a_worker_that_leaves_its_park_wakes_the_monitor() {
         shared.alive.store(1, Ordering::Relaxed);
         assert!(shared.idle.park(0, false), "nobody searches");
         let other = thread::spawn(move || idler.awake());
-        if announce_sleep(&shared, || all_parked(&shared)) {
+        if announce_sleep(&shared, || all_rest(&shared)) {
             parker.park();
         }
         other.join().expect("no panic");
@@ -40,7 +43,7 @@ fn a_worker_that_leaves_its_park_wakes_the_monitor() {
 
 /// The runtime ends while the monitor lies down without a limit: the thread ends, too.
 #[test]
-fn the_end_wakes_the_monitor() {
+fn the_end_wakes_the_watchdog() {
     ::loom::model(|| {
         let shared = scheduler(0);
         let parker = parker(&shared);
@@ -49,7 +52,7 @@ fn the_end_wakes_the_monitor() {
             thread::spawn(move || shared.close())
         };
         while !shared.is_drained() {
-            if announce_sleep(&shared, || all_parked(&shared)) {
+            if announce_sleep(&shared, || all_rest(&shared)) {
                 parker.park();
             }
         }
@@ -57,46 +60,108 @@ fn the_end_wakes_the_monitor() {
     });
 }
 
-/// A worker is stuck in a poll with a task in its next slot and one in its deque, and its peer parks: the
-/// monitor's looks, `step` apart, one of which may come too early for the peer to hear of it, bring the peer
-/// to both.
-fn a_stuck_poll(step: Duration) {
-    // The monitor looks again and again, so each preemption more costs ten times as long: two take a second.
-    up_to(2, move || {
+/// A worker steps aside and is back while the watchdog lies down without a limit, and its peer is parked: the
+/// watchdog sees that, or is woken.
+#[test]
+fn a_worker_that_is_back_wakes_the_watchdog() {
+    ::loom::model(|| {
+        let shared = scheduler(2);
+        let parker = parker(&shared);
+        let [walker, _idler] = [0, 1].map(|index| worker(&shared, index));
+        // Ordering: Relaxed, no other thread is there yet.
+        shared.alive.store(2, Ordering::Relaxed);
+        assert!(shared.idle.park(1, false), "nobody searches");
+        let other = thread::spawn(move || drop(Absence::begin(&walker)));
+        if announce_sleep(&shared, || all_rest(&shared)) {
+            parker.park();
+        }
+        other.join().expect("no panic");
+    });
+}
+
+/// Tasks that count how often they run, in the next slot, the deque and the channel of a worker that is
+/// stuck.
+struct Stuck {
+    shared: Arc<Shared>,
+    /// How many tasks are left.
+    left: Arc<AtomicUsize>,
+    joins: Vec<JoinHandle<()>>,
+    /// Takes no step, as a worker in a poll does not.
+    _worker: Worker,
+}
+
+impl Stuck {
+    fn new() -> Self {
         let shared = scheduler(2);
         let stuck = worker(&shared, 0);
-        let left = Arc::new(AtomicUsize::new(2));
-        let joins = [Worker::woken, Worker::spawned].map(|push| {
+        let left = Arc::new(AtomicUsize::new(3));
+        let to_channel = |stuck: &Worker, task| {
+            let channel = &stuck.shared().slots.get(0).channel;
+            assert!(channel.push(task), "it was empty");
+        };
+        let joins = [Worker::woken, Worker::spawned, to_channel].map(|push| {
             let (task, join) = new_send_task(last_of(&shared, &left), &shared, Location::caller());
             push(&stuck, task);
             join
         });
-        let peer = {
-            let shared = shared.clone();
-            thread::spawn(move || worker(&shared, 1).work())
-        };
+        Self { shared: shared.clone(), left, joins: joins.into(), _worker: stuck }
+    }
+
+    /// The other worker, in a thread of its own.
+    fn beside(&self, f: impl FnOnce(&Worker) + Send + 'static) -> thread::JoinHandle<()> {
+        let shared = self.shared.clone();
+        thread::spawn(move || f(&worker(&shared, 1)))
+    }
+
+    /// The watchdog looks, `step` after the last time, until all tasks have been run.
+    fn look_after(&self, step: Duration) {
         // Not the system's clock, which would make the looks differ from one execution to the next.
         let mut now = clock::now();
-        let mut watch = Watch::new(&shared, Parker::new());
-        while !joins.iter().all(JoinHandle::is_finished) {
+        let mut watch = Watch::new(&self.shared, Parker::new());
+        while !self.joins.iter().all(JoinHandle::is_finished) {
             now += step;
-            watch.rescue_stalled(&shared, now);
+            let _ = watch.look(&self.shared, now);
             thread::yield_now();
         }
+    }
+}
+
+/// A worker is stuck in a poll, and its peer parks: the watchdog's looks, the first of which come too early
+/// for the peer to hear of it, bring the peer to all that is queued behind the poll.
+#[test]
+fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
+    // The watchdog looks again and again, so each preemption more costs ten times as long.
+    up_to(2, || {
+        let stuck = Stuck::new();
+        let peer = stuck.beside(|peer| peer.work());
+        stuck.look_after(Duration::ZERO);
         peer.join().expect("no panic");
     });
 }
 
+/// As above, but the peer has work of its own, so that no worker is idle: it takes what is queued behind the
+/// poll in between.
 #[test]
-fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
-    a_stuck_poll(Duration::ZERO);
-}
-
-/// As above, after a while: what no idle peer takes is brought to the injector, by the monitor and a peer at
-/// once.
-#[test]
-fn tasks_behind_a_stuck_poll_are_brought_to_a_busy_peer() {
-    a_stuck_poll(LONGEST_TICK);
+fn tasks_behind_a_stuck_poll_are_taken_by_a_peer_that_moves() {
+    up_to(2, || {
+        let stuck = Stuck::new();
+        let left = stuck.left.clone();
+        let peer = stuck.beside(move |peer| {
+            // Ready again and again, until the others have ended.
+            let burner = poll_fn(move |cx| {
+                if left.load(Ordering::Relaxed) == 0 {
+                    return Poll::Ready(());
+                }
+                cx.waker().wake_by_ref();
+                thread::yield_now();
+                Poll::Pending
+            });
+            peer.spawned(new_send_task(burner, peer.shared(), Location::caller()).0);
+            peer.work();
+        });
+        stuck.look_after(SPARE_AFTER);
+        peer.join().expect("no panic");
+    });
 }
 
 /// Waits for a lull.
@@ -118,9 +183,9 @@ impl Wake for Sleeper {
 }
 
 /// Somebody has waited for a lull for too long, and the last one who was awake lies down at that moment: who
-/// waited is told before the clock jumps, be it by the monitor or by the holder of the seat.
+/// waited is told before the clock jumps, be it by the watchdog or by the holder of the seat.
 #[test]
-fn the_clock_waits_for_whom_the_monitor_tells_of_no_lull() {
+fn the_clock_waits_for_whom_the_watchdog_tells_of_no_lull() {
     let model = || {
         let shared = scheduler(1);
         shared.take_census(|| true);
@@ -152,36 +217,6 @@ fn the_clock_waits_for_whom_the_monitor_tells_of_no_lull() {
         watch.end_lull(&shared, now);
         watch.end_lull(&shared, now + 2 * PATIENCE);
         holder.join().expect("no panic");
-    };
-    ProcessFlag::while_set(|| up_to(2, model));
-}
-
-/// While the holder of the seat looks at one queue after the other, the monitor moves a task from a channel,
-/// which has not been looked at, to the injector, which has: the clock stands.
-#[test]
-fn the_clock_waits_for_what_the_monitor_brings_out() {
-    let model = || {
-        let shared = scheduler(1);
-        shared.take_census(|| true);
-        shared.driver.stop_clock().expect("it goes");
-        let deadline = shared.driver.clock().now() + Duration::from_secs(1);
-        let mut timer = TimerEntry::new(shared.driver.timers().shard(0).clone(), deadline);
-        assert!(timer.poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        let task = new_send_task(async {}, &shared, Location::caller()).0;
-        assert!(shared.slots.get(0).channel.push(task), "it was empty");
-        shared.slots.raise(1);
-        shared.comes();
-        let monitor = thread::spawn({
-            let shared = shared.clone();
-            move || bring_out(&shared, shared.slots.get(0))
-        });
-        let mut wakes = Vec::new();
-        let mut seat = shared.driver.try_seat().expect("nobody else sits");
-        shared.turn(&mut seat, Some(Duration::ZERO), &mut wakes);
-        assert!(wakes.is_empty(), "the clock has jumped too early");
-        drop(seat);
-        monitor.join().expect("no panic");
-        shared.bury(shared.injector.pop().expect("nobody else takes it"));
     };
     ProcessFlag::while_set(|| up_to(2, model));
 }

@@ -1,12 +1,13 @@
 //! Models of the production worker, from its look at the queues to its sleep in the driver's seat.
 
-use super::Worker;
+use super::{Shared, Worker};
 use crate::scheduler::loom::{bounded, go_home, last_of, scheduler, worker};
 use crate::scheduler::role::{Dispatcher, Guest};
+use crate::scheduler::slots::Standstill;
 use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync_shim::{Arc, Mutex, thread};
+use crate::sync_shim::{Arc, Mutex, both_ways, thread};
 use crate::task::JoinHandle;
-use crate::task::cell::new_send_task;
+use crate::task::cell::{Runner, new_send_task};
 use std::future::{Future, poll_fn};
 use std::panic::Location;
 use std::task::{Poll, Waker};
@@ -240,5 +241,62 @@ fn a_worker_that_parks_tells_who_waits_for_the_last_task() {
         assert_eq!(shared.alive_tasks(), 0);
         go_home(&shared);
         other.join().expect("no panic");
+    });
+}
+
+/// A scheduler with one regular worker, and a place for so many helpers.
+fn with_helpers(helpers: usize) -> Arc<Shared> {
+    let shared = scheduler(1 + helpers);
+    shared.set_worker_count(1);
+    shared.set_staying_workers(1 + helpers);
+    shared
+}
+
+/// A helper leaves a task that has given way to the workers, while the only one goes to sleep: that one runs
+/// it.
+#[test]
+fn what_a_helper_leaves_to_the_workers_is_taken() {
+    bounded(|way| {
+        let shared = with_helpers(1);
+        let helper = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let end = last_of(&shared, &left(1));
+                let (task, join) = new_send_task(end, &shared, Location::caller());
+                worker(&shared, 1).yielded(task);
+                join
+            })
+        };
+        way.here();
+        worker(&shared, 0).work();
+        assert!(helper.join().expect("no panic").is_finished());
+    });
+}
+
+/// A worker takes what is queued at one that is stuck, beside one that moves: this one keeps its next task.
+#[test]
+fn a_rescue_leaves_the_next_slot_of_a_worker_that_moves() {
+    both_ways(|way| {
+        let shared = scheduler(3);
+        let [stuck, mover] = [0, 1].map(|index| worker(&shared, index));
+        for owner in [&stuck, &mover] {
+            owner.woken(new_send_task(async {}, &shared, Location::caller()).0);
+        }
+        shared.slots.get(0).set_standstill(Standstill::Stalled);
+        let rescuer = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let rescuer = worker(&shared, 2);
+                rescuer.rescue();
+                rescuer.ready.pop()
+            })
+        };
+        way.here();
+        let kept = mover.next_task();
+        let rescued = rescuer.join().expect("no panic");
+        for task in [kept, rescued] {
+            shared.bury(task.expect("one each"));
+        }
+        assert_eq!(shared.slots.get(0).next.is_empty(), shared.slots.get(1).next.is_empty());
     });
 }

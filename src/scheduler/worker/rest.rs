@@ -36,12 +36,11 @@ impl Worker {
             self.notify_surplus();
             return self.run(task);
         }
+        if last && !self.takes_yielded() {
+            self.leave_search_to_workers();
+        }
         if self.is_surplus() {
             return self.awake();
-        }
-        if last && !self.takes_yielded() && self.shared.has_yielded() {
-            // A push may have relied on this search for what only others may take.
-            self.shared.wake_regular(self.index);
         }
         self.slot.stats.parks.add(1);
         if !self.sit() {
@@ -49,6 +48,15 @@ impl Worker {
             self.parker.park();
             self.shared.comes();
             self.awake();
+        }
+    }
+
+    /// With the parked bit set, by a helper that was the last searcher: pushes of tasks that have given way
+    /// relied on its search, and it leaves those to the workers.
+    #[cold]
+    fn leave_search_to_workers(&self) {
+        if self.shared.has_yielded() {
+            self.shared.wake_regular(self.index);
         }
     }
 

@@ -80,7 +80,7 @@ fn the_last_of_three_frees_what_all_have_used() {
                 cell.read();
                 match state.wake_owned() {
                     WakeOwned::Free => cell.write(),
-                    WakeOwned::Nothing => {}
+                    WakeOwned::Nothing | WakeOwned::Noted => {}
                     WakeOwned::Schedule => panic!("the task is hot or complete"),
                 }
             })

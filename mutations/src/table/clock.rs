@@ -97,7 +97,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the watchdog takes the wakers of who waits for a lull before it counts",
     },
     Mutation {
-        file: "src/scheduler/worker.rs",
+        file: "src/scheduler/worker/rest.rs",
         models: "census::loom",
         from: "            self.shared.goes();\n            self.parker.park();",
         to: "            self.parker.park();\n            self.shared.goes();",

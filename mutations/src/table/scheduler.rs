@@ -5,6 +5,7 @@ use super::Mutation;
 const IDLE: &str = "src/scheduler/idle.rs";
 const HOUSE: &str = "src/scheduler/loom.rs";
 const WORKER: &str = "src/scheduler/worker.rs";
+const REST: &str = "src/scheduler/worker/rest.rs";
 const WATCHDOG: &str = "src/scheduler/watchdog.rs";
 const SHARED: &str = "src/scheduler/shared.rs";
 const LIFECYCLE: &str = "src/scheduler/lifecycle.rs";
@@ -65,28 +66,28 @@ pub const ROWS: &[Mutation] = &[
     },
     // The workers.
     Mutation {
-        file: WORKER,
+        file: REST,
         models: "worker::loom",
         from: "        fence(Ordering::SeqCst);\n        self.shared.check_quiet();",
         to: "        self.shared.check_quiet();",
         breaks: "no fence between the parked bit and the last look of a worker",
     },
     Mutation {
-        file: WORKER,
+        file: REST,
         models: "worker::loom",
         from: "        fence(Ordering::SeqCst);\n        self.shared.check_quiet();",
         to: "        fence(Ordering::SeqCst);",
         breaks: "a worker that parks does not tell who waits for the last task",
     },
     Mutation {
-        file: WORKER,
+        file: REST,
         models: "worker::loom",
         from: "if let Some(task) = self.last_look(last) {",
         to: "if let Some(task) = None.filter(|_: &Hot| last) {",
         breaks: "a worker parks without a last look",
     },
     Mutation {
-        file: WORKER,
+        file: REST,
         models: "worker::loom",
         from: "            .or_else(|| if everywhere { self.steal() } else { None })",
         to: "            .filter(|_| everywhere || true)",
@@ -107,7 +108,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a thief leaves the next slot of a stuck worker alone",
     },
     Mutation {
-        file: WORKER,
+        file: REST,
         models: "watchdog::loom",
         from: "        fence(Ordering::SeqCst);\n        self.shared.watchdog.wake_if_asleep",
         to: "        self.shared.watchdog.wake_if_asleep",

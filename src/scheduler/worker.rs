@@ -68,7 +68,7 @@ const INTAKE: usize = 512;
 
 /// Fewer timers than this, with no events beside them, are no reason to wake a peer: to wake it, and for it
 /// to steal and to park again, costs more than what most tasks do when their timer has fired. If one of them
-/// takes long, the monitor sees that and wakes a peer for the others.
+/// takes long, the watchdog sees that and wakes a peer for the others.
 const FEW_TIMERS: usize = 16;
 
 pub(super) struct Worker {
@@ -528,8 +528,8 @@ impl Worker {
         }
     }
 
-    /// With the parked bit set, by a helper that was the last searcher: pushes of tasks that have given way relied
-    /// on its search, and it leaves those to the workers.
+    /// With the parked bit set, by a helper that was the last searcher: pushes of tasks that have given way
+    /// relied on its search, and it leaves those to the workers.
     #[cold]
     fn leave_search_to_workers(&self) {
         if self.shared.has_yielded() {

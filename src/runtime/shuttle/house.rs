@@ -33,14 +33,14 @@ pub(super) struct Door {
 }
 
 impl House {
-    /// Time passes in half of the schedules only: the monitor's ticks must not be what saves a task. From the
-    /// end on it passes in all of them, because the monitor may begin its last tick when all is over.
+    /// Time passes in half of the schedules only: the watchdog's ticks must not be what saves a task. From
+    /// the end on it passes in all of them, because the watchdog may begin its last tick when all is over.
     pub(super) fn new(workers: usize) -> Self {
         clock::stand_still(below(2) == 0);
         Self::build(workers)
     }
 
-    /// For what does need the monitor, or timers.
+    /// For what does need the watchdog, or timers.
     pub(super) fn with_time(workers: usize) -> Self {
         clock::stand_still(false);
         Self::build(workers)

@@ -106,8 +106,8 @@ async fn burn(end: Arc<AtomicBool>, most: usize) {
     }
 }
 
-/// Two tasks give way again and again, a third one blocks its worker until one that is woken from outside has run:
-/// all of them complete.
+/// Two tasks give way again and again, a third one blocks its worker until one that is woken from outside
+/// has run: all of them complete.
 #[test]
 fn a_task_that_is_woken_beside_burners_and_a_blocked_worker_runs() {
     explore(|| {
@@ -184,7 +184,7 @@ fn all_meet(house: &House, door: &Door, count: usize) {
     });
 }
 
-/// Each blocks its worker until all run: whoever takes one of them sees to the others, without the monitor.
+/// Each blocks its worker until all run: whoever takes one of them sees to the others, without the watchdog.
 #[test]
 fn tasks_from_outside_do_not_wait_behind_one_that_waits_for_them() {
     explore(|| {

@@ -22,7 +22,7 @@ fn parker(shared: &Shared) -> Parker {
     parker
 }
 
-/// All workers are parked, the monitor lies down without a limit, and a worker leaves its park: the monitor
+/// All workers are parked, the watchdog lies down without a limit, and a worker leaves its park: the watchdog
 /// sees that, or is woken.
 #[test]
 fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
@@ -41,7 +41,7 @@ fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
     });
 }
 
-/// The runtime ends while the monitor lies down without a limit: the thread ends, too.
+/// The runtime ends while the watchdog lies down without a limit: the thread ends, too.
 #[test]
 fn the_end_wakes_the_watchdog() {
     ::loom::model(|| {
@@ -79,7 +79,7 @@ fn a_worker_that_is_back_wakes_the_watchdog() {
     });
 }
 
-/// Tasks that count how often they run, in the next slot, the deque and the channel of a worker that is stuck.
+/// One task each in the next slot, the deque and the channel of a worker that is stuck.
 struct Stuck {
     shared: Arc<Shared>,
     /// How many tasks are left.
@@ -125,8 +125,8 @@ impl Stuck {
     }
 }
 
-/// A worker is stuck in a poll, and its peer parks: the watchdog's looks, the first of which come too early for the
-/// peer to hear of it, bring the peer to all that is queued behind the poll.
+/// A worker is stuck in a poll, and its peer parks: the watchdog's looks, the first of which come too early for
+/// the peer to hear of it, bring the peer to all that is queued behind the poll.
 #[test]
 fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
     // The watchdog looks again and again, so each preemption more costs ten times as long.
@@ -138,8 +138,8 @@ fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
     });
 }
 
-/// As above, but the peer has work of its own, so that no worker is idle: it takes what is queued behind the poll
-/// in between.
+/// As above, but the peer has work of its own, so that no worker is idle: it takes what is queued behind the
+/// poll in between.
 #[test]
 fn tasks_behind_a_stuck_poll_are_taken_by_a_peer_that_moves() {
     up_to(2, || {

@@ -252,7 +252,7 @@ fn with_helpers(helpers: usize) -> Arc<Shared> {
     shared
 }
 
-/// A helper leaves a task that has given way to the workers, while the only one goes to sleep: that one runs it.
+/// A helper leaves a task that has given way to the workers, while the only one goes to sleep: it is run.
 #[test]
 fn what_a_helper_leaves_to_the_workers_is_taken() {
     bounded(|way| {
@@ -272,8 +272,8 @@ fn what_a_helper_leaves_to_the_workers_is_taken() {
     });
 }
 
-/// As above, while the only regular worker is parked and a second helper searches, in vain, so that the push wakes
-/// no worker: the searcher does.
+/// As above, while the only regular worker is parked and a second helper searches, in vain, so that the push
+/// wakes no worker: the searcher does.
 #[test]
 fn what_is_left_to_the_workers_beside_a_searching_helper_is_taken() {
     up_to(2, || {

@@ -24,9 +24,8 @@ pub struct Mutation {
 /// All of them.
 ///
 /// Not here, because the models cannot see it: that a cell is freed before others are through with it (loom does
-/// not follow memory that is given back; the rows of the count of references stand for it), and the fence after a
-/// push to the injector (in the models that is a locked queue, whose lock orders more; the channel's rows stand
-/// for it). A free thread of the blocking pool that two jobs count on loses none of them, only time; `roster.rs`
+/// not follow memory that is given back; the rows of the count of references stand for it). A free thread
+/// of the blocking pool that two jobs count on loses none of them, only time; `roster.rs`
 /// has a plain test for it.
 pub const TABLE: &[&[Mutation]] =
     &[task::ROWS, hand_over::ROWS, driver::ROWS, scheduler::ROWS, clock::ROWS, threads::ROWS];

@@ -258,6 +258,13 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "worker::loom",
+        from: "        if last && self.helps.get() {",
+        to: "        if false {",
+        breaks: "a helper that was the last searcher keeps quiet about what has given way",
+    },
+    Mutation {
+        file: WORKER,
+        models: "worker::loom",
         from: "            if standstill == Standstill::None && !slot.is_away() {",
         to: "            if false {",
         breaks: "a rescue takes the next slot of a worker that moves",

@@ -33,14 +33,14 @@ pub(super) struct Door {
 }
 
 impl House {
-    /// Time passes in half of the schedules only: the monitor's ticks must not be what saves a task. From the
-    /// end on it passes in all of them, because the monitor may begin its last tick when all is over.
+    /// Time passes in half of the schedules only: the watchdog's ticks must not be what saves a task. From
+    /// the end on it passes in all of them, because the watchdog may begin its last tick when all is over.
     pub(super) fn new(workers: usize) -> Self {
         clock::stand_still(below(2) == 0);
         Self::build(workers)
     }
 
-    /// For what does need the monitor, or timers.
+    /// For what does need the watchdog, or timers.
     pub(super) fn with_time(workers: usize) -> Self {
         clock::stand_still(false);
         Self::build(workers)
@@ -215,11 +215,17 @@ impl Meeting {
         Self(Arc::new((Mutex::new(threads), Condvar::new())))
     }
 
+    /// Says that the caller has been here, and does not wait.
+    pub(super) fn arrive(&self) {
+        let (missing, changed) = &*self.0;
+        *missing.lock() -= 1;
+        changed.notify_all();
+    }
+
     pub(super) fn attend(&self) {
+        self.arrive();
         let (missing, changed) = &*self.0;
         let mut missing = missing.lock();
-        *missing -= 1;
-        changed.notify_all();
         while *missing > 0 {
             changed.wait(&mut missing);
         }

@@ -1,10 +1,11 @@
 //! A runtime at work. Each scenario is a test; its name is the promise.
 
-use super::explorer::explore;
+use super::explorer::{explore, explore_some};
 use super::house::{
     Door, House, MOST_WORKERS, Meeting, Signals, below, beside, join, result, rounds,
 };
 use super::ledger::Receipt;
+use crate::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::sync_shim::{Arc, Mutex, thread};
 use crate::task::JoinHandle;
 use crate::time::{sleep, timeout};
@@ -94,6 +95,80 @@ fn a_task_in_the_next_slot_of_a_blocked_worker_is_taken_by_a_peer() {
     });
 }
 
+/// Burns until `end` says so, or for `most` turns.
+async fn burn(end: Arc<AtomicBool>, most: usize) {
+    for _ in 0..most {
+        // Ordering: SeqCst, the only order there is here.
+        if end.load(Ordering::SeqCst) {
+            return;
+        }
+        rounds(1).await;
+    }
+}
+
+/// Two tasks give way again and again, a third one blocks its worker until one that is woken from outside
+/// has run: all of them complete.
+#[test]
+fn a_task_that_is_woken_beside_burners_and_a_blocked_worker_runs() {
+    explore(|| {
+        let house = House::with_time(2);
+        let (door, meeting, signals) = (house.door(), Meeting::of(2), Signals::new());
+        let end = Arc::new(AtomicBool::new(false));
+        let burners = [(); 2].map(|()| door.spawn(burn(end.clone(), 20)));
+        let blocker = door.spawn({
+            let meeting = meeting.clone();
+            async move { meeting.attend() }
+        });
+        let woken = door.spawn({
+            let (end, signals) = (end, signals.clone());
+            async move {
+                signals.wait().await;
+                meeting.attend();
+                // Ordering: as above.
+                end.store(true, Ordering::SeqCst);
+            }
+        });
+        let sender = beside(move || signals.send());
+        house.block_on(async {
+            for task in burners.into_iter().chain([blocker, woken]) {
+                assert!(join(task).await);
+            }
+        });
+        sender.join().expect("no panic");
+        drop(door);
+        house.end();
+    });
+}
+
+/// All regular workers are blocked until two other tasks have run, one that is ready and one that gives way
+/// first: a spare runs the one, and after long the other.
+#[test]
+fn a_spare_runs_what_is_ready_and_what_has_given_way_behind_blocked_workers() {
+    explore_some(1_000, || {
+        let house = House::with_time(2);
+        let (door, meeting) = (house.door(), Meeting::of(4));
+        let task = |turns| {
+            let meeting = meeting.clone();
+            door.spawn(async move {
+                rounds(turns).await;
+                meeting.arrive();
+            })
+        };
+        let free = [0, 1].map(task);
+        let blocked = [(); 2].map(|()| {
+            let meeting = meeting.clone();
+            door.spawn(async move { meeting.attend() })
+        });
+        house.block_on(async {
+            for task in blocked.into_iter().chain(free) {
+                assert!(join(task).await);
+            }
+        });
+        drop(door);
+        house.end();
+    });
+}
+
 /// So many tasks from outside, each of which blocks its worker until all of them run.
 fn all_meet(house: &House, door: &Door, count: usize) {
     let meeting = Meeting::of(count);
@@ -109,7 +184,7 @@ fn all_meet(house: &House, door: &Door, count: usize) {
     });
 }
 
-/// Each blocks its worker until all run: whoever takes one of them sees to the others, without the monitor.
+/// Each blocks its worker until all run: whoever takes one of them sees to the others, without the watchdog.
 #[test]
 fn tasks_from_outside_do_not_wait_behind_one_that_waits_for_them() {
     explore(|| {

@@ -22,7 +22,7 @@ fn parker(shared: &Shared) -> Parker {
     parker
 }
 
-/// All workers are parked, the monitor lies down without a limit, and a worker leaves its park: the monitor
+/// All workers are parked, the watchdog lies down without a limit, and a worker leaves its park: the watchdog
 /// sees that, or is woken.
 #[test]
 fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
@@ -41,7 +41,7 @@ fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
     });
 }
 
-/// The runtime ends while the monitor lies down without a limit: the thread ends, too.
+/// The runtime ends while the watchdog lies down without a limit: the thread ends, too.
 #[test]
 fn the_end_wakes_the_watchdog() {
     ::loom::model(|| {
@@ -79,8 +79,7 @@ fn a_worker_that_is_back_wakes_the_watchdog() {
     });
 }
 
-/// Tasks that count how often they run, in the next slot, the deque and the channel of a worker that is
-/// stuck.
+/// One task each in the next slot, the deque and the channel of a worker that is stuck.
 struct Stuck {
     shared: Arc<Shared>,
     /// How many tasks are left.

@@ -1,4 +1,4 @@
-//! What the monitor says about a worker that is blocked while no other is free.
+//! What the watchdog says about a worker that is blocked while no other is free.
 
 pub(super) use listener::blocked;
 

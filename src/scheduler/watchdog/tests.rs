@@ -1,4 +1,4 @@
-//! How long the monitor lets somebody wait for a lull.
+//! How long the watchdog lets somebody wait for a lull.
 
 use super::*;
 use std::task::Context;

@@ -1,7 +1,7 @@
 //! Models of the production worker, from its look at the queues to its sleep in the driver's seat.
 
 use super::{Shared, Worker};
-use crate::scheduler::loom::{bounded, go_home, last_of, scheduler, worker};
+use crate::scheduler::loom::{bounded, go_home, last_of, scheduler, up_to, worker};
 use crate::scheduler::role::{Dispatcher, Guest};
 use crate::scheduler::slots::Standstill;
 use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -252,8 +252,7 @@ fn with_helpers(helpers: usize) -> Arc<Shared> {
     shared
 }
 
-/// A helper leaves a task that has given way to the workers, while the only one goes to sleep: that one runs
-/// it.
+/// A helper leaves a task that has given way to the workers, while the only one goes to sleep: it is run.
 #[test]
 fn what_a_helper_leaves_to_the_workers_is_taken() {
     bounded(|way| {
@@ -270,6 +269,41 @@ fn what_a_helper_leaves_to_the_workers_is_taken() {
         way.here();
         worker(&shared, 0).work();
         assert!(helper.join().expect("no panic").is_finished());
+    });
+}
+
+/// As above, while the only regular worker is parked and a second helper searches, in vain, so that the push
+/// wakes no worker: the searcher does.
+#[test]
+fn what_is_left_to_the_workers_beside_a_searching_helper_is_taken() {
+    up_to(2, || {
+        let shared = with_helpers(2);
+        let seat = shared.driver.try_seat().expect("nobody else sits");
+        let regular = worker(&shared, 0);
+        assert!(shared.idle.park(0, false), "nobody searches");
+        let searcher = {
+            let shared = shared.clone();
+            thread::spawn(move || worker(&shared, 1).work())
+        };
+        let helper = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let theirs = shared.clone();
+                let end = async move {
+                    theirs.set_worker_count(0);
+                    (0..2).for_each(|worker| theirs.unpark(worker));
+                };
+                let (task, join) = new_send_task(end, &shared, Location::caller());
+                worker(&shared, 2).yielded(task);
+                join
+            })
+        };
+        regular.parker().park();
+        regular.awake();
+        regular.work();
+        assert!(helper.join().expect("no panic").is_finished());
+        searcher.join().expect("no panic");
+        drop(seat);
     });
 }
 

@@ -25,7 +25,7 @@
 //! the very thread that fetched it; a thread that did nothing but poll would have to hand each
 //! event over, and at few connections that hand-over costs up to a third of a whole request. The
 //! price is that a leader who leaves with events leaves the seat empty. Filling it again is not the
-//! driver's business; `is_attended` and `attendance` let the runtime's monitor see it.
+//! driver's business; `is_attended` and `attendance` let the runtime's watchdog see it.
 //!
 //! A worker that is busy takes the seat with a limit of zero now and then: it fetches what is
 //! there, and never sleeps.
@@ -115,7 +115,7 @@ impl Driver {
         self.seat.is_attended()
     }
 
-    /// Grows each time the seat is taken: a hint for the monitor, which only asks whether it has
+    /// Grows each time the seat is taken: a hint for the watchdog, which only asks whether it has
     /// changed.
     pub(crate) fn attendance(&self) -> u64 {
         self.seat.attendance()

@@ -149,7 +149,7 @@ impl World {
     }
 }
 
-/// Mostly short; now and then long enough that the monitor has to do something.
+/// Mostly short; now and then long enough that the watchdog has to do something.
 fn block(rng: &mut Rng) -> Duration {
     match rng.u32(..200) {
         0 => Duration::from_millis(30),

@@ -98,7 +98,7 @@ fn a_seated_thread_is_never_left_behind() {
     });
 }
 
-/// Sleeps with and without a limit in turn, as the monitor does, beside two unparkers: what comes while the
+/// Sleeps with and without a limit in turn, as the watchdog does, beside two unparkers: what comes while the
 /// timed sleep ends is acquired with it or ends the next sleep.
 #[test]
 fn a_timed_park_eats_no_token_unseen() {

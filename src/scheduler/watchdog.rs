@@ -182,6 +182,8 @@ struct Watch {
     /// Until the next look.
     pause: Duration,
     quiet: u32,
+    /// Since the last look this thread has woken tasks while no worker was idle.
+    delivered: bool,
     /// Which lull is waited for, by how many there were before it, and since when.
     lull_awaited: Option<(u64, Instant)>,
     wakes: Vec<Waker>,
@@ -210,6 +212,7 @@ impl Watch {
             looked: now,
             pause: LOOK,
             quiet: 0,
+            delivered: false,
             lull_awaited: None,
             wakes: Vec::new(),
         }
@@ -260,6 +263,7 @@ impl Watch {
             regular: regular.min(staying),
             staying,
             may_add_spare: shared.may_add_spare(),
+            delivered: std::mem::take(&mut self.delivered),
             outside: shared.has_ready_outside(),
             yielded_outside: !shared.yielded.is_empty(),
             parked: shared.idle.parked() != 0,
@@ -319,6 +323,7 @@ impl Watch {
         while self.sit(shared) {
             // No worker was idle when the events came, so each will find what concerns it.
             let busy = shared.idle.parked() == 0;
+            self.delivered |= busy && !self.wakes.is_empty();
             // In the role only while wakers are called and chains are sent: what another piece of foreign
             // code on this thread wakes (a collector of warnings) must not be collected.
             role::play(role, || wakers::wake_all(&mut self.wakes));

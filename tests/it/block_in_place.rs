@@ -31,14 +31,14 @@ impl Wake for Keeper {
     }
 }
 
-/// Calls `test` while the monitor is stuck in a waker of ours, so that whatever happens happens without it.
-fn without_monitor(workers: usize, spares: usize, test: impl FnOnce(&Runtime)) {
+/// Calls `test` while the watchdog is stuck in a waker of ours, so that whatever happens happens without it.
+fn without_watchdog(workers: usize, spares: usize, test: impl FnOnce(&Runtime)) {
     guarded(|| {
         loop {
             let runtime = with_spares(workers, spares);
             let (arrived, arrival) = mpsc::channel();
             let (release, released) = mpsc::channel();
-            // While all workers are blocked, timers are the monitor's.
+            // While all workers are blocked, timers are the watchdog's.
             let blocked = occupy(&runtime, workers);
             let keeper = Keeper { arrived: Mutex::new(arrived), released: Mutex::new(released) };
             let waker = Waker::from(Arc::new(keeper));
@@ -81,7 +81,7 @@ fn it_returns_what_the_function_returns_and_the_task_goes_on() {
 /// In the deque, in the next slot, in the wake channel: all of it runs while the only worker blocks.
 #[test]
 fn what_is_queued_here_is_run_by_others_at_once() {
-    without_monitor(1, 1, |runtime| {
+    without_watchdog(1, 1, |runtime| {
         let (woken, outside) = (Bell::default(), Bell::default());
         let (told, tell) = mpsc::channel();
         for (bell, what) in [(&woken, "next slot"), (&outside, "wake channel")] {
@@ -110,7 +110,7 @@ fn what_is_queued_here_is_run_by_others_at_once() {
 /// What comes in only while the worker is away: spawned by the function, from outside, and woken.
 #[test]
 fn what_comes_meanwhile_is_run_by_others() {
-    without_monitor(1, 1, |runtime| {
+    without_watchdog(1, 1, |runtime| {
         let (bell, handle) = (Bell::default(), runtime.handle().clone());
         let waits = bell.clone();
         let sleeper = runtime.spawn(async move { waits.wait().await });
@@ -137,7 +137,7 @@ fn what_comes_meanwhile_is_run_by_others() {
 #[test]
 fn so_many_may_block_in_place_as_there_are_workers_and_spares() {
     for count in [1, 2, 4] {
-        without_monitor(count, count, |runtime| {
+        without_watchdog(count, count, |runtime| {
             let told = runtime.metrics().blocked_poll_count();
             for _ in 0..20 {
                 let barrier = Arc::new(Barrier::new(2 * count));

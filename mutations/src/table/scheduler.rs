@@ -256,9 +256,9 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a helper that leaves a task to the workers wakes none",
     },
     Mutation {
-        file: WORKER,
+        file: REST,
         models: "worker::loom",
-        from: "        if last && self.helps.get() {",
+        from: "        if last && !self.takes_yielded() {",
         to: "        if false {",
         breaks: "a helper that was the last searcher keeps quiet about what has given way",
     },

@@ -91,6 +91,8 @@ pub(super) struct Look<'a> {
     pub(super) staying: usize,
     /// Whether one more spare is allowed.
     pub(super) may_add_spare: bool,
+    /// Since the last look, the driver thread has woken tasks while no worker was idle.
+    pub(super) delivered: bool,
     /// Ready tasks wait where all workers look.
     pub(super) outside: bool,
     /// As above, tasks that have given way.
@@ -313,8 +315,9 @@ impl Memory {
         stalled || (spares == 0 && self.pressure >= SLOW_FOR)
     }
 
+    /// Whether ready tasks wait, or have waited since the last look.
     fn ready_waits(&self, look: &Look<'_>) -> bool {
-        look.outside || look.workers.iter().any(|seen| seen.ready)
+        look.delivered || look.outside || look.workers.iter().any(|seen| seen.ready)
     }
 
     fn yielded_waits(&self, look: &Look<'_>) -> bool {

@@ -17,6 +17,7 @@ struct House {
     workers: Vec<Seen>,
     regular: usize,
     may_add_spare: bool,
+    delivered: bool,
     outside: bool,
     yielded_outside: bool,
     attended: bool,
@@ -32,6 +33,7 @@ impl House {
             workers: workers.to_vec(),
             regular: workers.len(),
             may_add_spare: true,
+            delivered: false,
             outside: false,
             yielded_outside: false,
             attended: true,
@@ -59,6 +61,7 @@ impl House {
             regular: self.regular,
             staying: self.workers.len(),
             may_add_spare: self.may_add_spare,
+            delivered: self.delivered,
             outside: self.outside,
             yielded_outside: self.yielded_outside,
             parked: self.workers.iter().any(|seen| seen.at_rest),
@@ -224,6 +227,12 @@ fn the_first_spare_comes_when_all_are_slow_or_stalled_and_something_waits() {
         quick.polls(&[0], 2);
         quick.polls(&[1], 20);
         assert_eq!(quick.look(), [], "one of them is quick");
+    }
+    let mut served = House::new(&[BUSY, BUSY]);
+    served.delivered = true;
+    let start = served.now;
+    while served.polls_and_looks(2) != [Order::AddSpare] {
+        assert!(served.now - start < 2 * SLOW_FOR, "events come, and are served between two looks");
     }
     let mut interrupted = House::new(&[READY, READY]);
     for _ in 0..1_000 {

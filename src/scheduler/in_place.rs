@@ -101,8 +101,8 @@ impl Drop for Absence<'_> {
 
 impl Slot {
     fn set_away(&self, away: bool) {
-        // Ordering: Relaxed: those who count the absent hold `threads`, and each has set its own mark before
-        // it took that lock; for the watchdog it is a hint.
+        // Ordering: Relaxed: a thread that counts the absent holds `threads`, and each has set its own mark
+        // before it took that lock; for the watchdog it is a hint.
         self.away.store(away, Ordering::Relaxed);
     }
 

@@ -13,7 +13,7 @@
 //! | `Rescue` | opens the stalled workers' queues; workers that move empty them before their next task |
 //! | `AddSpare` | starts one worker more, a *spare*, in the slot behind the others |
 //! | `RetireSpares` | asks all spares to leave, as surplus workers |
-//! | `Report` | counts the poll, and sends a warning to where somebody listens |
+//! | `Report` | counts the poll, and sends a warning to a collector, if there is one |
 //!
 //! It never holds a task itself: what it opens, workers take. So nothing that it does can be caught half-way
 //! between two queues, and nothing that was rescued goes back behind the poll that blocked it: it is run by
@@ -376,7 +376,7 @@ impl Watch {
         self.lull_awaited.is_some_and(|(_, since)| now.saturating_duration_since(since) > PATIENCE)
     }
 
-    /// Tells those who have waited for a lull for too long.
+    /// Tells the tasks that have waited for a lull for too long.
     fn end_lull(&mut self, shared: &Shared, now: Instant) {
         if self.is_lull_overdue(shared, now) {
             // With their wakers in hand: the clock must not jump before they are awake.

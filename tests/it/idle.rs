@@ -125,8 +125,8 @@ fn after_a_worker_was_stuck_all_sleep_again() {
     });
 }
 
-/// A worker that blocks in place while the others have nothing to do is no reason for the driver thread to look at
-/// them again and again.
+/// A worker that blocks in place while the others have nothing to do is no reason for the driver thread to
+/// look at them again and again.
 #[test]
 fn a_worker_that_blocks_in_place_wakes_no_thread_of_an_idle_runtime() {
     guarded(|| {

@@ -2,7 +2,6 @@
 //! `tests/README.md` says which test shows what.
 
 mod guard;
-mod helpers;
 mod loopback;
 mod probe;
 mod process;
@@ -13,6 +12,7 @@ mod block_on;
 mod blocking;
 mod bombs;
 mod bounds;
+mod burners;
 mod cancellation;
 mod completion;
 mod ends;

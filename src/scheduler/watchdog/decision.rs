@@ -5,8 +5,8 @@
 //! | the seat is empty, and was at the last look and in between | | `Fetch` |
 //! | a stalled worker with tasks queued | a worker is parked | `WakePeer` |
 //! | as above, for [`SPARE_AFTER`] (what gave way: [`YIELDED_AFTER`]) | a worker moves | `Rescue` |
-//! | all workers stalled for [`SPARE_AFTER`]; with 1, 2, .. spares for 2, 4, .. as long | ready tasks wait | `AddSpare` |
-//! | all regular workers slow, lately for [`SLOW_FOR`], and no spare is there | ready tasks wait | `AddSpare` |
+//! | all workers stalled, with 0, 1, .. spares for 1, 2, 4, .. ms | ready tasks wait | `AddSpare` |
+//! | all regular workers slow, lately for [`SLOW_FOR`], no spare | ready tasks wait | `AddSpare` |
 //! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what gave way waits | `AddSpare` |
 //! | spares, and for [`RETIRE_AFTER`] some regular worker was not slow | none is away | `RetireSpares` |
 //! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once a poll |

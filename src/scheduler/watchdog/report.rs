@@ -7,7 +7,7 @@ mod listener {
     use crate::task::RunningTask;
     use std::time::Duration;
 
-    /// `worker` has been in one poll for so long, and everybody waits. `task`: whose poll it is; none if
+    /// `worker` has been in one poll for so long, and no other worker is free. `task`: whose poll it is; none if
     /// the worker is in a waker.
     pub(in crate::scheduler) fn blocked(worker: usize, task: Option<RunningTask>, time: Duration) {
         tracing::warn!(
@@ -26,6 +26,6 @@ mod listener {
     use crate::task::RunningTask;
     use std::time::Duration;
 
-    /// Nobody listens; `RuntimeMetrics::blocked_poll_count` counts.
+    /// Without a collector; `RuntimeMetrics::blocked_poll_count` counts.
     pub(in crate::scheduler) fn blocked(_: usize, _: Option<RunningTask>, _: Duration) {}
 }

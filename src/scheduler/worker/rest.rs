@@ -64,7 +64,7 @@ impl Worker {
     /// everywhere.
     ///
     /// One round is enough. What was pushed before the bit was set is seen (fence); if it is gone by the
-    /// time we reach for it, somebody else has it. What is pushed later finds the bit.
+    /// time we reach for it, another thread has it. What is pushed later finds the bit.
     fn last_look(&self, everywhere: bool) -> Option<Hot> {
         let yielded = || {
             self.take_in_yielded();
@@ -75,7 +75,7 @@ impl Worker {
             .or_else(|| if everywhere { self.steal() } else { None })
     }
 
-    /// Ends the park: learns whether somebody claimed us (then we count as searching), and tells a
+    /// Ends the park: learns whether another thread claimed us (then we count as searching), and tells a
     /// sleeping watchdog.
     pub(in crate::scheduler) fn awake(&self) {
         self.searching.set(!self.shared.idle.unpark_self(self.index));
@@ -109,7 +109,7 @@ impl Worker {
         true
     }
 
-    /// Lets the driver do one round without blocking, if nobody sits there.
+    /// Lets the driver do one round without blocking, if the seat is free.
     pub(super) fn poll_driver(&self) {
         let Some(mut seat) = self.shared.driver.try_seat() else {
             return;
@@ -126,8 +126,7 @@ impl Worker {
     fn dispatch(&self, mut wakes: Vec<Waker>, fired: usize) {
         let are_few_timers = wakes.len() == fired && fired < FEW_TIMERS;
         if !wakes.is_empty() {
-            // A waker of somebody else's may take its time; a searcher that does not search would make
-            // everybody deaf.
+            // A foreign waker may take its time, and pushes wake no worker while one counts as searching.
             self.end_search();
         }
         self.dispatching.set(true);

@@ -1,5 +1,5 @@
-//! Tasks that compute, and what waits beside them: events and wakes come first, a spare worker helps, and what
-//! gives way on it is not lost.
+//! Tasks that compute, and what waits beside them: events and wakes come first, a spare worker helps, and
+//! what gives way on it is not lost.
 
 use crate::fairness::{Stop, StopOnDrop, yields};
 use crate::guard::{guarded, until, workers};
@@ -27,8 +27,8 @@ async fn computes_until_more(of: Count, stop: Stop) {
     }
 }
 
-/// Every worker computes until the echo has answered once more, again and again; so do as many tasks that wait for
-/// a worker. Without help the first answer never comes.
+/// Every worker computes until the echo has answered once more, again and again; so do as many tasks that
+/// wait for a worker. Without help the first answer never comes.
 #[test]
 fn an_echo_is_served_beside_tasks_that_compute_until_it_is() {
     const ROUNDS: usize = 50;
@@ -60,7 +60,8 @@ fn an_echo_is_served_beside_tasks_that_compute_until_it_is() {
     });
 }
 
-/// A wake from outside, beside a thousand tasks that only give way: the woken task does not wait for a turn of each.
+/// A wake from outside, beside a thousand tasks that only give way: the woken task does not wait for a turn
+/// of each.
 #[test]
 fn a_woken_task_runs_before_those_that_have_given_way() {
     const CROWD: usize = 1_000;
@@ -128,8 +129,8 @@ fn what_gives_way_on_a_helper_runs_although_no_worker_takes_it() {
     });
 }
 
-/// A worker blocks in place for a task that it has queued and that has given way, while its helper is in a long
-/// poll: the helper is there in its place then, and finds the task when it looks for work.
+/// A worker blocks in place for a task that it has queued and that has given way, while its helper is in a
+/// long poll: the helper is there in its place then, and finds the task when it looks for work.
 #[test]
 fn a_helper_takes_the_place_of_a_worker_that_blocks_in_place() {
     guarded(|| {
@@ -161,8 +162,8 @@ fn a_helper_takes_the_place_of_a_worker_that_blocks_in_place() {
     });
 }
 
-/// A worker that does not come back to its queue, one that always has work, and a helper that is idle: what has
-/// given way at the first is brought to the second.
+/// A worker that does not come back to its queue, one that always has work, and a helper that is idle: what
+/// has given way at the first is brought to the second.
 #[test]
 fn what_has_given_way_behind_a_blocked_worker_is_brought_to_its_busy_peer() {
     guarded(|| {

@@ -7,8 +7,8 @@ mod listener {
     use crate::task::RunningTask;
     use std::time::Duration;
 
-    /// `worker` has been in one poll for so long, and no other worker is free. `task`: whose poll it is; none if
-    /// the worker is in a waker.
+    /// `worker` has been in one poll for so long, and no other worker is free. `task`: whose poll it is; none
+    /// if the worker is in a waker.
     pub(in crate::scheduler) fn blocked(worker: usize, task: Option<RunningTask>, time: Duration) {
         tracing::warn!(
             target: "liten::blocked",

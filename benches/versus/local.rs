@@ -159,13 +159,13 @@ fn rows<L: Local>() -> Vec<Row<L>> {
     ]
 }
 
-/// A flag and who waits for it, as any channel has inside.
+/// A flag and the waker of the task that waits for it, as any channel has inside.
 #[derive(Default)]
 struct Bell(Mutex<(bool, Option<Waker>)>);
 
 impl Bell {
     fn ring(&self) {
-        let mut bell = self.0.lock().expect("nobody panics");
+        let mut bell = self.0.lock().expect("no panic while it is held");
         bell.0 = true;
         let waiter = bell.1.take();
         drop(bell);
@@ -174,7 +174,7 @@ impl Bell {
 
     async fn heard(&self) {
         poll_fn(|cx| {
-            let mut bell = self.0.lock().expect("nobody panics");
+            let mut bell = self.0.lock().expect("no panic while it is held");
             if std::mem::take(&mut bell.0) {
                 return Poll::Ready(());
             }

@@ -114,7 +114,7 @@ impl Clock {
     #[cold]
     fn own_course(&self) -> Course {
         match *self.time.lock() {
-            // While it stands still nobody waits for a deadline; what comes after is another course.
+            // While it stands still no sleep ends at a deadline; what comes after is another course.
             Time::Real | Time::Stopped(_) => Course::REAL,
             Time::Resumed { at, since } => Course(Some((at, since))),
         }

@@ -202,7 +202,7 @@ impl Shared {
 
     /// Workers that block in place.
     pub(super) fn away_workers(&self) -> usize {
-        // Ordering: Relaxed, a hint: who is on which side of it changes only what is run first.
+        // Ordering: Relaxed: a worker that parks reads it after its fence, for all others it is a hint.
         self.away.load(Ordering::Relaxed)
     }
 

@@ -14,6 +14,9 @@ mod bodies;
 mod clock;
 #[path = "instructions/echo.rs"]
 mod echo;
+#[path = "contest/families.rs"]
+#[allow(dead_code, reason = "of the channels and locks, those that are counted")]
+mod families;
 #[path = "contest/runtimes.rs"]
 mod runtimes;
 #[path = "contest/sockets.rs"]
@@ -23,6 +26,7 @@ mod sockets;
 mod yields;
 
 use clock::Clock;
+use families::{Family, Native};
 use runtimes::{Liten, Runtime, Tokio};
 use sockets::Sockets;
 use std::process::{Command, Stdio};
@@ -32,13 +36,17 @@ use yields::Yield;
 const CHILD: &str = "LITEN_BENCH_INSTRUCTIONS";
 
 /// Name, and how many operations are enough for a difference that start and end do not show in.
-const OPERATIONS: [(&str, [usize; 2]); 6] = [
+const OPERATIONS: [(&str, [usize; 2]); 10] = [
     ("spawn", [1_000, 21_000]),
     ("spawn_join", [1_000, 21_000]),
     ("wake_round_trip", [1_000, 21_000]),
     ("yield", [6_400, 64_000]),
     ("timer", [1_000, 21_000]),
     ("echo_message", [200, 2_200]),
+    ("mpsc_send_recv", [1_000, 21_000]),
+    ("oneshot_send_recv", [1_000, 21_000]),
+    ("mutex_lock_unlock", [1_000, 21_000]),
+    ("semaphore_acquire_release", [1_000, 21_000]),
 ];
 const OPERATIONS_IN_TESTS: usize = 64;
 
@@ -72,8 +80,8 @@ fn main() {
 /// Under `cargo test --benches` it is enough that everything runs.
 fn run_once() {
     for (operation, _) in OPERATIONS {
-        run::<Liten>(operation, OPERATIONS_IN_TESTS);
-        run::<Tokio>(operation, OPERATIONS_IN_TESTS);
+        run(&liten(), operation, OPERATIONS_IN_TESTS);
+        run(&Tokio::start(1), operation, OPERATIONS_IN_TESTS);
         println!("{operation}: ran");
     }
 }
@@ -101,21 +109,36 @@ fn child(order: &str) {
     let &[runtime, operation, count] = words.as_slice() else { panic!("{order:?}") };
     let count = count.parse().expect("a number of operations");
     match runtime {
-        Liten::NAME => run::<Liten>(operation, count),
-        Tokio::NAME => run::<Tokio>(operation, count),
+        Liten::NAME => run(&liten(), operation, count),
+        Tokio::NAME => run(&Tokio::start(1), operation, count),
         _ => panic!("{order:?}"),
     }
 }
 
-fn run<R: Clock + Sockets + Yield>(operation: &str, count: usize) {
-    let runtime = R::start(1);
+/// Without spare workers: under valgrind polls are so slow, and threads wait for each other for so long, that
+/// a spare comes or does not come, and the count is another one in each run.
+fn liten() -> Liten {
+    let mut builder = liten::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(1).max_spare_workers(0).build();
+    runtime.expect("threads and a poller can be had").into()
+}
+
+fn run<R: Clock + Native<Channels: Family> + Sockets + Yield>(
+    runtime: &R,
+    operation: &str,
+    count: usize,
+) {
     match operation {
-        "spawn" => bodies::spawn(&runtime, count),
-        "spawn_join" => bodies::spawn_join(&runtime, count),
-        "wake_round_trip" => bodies::wake(&runtime, count),
-        "yield" => bodies::yields(&runtime, count),
-        "timer" => bodies::timer(&runtime, count),
-        "echo_message" => bodies::echo_message(&runtime, count),
+        "spawn" => bodies::spawn(runtime, count),
+        "spawn_join" => bodies::spawn_join(runtime, count),
+        "wake_round_trip" => bodies::wake(runtime, count),
+        "yield" => bodies::yields(runtime, count),
+        "timer" => bodies::timer(runtime, count),
+        "echo_message" => bodies::echo_message(runtime, count),
+        "mpsc_send_recv" => bodies::mpsc::<R, R::Channels>(runtime, count),
+        "oneshot_send_recv" => bodies::one_shot::<R, R::Channels>(runtime, count),
+        "mutex_lock_unlock" => bodies::mutex::<R, R::Channels>(runtime, count),
+        "semaphore_acquire_release" => bodies::semaphore::<R, R::Channels>(runtime, count),
         _ => panic!("{operation:?}"),
     }
 }

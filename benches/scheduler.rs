@@ -2,6 +2,9 @@
 //!
 //! Two groups: as many workers as there are CPUs, and four, which is what tokio's own benches use.
 
+#[path = "contest/families.rs"]
+#[allow(dead_code, reason = "only what the scheduler's rows send over")]
+mod families;
 #[path = "contest/row.rs"]
 mod row;
 #[path = "contest/runtimes.rs"]

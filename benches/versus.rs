@@ -11,12 +11,16 @@
 
 #[path = "versus/build.rs"]
 mod build;
+#[path = "versus/channels.rs"]
+mod channels;
 #[path = "contest/clock.rs"]
 mod clock;
 #[path = "versus/connect.rs"]
 mod connect;
 #[path = "versus/contest.rs"]
 mod contest;
+#[path = "contest/families.rs"]
+mod families;
 #[path = "versus/growth.rs"]
 mod growth;
 #[path = "versus/intervals.rs"]
@@ -157,6 +161,9 @@ impl Versus {
         let at_least_two = workers.max(2);
         self.section("timers", Some(at_least_two), rows::timers(at_least_two));
         self.section("one thread", None, local::contests());
+        self.section("sync", Some(workers), channels::contests(workers));
+        let on_tokio = channels::contests_on_tokio(workers);
+        self.section("sync on tokio's runtime", Some(workers), on_tokio);
         self.section("lateness", Some(workers), lateness::contests(workers));
         self.section("intervals", Some(workers), intervals::contests(workers));
         self.section("wake latency", Some(workers), wake_latency::contests(workers));

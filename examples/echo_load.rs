@@ -14,12 +14,12 @@
 //!
 //! Each connection is a descriptor here and one in the server: `ulimit -n` has to allow them.
 
-use liten::future::try_join;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::TcpStream;
 use liten::sync::{Barrier, Semaphore};
 use liten::task::JoinSet;
 use liten::time::{Duration, Instant, timeout};
+use liten::try_join;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ async fn run(load: Arc<Load>, connections: usize) -> io::Result<usize> {
 /// Runs one connection; returns it, still open, and how many bytes came back.
 async fn client(load: Arc<Load>, mut random: Random) -> io::Result<(TcpStream, usize)> {
     // To connect counts as a message: so many at once fit into the queue of a listener.
-    let permit = load.under_way.acquire().await;
+    let permit = load.under_way.acquire().await.expect("never closed");
     let stream = TcpStream::connect(load.address).await?;
     stream.set_nodelay(true)?;
     let mut bytes = load.exchange(&stream, &mut random).await?;
@@ -101,7 +101,7 @@ async fn client(load: Arc<Load>, mut random: Random) -> io::Result<(TcpStream, u
 
     load.all_open.wait().await;
     for _ in 1..load.messages {
-        let _permit = load.under_way.acquire().await;
+        let _permit = load.under_way.acquire().await.expect("never closed");
         bytes += load.exchange(&stream, &mut random).await?;
     }
     Ok((stream, bytes))

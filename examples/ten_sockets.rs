@@ -20,7 +20,7 @@
 
 use liten::future::{FuturesUnordered, StreamExt, join_all};
 use liten::net::UdpSocket;
-use liten::sync::channel::{Receiver, Sender, unbounded};
+use liten::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use liten::task::{spawn_local, yield_now};
 use liten::time::{Duration, timeout};
 use std::cell::Cell;
@@ -34,17 +34,17 @@ const PACKETS: usize = 100;
 
 #[liten::main(flavor = "current_thread")]
 async fn main() -> io::Result<()> {
-    let ten = Ten::bind().await?;
+    let mut ten = Ten::bind().await?;
     let joined = spawn_local(join_all(ten.children()));
     println!("polls per packet with join_all: {}", ten.polls_per_packet().await?);
     joined.abort();
 
-    let ten = Ten::bind().await?;
+    let mut ten = Ten::bind().await?;
     let spawned: Vec<_> = ten.children().map(spawn_local).collect();
     println!("polls per packet with spawn: {}", ten.polls_per_packet().await?);
     spawned.iter().for_each(|child| child.abort());
 
-    let ten = Ten::bind().await?;
+    let mut ten = Ten::bind().await?;
     let mut set: FuturesUnordered<_> = ten.children().collect();
     let unordered = spawn_local(async move { while set.next().await.is_some() {} });
     println!("polls per packet with FuturesUnordered: {}", ten.polls_per_packet().await?);
@@ -57,8 +57,8 @@ struct Ten {
     /// How often any of the children has been polled.
     polls: Rc<Cell<usize>>,
     /// Carries what each child has received.
-    sender: Sender<io::Result<usize>>,
-    receiver: Receiver<io::Result<usize>>,
+    sender: UnboundedSender<io::Result<usize>>,
+    receiver: UnboundedReceiver<io::Result<usize>>,
 }
 
 impl Ten {
@@ -67,7 +67,7 @@ impl Ten {
         for _ in 0..SOCKETS {
             sockets.push(Rc::new(UdpSocket::bind("127.0.0.1:0").await?));
         }
-        let (sender, receiver) = unbounded();
+        let (sender, receiver) = unbounded_channel();
         Ok(Self { sockets, polls: Rc::default(), sender, receiver })
     }
 
@@ -80,7 +80,7 @@ impl Ten {
     }
 
     /// Sends packets to one socket after the other, each when the one before has been received.
-    async fn polls_per_packet(&self) -> io::Result<f64> {
+    async fn polls_per_packet(&mut self) -> io::Result<f64> {
         // The first poll of each child comes before any packet.
         while self.polls.get() < SOCKETS {
             yield_now().await;
@@ -91,15 +91,15 @@ impl Ten {
             client.send_to(b"packet", socket.local_addr()?).await?;
             // UDP may lose a packet.
             let received = timeout(Duration::from_secs(5), self.receiver.recv()).await?;
-            received.map_err(io::Error::other)??;
+            received.expect("`self` has a sender")?;
         }
         Ok(self.polls.get() as f64 / PACKETS as f64)
     }
 }
 
-async fn receive(socket: Rc<UdpSocket>, received: Sender<io::Result<usize>>) {
+async fn receive(socket: Rc<UdpSocket>, received: UnboundedSender<io::Result<usize>>) {
     let mut buffer = [0; 16];
-    while received.send(socket.recv(&mut buffer).await).await.is_ok() {}
+    while received.send(socket.recv(&mut buffer).await).is_ok() {}
 }
 
 async fn counted<F: Future>(polls: Rc<Cell<usize>>, future: F) -> F::Output {

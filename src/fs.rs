@@ -39,7 +39,7 @@
 //!
 //! Functions return the error of the operating system, with its
 //! [`raw_os_error`](std::io::Error::raw_os_error); [`Other`](std::io::ErrorKind::Other) if the runtime is
-//! shutting down, and what the operating system says if it has no thread for the pool.
+//! shutting down, or if the operating system has no thread for the pool, with what it says to that.
 //!
 //! # Panics
 //!
@@ -130,9 +130,7 @@ fn start<T: Send + 'static>(
     at_shutdown: AtShutdown,
     call: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
-    let runtime = context::expect("liten::fs");
-    let (job, taken) = runtime.start_blocking(call, at_shutdown == AtShutdown::Make);
-    taken.map(|()| job)
+    context::start_blocking("liten::fs", at_shutdown == AtShutdown::Make, call)
 }
 
 /// Makes `call` on the blocking pool and waits for it.

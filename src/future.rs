@@ -1,28 +1,30 @@
-//! Waiting for several futures at once, re-exported from [`futures-util`](https://docs.rs/futures-util).
+//! Waiting for many futures at once, re-exported from [`futures-util`](https://docs.rs/futures-util).
 //!
 //! The crate is kept by the people who keep the `Future` trait's ecosystem, works on any runtime, and is
 //! in most dependency trees already. Groups and races of the `futures-concurrency` crate work on liten
-//! unmodified too.
+//! unmodified too. For a few futures that are known when the program is written there are the macros at the
+//! root: [`join!`](crate::join!), [`try_join!`](crate::try_join!) and [`select!`](crate::select!).
 //!
-//! [`join!`] and [`join_all`] poll *all* their children when one is woken; [`FuturesUnordered`] polls
-//! only the woken one; a [spawned](crate::spawn) task is a poll unit of its own.
+//! [`join!`](crate::join!) and [`join_all`] poll *all* their children when one is woken (`join_all` only
+//! while it has few of them); [`FuturesUnordered`] polls only the woken one; a [spawned](crate::spawn) task
+//! is a poll unit of its own.
 //!
 //! # Examples
 //!
 //! ```
-//! use liten::future::{FutureExt, join, select};
+//! use liten::future::{FuturesUnordered, StreamExt, join_all};
 //! use liten::time::{Duration, sleep};
-//! # liten::block_on(async {
-//! let (a, b) = join!(async { 1 }, async { 2 });
-//! assert_eq!(a + b, 3);
 //!
-//! let mut quick = Box::pin(sleep(Duration::from_millis(1)).fuse());
-//! let mut slow = Box::pin(sleep(Duration::from_secs(60)).fuse());
-//! let first = select! {
-//!     _ = quick => "quick",
-//!     _ = slow => "slow",
-//! };
-//! assert_eq!(first, "quick");
+//! async fn after(milliseconds: u64) -> u64 {
+//!     sleep(Duration::from_millis(milliseconds)).await;
+//!     milliseconds
+//! }
+//!
+//! # liten::block_on(async {
+//! assert_eq!(join_all([2, 1].map(after)).await, [2, 1]);
+//!
+//! let mut unordered: FuturesUnordered<_> = [60_000, 1].map(after).into_iter().collect();
+//! assert_eq!(unordered.next().await, Some(1));
 //! # });
 //! ```
 
@@ -31,4 +33,3 @@ pub use futures_util::future::{
     try_select,
 };
 pub use futures_util::stream::{FuturesOrdered, FuturesUnordered, Stream, StreamExt, TryStreamExt};
-pub use futures_util::{join, pending, poll, select, select_biased, try_join};

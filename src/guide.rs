@@ -8,6 +8,7 @@
 //! | [`start`] | how do I run something? |
 //! | [`tasks`] | how do I run many things, wait for them, and stop them? |
 //! | [`io`] | how do I read and write? |
+//! | [`sync`] | how do tasks talk, and share? |
 //! | [`time`] | how do I wait, and how do I test code that waits? |
 //! | [`shutdown`] | how does a program end without losing anything? |
 //! | [`blocking`] | what about code that blocks or computes? |
@@ -20,6 +21,7 @@ pub mod io;
 pub mod migrating;
 pub mod shutdown;
 pub mod start;
+pub mod sync;
 pub mod tasks;
 pub mod time;
 pub mod tuning;

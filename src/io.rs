@@ -7,12 +7,14 @@
 //!
 //! The traits are those of `futures-io`, because that is what codecs, TLS libraries and protocol crates
 //! that are not bound to one runtime are written against; the extension traits and adapters are those of
-//! `futures-util`. liten has no I/O traits of its own. With the feature `tokio-io` everything here and in
-//! [`net`](crate::net) also has tokio's I/O traits, and with the feature `hyper` those of hyper: without a
-//! wrapper, and on the same value. Where two families are in scope, methods of the same name (`read`,
-//! `write_all`) come from the extension trait that is imported; import one per scope.
-//! `futures-util`. liten has no I/O traits of its own. All of them are there with the feature `futures-io`,
+//! `futures-util`. liten has no I/O traits of its own. All of this is there with the feature `futures-io`,
 //! which is on by default.
+//!
+//! With the feature `tokio-io` sockets, pipes, [`Async`], files, the standard streams, those of children,
+//! [`duplex()`]'s, [`empty()`], [`repeat()`] and [`sink()`] have tokio's I/O traits as well, and with the
+//! feature `hyper` TCP and Unix streams, their halves and [`Async`] have those of hyper: without a wrapper,
+//! and on the same value. Where two families are in scope, methods of the same name (`read`, `write_all`)
+//! come from the extension trait that is imported; import one per scope.
 //!
 //! | to | use |
 //! |---|---|
@@ -32,6 +34,14 @@
 //! bytes several times lose the count of what they have moved: `read_exact`, `read_to_end`,
 //! `read_to_string`, `read_until`, `read_line`, `write_all` and the `copy` family. Do not use those as a
 //! branch of `select!` or under a timeout, unless the stream is given up afterwards.
+//!
+//! # Giving way
+//!
+//! Sockets, pipes and everything else that stands on [`Async`] take from the task's budget, so that a task
+//! which always finds them ready lets others run and can be timed out. So do [`duplex()`]'s streams,
+//! [`empty()`], [`repeat()`] and [`sink()`]. What holds its bytes itself is always ready and takes nothing:
+//! [`Cursor`], slices, `Vec`, and adapters around them. It ends when its bytes do; a loop over very many of
+//! them calls [`consume_budget`](crate::task::consume_budget).
 //!
 //! # Examples
 //!
@@ -56,6 +66,8 @@
 
 mod async_source;
 #[cfg(feature = "futures-io")]
+mod copy;
+#[cfg(feature = "futures-io")]
 mod copy_bidirectional;
 #[cfg(feature = "futures-io")]
 mod duplex;
@@ -76,9 +88,14 @@ mod through;
 mod tokio_io;
 #[cfg(any(feature = "tokio-io", feature = "hyper"))]
 mod twins;
+#[cfg(feature = "futures-io")]
+mod void;
 
 pub use self::async_source::Async;
 pub(crate) use self::async_source::{current_driver, driver_for};
+#[cfg(feature = "futures-io")]
+#[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
+pub use self::copy::{copy, copy_buf};
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::copy_bidirectional::copy_bidirectional;
@@ -97,6 +114,9 @@ pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 pub(crate) use self::through::{read_through, write_through};
 #[cfg(any(feature = "tokio-io", feature = "hyper"))]
 pub(crate) use self::twins::{read_twin, write_twin};
+#[cfg(feature = "futures-io")]
+#[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
+pub use self::void::{Empty, Repeat, Sink, empty, repeat, sink};
 pub use crate::driver::readiness::Ready;
 
 #[cfg(feature = "futures-io")]
@@ -106,8 +126,7 @@ pub use ::futures_io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use futures_util::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader, BufWriter, Chain,
-    Cursor, Empty, LineWriter, Lines, ReadHalf, Repeat, ReuniteError, Sink, Take, WriteHalf, copy,
-    copy_buf, empty, repeat, sink,
+    Cursor, LineWriter, Lines, ReadHalf, ReuniteError, Take, WriteHalf,
 };
 #[doc(no_inline)]
 pub use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result, SeekFrom};
@@ -120,3 +139,9 @@ pub use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result, SeekFrom};
 /// kqueue a read also stops early at urgent data without an event that would tell.
 pub(crate) const SHORT_TRANSFER_DRAINS: bool =
     cfg!(any(target_os = "linux", target_os = "android"));
+
+/// The most buffers that one system call uses, and the most bytes that it moves, where a short transfer
+/// drains: `UIO_MAXIOV` and, for any size of pages, no more than `MAX_RW_COUNT` of Linux. A call that was
+/// given more stops there, and that says nothing about the kernel buffer.
+pub(crate) const MOST_BUFFERS: usize = 1_024;
+pub(crate) const MOST_BYTES: usize = 0x7fff_0000;

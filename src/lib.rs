@@ -16,9 +16,8 @@
 //!   one thread, tasks that borrow, cancellation.
 //! * [`net`]: TCP, UDP and Unix sockets; [`io`]: any other pollable source, and the I/O extension methods.
 //! * [`time`]: sleeping, deadlines, intervals.
-//! * `process`: child processes; `signal`: ctrl-c and signals.
-//! * [`sync`] and [`future`]: locks, channels, `join!` and `select!`, re-exported from crates that work on
-//!   any runtime.
+//! * [`select!`], [`join!`], [`try_join!`] and [`pin!`]: several futures in one task; [`future`]: many.
+//! * [`sync`]: locks and channels.
 //! * `fs`, `process`, `signal` and `hyper`, with the features of those names: files, child processes,
 //!   signals, and what hyper asks of a runtime.
 //! * `wasi`: the runtime for WASI 0.2 components, with the feature of that name also for ordinary programs.
@@ -36,7 +35,7 @@
 //!
 //! # Cancel safety
 //!
-//! A future may be dropped at any await, for instance by `select!`. Each asynchronous method says under
+//! A future may be dropped at any await, for instance by [`select!`]. Each asynchronous method says under
 //! "Cancel safety" what that loses.
 //!
 //! # On wasm
@@ -51,7 +50,7 @@
 //! | [`task`] | tasks, sets, trackers, tokens, locals, budget | `spawn_blocking`, `block_in_place`, `scope` |
 //! | [`time`] | all of it | |
 //! | [`runtime`] | `LocalRuntime`, its `Builder` and `Handle` | `Runtime`, metrics, settings of threads |
-//! | [`sync`], [`future`] | all of it | |
+//! | `select!` …, [`sync`], [`future`] | all of it | |
 //! | `net` | `TcpListener`, `TcpStream`, `UdpSocket`, `lookup_host` | Unix sockets, pipes |
 //! | [`io`] | traits and adapters of futures-io, `stdin` … | `Async`, `Fd`, traits of tokio and hyper |
 //! | `fs`, `process`, `signal`, `hyper` | | all of it |
@@ -70,12 +69,13 @@
 //!   extension methods and adapters in [`io`].
 //! * `tokio-io`: tokio's I/O traits on the same types.
 //! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
-//! * `fs`, `process`, `signal`: the modules of those names.
-//! * `tokio-context`: crates that know tokio only run unmodified ([how](runtime#crates-that-need-tokio)).
-//! * `process`: child processes; includes `signal`, and costs the crate rustix on Linux.
+//! * `fs`: the module of that name; costs nothing.
+//! * `process`: child processes; includes `signal`, and costs nothing more.
 //! * `signal`: ctrl-c and signals; costs the crate signal-hook-registry.
+//! * `tokio-context`: crates that know tokio only run unmodified ([how](runtime#crates-that-need-tokio)).
 //! * `wasi`: the module of that name, on a host made of a condition variable; on wasm it is always there.
-//! * `tracing`: a warning, through the crate of that name, for each poll that blocks the last free worker.
+//! * `tracing`: a warning, through the crate of that name, for each poll that blocks its worker while no
+//!   other is free.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // What only a face uses that is switched off stays in and is dropped by the linker: a condition at each such
 // function would have to name every face that may come to use it. The default build has none of them off. So
@@ -108,6 +108,8 @@ mod blocking;
 #[cfg_attr(target_family = "wasm", path = "runtime/wasm.rs")]
 pub mod runtime;
 
+#[doc(hidden)]
+pub mod combinators;
 #[cfg(all(feature = "fs", not(target_family = "wasm")))]
 #[cfg_attr(docsrs, doc(cfg(feature = "fs")))]
 pub mod fs;
@@ -135,7 +137,6 @@ pub mod wasi;
 pub mod guide;
 
 mod recycler;
-#[cfg(not(target_family = "wasm"))]
 mod rng;
 mod scoped;
 mod slab;

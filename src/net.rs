@@ -84,16 +84,17 @@ pub mod unix;
 #[cfg(windows)]
 mod winsock;
 
-// Who is at the other end of a Unix socket; each family of systems is asked in its own way.
+// Who is at the other end of a Unix socket, and which addresses there are: each family of systems has its own
+// way.
 #[cfg(target_vendor = "apple")]
-use self::apple as credentials;
+use self::apple as unix_kind;
 #[cfg(all(
     unix,
     not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))
 ))]
-use self::bsd as credentials;
+use self::bsd as unix_kind;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-use self::linux as credentials;
+use self::linux as unix_kind;
 // What the two systems do differently behind the same names.
 #[cfg(unix)]
 use self::posix as system;

@@ -5,8 +5,8 @@
 //! [`Child`].
 //!
 //! A child belongs to the runtime in which it was started, and can be waited for from any thread and any
-//! other runtime while that one lives. (A [`LocalRuntime`](crate::runtime::LocalRuntime) notices the ends of
-//! its children only while its `block_on` runs.) Starting it is a blocking system call of a millisecond or
+//! other runtime while that one lives. (A runtime without workers notices the ends of its children only while
+//! a thread is in its `block_on`.) Starting it is a blocking system call of a millisecond or
 //! so, made on the calling thread.
 //!
 //! # Children that are dropped

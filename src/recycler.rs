@@ -17,6 +17,10 @@
 //! ```
 //!
 //! The reserve keeps a thread that allocates and frees in turn at the edge of a chain away from the depot.
+//!
+//! A thread never waits for the depot: while another one has it, the allocator serves. Such a moment is rare
+//! and costs one chain. In a forked child it may last for ever: if a thread of the parent held the lock when
+//! `fork` was called, nobody in the child releases it.
 #![allow(unsafe_code)]
 
 use crate::sync_shim::{StaticMutex, thread_local};
@@ -175,7 +179,7 @@ impl Shelf {
     #[cold]
     fn refill(&self, class: usize) -> Option<NonNull<Free>> {
         let reserve = NonNull::new(self.reserve.replace(ptr::null_mut()));
-        let chain = reserve.or_else(|| DEPOTS[class].lock().0.pop())?;
+        let chain = reserve.or_else(|| DEPOTS[class].try_lock()?.0.pop())?;
         self.current.set(chain.as_ptr());
         self.count.set(CHAIN);
         Some(chain)
@@ -205,15 +209,14 @@ impl Shelf {
     }
 }
 
-/// Puts a full chain into the depot, or, if that is full too, back to the allocator.
+/// Puts a full chain into the depot, or, if that is full too or taken, back to the allocator.
 fn give_back(chain: NonNull<Free>, class: usize) {
-    let mut depot = DEPOTS[class].lock();
-    if depot.0.len() < chains_kept(class) {
-        depot.0.push(chain);
-    } else {
-        drop(depot);
-        free_all(chain.as_ptr(), class);
+    if let Some(mut depot) = DEPOTS[class].try_lock() {
+        if depot.0.len() < chains_kept(class) {
+            return depot.0.push(chain);
+        }
     }
+    free_all(chain.as_ptr(), class);
 }
 
 fn free_all(mut cell: *mut Free, class: usize) {

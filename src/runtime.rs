@@ -4,6 +4,23 @@
 //! many, one after the other or side by side, and dropping one ends its threads and frees its file
 //! descriptors.
 //!
+//! # Which kind
+//!
+//! | | tasks run | and may be `!Send` |
+//! |---|---|---|
+//! | multi-thread [`Runtime`] | on workers, all the time | if [pinned](crate::task::spawn_pinned) |
+//! | current-thread [`Runtime`] | on a thread in `block_on` | if [pinned](crate::task::spawn_pinned) |
+//! | [`LocalRuntime`] | on its thread in `block_on` | yes |
+//!
+//! [`Builder::new_multi_thread`] and [`Builder::new_current_thread`] with [`Builder::build`] make the first
+//! two, [`Builder::build_local`] the third.
+//!
+//! The second kind is a `Runtime` like the first: it is `Send` and `Sync`, can be kept in a struct, and any
+//! thread may call its `block_on`. If several do at a time, one of them runs the tasks, sockets and timers;
+//! the others run their own futures only, until one of them takes over because the first one is done. While
+//! no thread is in `block_on`, what is spawned waits. There is no driver thread; the blocking pool, and the
+//! threads of pinned tasks, are as for the first kind.
+//!
 //! # Fork
 //!
 //! A process that has been forked has one thread, the one that called `fork`: in the child a runtime has no
@@ -12,11 +29,13 @@
 //!
 //! # Start and stop, in order
 //!
-//! Start: driver, blocking pool (no threads yet), the driver thread, the workers. Stop: the blocking pool
-//! takes no new jobs and cancels the queued ones, but for those that must run (writes that a file has
-//! accepted); the threads of pinned tasks drop theirs; the workers stop after the poll they are in; every
-//! task that is left is dropped; the threads end; sources and timers that outlive the runtime are told.
-//! [`Shutdown`] leaves the waiting to a future: the driver thread, which ends last, completes it.
+//! Start: driver, blocking pool (no threads yet), the workers; the driver thread with the first task or
+//! event on a worker. Stop: the blocking pool takes no new jobs, and its threads cancel the queued ones, but
+//! for those that must run (writes that a file has accepted); the threads of pinned tasks drop theirs; the
+//! workers stop after the poll they are in; every task that is left is dropped (without workers: by the
+//! thread that ends the runtime); the threads end; sources and timers that outlive the runtime are told.
+//! [`Shutdown`] leaves the waiting to a future: the driver thread, which ends last, completes it; without one
+//! a thread of the blocking pool does.
 //!
 //! # Crates that need tokio
 //!
@@ -36,7 +55,8 @@
 //!   calls runs there. A task that blocks there holds up all sockets and timers of tokio, unless it does so
 //!   in `tokio::task::block_in_place`. `tokio::task::spawn_blocking` has the helper's own pool of threads.
 //! * On the helper's threads there is no liten runtime: take a [`Handle`] along and spawn there what uses
-//!   liten's sockets and timers.
+//!   liten's sockets and timers. `block_on` panics in a `tokio::spawn` task there, as tokio's own does: use
+//!   `.await`, or call it in `tokio::task::spawn_blocking` or `block_in_place`.
 //! * A panic of a `tokio::spawn` task goes to tokio's `JoinHandle`. The end of a liten runtime does not end
 //!   these tasks; the end of the process does, without their destructors.
 //! * tokio's budget is that of tokio's tasks: a liten task that finds tokio's channels or sockets always
@@ -52,6 +72,8 @@ pub(crate) mod block_on;
 pub(crate) mod blocking_task;
 mod builder;
 pub(crate) mod context;
+mod current_thread;
+mod flavor;
 mod handle;
 mod local;
 mod local_runtime;
@@ -66,6 +88,7 @@ mod tokio_context;
 
 pub use builder::Builder;
 pub use context::EnterGuard;
+pub use flavor::RuntimeFlavor;
 pub use handle::{Handle, TryCurrentError};
 pub use local::LocalExecutor;
 pub use local_runtime::LocalRuntime;
@@ -78,7 +101,8 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-/// A multithreaded runtime: workers, a driver thread, a blocking pool.
+/// A runtime whose tasks run on workers or, after [`Builder::new_current_thread`], on the thread that calls
+/// [`Runtime::block_on`].
 ///
 /// Dropping it cancels the tasks that are left and waits until its threads have ended; that includes blocking
 /// work that is under way. [`Runtime::shutdown_timeout`] bounds the wait.
@@ -124,15 +148,32 @@ impl Runtime {
     /// runs on the workers, at once, even if the root then blocks its thread. Tasks that are alive when
     /// the root is done go on running, until the runtime is dropped.
     ///
+    /// Without workers ([`Builder::new_current_thread`]) the calling thread runs the tasks whenever the root
+    /// waits, and those that are left wait for the next call. Several threads may call this at a time: see
+    /// [Which kind](crate::runtime#which-kind).
+    ///
     /// # Panics
     ///
-    /// If called inside a task, because it would block a worker. If the root panics.
+    /// If called inside a task, because it would block a worker; without workers also if called inside a
+    /// root. If the root panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let runtime = liten::runtime::Builder::new_current_thread().build().unwrap();
+    /// let task = runtime.spawn(async { 1 });
+    /// runtime.block_on(liten::time::sleep(Duration::from_millis(1)));
+    /// assert!(task.is_finished());
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.handle.block_on(future)
+        self.handle.run(future)
     }
 
-    /// Blocks the calling thread until no task is alive; returns at once if none is.
+    /// Blocks the calling thread until no task is alive; returns at once if none is. Without workers it runs
+    /// the tasks, or waits until another thread has run them.
     ///
     /// Blocking work that no task waits for is not counted.
     ///
@@ -221,7 +262,8 @@ impl Runtime {
     /// then: tasks in a poll or a destructor, and blocking work; nothing if the runtime has ended.
     ///
     /// Threads that are stuck longer are left behind; they end when they come back. Destructors of their
-    /// thread-locals are outside of the timeout.
+    /// thread-locals are outside of the timeout; without workers those of the tasks, too, which run on the
+    /// calling thread.
     ///
     /// # Examples
     ///
@@ -239,7 +281,11 @@ impl Runtime {
         self.handle.shutdown(Some(timeout))
     }
 
-    /// Ends the runtime without waiting for anything. May be called inside a task.
+    /// Ends the runtime without waiting for anything. May be called inside a task. Without workers the
+    /// calling thread drops the tasks.
+    ///
+    /// Destructors of queued blocking work run on threads of the pool, as they do at every end of a runtime.
+    /// If the process ends before, they do not run.
     pub fn shutdown_background(self) {
         self.shutdown_timeout(Duration::ZERO);
     }

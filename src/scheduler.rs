@@ -93,7 +93,7 @@ mod slots;
 mod watchdog;
 mod worker;
 
-pub(crate) use census::Presence;
+pub(crate) use census::{CountsRoots, Presence};
 pub(crate) use in_place::{is_away, step_aside};
 pub(crate) use lifecycle::{Around, Crew, ThreadConfig};
 pub(crate) use role::{

@@ -1,56 +1,60 @@
-//! Locks and channels for tasks, re-exported from crates that work on any runtime.
+//! Channels and locks for tasks, under tokio's names and with tokio's semantics.
 //!
-//! They are not written anew, because nothing about them depends on the runtime:
+//! | channel | from → to | what arrives |
+//! |---|---|---|
+//! | [`oneshot`] | one → one | one value |
+//! | [`mpsc`] | many → one | every value |
+//! | [`broadcast`] | many → many | every value, to each receiver |
+//! | [`watch`] | many → many | the newest value |
+//! | [`Notify`] | many → many | a signal without a value |
 //!
-//! * from [`async-lock`](https://docs.rs/async-lock): [`Mutex`], [`RwLock`], [`Semaphore`], [`Barrier`],
-//!   [`OnceCell`]: kept by the smol project, small, eventually fair (a waiter that has been overtaken for
-//!   0.5 ms gets the lock next), guards may be held across an await;
-//! * from [`async-channel`](https://docs.rs/async-channel): [`channel`]: many senders, many receivers,
-//!   bounded or not;
-//! * from [`oneshot`](https://docs.rs/oneshot): [`oneshot`]: one value, lock-free, one allocation.
+//! | lock | what it guards |
+//! |---|---|
+//! | [`Mutex`], [`RwLock`] | a value that is used over an `await` |
+//! | [`Semaphore`] | so many at a time |
+//! | [`OnceCell`], [`SetOnce`] | a value that is made, or set, once |
+//! | [`Barrier`] | the moment when all have come |
 //!
-//! `tokio::sync` works on liten too: it needs no tokio runtime.
+//! [`guide::sync`](crate::guide::sync) says which one to take for what, with examples.
 //!
-//! These operations are not part of liten's cooperative budget; a loop around them that never waits can call
-//! [`task::consume_budget`](crate::task::consume_budget).
+//! They work in every runtime, between runtimes and outside of one, and need no memory to wait: a future's
+//! place in the line lies in the future. In a task of liten each operation that is ready counts against the
+//! [budget](crate::task::coop), so a loop over a channel that is never empty lets other tasks run. Lines are
+//! first come, first served.
+//!
+//! They are written here and not re-exported, because foreign ones know neither the budget nor, when the
+//! runtime is observed or simulated, which task holds what. tokio's own work on liten too.
 
-pub use async_lock::{
-    Barrier, BarrierWaitResult, Mutex, MutexGuard, MutexGuardArc, OnceCell, RwLock,
-    RwLockReadGuard, RwLockReadGuardArc, RwLockUpgradableReadGuard, RwLockWriteGuard,
-    RwLockWriteGuardArc, Semaphore, SemaphoreGuard, SemaphoreGuardArc,
+mod barrier;
+pub mod broadcast;
+mod guarded;
+pub mod mpsc;
+mod mutex;
+mod notify;
+mod once_cell;
+pub mod oneshot;
+mod permits;
+mod rwlock;
+mod semaphore;
+mod set_once;
+pub mod watch;
+
+pub use self::barrier::{Barrier, BarrierWaitResult};
+pub use self::mutex::{
+    MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard, TryLockError,
 };
+pub use self::notify::Notify;
+pub use self::once_cell::{OnceCell, SetError};
+pub use self::rwlock::{
+    OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
+    RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
+};
+pub use self::semaphore::{
+    AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
+};
+pub use self::set_once::{SetOnce, SetOnceError};
 
-/// Channels with many senders and many receivers.
-///
-/// # Examples
-///
-/// ```
-/// # liten::block_on(async {
-/// let (sender, receiver) = liten::sync::channel::bounded(1);
-/// liten::spawn(async move { sender.send("hello").await });
-/// assert_eq!(receiver.recv().await, Ok("hello"));
-/// # });
-/// ```
-pub mod channel {
-    pub use async_channel::{
-        Receiver, Recv, RecvError, Send, SendError, Sender, TryRecvError, TrySendError,
-        WeakReceiver, WeakSender, bounded, unbounded,
-    };
-}
-
-/// Channels for one value.
-///
-/// # Examples
-///
-/// ```
-/// # liten::block_on(async {
-/// let (sender, receiver) = liten::sync::oneshot::channel();
-/// liten::spawn(async move { sender.send(42) });
-/// assert_eq!(receiver.await, Ok(42));
-/// # });
-/// ```
-pub mod oneshot {
-    pub use ::oneshot::{
-        AsyncReceiver, Receiver, RecvError, SendError, Sender, async_channel as channel,
-    };
+/// The futures of this module that can be named.
+pub mod futures {
+    pub use super::notify::{Notified, OwnedNotified};
 }

@@ -11,8 +11,10 @@
 //! between two polls of one of them, whatever is spawned or woken from outside meanwhile. Only a change in
 //! the number of workers, or a worker that is stuck, may send it to the end of a shared queue. That counts
 //! polls and not time: a task that computes for long should [yield](yield_now()) now and then, and one that
-//! blocks belongs to [`spawn_blocking`]. Sockets, timers and channels of this crate end a poll that is always
-//! ready, by [`consume_budget`].
+//! blocks belongs to [`spawn_blocking`]. Sockets, timers, join handles, and the channels and locks of
+//! [`sync`](crate::sync) end the poll of a task that finds them always ready, by the same budget. Readers and
+//! writers that hold their bytes themselves do not (see [`io`](crate::io#giving-way)): a loop over these that
+//! never waits calls [`consume_budget`].
 //!
 //! # Inside
 //!
@@ -51,7 +53,7 @@ mod spawn;
 mod state;
 mod tracker;
 mod waiters;
-mod waker;
+pub(crate) mod waker;
 mod yield_now;
 
 #[cfg(not(target_family = "wasm"))]

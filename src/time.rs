@@ -52,8 +52,7 @@
 //!   process strikes at once. Do not mix paused time with peers that take real time.
 //! - [`Instant::now`] and all timers follow it, to the nanosecond; [`std::time`] and the wall clock do not.
 //! - A multithreaded runtime has to be built with
-//!   [`start_paused`](crate::runtime::Builder::start_paused); a
-//!   [`LocalRuntime`](crate::runtime::LocalRuntime) may pause later, too.
+//!   [`start_paused`](crate::runtime::Builder::start_paused); one without workers may pause later, too.
 //! - Each runtime has a clock of its own. A timer goes by the clock of the runtime in which it was made.
 //!
 //! # Examples

@@ -3,11 +3,15 @@
 //! A waker is user code: it may panic. That must cost neither the thread that calls it nor the wakers
 //! that come after it.
 
+mod batch;
 mod line;
+mod wait_list;
 
+pub(crate) use self::batch::Batch;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 pub(crate) use self::line::LINE_STEP;
 pub(crate) use self::line::Line;
+pub(crate) use self::wait_list::{Locked, Place, WaitList};
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -11,14 +11,15 @@
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::{TcpListener, TcpStream, UdpSocket};
 use liten::runtime::{Builder, LocalRuntime, Runtime};
+use liten::sync::oneshot;
 use liten::task::yield_now;
 use liten::time::{self, Duration, Instant, sleep};
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 struct Counting;
 
@@ -380,4 +381,92 @@ fn the_memory_of_every_runtime_comes_back() {
         local.block_on(yield_now());
     });
     assert!(runtimes < 100, "{runtimes} blocks of 200 runtimes");
+}
+
+type Half = Box<dyn FnOnce() + Send>;
+
+/// A channel's ends, as calls: with wakers in it or without, in the different ways to end it.
+fn ends_of_a_channel(case: usize) -> (Half, Half) {
+    let (mut sender, mut receiver) = oneshot::channel();
+    let mut cx = Context::from_waker(Waker::noop());
+    if case & 1 != 0 {
+        assert!(Pin::new(&mut receiver).poll(&mut cx).is_pending());
+    }
+    if case & 2 != 0 {
+        assert!(sender.poll_closed(&mut cx).is_pending());
+    }
+    let sends: Half = match case & 4 {
+        0 => Box::new(move || drop(sender.send(Box::new(1)))),
+        _ => Box::new(move || drop(sender)),
+    };
+    let receives: Half = match case >> 3 {
+        0 => Box::new(move || drop(receiver)),
+        1 => Box::new(move || drop(receiver.try_recv())),
+        2 => Box::new(move || receiver.close()),
+        _ => Box::new(move || {
+            receiver.close();
+            drop(receiver.try_recv());
+        }),
+    };
+    (sends, receives)
+}
+
+const CASES: usize = 32;
+
+/// A channel for one value is one block, which comes back whichever end comes first, and however.
+#[test]
+fn the_memory_of_a_channel_for_one_value_comes_back() {
+    let _alone = ALONE.lock();
+    start();
+    let channel = oneshot::channel::<u64>();
+    assert_eq!(stop(), 1);
+    drop(channel);
+    for case in 0..CASES {
+        let in_order = || {
+            let (first, second) = ends_of_a_channel(case);
+            first();
+            second();
+            let (second, first) = ends_of_a_channel(case);
+            first();
+            second();
+        };
+        let left = left_over(100, in_order);
+        // Nothing per round; the threads of the other tests may come and go.
+        assert!(left < 100, "case {case}: {left} blocks of 100 rounds");
+    }
+}
+
+/// The same where both ends come at once. The threads tell each other by spinning, so that they do.
+#[test]
+fn the_memory_of_a_channel_comes_back_from_every_race() {
+    let _alone = ALONE.lock();
+    let (hand, taken) = std::sync::mpsc::sync_channel::<Half>(1);
+    let turn = Arc::new(AtomicUsize::new(0));
+    let theirs = turn.clone();
+    let thread = std::thread::spawn(move || {
+        for half in taken {
+            theirs.fetch_add(1, Ordering::SeqCst);
+            half();
+            theirs.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let reaches = |count: usize| {
+        while turn.load(Ordering::SeqCst) < count {
+            std::thread::yield_now();
+        }
+    };
+    let mut round = 0;
+    let left = left_over(20_000, || {
+        let (sends, receives) = ends_of_a_channel(round % CASES);
+        let (here, there) =
+            if round / CASES % 2 == 0 { (sends, receives) } else { (receives, sends) };
+        hand.send(there).unwrap();
+        reaches(2 * round + 1);
+        here();
+        reaches(2 * round + 2);
+        round += 1;
+    });
+    assert!(left < 30, "{left} blocks of 20000 rounds");
+    drop(hand);
+    thread.join().unwrap();
 }

@@ -68,6 +68,7 @@ const HOUSE: Plan = Plan {
         ("hyper", 5),
         ("sync", 5),
         ("future", 5),
+        ("combinators", 5),
         // Pages about all of it, without code of its own.
         ("guide", 6),
     ],
@@ -77,12 +78,17 @@ const HOUSE: Plan = Plan {
         ("slab", "sync_shim"),
         ("scoped", "sync_shim"),
         ("recycler", "sync_shim"),
+        ("wakers", "sync_shim"),
         // Sockets are sources: the low-level door to the driver is `io::Async`, and sockets use it like
         // anybody.
         ("net", "io"),
         // A component's sockets and standard streams have the same traits, and `io` hands its streams out.
         ("wasi", "io"),
         ("io", "wasi"),
+        // A channel that waits for room for so long.
+        ("sync", "time"),
+        // The calls that share an open file queue up.
+        ("fs", "sync"),
         // hyper's names for what the faces offer.
         ("hyper", "task"),
         ("hyper", "time"),
@@ -109,6 +115,9 @@ const HOUSE: Plan = Plan {
                 "task_local",
             ],
         ),
+        // Exported macros stand at the root, for themselves too.
+        ("combinators::join", &["__join"]),
+        ("combinators::select", &["__select"]),
         // On wasm its `block_on` is one of a runtime with tasks and timers.
         ("wasi", &["runtime::block_on::block_on_with"]),
     ],
@@ -120,6 +129,9 @@ const UNSAFE: Confined = Confined {
     homes: &[
         ("src/scoped.rs", "a thread-local that lends a reference for the length of a call"),
         ("src/recycler.rs", "uninitialised memory, linked while it is free"),
+        ("src/wakers/wait_list.rs", "links inside the futures that wait"),
+        ("src/sync/guarded.rs", "data behind permits, and pointers into it"),
+        ("src/sync/once_cell.rs", "a value that is written once, by the holder of a permit"),
         ("src/queue/wake_channel.rs", "links inside the tasks"),
         ("src/task/cell.rs", "the future, then its output, pinned in one allocation"),
         ("src/task/waker.rs", "the waker's function table"),
@@ -136,6 +148,7 @@ const UNSAFE: Confined = Confined {
         ("src/net/hyper_io.rs", "hyper's buffer, received into without being initialised first"),
         ("src/net/tokio_io.rs", "tokio's buffer, received into without being initialised first"),
         ("src/process/command/unix.rs", "passes on what the caller promises of `pre_exec`"),
+        ("src/process/unix/pidfd.rs", "two calls that neither std nor nix has"),
         ("src/process/windows.rs", "waits for the handle of a process"),
         (
             "src/signal/unix/station.rs",
@@ -143,6 +156,12 @@ const UNSAFE: Confined = Confined {
         ),
         ("src/signal/windows.rs", "installs the handler of the console's events"),
         ("src/runtime/scope.rs", "tasks that borrow from a caller who waits for them"),
+        ("src/combinators/select.rs", "futures in one tuple, pinned in the caller's frame"),
+        ("src/combinators/join.rs", "the same"),
+        (
+            "src/sync/oneshot/cell.rs",
+            "a value and two wakers, in memory that two halves free by a word",
+        ),
     ],
 };
 
@@ -156,6 +175,7 @@ const CLOCK: Confined = Confined {
         ("src/runtime/wasm/context.rs", "the same there"),
         ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
+        ("src/scheduler/lifecycle.rs", "when the system has had no thread to give"),
         ("src/scheduler/watchdog.rs", "how long workers have been in one poll, once per look"),
         ("src/scheduler/worker.rs", "how long its tasks took, once per poll of the driver"),
         ("src/time", "deadlines relative to now"),
@@ -181,7 +201,8 @@ const THREAD_LOCALS: Confined = Confined {
     words: &["thread_local!", "modelled_thread_local!"],
     homes: &[
         ("src/runtime/context.rs", "the current runtime"),
-        ("src/runtime/block_on.rs", "which runtime made this thread"),
+        ("src/runtime/block_on.rs", "which runtime made this thread, and whether it polls a root"),
+        ("src/runtime/tokio_context.rs", "whether this thread is the helper's"),
         ("src/runtime/local_thread.rs", "the current local runtime, and whether it is polling"),
         ("src/runtime/local_runtime.rs", "whether this thread is in its own driver"),
         ("src/runtime/wasm/context.rs", "the current runtime, where there is one thread"),
@@ -190,6 +211,8 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/task/local_key.rs", "one slot per task-local key"),
         ("src/task/id.rs", "a range of ids per thread"),
         ("src/recycler.rs", "the memory that each thread keeps"),
+        ("src/rng.rs", "the random numbers of code that may run on any thread"),
+        ("src/blocking.rs", "when a thread of the pool is through with its thread-locals"),
         ("src/wasi/current.rs", "the current reactor"),
     ],
 };
@@ -216,6 +239,7 @@ const CFG: Confined = Confined {
         ("src/io/wasm.rs", "the traits of futures-io"),
         ("macros/src/expand.rs", "what it writes differs on wasm"),
         ("src/recycler.rs", "off under Miri and on wasm; poisons what it takes back under shuttle"),
+        ("src/sync/watch.rs", "one seat for the models, which would take hours for eight"),
         ("src/scheduler/watchdog/report.rs", "a warning where a collector listens"),
         ("src/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
@@ -229,13 +253,16 @@ const CFG: Confined = Confined {
             "src/net.rs",
             "what each system's sockets can do, a file per system; a line per family of traits",
         ),
+        ("src/io/stdio/input.rs", "the descriptor itself, in a forked child"),
         ("src/net/uninit.rs", "Unix sockets"),
+        (
+            "src/io/interest.rs",
+            "urgent data, which the poller tells apart on Linux and Android only",
+        ),
+        ("src/net/linux.rs", "where std has abstract addresses on Linux and on Android"),
         ("src/net/tokio_io.rs", "Unix sockets"),
         ("src/net/hyper_io.rs", "Unix sockets"),
-        ("src/io.rs", "descriptors on Unix, handles on Windows"),
-        ("src/io.rs", "descriptors on Unix, handles on Windows, the traits of futures-io"),
         ("src/net/futures_io.rs", "Unix streams and pipes beside TCP"),
-        ("src/net.rs", "what each system's sockets can do, a file per system"),
         ("src/process.rs", "a file per system; what is idle without I/O traits"),
         ("src/process/command.rs", "what only one of the systems knows, a file per system"),
         ("src/process/stdio.rs", "descriptors on Unix; each family of I/O traits is a module"),
@@ -397,9 +424,10 @@ fn confined_words_stay_at_home() {
 }
 
 #[test]
-fn each_permission_is_used() {
+fn each_permission_is_used_and_given_once() {
     let sources = read(&["src", "macros/src"]);
     report(CONFINED.iter().flat_map(|rule| rules::unused_homes(&sources, rule)));
+    report(CONFINED.iter().flat_map(|rule| rules::double_homes(rule)));
     for (home, reason) in CONFINED.iter().flat_map(|rule| rule.homes) {
         assert!(!reason.is_empty(), "{home} is listed without a reason");
     }

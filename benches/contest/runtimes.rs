@@ -72,6 +72,12 @@ where
 
 pub(crate) struct Liten(liten::runtime::Runtime);
 
+impl From<liten::runtime::Runtime> for Liten {
+    fn from(runtime: liten::runtime::Runtime) -> Self {
+        Self(runtime)
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(crate) struct LitenSpawner;
 
@@ -160,7 +166,7 @@ impl Spawner for TokioSpawner {
 /// `smol::Executor` on its own threads, as its documentation shows it.
 pub(crate) struct Smol {
     spawner: SmolSpawner,
-    stop: async_channel::Sender<()>,
+    stop: smol::channel::Sender<()>,
     threads: Vec<thread::JoinHandle<()>>,
 }
 
@@ -173,7 +179,7 @@ impl Runtime for Smol {
 
     fn start(workers: usize) -> Self {
         let executor: &'static smol::Executor<'static> = Box::leak(Box::default());
-        let (stop, stopped) = async_channel::bounded(1);
+        let (stop, stopped) = smol::channel::bounded(1);
         let work = || {
             let stopped = stopped.clone();
             thread::spawn(move || {

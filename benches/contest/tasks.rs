@@ -1,10 +1,11 @@
 //! Bodies that measure the scheduler: spawning, joining, yielding, waking.
 //!
 //! The first seven are tokio's own scheduler benches (`benches/rt_multi_threaded.rs` there) with
-//! the same numbers; their one-shot channel is the `oneshot` crate's for all runtimes. In those
+//! the same numbers. Channels are the runtimes' own. In those
 //! that end with a `recv` inside of `block_on`, the thread in `block_on` really blocks: it takes no
 //! part in the work.
 
+use crate::families::{Channels, Native};
 use crate::row::{Row, time};
 use crate::runtimes::{Join, Runtime, Spawner};
 use crate::yields::Yield;
@@ -22,13 +23,13 @@ const YIELDS: usize = 1_000;
 const PINGS: usize = 1_000;
 const CHAIN: usize = 1_000;
 /// Enough for the pair to settle: it may take a thousand round trips until both tasks stay where they are.
-const BOUNCES: usize = 10_000;
+pub(crate) const BOUNCES: usize = 10_000;
 const FIB: u64 = 20;
 /// Tasks that `fork(FIB)` makes: one per call of the recursive function.
 const FORKS: usize = 21_891;
 
 /// All rows. The two `busy` ones need to know how many workers there are to keep busy.
-pub(crate) fn rows<R: Yield>(workers: usize) -> Vec<Row<R>> {
+pub(crate) fn rows<R: Native + Yield>(workers: usize) -> Vec<Row<R>> {
     vec![
         Row::new("spawn_many_local", SPAWNS, spawn_many_local),
         Row::new("spawn_many_remote_idle", SPAWNS, |runtime, n| join_many(runtime, SPAWNS, n)),
@@ -45,7 +46,7 @@ pub(crate) fn rows<R: Yield>(workers: usize) -> Vec<Row<R>> {
         Row::new("chained_spawn", CHAIN, chained_spawn),
         Row::new("spawn_many_in_task", SPAWNS, spawn_many_in_task),
         Row::new("fork_join", FORKS, fork_join),
-        Row::new("channel_bounce", BOUNCES, channel_bounce),
+        Row::new("channel_bounce", BOUNCES, bounce::<R, R::Channels>),
     ]
 }
 
@@ -194,7 +195,7 @@ fn yield_many<R: Yield>(runtime: &R, iterations: u64) -> Duration {
 }
 
 /// Pairs of tasks that send each other one message over one-shot channels.
-fn ping_pong<R: Runtime>(runtime: &R, iterations: u64) -> Duration {
+fn ping_pong<R: Native>(runtime: &R, iterations: u64) -> Duration {
     let spawner = runtime.spawner();
     let (countdown, all) = Countdown::new();
     time(iterations, || {
@@ -204,7 +205,7 @@ fn ping_pong<R: Runtime>(runtime: &R, iterations: u64) -> Duration {
             let parent = spawner.spawn(async move {
                 for _ in 0..PINGS {
                     let countdown = countdown.clone();
-                    spawner.spawn(ping(spawner, countdown)).detach();
+                    spawner.spawn(ping::<_, R::Channels>(spawner, countdown)).detach();
                 }
             });
             parent.detach();
@@ -213,16 +214,12 @@ fn ping_pong<R: Runtime>(runtime: &R, iterations: u64) -> Duration {
     })
 }
 
-async fn ping<S: Spawner>(spawner: S, countdown: Countdown) {
-    let (ping, pinged) = oneshot::async_channel();
-    let (pong, ponged) = oneshot::async_channel();
-    let partner = spawner.spawn(async move {
-        pinged.await.expect("the other end sends");
-        pong.send(()).expect("the other end waits");
-    });
+async fn ping<S: Spawner, C: Channels>(spawner: S, countdown: Countdown) {
+    let ((ping, pinged), (pong, ponged)) = (C::one(), C::one());
+    let partner = spawner.spawn(async move { C::send_one(pong, C::recv_one(pinged).await) });
     partner.detach();
-    ping.send(()).expect("the other end waits");
-    ponged.await.expect("the other end sends");
+    C::send_one(ping, 0);
+    C::recv_one(ponged).await;
     countdown.count();
 }
 
@@ -266,19 +263,19 @@ fn fork_join<R: Runtime>(runtime: &R, iterations: u64) -> Duration {
 
 /// Two tasks that send one message to and fro over two channels of capacity 1. One operation is a
 /// round trip.
-fn channel_bounce<R: Runtime>(runtime: &R, iterations: u64) -> Duration {
+pub(crate) fn bounce<R: Runtime, C: Channels>(runtime: &R, iterations: u64) -> Duration {
     time(iterations, || {
-        let (to, fro) = (async_channel::bounded(1), async_channel::bounded(1));
+        let ((to, mut asked), (fro, mut answered)) = (C::bounded(1), C::bounded(1));
         let server = runtime.spawn(async move {
-            while let Ok(message) = to.1.recv().await {
-                fro.0.send(message).await.expect("the client waits");
+            while let Some(message) = C::recv(&mut asked).await {
+                C::send(&fro, message).await;
             }
         });
         server.detach();
         let client = runtime.spawn(async move {
             for message in 0..BOUNCES {
-                to.0.send(message).await.expect("the server waits");
-                assert_eq!(fro.1.recv().await, Ok(message));
+                C::send(&to, message).await;
+                assert_eq!(C::recv(&mut answered).await, Some(message));
             }
         });
         runtime.block_on(client);

@@ -5,6 +5,7 @@
 
 use crate::clock::Clock;
 use crate::echo::CLIENT;
+use crate::families::Family;
 use crate::runtimes::{Join, Runtime, Spawner};
 use crate::sockets::{Sockets, echo};
 use crate::yields::Yield;
@@ -131,6 +132,48 @@ pub(crate) fn timer<R: Clock>(runtime: &R, operations: usize) {
         for _ in 0..operations {
             let sleep = pin!(R::sleep_until(deadline));
             assert_eq!(sleep.poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
+        }
+    });
+}
+
+/// A message into a channel with room and out of it again, by one task.
+pub(crate) fn mpsc<R: Runtime, F: Family>(runtime: &R, operations: usize) {
+    finish(runtime, async move {
+        let (sender, mut receiver) = F::bounded(BATCH);
+        for message in 0..operations {
+            F::send(&sender, message).await;
+            assert_eq!(F::recv(&mut receiver).await, Some(message));
+        }
+    });
+}
+
+/// A channel for one message: made, used and dropped, by one task.
+pub(crate) fn one_shot<R: Runtime, F: Family>(runtime: &R, operations: usize) {
+    finish(runtime, async move {
+        for message in 0..operations {
+            let (sender, receiver) = F::one();
+            F::send_one(sender, message);
+            assert_eq!(F::recv_one(receiver).await, message);
+        }
+    });
+}
+
+/// A free lock, taken and given back.
+pub(crate) fn mutex<R: Runtime, F: Family>(runtime: &R, operations: usize) {
+    finish(runtime, async move {
+        let mutex = F::mutex();
+        for _ in 0..operations {
+            F::lock(&mutex, async {}).await;
+        }
+    });
+}
+
+/// A permit that is there, taken and given back.
+pub(crate) fn semaphore<R: Runtime, F: Family>(runtime: &R, operations: usize) {
+    finish(runtime, async move {
+        let semaphore = F::semaphore(1);
+        for _ in 0..operations {
+            F::acquire(&semaphore, async {}).await;
         }
     });
 }

@@ -2,6 +2,7 @@
 //! workers: liten and tokio.
 
 use crate::contest::{Contest, Figure, Lane, SLICE, Start, lane};
+use crate::families::Native;
 use crate::report::number;
 use crate::rows::of_row;
 use crate::runtimes::{Join, Liten, Runtime, Spawner, Tokio};
@@ -79,7 +80,7 @@ pub(crate) fn with_workers() -> Vec<Growth> {
     ["spawn_many_in_task", "yield_many", "ping_pong"].map(growth).into()
 }
 
-fn body<R: Yield>(workers: usize, name: &str) -> (&'static str, Start) {
+fn body<R: Native + Yield>(workers: usize, name: &str) -> (&'static str, Start) {
     let rows = tasks::rows::<R>(workers);
     of_row(rows.into_iter().find(|row| row.name == name).expect("a row of that name"), workers)
 }

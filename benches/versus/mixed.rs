@@ -5,8 +5,6 @@
 
 #[path = "mixed/burners.rs"]
 mod burners;
-#[path = "mixed/channel.rs"]
-mod channel;
 #[path = "mixed/hosts.rs"]
 mod hosts;
 #[path = "mixed/lane.rs"]
@@ -18,7 +16,6 @@ mod threads;
 
 use crate::contest::{Contest, Figure, lane};
 use crate::runtimes::{Liten, Smol, Tokio};
-use channel::Channel;
 use lane::{Echo, Mixed};
 use std::time::Duration;
 
@@ -31,8 +28,6 @@ const SLICE: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(2);
 const ROUNDS: usize = 5;
 const FEW_ROUNDS: usize = 3;
-const CHANNEL_SLICE: Duration = Duration::from_millis(60);
-const CHANNEL_ROUNDS: usize = 21;
 
 /// The highest ratios liten / tokio that we want to see.
 #[derive(Clone, Copy, Default)]
@@ -70,7 +65,6 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
         echo("4_workers", Echo { workers: 4, ..millis(8) }, SLICE, none),
         echo("one_connection", Echo { connections: 1, ..millis(1) }, SLICE, none),
         echo("overload", overload, SLICE, Goals::new(0.5, 0.02, 8.0)),
-        mpsc(workers),
     ]
 }
 
@@ -95,19 +89,5 @@ fn echo(name: &str, echo: Echo, slice: Duration, goals: Goals) -> Contest {
         ],
         slice,
         rounds: if slice > SLICE { FEW_ROUNDS } else { ROUNDS },
-    }
-}
-
-fn mpsc(workers: usize) -> Contest {
-    let figure = |suffix| Figure { suffix, unit: "ns", goal: Some(1.0) };
-    Contest {
-        name: "mixed_mpsc_16_to_1".to_owned(),
-        figures: vec![figure(""), figure("cpu")],
-        lanes: vec![
-            lane::<Liten, _>(move || Channel::<Liten>::start(workers)),
-            lane::<Tokio, _>(move || Channel::<Tokio>::start(workers)),
-        ],
-        slice: CHANNEL_SLICE,
-        rounds: CHANNEL_ROUNDS,
     }
 }

@@ -47,8 +47,7 @@ async fn talk(ledger: &Ledger, server: SocketAddr, rng: &mut Rng, cut: bool) -> 
             return Ok(total);
         }
         let (mut reader, mut writer) = (&stream, &stream);
-        let (sent, read) =
-            liten::future::join!(writer.write_all(&bytes), reader.read_exact(&mut back));
+        let (sent, read) = liten::join!(writer.write_all(&bytes), reader.read_exact(&mut back));
         sent.and(read)?;
         if back != bytes {
             ledger.garbled.add(1);

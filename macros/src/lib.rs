@@ -81,7 +81,8 @@ impl fmt::Display for Entry {
 /// # Options
 ///
 /// - `flavor = "multi_thread"` (the default, but on wasm): tasks move between workers.
-/// - `flavor = "current_thread"`: all tasks run on the calling thread and may be `!Send`.
+/// - `flavor = "current_thread"`: all tasks run on the calling thread and may be `!Send`; the runtime is
+///   what `Builder::new_current_thread()` and `build_local()` make.
 /// - `worker_threads = N`: that many workers, at least one. Only for `"multi_thread"`; the default
 ///   is the variable `LITEN_WORKER_THREADS` of the environment, or else a worker for each CPU.
 /// - `name = "prefix"`: how the names of the runtime's threads begin.

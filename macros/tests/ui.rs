@@ -1,4 +1,4 @@
-//! What the attribute macros accept and what they say when they do not.
+//! What the attribute macros accept and what they say when they do not; what `select!` and `join!` say.
 //!
 //! The expected messages are in `ui/fail/*.stderr`. Only messages of liten's own are among them:
 //! those of the compiler change with its version. Write them anew with `TRYBUILD=overwrite cargo

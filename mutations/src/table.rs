@@ -3,7 +3,11 @@
 mod clock;
 mod driver;
 mod hand_over;
+mod notify;
+mod oneshot;
+mod permits;
 mod scheduler;
+mod sync;
 mod task;
 mod threads;
 
@@ -27,5 +31,15 @@ pub struct Mutation {
 /// not follow memory that is given back; the rows of the count of references stand for it). A free thread
 /// of the blocking pool that two jobs count on loses none of them, only time; `roster.rs`
 /// has a plain test for it.
-pub const TABLE: &[&[Mutation]] =
-    &[task::ROWS, hand_over::ROWS, driver::ROWS, scheduler::ROWS, clock::ROWS, threads::ROWS];
+pub const TABLE: &[&[Mutation]] = &[
+    task::ROWS,
+    hand_over::ROWS,
+    driver::ROWS,
+    scheduler::ROWS,
+    sync::ROWS,
+    clock::ROWS,
+    threads::ROWS,
+    notify::ROWS,
+    oneshot::ROWS,
+    permits::ROWS,
+];

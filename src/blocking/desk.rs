@@ -15,8 +15,8 @@
 //!   any number).
 //! * A busy or a new thread gets the lock and takes a job: one job less.
 //! * A start fails: neither side changes, because a thread that has not begun is not under way.
-//! * The close signals everybody, so nobody is asleep while jobs that must run are left; and nobody falls
-//!   asleep after it.
+//! * The close signals every thread, so none is asleep while jobs are left, those that it cancels included;
+//!   and none falls asleep after it.
 //!
 //! So what a signal says is in the roster and not in the signal. A thread that times out at the moment a
 //! job is queued is under way: if it gets the lock first it ends, `submit` no longer counts on it, and the
@@ -28,7 +28,7 @@
 //! and each of them looks at the queue before it sleeps or ends. `loom.rs` plays this through.
 
 use super::Job;
-use super::roster::{Roster, Seek};
+use super::roster::{Roster, Seek, Submitted};
 use crate::sync_shim::{Condvar, Mutex, MutexGuard};
 use crate::wakers;
 use std::time::Instant;
@@ -61,29 +61,83 @@ impl<J: Job> Desk<J> {
         let mut roster = self.roster.lock();
         let mut timed_out = false;
         loop {
-            match roster.seek(timed_out) {
-                Seek::Run(job) => {
-                    drop(roster);
-                    wakers::guard(|| job.run());
-                    roster = self.roster.lock();
-                    roster.finished();
-                    timed_out = false;
+            roster = match roster.seek(timed_out) {
+                Seek::Run(job) => self.through(roster, || job.run()),
+                Seek::Cancel(job) => self.through(roster, || job.cancel()),
+                Seek::Wait => {
+                    (roster, timed_out) = wait(roster);
+                    continue;
                 }
-                Seek::Wait => (roster, timed_out) = wait(roster),
                 Seek::End => break,
-            }
+            };
+            timed_out = false;
         }
         self.gone.notify_all();
     }
 
-    /// Refuses jobs from now on, ends waiting threads, and cancels what is queued and need not run.
-    pub(super) fn close(&self) {
-        let jobs = {
-            let mut roster = self.roster.lock();
-            self.work.notify_all();
-            roster.close(Job::must_run)
+    /// The loop of the thread that [`close`](Self::close) starts: cancels jobs while there are any.
+    pub(super) fn help(&self) {
+        let mut roster = self.roster.lock();
+        while let Seek::Cancel(job) = roster.seek_cancelled() {
+            roster = self.through(roster, || job.cancel());
+        }
+        self.gone.notify_all();
+    }
+
+    /// Ends a job, without the lock.
+    fn through<'a>(
+        &'a self,
+        roster: MutexGuard<'a, Roster<J>>,
+        end: impl FnOnce(),
+    ) -> MutexGuard<'a, Roster<J>> {
+        drop(roster);
+        wakers::guard(end);
+        let mut roster = self.roster.lock();
+        roster.finished();
+        roster
+    }
+
+    /// Refuses jobs from now on, ends waiting threads, and has the threads cancel what is queued and need not
+    /// run.
+    ///
+    /// If all of them are busy, `start` has to start a thread with this number, which calls
+    /// [`help`](Self::help), and says whether there is one. It is called under the lock, as for a job.
+    pub(super) fn close(&self, start: impl FnOnce(usize) -> bool) {
+        self.close_locked(&mut self.roster.lock(), start);
+    }
+
+    /// As [`close`](Self::close), and leaves `last` to the thread that finds nothing else.
+    ///
+    /// If there is no thread and `alone`, `serve` has to start one, which calls [`serve`](Self::serve).
+    ///
+    /// # Errors
+    ///
+    /// Gives `last` back if there is no thread for it.
+    pub(super) fn close_and_then(
+        &self,
+        last: J,
+        alone: bool,
+        serve: impl FnOnce(usize) -> bool,
+        help: impl FnOnce(usize) -> bool,
+    ) -> Result<(), J> {
+        let mut roster = self.roster.lock();
+        let refused = match roster.leave(last, alone) {
+            Submitted::Signal | Submitted::Queued => None,
+            Submitted::Closed(last) => Some(last),
+            Submitted::Start(number) if serve(number) => None,
+            Submitted::Start(_) => roster.last_not_started(),
         };
-        cancel(jobs);
+        self.close_locked(&mut roster, help);
+        refused.map_or(Ok(()), Err)
+    }
+
+    fn close_locked(&self, roster: &mut Roster<J>, start: impl FnOnce(usize) -> bool) {
+        self.work.notify_all();
+        if let Some(number) = roster.close(Job::must_run) {
+            if !start(number) {
+                roster.no_helper();
+            }
+        }
     }
 
     /// A thread goes without having been let go.
@@ -93,7 +147,10 @@ impl<J: Job> Desk<J> {
             self.gone.notify_all();
             roster.abandon()
         };
-        cancel(jobs);
+        // Without the lock: a job's end may run code that comes back to the pool.
+        for job in jobs {
+            wakers::guard(|| job.cancel());
+        }
     }
 
     /// Waits until at most `left` threads are there, or until `deadline`; returns whether that is so.
@@ -110,12 +167,5 @@ impl<J: Job> Desk<J> {
             }
         }
         true
-    }
-}
-
-/// Without the lock: a job's end may run code that queues another one.
-fn cancel<J: Job>(jobs: impl IntoIterator<Item = J>) {
-    for job in jobs {
-        wakers::guard(|| job.cancel());
     }
 }

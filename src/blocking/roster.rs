@@ -13,18 +13,44 @@
 //! |  |  | free ≤ queued, threads = max | queued + 1 | `Queued` |
 //! | `not_started` | caller | after `Start` | free − 1, threads − 1 | the job, if alone or unable to wait |
 //! | `seek` | free thread | queued > 0 | queued − 1, free − 1 | `Run` |
-//! |  |  | queued = 0, timed out or closed | free − 1, threads − 1 | `End` |
-//! |  |  | queued = 0 otherwise | same | `Wait` |
-//! | `finished` | busy thread | | free + 1 | `seek` follows |
-//! | `close` | owner | | queued = those that must run | the others |
+//! |  |  | queued = 0, cancelled > 0 | cancelled − 1, free − 1 | `Cancel` |
+//! |  |  | both 0, a last one | no last one, free − 1 | `Run` |
+//! |  |  | none at all, timed out or closed | free − 1, threads − 1 | `End` |
+//! |  |  | none at all otherwise | same | `Wait` |
+//! | `seek_cancelled` | free helper | cancelled > 0 | cancelled − 1, free − 1 | `Cancel` |
+//! |  |  | cancelled = 0, queued > 0, threads = 1 | queued − 1, free − 1 | `Cancel` |
+//! |  |  | both 0, a last one, threads = 1 | no last one, free − 1 | `Cancel` |
+//! |  |  | otherwise | free − 1, threads − 1 | `End` |
+//! | `finished` | busy thread | | free + 1 | one of the above follows |
+//! | `leave` | owner | closed, or threads = 0 and none to be started | same | `Closed` |
+//! |  |  | threads > 0 | a last one | `Queued` |
+//! |  |  | threads = 0 otherwise | a last one, free + 1, threads + 1 | `Start` |
+//! | `last_not_started` | owner | after `Start` | no last one, free − 1, threads − 1 | the job |
+//! | `close` | owner | closed | same | nothing |
+//! |  |  | otherwise | cancelled = those that need not run, queued = the others | see below |
+//! |  |  | and cancelled > 0, free ≤ queued | free + 1, threads + 1 | start a helper |
+//! | `no_helper` | owner | after `close` | free − 1, threads − 1 | |
 //! | `abandon` | dying free thread | | free − 1, threads − 1 | all jobs, if it was the last thread |
 //!
-//! Kept true: `free ≤ threads ≤ max`; no threads, no jobs (unless `abandon` hands them out).
+//! A *helper* is one thread more than the maximum. It exists because a job that is cancelled has a
+//! destructor, which may take its time: the caller of `close` may not have that time, and busy threads may
+//! never come back. It runs no job, so that no more of them run at once than the maximum says.
+//!
+//! The *last* job is run when no other one is left to be begun, so it can wait for all other threads. The
+//! owner leaves it and closes under one lock: no job comes in between, which would be neither refused nor
+//! waited for.
+//!
+//! Kept true: `free ≤ threads ≤ max`, or `max + 1` after the close; no threads, no jobs (unless `abandon`
+//! hands them out).
 
 use std::collections::VecDeque;
 
 pub(super) struct Roster<J> {
     queue: VecDeque<J>,
+    /// Jobs that were queued at the close and have yet to be told.
+    cancelled: VecDeque<J>,
+    /// Run when both are empty.
+    last: Option<J>,
     /// Threads that have been started, or are about to be, and have not been let go.
     threads: usize,
     /// Those of them without a job.
@@ -55,6 +81,8 @@ pub(super) enum Submitted<J> {
 pub(super) enum Seek<J> {
     /// Run the job, then call [`Roster::finished`].
     Run(J),
+    /// Cancel the job, then call [`Roster::finished`].
+    Cancel(J),
     /// Wait for a signal or for the end of the idle time.
     Wait,
     /// End. The roster does not count on the thread any more.
@@ -63,7 +91,16 @@ pub(super) enum Seek<J> {
 
 impl<J> Roster<J> {
     pub(super) fn new(max: usize) -> Self {
-        Self { queue: VecDeque::new(), threads: 0, free: 0, max, started: 0, closed: false }
+        Self {
+            queue: VecDeque::new(),
+            cancelled: VecDeque::new(),
+            last: None,
+            threads: 0,
+            free: 0,
+            max,
+            started: 0,
+            closed: false,
+        }
     }
 
     pub(super) fn submit(&mut self, job: J) -> Submitted<J> {
@@ -74,13 +111,23 @@ impl<J> Roster<J> {
         if self.free >= self.queue.len() {
             Submitted::Signal
         } else if self.threads < self.max {
-            self.threads += 1;
-            self.free += 1;
-            self.started += 1;
-            Submitted::Start(self.started - 1)
+            Submitted::Start(self.start())
         } else {
             Submitted::Queued
         }
+    }
+
+    fn start(&mut self) -> usize {
+        self.threads += 1;
+        self.free += 1;
+        self.started += 1;
+        self.started - 1
+    }
+
+    fn take_back_start(&mut self) {
+        self.threads -= 1;
+        self.free -= 1;
+        self.started -= 1;
     }
 
     /// The thread asked for by the last [`submit`](Self::submit) could not be started. Returns its job if
@@ -89,9 +136,7 @@ impl<J> Roster<J> {
     ///
     /// `waits`: whether the job may wait for another thread.
     pub(super) fn not_started(&mut self, waits: bool) -> Option<J> {
-        self.threads -= 1;
-        self.free -= 1;
-        self.started -= 1;
+        self.take_back_start();
         if self.threads > 0 && waits {
             return None;
         }
@@ -110,28 +155,88 @@ impl<J> Roster<J> {
         if let Some(job) = self.queue.pop_front() {
             self.free -= 1;
             Seek::Run(job)
-        } else if timed_out || self.closed {
+        } else if let Some(job) = self.cancelled.pop_front() {
             self.free -= 1;
-            self.threads -= 1;
-            Seek::End
+            Seek::Cancel(job)
+        } else if let Some(job) = self.last.take() {
+            self.free -= 1;
+            Seek::Run(job)
+        } else if timed_out || self.closed {
+            self.end()
         } else {
             Seek::Wait
         }
+    }
+
+    /// As [`seek`](Self::seek), for the helper that [`close`](Self::close) has asked for.
+    pub(super) fn seek_cancelled(&mut self) -> Seek<J> {
+        let mut job = self.cancelled.pop_front();
+        if job.is_none() && self.threads == 1 {
+            // The threads for which this one was left have died.
+            job = self.queue.pop_front().or_else(|| self.last.take());
+        }
+        match job {
+            Some(job) => {
+                self.free -= 1;
+                Seek::Cancel(job)
+            }
+            None => self.end(),
+        }
+    }
+
+    fn end(&mut self) -> Seek<J> {
+        self.free -= 1;
+        self.threads -= 1;
+        Seek::End
     }
 
     pub(super) fn finished(&mut self) {
         self.free += 1;
     }
 
-    /// From here on nothing is queued. Jobs that `must_run` stay for the threads that are there (there is
-    /// one, if there are jobs), which end only when the queue is empty. The caller wakes all waiting
-    /// threads and cancels the jobs returned.
+    /// Leaves the last job, just before the [`close`](Self::close). `alone`: a thread is started for it if
+    /// there is none; otherwise that gives it back.
+    pub(super) fn leave(&mut self, job: J, alone: bool) -> Submitted<J> {
+        if self.closed || self.threads == 0 && !alone {
+            return Submitted::Closed(job);
+        }
+        self.last = Some(job);
+        match self.threads {
+            0 => Submitted::Start(self.start()),
+            _ => Submitted::Queued,
+        }
+    }
+
+    /// The thread asked for by [`leave`](Self::leave) could not be started.
     #[must_use]
-    pub(super) fn close(&mut self, must_run: impl Fn(&J) -> bool) -> VecDeque<J> {
+    pub(super) fn last_not_started(&mut self) -> Option<J> {
+        self.take_back_start();
+        self.last.take()
+    }
+
+    /// From here on nothing is queued. Jobs that `must_run` stay for the threads that are there (there is
+    /// one, if there are jobs); the others are cancelled by threads that find nothing else, all of which end
+    /// when there is nothing left. The caller wakes all waiting threads.
+    ///
+    /// Returns the number of the helper that the caller has to start, before it gives up the lock, if no
+    /// thread is free to cancel; if that fails it calls [`no_helper`](Self::no_helper).
+    #[must_use]
+    pub(super) fn close(&mut self, must_run: impl Fn(&J) -> bool) -> Option<usize> {
+        if self.closed {
+            return None;
+        }
         self.closed = true;
-        let (keep, cancel) = std::mem::take(&mut self.queue).into_iter().partition(must_run);
-        self.queue = keep;
-        cancel
+        (self.queue, self.cancelled) =
+            std::mem::take(&mut self.queue).into_iter().partition(must_run);
+        let nobody_is_free = self.free <= self.queue.len();
+        (!self.cancelled.is_empty() && nobody_is_free).then(|| self.start())
+    }
+
+    /// The helper could not be started: a busy thread will come for the jobs, and there is one, because jobs
+    /// are queued only where there are threads.
+    pub(super) fn no_helper(&mut self) {
+        self.take_back_start();
+        debug_assert!(self.threads > 0, "jobs were queued without a thread");
     }
 
     /// A free thread goes without having asked. Returns the jobs that nobody is left to run.
@@ -139,7 +244,13 @@ impl<J> Roster<J> {
     pub(super) fn abandon(&mut self) -> VecDeque<J> {
         self.free -= 1;
         self.threads -= 1;
-        if self.threads == 0 { std::mem::take(&mut self.queue) } else { VecDeque::new() }
+        if self.threads > 0 {
+            return VecDeque::new();
+        }
+        let mut jobs = std::mem::take(&mut self.queue);
+        jobs.append(&mut self.cancelled);
+        jobs.extend(self.last.take());
+        jobs
     }
 
     pub(super) fn threads(&self) -> usize {
@@ -151,9 +262,12 @@ impl<J> Roster<J> {
         self.free.saturating_sub(self.queue.len())
     }
 
-    /// Whether no job is queued or being done.
+    /// Whether no job is queued, being done or being cancelled.
     pub(super) fn is_at_rest(&self) -> bool {
-        self.queue.is_empty() && self.free == self.threads
+        self.queue.is_empty()
+            && self.cancelled.is_empty()
+            && self.last.is_none()
+            && self.free == self.threads
     }
 
     pub(super) fn queued(&self) -> usize {
@@ -228,39 +342,137 @@ mod tests {
         assert_eq!(roster.seek(false), Seek::Wait);
     }
 
-    #[test]
-    fn closing_hands_out_the_queue_and_refuses_what_comes_later() {
-        let mut roster = Roster::new(1);
+    /// A roster with one thread, which is busy.
+    fn busy(max: usize) -> Roster<char> {
+        let mut roster = Roster::new(max);
         assert_eq!(roster.submit('a'), Submitted::Start(0));
         assert_eq!(roster.seek(false), Seek::Run('a'));
+        roster
+    }
+
+    #[test]
+    fn closing_asks_for_one_thread_more_if_all_are_busy_and_takes_no_more_jobs() {
+        let mut roster = busy(1);
         assert_eq!(roster.submit('b'), Submitted::Queued);
         assert_eq!(roster.submit('c'), Submitted::Queued);
-        assert_eq!(roster.close(|_| false), ['b', 'c']);
+        assert_eq!(roster.close(|_| false), Some(1));
         assert_eq!(roster.submit('d'), Submitted::Closed('d'));
-        assert!(roster.close(|_| false).is_empty());
+        assert_eq!(roster.close(|_| false), None, "closing again asks for no more");
+        assert_eq!((roster.threads(), roster.queued()), (2, 0));
+        assert_eq!(roster.seek_cancelled(), Seek::Cancel('b'));
+        roster.finished();
+        assert!(!roster.is_at_rest());
+        // A free thread helps.
+        roster.finished();
+        assert_eq!(roster.seek(false), Seek::Cancel('c'));
+        assert_eq!(roster.seek_cancelled(), Seek::End);
+        roster.finished();
+        assert_eq!(roster.seek(false), Seek::End);
+        assert_eq!((roster.threads(), roster.is_at_rest()), (0, true));
+    }
+
+    #[test]
+    fn a_helper_that_cannot_be_started_is_not_counted() {
+        let mut roster = busy(1);
+        assert_eq!(roster.submit('b'), Submitted::Queued);
+        assert_eq!(roster.close(|_| false), Some(1));
+        roster.no_helper();
+        assert_eq!(roster.threads(), 1);
+        roster.finished();
+        assert_eq!(roster.seek(false), Seek::Cancel('b'));
         roster.finished();
         assert_eq!(roster.seek(false), Seek::End);
     }
 
     #[test]
+    fn a_free_thread_needs_no_helper_unless_what_must_run_takes_it() {
+        for jobs in [['b', 'c'], ['b', 'C'], ['B', 'C']] {
+            let mut roster = busy(2);
+            roster.finished();
+            assert_eq!(roster.submit(jobs[0]), Submitted::Signal);
+            assert_eq!(roster.submit(jobs[1]), Submitted::Start(1));
+            assert_eq!(roster.close(|job| job.is_uppercase()), None);
+        }
+        let mut roster = busy(1);
+        roster.finished();
+        assert_eq!(roster.submit('B'), Submitted::Signal);
+        assert_eq!(roster.submit('c'), Submitted::Queued);
+        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
+        assert_eq!(roster.seek_cancelled(), Seek::Cancel('c'));
+        roster.finished();
+        assert_eq!(roster.seek_cancelled(), Seek::End, "what must run is none of its business");
+        assert_eq!(roster.seek(false), Seek::Run('B'));
+    }
+
+    #[test]
     fn jobs_that_must_run_outlive_the_close_and_keep_their_order() {
-        let mut roster = Roster::new(1);
-        assert_eq!(roster.submit('a'), Submitted::Start(0));
-        assert_eq!(roster.seek(false), Seek::Run('a'));
+        let mut roster = busy(1);
         for job in ['B', 'c', 'D'] {
             assert_eq!(roster.submit(job), Submitted::Queued);
         }
-        assert_eq!(roster.close(|job| job.is_uppercase()), ['c']);
-        assert!(
-            roster.close(|job| job.is_uppercase()).is_empty(),
-            "what stays is not handed out later"
-        );
+        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
+        assert_eq!(roster.queued(), 2);
         for job in ['B', 'D'] {
             roster.finished();
             assert_eq!(roster.seek(false), Seek::Run(job));
         }
         roster.finished();
+        assert_eq!(roster.seek(false), Seek::Cancel('c'));
+        roster.finished();
         assert_eq!(roster.seek(false), Seek::End);
+        assert_eq!(roster.seek_cancelled(), Seek::End);
+    }
+
+    #[test]
+    fn the_last_job_comes_after_all_others() {
+        let mut roster = busy(1);
+        for job in ['B', 'c'] {
+            assert_eq!(roster.submit(job), Submitted::Queued);
+        }
+        assert_eq!(roster.leave('z', false), Submitted::Queued);
+        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
+        roster.no_helper();
+        assert_eq!(roster.leave('y', true), Submitted::Closed('y'));
+        for end in [Seek::Run('B'), Seek::Cancel('c'), Seek::Run('z'), Seek::End] {
+            assert!(!roster.is_at_rest());
+            roster.finished();
+            assert_eq!(roster.seek(false), end);
+        }
+        assert_eq!((roster.threads(), roster.is_at_rest()), (0, true));
+    }
+
+    #[test]
+    fn the_last_job_is_left_to_a_thread_or_given_back() {
+        let mut roster = Roster::new(1);
+        assert_eq!(
+            roster.leave('z', false),
+            Submitted::Closed('z'),
+            "there is nothing to wait for"
+        );
+        assert_eq!(roster.leave('z', true), Submitted::Start(0));
+        assert_eq!(roster.last_not_started(), Some('z'));
+        assert_eq!(roster.leave('z', true), Submitted::Start(0));
+        assert_eq!(roster.close(|_| false), None);
+        assert_eq!(roster.seek(false), Seek::Run('z'));
+
+        let mut roster = Roster::new(1);
+        assert_eq!(roster.leave('z', true), Submitted::Start(0));
+        assert_eq!(roster.close(|_| false), None);
+        assert_eq!(roster.abandon(), ['z']);
+    }
+
+    #[test]
+    fn a_helper_that_is_left_alone_cancels_what_must_run() {
+        let mut roster = Roster::new(1);
+        assert_eq!(roster.submit('A'), Submitted::Start(0));
+        assert_eq!(roster.submit('b'), Submitted::Queued);
+        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
+        assert!(roster.abandon().is_empty());
+        assert_eq!(roster.seek_cancelled(), Seek::Cancel('b'));
+        roster.finished();
+        assert_eq!(roster.seek_cancelled(), Seek::Cancel('A'));
+        roster.finished();
+        assert_eq!(roster.seek_cancelled(), Seek::End);
     }
 
     #[test]
@@ -271,5 +483,12 @@ mod tests {
         assert!(roster.abandon().is_empty());
         assert_eq!(roster.abandon(), ['a', 'b']);
         assert_eq!((roster.threads(), roster.queued()), (0, 0));
+
+        let mut roster = Roster::new(1);
+        assert_eq!(roster.submit('A'), Submitted::Start(0));
+        assert_eq!(roster.submit('b'), Submitted::Queued);
+        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
+        roster.no_helper();
+        assert_eq!(roster.abandon(), ['A', 'b']);
     }
 }

@@ -198,28 +198,30 @@ fn jobs_that_come_while_threads_time_out_are_all_run() {
 }
 
 #[test]
-fn closing_cancels_what_is_queued_here_and_lets_running_jobs_end() {
+fn closing_cancels_what_is_queued_and_lets_running_jobs_end() {
     let pool = pool(1, FOREVER);
     let release = occupy(&pool);
     let (send, ends) = channel();
     for _ in 0..3 {
         let send = send.clone();
         spawn(&pool, move |run| {
-            let _ = send.send((run, thread::current().id()));
+            let _ = send.send((run, thread::current().name().map(str::to_owned)));
         });
     }
     pool.close();
+    // Though the only thread is busy, and not by this one.
     for _ in 0..3 {
-        assert_eq!(ends.try_recv(), Ok((false, thread::current().id())));
+        assert_eq!(soon(&ends), (false, Some("test-blocking-1".to_owned())));
     }
-    assert_eq!((pool.threads(), pool.queued()), (1, 0));
+    until("the helper has ended", || pool.threads() == 1);
+    assert_eq!(pool.queued(), 0);
     match pool.spawn(call(move |run| {
-        let _ = send.send((run, thread::current().id()));
+        let _ = send.send((run, None));
     })) {
         Err(SpawnError::Closed(job)) => job.cancel(),
         other => panic!("a closed pool takes nothing: {other:?}"),
     }
-    assert!(!ends.recv().expect("cancelled by the caller").0);
+    assert_eq!(soon(&ends), (false, None), "cancelled by the caller");
 
     let deadline = Instant::now() + Duration::from_millis(20);
     assert!(!pool.wait(Some(deadline)), "the job is still running");
@@ -242,8 +244,9 @@ fn closing_leaves_what_must_run_to_the_threads() {
         pool.spawn(Call { must_run, ..call(end) }).expect("the pool is open");
     }
     pool.close();
-    assert_eq!(ends.try_recv(), Ok((false, false)), "what need not run is cancelled at once");
-    assert_eq!((pool.threads(), pool.queued()), (1, 2));
+    assert_eq!(soon(&ends), (false, false), "what need not run is cancelled at once");
+    until("the helper has ended", || pool.threads() == 1);
+    assert_eq!(pool.queued(), 2);
     pool.close();
     assert_eq!(pool.queued(), 2, "closing again cancels no more");
     assert!(!pool.wait(Some(Instant::now())), "they are waited for");
@@ -265,7 +268,7 @@ fn a_cancelled_job_may_come_back_to_the_pool() {
         send.send(matches!(again, Err(SpawnError::Closed(_)))).expect("the test waits");
     });
     pool.close();
-    assert_eq!(refused.try_recv(), Ok(true));
+    assert!(soon(&refused));
     drop(release);
     assert!(pool.wait(None));
 }
@@ -302,7 +305,7 @@ fn a_panicking_job_harms_nobody() {
     spawn(&pool, |_| panic!("a cancelled job, on purpose"));
     spawn(&pool, move |run| send.send(run).expect("the test waits"));
     pool.close();
-    assert_eq!(done.try_recv(), Ok(false), "the panic of one job must not hide the next");
+    assert!(!soon(&done), "the panic of one job must not hide the next");
     drop(release);
     assert!(pool.wait(None));
 }
@@ -362,6 +365,119 @@ fn a_job_may_close_and_wait_for_its_own_pool() {
     });
     assert_eq!(soon(&done), 1);
     until("the last thread has ended", || pool.threads() == 0);
+}
+
+/// Calls its content when the thread ends.
+struct AtTheEnd(Option<Box<dyn FnOnce()>>);
+
+impl Drop for AtTheEnd {
+    fn drop(&mut self) {
+        self.0.take().expect("dropped once")();
+    }
+}
+
+thread_local!(static AT_THE_END: std::cell::Cell<Option<AtTheEnd>> = const { std::cell::Cell::new(None) });
+
+fn at_the_end(f: impl FnOnce() + 'static) {
+    AT_THE_END.set(Some(AtTheEnd(Some(Box::new(f)))));
+}
+
+/// Fails if `f` hangs.
+fn in_time<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
+    let (send, end) = channel();
+    thread::spawn(move || send.send(f()));
+    soon(&end)
+}
+
+#[test]
+fn threads_end_side_by_side_and_are_waited_for() {
+    for keep_alive in [Duration::ZERO, FOREVER] {
+        let pool = pool(4, keep_alive);
+        let (all_run, all_end) = (Arc::new(Barrier::new(4)), Arc::new(Barrier::new(4)));
+        let over = Arc::new(AtomicUsize::new(0));
+        for _ in 0..4 {
+            let (all_run, all_end, over) = (all_run.clone(), all_end.clone(), over.clone());
+            spawn(&pool, move |_| {
+                at_the_end(move || {
+                    // None of them gets any further before the others are here.
+                    all_end.wait();
+                    over.fetch_add(1, Ordering::SeqCst);
+                });
+                all_run.wait();
+            });
+        }
+        let ends = over.clone();
+        in_time(move || {
+            if keep_alive.is_zero() {
+                until("all threads have ended", || pool.threads() == 0);
+                // Their destructors run one way or the other; here most of the time before the close.
+            }
+            pool.close();
+            assert!(pool.wait(None));
+            assert_eq!(ends.load(Ordering::SeqCst), 4, "a thread is still in its destructors");
+        });
+    }
+}
+
+#[test]
+fn a_thread_that_has_ended_leaves_no_handle_behind() {
+    let pool = pool(4, Duration::ZERO);
+    for _ in 0..20 {
+        drop(occupy(&pool));
+        until("the thread has ended", || pool.threads() == 0);
+    }
+    until("all handles are gone", || pool.threads.lock().alive.is_empty());
+    pool.close();
+    assert!(pool.wait(None));
+}
+
+/// As a runtime that is kept in a thread-local of one of its own threads.
+#[test]
+fn a_destructor_of_a_thread_local_may_close_and_wait_for_its_own_pool() {
+    for keep_alive in [Duration::ZERO, FOREVER] {
+        let pool = pool(2, keep_alive);
+        let (over, ended) = channel();
+        let other = occupy(&pool);
+        let own = pool.clone();
+        spawn(&pool, move |_| {
+            let pool = own.clone();
+            at_the_end(move || {
+                if keep_alive.is_zero() {
+                    drop(other);
+                    until("the other thread has ended", || pool.threads() == 0);
+                } else {
+                    thread::spawn(move || drop(other));
+                }
+                pool.close();
+                assert!(pool.wait(None));
+                over.send(pool.threads()).expect("the test waits");
+            });
+            if !keep_alive.is_zero() {
+                own.close();
+            }
+        });
+        assert_eq!(soon(&ended), 0);
+    }
+}
+
+/// It may have said how long it waits.
+#[test]
+fn destructors_of_cancelled_jobs_do_not_keep_the_closing_thread() {
+    let pool = pool(1, FOREVER);
+    let release = occupy(&pool);
+    let (go_on, wait) = channel::<()>();
+    let (send, end) = channel();
+    spawn(&pool, move |run| {
+        let _ = wait.recv_timeout(Duration::from_secs(30));
+        send.send(run).expect("the test waits");
+    });
+    pool.close();
+    assert!(!pool.wait(Some(Instant::now())));
+    assert!(end.try_recv().is_err(), "the closing thread has run the destructor");
+    drop(go_on);
+    assert!(!soon(&end));
+    drop(release);
+    assert!(pool.wait(None));
 }
 
 /// No address space holds such a stack, so the system refuses the thread.

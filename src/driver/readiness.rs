@@ -2,15 +2,16 @@
 //!
 //! # The state word
 //!
-//! Six ready bits (`Ready`), one shutdown bit, and above them a tick that grows with each event. An
+//! Seven ready bits (`Ready`), one shutdown bit, and above them a tick that grows with each event. An
 //! event that comes before anybody waits stays in the word, and the next wait returns at once.
 //!
 //! | what happens | ready bits | tick | wakes |
 //! |---|---|---|---|
 //! | registration | assumed: what the interest asks for | 0 | nobody |
 //! | event: `set` | the reported ones are added | +1 | all waiters of its directions |
-//! | short count: `clear` | data of the direction goes; closed, error stay | same | nobody |
-//! | `WouldBlock`: `clear_would_block` | data, closed, error of the direction go | same | nobody |
+//! | short count: `clear` | data of the direction goes, unless there is a mark | same | nobody |
+//! | `WouldBlock`: `clear_would_block` | data, closed, mark of the direction go | same | nobody |
+//! | the same for urgent data, errors: `clear_apart` | priority, error go | same | nobody |
 //! | a clear of an older tick | unchanged | same | nobody |
 //! | shutdown (a bit that never goes) | unchanged | same | everybody, with an error |
 //!
@@ -31,6 +32,11 @@
 //! ICMP error on a datagram socket looks like a closed write side; a bit that nothing clears would
 //! turn the wait for buffer space into a busy loop.
 //!
+//! Urgent data and errors belong to no direction. A read that finds no data says nothing about either, and
+//! a call that finds no urgent data (`MSG_OOB`) or an empty error queue (`MSG_ERRQUEUE`) says nothing about
+//! data. So the interest in each alone is told of it and clears it. Readers have a bit of their own for the
+//! place at which a read stops because urgent data lies there: the mark.
+//!
 //! # No wake is lost
 //!
 //! The dispatcher writes the word first and takes the waiters afterwards, under the lock. A waiter
@@ -43,9 +49,10 @@
 //! Every event wakes all waiters of its direction. So a waiter that goes away with a wake in its
 //! hands takes nothing from the others, and nothing has to be passed on.
 //!
-//! Wakers are called and dropped outside the lock: both may run a task's own code, and that code
-//! may wait for this very source, or drop it. A panic of either goes no further: it is nobody's who
-//! polls or drops a waiter.
+//! Wakers are cloned, called and dropped outside the lock: all three may run a task's own code, and that code
+//! may wait for this very source, or drop it. To clone outside takes the lock once more for each waker that
+//! is left. A panic of a call or a drop goes no further: it has nothing to do with the task that polls or
+//! drops a waiter.
 
 mod ready;
 mod waiters;
@@ -68,8 +75,8 @@ pub(crate) use ready::Direction;
 pub use ready::Ready;
 use waiters::Waiters;
 
-/// The driver is gone; follows the six ready bits.
-const SHUTDOWN: u64 = 1 << 6;
+/// The driver is gone; follows the seven ready bits.
+const SHUTDOWN: u64 = 1 << 7;
 /// The tick takes the rest of the word: 56 bits do not come round in the life of a machine.
 const TICK_SHIFT: u32 = 8;
 const TICK: u64 = 1 << TICK_SHIFT;
@@ -91,13 +98,14 @@ impl Readiness {
     /// Nothing is known yet, so the first operation in each direction of the interest is assumed to
     /// be worth trying.
     pub(crate) fn new(interest: mio::Interest) -> Self {
-        let unknown = Ready::mask(interest).intersection(Ready::READABLE | Ready::WRITABLE);
+        let unknown = Ready::from(interest).intersection(Ready::READABLE | Ready::WRITABLE);
         Self { state: AtomicU64::new(unknown.bits()), waiters: Mutex::new(Waiters::new()) }
     }
 
     /// Writes down an event and moves the wakers of all whom it concerns into `wakes`; calls none
     /// of them.
     pub(crate) fn set(&self, ready: Ready, wakes: &mut Vec<Waker>) {
+        let ready = ready.with_mark();
         // Ordering: read under the lock by the second look of `poll_ready` and `Waiting::poll`,
         // which is the pair that matters; Release is for the first look, which takes no lock, so
         // that it also sees what went before the event.
@@ -131,21 +139,30 @@ impl Readiness {
         if let Some(answer) = self.answer(direction.mask()) {
             return Poll::Ready(answer);
         }
-        let mut swept = Vec::new();
-        {
+        let (mut swept, mut clone) = (Vec::new(), None);
+        loop {
             let mut waiters = self.waiters.lock();
             if let Some(answer) = self.answer(direction.mask()) {
                 return Poll::Ready(answer);
             }
-            waiters.line(direction).join(cx.waker(), &mut swept);
+            let line = waiters.line(direction);
+            if line.holds(cx.waker()) {
+                return Poll::Pending;
+            }
+            if let Some(clone) = clone.take() {
+                line.join(clone, &mut swept);
+                break;
+            }
+            drop(waiters);
+            // Outside the lock: it may come back here.
+            clone = Some(cx.waker().clone());
         }
         // One that panics costs neither the others nor the newcomer, who has done nothing.
         wakers::wake_all(&mut swept);
         Poll::Pending
     }
 
-    /// Waits until one of the directions of interest is ready. The future's waiter leaves when the
-    /// future is dropped.
+    /// Waits until one of these bits is set. The future's waiter leaves when the future is dropped.
     ///
     /// # Cancel safety
     ///
@@ -154,36 +171,44 @@ impl Readiness {
     /// # Errors
     ///
     /// The driver has been shut down.
-    pub(crate) fn ready(&self, interest: mio::Interest) -> Waiting<'_> {
-        Waiting { readiness: self, mask: Ready::mask(interest), key: None }
+    pub(crate) fn ready(&self, wanted: impl Into<Ready>) -> Waiting<'_> {
+        Waiting { readiness: self, mask: wanted.into(), key: None }
     }
 
-    /// What is known now, without waiting.
-    pub(crate) fn current(&self, interest: mio::Interest) -> ReadyEvent {
+    /// What is known of these bits now, without waiting.
+    pub(crate) fn current(&self, wanted: impl Into<Ready>) -> ReadyEvent {
         // Ordering: Acquire pairs with the Release in `set`.
-        event(self.state.load(Ordering::Acquire), Ready::mask(interest))
+        event(self.state.load(Ordering::Acquire), wanted.into())
     }
 
     /// A read or write moved fewer bytes than it could have: the data, or the room, is used up.
-    /// Without effect if an event came after the given one.
+    /// Without effect if an event came after the given one, and if urgent data may have stopped a read.
     ///
     /// Not for a source on which a short count means nothing, such as a datagram socket, and not on
     /// a system whose selector wants to see `WouldBlock` before it reports again (Windows).
     pub(crate) fn clear(&self, event: ReadyEvent, direction: Direction) {
-        self.forget(event, direction.data());
+        self.forget(event, direction.data(), direction.mark());
     }
 
     /// The system said `WouldBlock`. Without effect if an event came after the given one.
     pub(crate) fn clear_would_block(&self, event: ReadyEvent, direction: Direction) {
-        self.forget(event, direction.data() | direction.mask() | Ready::ERROR);
+        self.forget(event, direction.mask() | direction.mark(), Ready::EMPTY);
     }
 
-    fn forget(&self, event: ReadyEvent, bits: Ready) {
+    /// The system said `WouldBlock` where urgent data or an error was wanted, `bits`. Without effect on the
+    /// two directions, and if an event came after the given one.
+    pub(crate) fn clear_apart(&self, event: ReadyEvent, bits: Ready) {
+        let apart = Ready::PRIORITY | Ready::ERROR;
+        self.forget(event, bits.intersection(apart), Ready::EMPTY);
+    }
+
+    fn forget(&self, event: ReadyEvent, bits: Ready, unless: Ready) {
+        let is_held = |ready: Ready| ready.intersects(bits) && !ready.intersects(unless);
         // Ordering: Relaxed suffices. Nothing is published; that the tick is still the event's is a
         // matter of this one word, and its modification order decides who came first, `set` or this
         // exchange.
         let mut state = self.state.load(Ordering::Relaxed);
-        while state >> TICK_SHIFT == event.tick && Ready::from_state(state).intersects(bits) {
+        while state >> TICK_SHIFT == event.tick && is_held(Ready::from_state(state)) {
             let next = state & !bits.bits();
             match self.state.compare_exchange_weak(
                 state,
@@ -228,13 +253,12 @@ impl Drop for Readiness {
 }
 
 fn event(state: u64, mask: Ready) -> ReadyEvent {
-    let told = mask | Ready::ERROR | Ready::PRIORITY;
-    ReadyEvent { tick: state >> TICK_SHIFT, ready: Ready::from_state(state).intersection(told) }
+    ReadyEvent { tick: state >> TICK_SHIFT, ready: Ready::from_state(state).intersection(mask) }
 }
 
 /// What every wait and registration returns once the driver is closed.
 #[cold]
-pub(super) fn shutdown_error() -> io::Error {
+pub(crate) fn shutdown_error() -> io::Error {
     io::Error::other("the runtime that drives this source has been shut down")
 }
 
@@ -255,18 +279,26 @@ impl Future for Waiting<'_> {
         if let Some(answer) = readiness.answer(self.mask) {
             return Poll::Ready(answer);
         }
-        let replaced = {
+        let mut clone = None;
+        let replaced = loop {
             let mut waiters = readiness.waiters.lock();
             if let Some(answer) = readiness.answer(self.mask) {
                 return Poll::Ready(answer);
             }
-            match self.key {
-                Some(key) => waiters.keyed().rearm(key, cx.waker()),
-                None => {
-                    self.key = Some(waiters.keyed().insert(self.mask, cx.waker()));
-                    None
-                }
+            let keyed = waiters.keyed();
+            if self.key.is_some_and(|key| keyed.holds(key, cx.waker())) {
+                return Poll::Pending;
             }
+            if let Some(clone) = clone.take() {
+                if let Some(key) = self.key {
+                    break keyed.rearm(key, clone);
+                }
+                self.key = Some(keyed.insert(self.mask, clone));
+                break None;
+            }
+            drop(waiters);
+            // Outside the lock: it may come back to this source.
+            clone = Some(cx.waker().clone());
         };
         wakers::drop_all(replaced);
         Poll::Pending

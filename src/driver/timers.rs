@@ -41,8 +41,8 @@
 //! # Wakers
 //!
 //! A waker's clone, drop and wake are foreign code: the drop of the last waker may drop a task, and with it
-//! another timer of the same shard. None of the three happens under a shard's lock. A panic of a drop goes no
-//! further: whoever resets, polls or drops a timer has not made the waker in it.
+//! another timer of the same shard. None of the three happens under a shard's lock. A panic of a drop or a
+//! wake goes no further: the code that resets, polls or drops a timer has not made the waker in it.
 
 use std::mem;
 use std::sync::Arc;
@@ -87,6 +87,13 @@ impl Timers {
     #[inline]
     pub(crate) fn shard(&self, index: usize) -> &Arc<Shard> {
         &self.shards[index.min(self.shards.len() - 1)]
+    }
+
+    /// Whether timers can count to `moment`, and some decades beyond it: deadlines that are more than 584
+    /// years after the driver was made never come.
+    pub(crate) fn can_count_to(&self, moment: Instant) -> bool {
+        const YEARS_500: u64 = 500 * 365 * 86_400 * 1_000_000_000;
+        since(self.epoch, moment) < YEARS_500
     }
 
     /// The time now, on the clock of all deadlines here.
@@ -226,6 +233,13 @@ impl Shard {
         Some(key)
     }
 
+    /// Takes a timer that still waits out and wakes its task, whatever its deadline was.
+    fn fire(&self, key: Key) {
+        if let Some(waker) = self.take_out(key) {
+            wakers::guard(|| waker.wake());
+        }
+    }
+
     /// Sees to it that the timer, if it still waits, wakes `waker` and nobody else.
     fn refresh(&self, key: Key, waker: &Waker) -> Progress {
         let mut timers = self.timers.lock();
@@ -250,10 +264,14 @@ impl Shard {
     /// Forgets a timer; nothing happens if it has fired.
     #[inline]
     fn cancel(&self, key: Key) {
+        wakers::drop_all(self.take_out(key));
+    }
+
+    /// Takes out a timer that still waits, and returns its waker: to be called or dropped without the lock.
+    #[inline]
+    fn take_out(&self, key: Key) -> Option<Waker> {
         let mut timers = self.timers.lock();
-        let waker = timers.wheel.cancel(key);
-        drop(timers);
-        wakers::drop_all(waker);
+        timers.wheel.cancel(key)
     }
 
     fn expire(&self, now_ns: u64, wakes: &mut Vec<Waker>) {
@@ -309,6 +327,10 @@ impl Waiting {
     }
 }
 
+/// The timers have been shut down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Closed;
+
 /// One deadline somebody waits for. It enters the shard when it is first polled, and leaves it when it is
 /// dropped.
 pub(crate) struct TimerEntry {
@@ -342,12 +364,23 @@ impl TimerEntry {
     /// If the timers are shut down and the deadline has not passed: nobody would ever wake the caller.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let poll = self.poll_open(cx);
+        assert!(
+            poll != Poll::Ready(Err(Closed)),
+            "the runtime that drives this timer has been shut down"
+        );
+        poll.map(drop)
+    }
+
+    /// [`poll`](Self::poll) for callers that can go on without the timers: an error in place of the panic.
+    #[inline]
+    pub(crate) fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
         if let Some(key) = self.key {
             match self.shard.refresh(key, cx.waker()) {
                 Progress::Waiting => return Poll::Pending,
                 Progress::Fired => {
                     self.key = None;
-                    return Poll::Ready(());
+                    return Poll::Ready(Ok(()));
                 }
                 // The waker was handed out whether its time had come or not: only the clock knows.
                 Progress::Closed => self.key = None,
@@ -357,17 +390,28 @@ impl TimerEntry {
         // where an earlier deadline is known: that bound may be of a timer that was cancelled, and then a
         // passed deadline waits for a turn that nobody is about to make.
         if self.now() >= self.deadline {
-            return Poll::Ready(());
+            return Poll::Ready(Ok(()));
         }
         self.key = self.shard.register(since(self.shard.epoch, self.deadline), cx.waker());
-        assert!(self.key.is_some(), "the runtime that drives this timer has been shut down");
+        if self.key.is_none() {
+            return Poll::Ready(Err(Closed));
+        }
         Poll::Pending
     }
 
     /// Sets another deadline. A task that waits for the timer goes on waiting, for the new one.
+    ///
+    /// One that has passed is not entered: the next poll would find a timer that waits for a turn of the
+    /// driver, and be pending although nothing is left to wait for.
     pub(crate) fn reset(&mut self, deadline: Instant) {
         self.deadline = deadline;
-        if let Some(key) = self.key {
+        let Some(key) = self.key else {
+            return;
+        };
+        if deadline <= self.now() {
+            self.key = None;
+            self.shard.fire(key);
+        } else {
             self.key = self.shard.reschedule(key, deadline);
         }
     }

@@ -137,6 +137,7 @@ impl<T> Wheel<T> {
     }
 
     /// After an entry was removed from the slab: takes it out of its bucket's list.
+    #[inline]
     fn take_out(&mut self, bucket: usize, previous: u32, next: u32) {
         if previous == NIL && next == NIL {
             self.mark_empty(bucket);

@@ -5,8 +5,8 @@ mod traffic;
 
 use self::traffic::{Kind, Shared, Traffic};
 use super::OpenOptions;
+use crate::sync::Mutex as AsyncMutex;
 use crate::sync_shim::Mutex;
-use async_lock::Mutex as AsyncMutex;
 use std::fmt;
 use std::fs::{FileTimes, Metadata, Permissions};
 use std::future::poll_fn;
@@ -251,7 +251,8 @@ impl File {
         .await
     }
 
-    /// Returns what the system knows of the file, after the writes that were accepted.
+    /// Returns what the system knows of the file, after the writes that were accepted. A read that is under
+    /// way is not waited for.
     ///
     /// # Cancel safety
     ///
@@ -266,7 +267,7 @@ impl File {
     ///
     /// When polled outside a runtime.
     pub async fn metadata(&self) -> io::Result<Metadata> {
-        self.call(Kind::Other, |shared| shared.std.metadata()).await
+        self.call(Kind::Beside, |shared| shared.std.metadata()).await
     }
 
     /// Returns another `File` for the same open file: the position is common to both.
@@ -296,7 +297,7 @@ impl File {
         Ok(clone)
     }
 
-    /// Changes the permissions of the file.
+    /// Changes the permissions of the file. A read that is under way is not waited for.
     ///
     /// # Cancel safety
     ///
@@ -311,10 +312,11 @@ impl File {
     ///
     /// When polled outside a runtime.
     pub async fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
-        self.call(Kind::Other, move |shared| shared.std.set_permissions(permissions)).await
+        self.call(Kind::Beside, move |shared| shared.std.set_permissions(permissions)).await
     }
 
-    /// Changes when the file was read and written last, after the writes that were accepted.
+    /// Changes when the file was read and written last, after the writes that were accepted. A read that is
+    /// under way is not waited for.
     ///
     /// # Cancel safety
     ///
@@ -329,7 +331,7 @@ impl File {
     ///
     /// When polled outside a runtime.
     pub async fn set_times(&self, times: FileTimes) -> io::Result<()> {
-        self.call(Kind::Other, move |shared| shared.std.set_times(times)).await
+        self.call(Kind::Beside, move |shared| shared.std.set_times(times)).await
     }
 
     /// Changes when the file was written last, after the writes that were accepted.
@@ -366,14 +368,14 @@ impl File {
         self.max_buf_size = max_buf_size;
     }
 
-    /// Makes a call when nothing else is under way.
+    /// Makes a call when nothing else is under way that it has to wait for.
     async fn call<T: Send + 'static>(
         &self,
         kind: Kind,
         call: impl FnOnce(&Shared) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         let mut traffic = self.traffic.lock().await;
-        poll_fn(|cx| traffic.poll_settle(cx)).await;
+        poll_fn(|cx| traffic.poll_room(cx, kind)).await;
         if kind.reports() {
             traffic.report()?;
         }
@@ -384,9 +386,7 @@ impl File {
             *place.lock() = Some(call(shared)?);
             Ok(0)
         })?;
-        if let Some((_, outcome)) = poll_fn(|cx| traffic.poll_call(cx)).await {
-            outcome?;
-        }
+        poll_fn(|cx| traffic.poll_own(cx, kind)).await?;
         let value = value.lock().take();
         Ok(value.expect("a call without an error leaves its value"))
     }

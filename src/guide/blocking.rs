@@ -2,8 +2,12 @@
 //!
 //! A task that blocks keeps its worker. liten does not let the others suffer for it: sockets and timers
 //! have a thread of their own, other workers take what the blocked one had queued, and when *all* workers
-//! stand still for 10 ms a spare one starts and
-//! [reports](crate::runtime::RuntimeMetrics::blocked_poll_count) it. That is a net, not a way to work.
+//! are kept by long polls while something waits, a spare one starts. That is a net, not a way to work.
+//!
+//! The runtime tells of such polls only when no worker has been free for 10 ms: it
+//! [counts](crate::runtime::RuntimeMetrics::blocked_poll_count) each of them, and with the feature `tracing`
+//! warns which task it is and where it was spawned. A task that blocks beside workers that are free is not
+//! told of, however long it does.
 //!
 //! | the code | belongs |
 //! |---|---|

@@ -8,22 +8,22 @@
 //! ```
 //! # fn main() -> std::io::Result<()> {
 //! # liten::block_on(async {
-//! use liten::future::{FutureExt, select};
 //! use liten::task::JoinSet;
 //! use liten::time::{Duration, timeout};
 //!
 //! let listener = liten::net::TcpListener::bind("127.0.0.1:0").await?;
 //! // In a program: `liten::signal::ctrl_c()`, with the feature `signal`.
-//! let stop = liten::time::sleep(Duration::from_millis(2));
-//! let mut stop = Box::pin(stop.fuse());
+//! liten::pin! {
+//!     let stop = liten::time::sleep(Duration::from_millis(2));
+//! }
 //! let mut conversations = JoinSet::new();
 //! loop {
-//!     select! {
-//!         connection = listener.accept().fuse() => {
+//!     liten::select! {
+//!         connection = listener.accept() => {
 //!             let (stream, _peer) = connection?;
 //!             conversations.spawn(async move { drop(stream) });
 //!         }
-//!         _ = stop => break,
+//!         _ = &mut stop => break,
 //!     }
 //! }
 //! // New clients go elsewhere.
@@ -61,5 +61,5 @@
 //! | a task that waits | at once |
 //! | a task in a poll | after that poll |
 //! | blocking work that has begun | when it is done; the runtime waits |
-//! | blocking work that is queued | is cancelled |
+//! | blocking work that is queued | is cancelled by a thread of the pool; the runtime waits |
 //! | sockets and timers that are held elsewhere | return errors from then on |

@@ -1,8 +1,11 @@
 //! The first program.
 //!
-//! ```sh
-//! cargo add liten
+//! ```toml
+//! [dependencies]
+//! liten = { git = "https://ADDRESS/OF/liten", rev = "COMMIT" }
 //! ```
+//!
+//! The address is the one that the repository is cloned from; liten is not on crates.io.
 //!
 //! ```
 //! #[liten::main]
@@ -33,8 +36,34 @@
 //!
 //! # On one thread
 //!
-//! If nothing is to leave the thread, a [`LocalRuntime`](crate::runtime::LocalRuntime) has no workers:
-//! its tasks may be `!Send`.
+//! A runtime without workers runs its tasks on the thread that calls `block_on`, as long as it is there.
+//! [`Builder::new_current_thread`] makes a [`Runtime`], which may be kept in a struct and driven by any
+//! thread ([Which kind](crate::runtime#which-kind)):
+//!
+//! ```
+//! struct Client {
+//!     runtime: liten::runtime::Runtime,
+//! }
+//!
+//! impl Client {
+//!     fn new() -> std::io::Result<Self> {
+//!         let runtime = liten::runtime::Builder::new_current_thread().build()?;
+//!         Ok(Self { runtime })
+//!     }
+//!
+//!     fn ask(&self) -> u32 {
+//!         self.runtime.block_on(async { liten::spawn(async { 42 }).await.expect("the task ends") })
+//!     }
+//! }
+//!
+//! # fn main() -> std::io::Result<()> {
+//! assert_eq!(Client::new()?.ask(), 42);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! If nothing is to leave the thread, a [`LocalRuntime`] takes tasks that are `!Send`. The attribute makes
+//! one for `flavor = "current_thread"`:
 //!
 //! ```
 //! use std::rc::Rc;
@@ -46,6 +75,10 @@
 //!     assert_eq!(task.await.expect("the task ends"), "hello world");
 //! }
 //! ```
+//!
+//! [`Builder::new_current_thread`]: crate::runtime::Builder::new_current_thread
+//! [`Runtime`]: crate::runtime::Runtime
+//! [`LocalRuntime`]: crate::runtime::LocalRuntime
 //!
 //! # From code that is not async
 //!

@@ -23,8 +23,8 @@
 //!
 //! | to | take |
 //! |---|---|
-//! | wait for all of a few futures | [`future::join!`](crate::future::join!) |
-//! | take the first one | [`future::select!`](crate::future::select!) |
+//! | wait for all of a few futures | [`join!`](crate::join!), [`try_join!`](crate::try_join!) |
+//! | take the first one | [`select!`](crate::select!) |
 //! | wait for as many tasks as there are | [`task::JoinSet`](crate::task::JoinSet) |
 //! | run many futures in one task | [`future::FuturesUnordered`](crate::future::FuturesUnordered) |
 //!
@@ -58,7 +58,7 @@
 //! let permits = Arc::new(liten::sync::Semaphore::new(3));
 //! let mut set = liten::task::JoinSet::new();
 //! for _ in 0..100 {
-//!     let permit = permits.acquire_arc().await;
+//!     let permit = permits.clone().acquire_owned().await.expect("never closed");
 //!     set.spawn(async move {
 //!         // Three of these at a time.
 //!         drop(permit);
@@ -71,7 +71,7 @@
 //! # Stopping
 //!
 //! A future stops when it is dropped, which can happen at each `await` and nowhere else. Each method says
-//! under "Cancel safety" what is lost then. Inside one task, `select!` and
+//! under "Cancel safety" what is lost then. Inside one task, [`select!`](crate::select!) and
 //! [`timeout`](crate::time::timeout) drop the loser. To let a task finish what it is doing, tell it by a
 //! channel instead of aborting it: see [`shutdown`](super::shutdown).
 //!
@@ -98,6 +98,7 @@
 //!
 //! # Being fair
 //!
-//! A task keeps its worker until it waits. Sockets, timers and channels of liten let go by themselves now
-//! and then; a loop that computes calls [`yield_now`](crate::task::yield_now), or belongs on [another
-//! thread](super::blocking).
+//! A task keeps its worker until it waits. Sockets, timers, join handles, channels and locks of liten let go
+//! by themselves now and then, even if they are always ready. Cursors and slices do not: a loop over them
+//! that never has to wait calls [`consume_budget`](crate::task::consume_budget) in each round. A loop that
+//! computes calls [`yield_now`](crate::task::yield_now), or belongs on [another thread](super::blocking).

@@ -37,10 +37,9 @@
 //!
 //! ```
 //! # liten::block_on(async {
-//! use liten::future::{FutureExt, select};
 //! use liten::time::{Duration, Instant, sleep};
 //!
-//! let (sender, receiver) = liten::sync::channel::bounded(1);
+//! let (sender, mut receiver) = liten::sync::mpsc::channel(1);
 //! liten::spawn(async move {
 //!     for n in 0..3 {
 //!         let _ = sender.send(n).await;
@@ -49,16 +48,18 @@
 //!     std::future::pending::<()>().await;
 //! });
 //! let idle = Duration::from_millis(5);
-//! let mut deadline = Box::pin(sleep(idle).fuse());
+//! liten::pin! {
+//!     let deadline = sleep(idle);
+//! }
 //! let mut received = 0;
 //! loop {
-//!     select! {
-//!         message = receiver.recv().fuse() => {
+//!     liten::select! {
+//!         message = receiver.recv() => {
 //!             message.expect("the sender is there");
 //!             received += 1;
-//!             deadline.set(liten::time::sleep_until(Instant::now() + idle).fuse());
+//!             deadline.as_mut().reset(Instant::now() + idle);
 //!         }
-//!         _ = deadline => break,
+//!         _ = &mut deadline => break,
 //!     }
 //! }
 //! assert!(received <= 3);

@@ -18,7 +18,7 @@
 //!
 //! | the metric | says |
 //! |---|---|
-//! | [`blocked_poll_count`] grows | some task blocks; a warning says which (feature `tracing`) |
+//! | [`blocked_poll_count`] grows | tasks block all workers; warnings say which (feature `tracing`) |
 //! | [`global_queue_depth`] stays high | the workers do not keep up |
 //! | [`blocking_queue_depth`] stays high | the pool is too small, or its jobs too long |
 //! | [`running_tasks`] names the same task again and again | that is where the time goes |

@@ -30,7 +30,7 @@
 //! children wakers of their own, as futures-concurrency's does.
 //!
 //! ```
-//! use liten::future::join;
+//! use liten::join;
 //! use liten::wasi::{Host, block_on};
 //! use std::cell::RefCell;
 //! use std::time::Duration;

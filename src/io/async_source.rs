@@ -9,20 +9,22 @@
 //! | just registered | set | nothing is known, and one try is cheaper than a round through the poller |
 //! | event from the driver | set, tick + 1 | |
 //! | `WouldBlock` | cleared if the tick is unchanged | the only proof that holds for every source |
+//! | `WouldBlock` with another interest | kept | an empty error queue says nothing about data |
 //! | short transfer on a stream | cleared likewise; a reported end stays | as good as `WouldBlock` there |
 //! | any other error | kept | it says nothing about the next try |
 //!
 //! The last row matters for `accept`: when it fails for want of descriptors, the connection stays in the
 //! queue, and no new event would announce it.
 //!
-//! An operation runs only while its bit is set: a source known to be empty costs no system call. The tick
+//! An operation runs only while its bit is set: a source known to be empty costs no system call. Flushing is
+//! the exception (`poll_first`): what has nothing to flush needs no room. The tick
 //! is read before the operation, so an event that comes during it keeps its bit, and the operation runs
 //! again.
 //!
 //! The budget of the task is charged after the readiness check and before the system call. Charging earlier
 //! would let 128 waiting sources in one task use up every turn, and the 129th would never be looked at.
 
-use super::{Interest, SHORT_TRANSFER_DRAINS};
+use super::{Interest, MOST_BYTES, SHORT_TRANSFER_DRAINS};
 use crate::driver::Driver;
 use crate::driver::readiness::{Direction, Ready, ReadyEvent};
 use crate::driver::registration::Registration;
@@ -191,8 +193,7 @@ impl<S: Source> Async<S> {
         self.wait(Interest::WRITABLE).await.map(drop)
     }
 
-    /// Waits until the source is probably ready for anything in `interest`, and returns what it is ready
-    /// for.
+    /// Waits until the source is probably ready for anything in `interest`, and returns for what of that.
     ///
     /// # Cancel safety
     ///
@@ -230,7 +231,8 @@ impl<S: Source> Async<S> {
     /// Runs `operation` now if the source may be ready for `interest`, without waiting.
     ///
     /// `operation` must return `WouldBlock` if it could do nothing, and in no other case: the source then
-    /// counts as not ready until the next event.
+    /// counts as not ready for `interest` until the next event. So the interest has to be that of the
+    /// operation: one that fetches urgent data or looks into the error queue says nothing about data.
     ///
     /// # Errors
     ///
@@ -241,8 +243,8 @@ impl<S: Source> Async<S> {
         interest: Interest,
         operation: impl FnOnce(&S) -> io::Result<R>,
     ) -> io::Result<R> {
-        let event = self.registration.readiness().current(interest.to_mio());
-        if !event.ready.is_readable() && !event.ready.is_writable() {
+        let event = self.registration.readiness().current(interest);
+        if event.ready.is_empty() {
             return Err(ErrorKind::WouldBlock.into());
         }
         let result = operation(self.get_ref());
@@ -291,8 +293,30 @@ impl<S: Source> Async<S> {
         self.poll_io_event(cx, direction, operation).map_ok(|(value, _event)| value)
     }
 
+    /// [`poll_io`](Self::poll_io) for an operation that may have nothing to do: it runs once before anything
+    /// is waited for, also in a direction that was not registered.
+    pub(crate) fn poll_first<R>(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        mut operation: impl FnMut(&S) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        ready!(budget::poll_proceed(cx));
+        let event = self.registration.readiness().current(direction.mask());
+        let result = operation(self.get_ref());
+        if !would_block(&result) && !interrupted(&result) {
+            return Poll::Ready(result);
+        }
+        budget::refund();
+        if would_block(&result) {
+            self.registration.readiness().clear_would_block(event, direction);
+        }
+        self.poll_io(cx, direction, operation)
+    }
+
     /// [`poll_io`](Self::poll_io) for a stream whose buffer is known to be drained (filled) by a transfer
-    /// of fewer than `full` bytes: it saves the call that would only say `WouldBlock`.
+    /// of fewer than `full` bytes: it saves the call that would only say `WouldBlock`. `full` is what the
+    /// system was asked to move: of several buffers, only those that one call uses (`MOST_BUFFERS`).
     pub(crate) fn poll_transfer(
         &self,
         cx: &mut Context<'_>,
@@ -301,9 +325,7 @@ impl<S: Source> Async<S> {
         operation: impl FnMut(&S) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
         let (moved, event) = ready!(self.poll_io_event(cx, direction, operation))?;
-        // A read that stops at an urgent mark is short, too, although more is there.
-        let urgent = direction == Direction::Read && event.ready.is_priority();
-        if SHORT_TRANSFER_DRAINS && 0 < moved && moved < full && !urgent {
+        if SHORT_TRANSFER_DRAINS && 0 < moved && moved < full.min(MOST_BYTES) {
             self.registration.readiness().clear(event, direction);
         }
         Poll::Ready(Ok(moved))
@@ -337,7 +359,7 @@ impl<S: Source> Async<S> {
     }
 
     async fn wait(&self, interest: Interest) -> io::Result<ReadyEvent> {
-        let event = self.registration.readiness().ready(interest.to_mio()).await?;
+        let event = self.registration.readiness().ready(interest).await?;
         poll_fn(budget::poll_proceed).await;
         Ok(event)
     }
@@ -351,6 +373,7 @@ impl<S: Source> Async<S> {
         if interest.is_writable() {
             readiness.clear_would_block(event, Direction::Write);
         }
+        readiness.clear_apart(event, interest.into());
     }
 }
 

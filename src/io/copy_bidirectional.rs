@@ -1,13 +1,15 @@
 //! A proxy in one call.
 
 use super::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy};
-use futures_util::try_join;
+use futures_util::future::try_join;
 use std::io;
 
 /// Copies from `a` to `b` and from `b` to `a` until both have ended; returns the two counts of bytes.
 ///
 /// When one side has no more to say, the other one is [closed](AsyncWriteExt::close) for writing and may go
-/// on talking. Each direction has a buffer of 8 KiB.
+/// on talking. A side that says nothing for now holds nothing up: what it has said before is
+/// [flushed](AsyncWriteExt::flush), so that a side that buffers its writes passes it on. Each direction has a
+/// buffer of 8 KiB.
 ///
 /// # Cancel safety
 ///
@@ -51,7 +53,7 @@ where
 {
     let (from_a, to_a) = a.split();
     let (from_b, to_b) = b.split();
-    try_join!(copy_and_close(from_a, to_b), copy_and_close(from_b, to_a))
+    try_join(copy_and_close(from_a, to_b), copy_and_close(from_b, to_a)).await
 }
 
 async fn copy_and_close(

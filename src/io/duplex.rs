@@ -2,6 +2,7 @@
 
 mod futures_io;
 
+use crate::task::budget;
 use piper::{Reader, Writer};
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -64,22 +65,29 @@ impl DuplexStream {
         cx: &mut Context<'_>,
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        if buf.is_empty() {
-            return Poll::Ready(Ok(0));
-        }
-        self.reader.poll_drain_bytes(cx, buf).map(Ok)
+        budget::poll_leaf(cx, |cx| {
+            // In two steps, because the pipe's own operation that does both gives way by itself, by chance,
+            // once in a hundred times.
+            if buf.is_empty() || !ready!(self.reader.poll(cx)) {
+                return Poll::Ready(Ok(0));
+            }
+            Poll::Ready(Ok(self.reader.try_drain(buf)))
+        })
     }
 
     pub(super) fn poll_put(&mut self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let writer = self.writer.as_mut().ok_or_else(broken)?;
-        if buf.is_empty() {
-            return Poll::Ready(Ok(0));
-        }
-        // Nothing is taken of bytes that are there only if nobody will read them.
-        match ready!(writer.poll_fill_bytes(cx, buf)) {
-            0 => Poll::Ready(Err(broken())),
-            count => Poll::Ready(Ok(count)),
-        }
+        budget::poll_leaf(cx, |cx| {
+            let writer = self.writer.as_mut().ok_or_else(broken)?;
+            if buf.is_empty() {
+                return Poll::Ready(Ok(0));
+            }
+            // Nothing is taken of bytes that are there only if nobody will read them.
+            let taken = if ready!(writer.poll(cx)) { writer.try_fill(buf) } else { 0 };
+            if taken == 0 {
+                return Poll::Ready(Err(broken()));
+            }
+            Poll::Ready(Ok(taken))
+        })
     }
 
     pub(super) fn end(&mut self) {

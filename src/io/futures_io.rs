@@ -51,8 +51,9 @@ where
         self.poll_io(cx, Direction::Write, |mut source| source.write_vectored(bufs))
     }
 
+    /// Flushes `S`, which waits for room only if `S` says that it has to.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_io(cx, Direction::Write, |mut source| source.flush())
+        self.poll_first(cx, Direction::Write, |mut source| source.flush())
     }
 
     fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,10 +1,11 @@
 //! What one wants to do with a source.
 
+use crate::driver::readiness::{Direction, Ready};
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-/// The directions in which a source is to be used: [`READABLE`](Self::READABLE),
-/// [`WRITABLE`](Self::WRITABLE) or both.
+/// What one wants to do with a source: [`READABLE`](Self::READABLE), [`WRITABLE`](Self::WRITABLE), the two
+/// that have no direction ([`ERROR`](Self::ERROR) and, on Linux and Android, `PRIORITY`), or several of them.
 ///
 /// # Examples
 ///
@@ -23,6 +24,19 @@ impl Interest {
     pub const READABLE: Self = Self(0b01);
     /// Interest in writing: room in the buffer, an established connection.
     pub const WRITABLE: Self = Self(0b10);
+    /// Interest in urgent data, or whatever else the system reports as such (`EPOLLPRI`). Linux and Android
+    /// only.
+    ///
+    /// A `TcpStream` is registered for it; any other source has to be made with
+    /// [`Async::with_interest`](super::Async::with_interest). An operation for it is, for instance, a receive
+    /// with `MSG_OOB`. Linux answers that with `EINVAL` if there is nothing urgent: make `WouldBlock` of it.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub const PRIORITY: Self = Self(0b100);
+    /// Interest in errors, which the system reports whatever a source is registered for.
+    ///
+    /// An operation for it is, for instance, a receive with `MSG_ERRQUEUE`, or `take_error`. Errors also wake
+    /// whoever wants to read or write, because reading and writing return them.
+    pub const ERROR: Self = Self(0b1000);
 
     /// Returns whether reading is wanted.
     #[must_use]
@@ -36,12 +50,34 @@ impl Interest {
         self.0 & Self::WRITABLE.0 != 0
     }
 
+    /// Returns whether urgent data is wanted. Linux and Android only.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[must_use]
+    pub const fn is_priority(self) -> bool {
+        self.0 & Self::PRIORITY.0 != 0
+    }
+
+    /// Returns whether errors are wanted.
+    #[must_use]
+    pub const fn is_error(self) -> bool {
+        self.0 & Self::ERROR.0 != 0
+    }
+
     pub(super) fn to_mio(self) -> mio::Interest {
-        match (self.is_readable(), self.is_writable()) {
-            (true, true) => mio::Interest::READABLE | mio::Interest::WRITABLE,
-            (true, false) => mio::Interest::READABLE,
-            (false, _) => mio::Interest::WRITABLE,
+        let mut all: Option<mio::Interest> = None;
+        let mut add = |part| all = Some(all.map_or(part, |known| known.add(part)));
+        if self.is_readable() {
+            add(mio::Interest::READABLE);
         }
+        if self.is_writable() {
+            add(mio::Interest::WRITABLE);
+        }
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if self.is_priority() {
+            add(mio::Interest::PRIORITY);
+        }
+        // Errors are reported in any case, and a registration for them alone cannot be said.
+        all.unwrap_or(mio::Interest::READABLE)
     }
 }
 
@@ -59,19 +95,45 @@ impl BitOrAssign for Interest {
     }
 }
 
+impl From<Interest> for Ready {
+    /// What ends a wait for this interest: any of these.
+    fn from(interest: Interest) -> Self {
+        let mut ready = Self::EMPTY;
+        if interest.is_readable() {
+            ready |= Direction::Read.mask();
+        }
+        if interest.is_writable() {
+            ready |= Direction::Write.mask();
+        }
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if interest.is_priority() {
+            // Nothing urgent will come after the end either.
+            ready |= Self::PRIORITY | Self::READ_CLOSED;
+        }
+        if interest.is_error() {
+            ready |= Self::ERROR;
+        }
+        ready
+    }
+}
+
 impl fmt::Debug for Interest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match (self.is_readable(), self.is_writable()) {
-            (true, true) => "READABLE | WRITABLE",
-            (true, false) => "READABLE",
-            (false, _) => "WRITABLE",
-        })
+        let names = ["READABLE", "WRITABLE", "PRIORITY", "ERROR"];
+        let mut separator = "";
+        for (index, name) in names.iter().enumerate() {
+            if self.0 & (1 << index) != 0 {
+                write!(f, "{separator}{name}")?;
+                separator = " | ";
+            }
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Interest;
+    use super::{Interest, Ready};
 
     #[test]
     fn both_directions_survive_the_way_to_mio() {
@@ -80,5 +142,15 @@ mod tests {
         assert_eq!(Interest::READABLE.to_mio(), mio::Interest::READABLE);
         assert_eq!(Interest::WRITABLE.to_mio(), mio::Interest::WRITABLE);
         assert_eq!(format!("{both:?}"), "READABLE | WRITABLE");
+        assert_eq!(Ready::from(both), Ready::from(both.to_mio()));
+    }
+
+    #[test]
+    fn errors_need_no_registration() {
+        assert_eq!(Interest::ERROR.to_mio(), mio::Interest::READABLE);
+        assert_eq!((Interest::ERROR | Interest::WRITABLE).to_mio(), mio::Interest::WRITABLE);
+        assert_eq!(Ready::from(Interest::ERROR), Ready::ERROR);
+        assert!(Interest::ERROR.is_error() && !Interest::READABLE.is_error());
+        assert_eq!(format!("{:?}", Interest::READABLE | Interest::ERROR), "READABLE | ERROR");
     }
 }

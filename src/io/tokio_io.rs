@@ -1,7 +1,8 @@
 //! tokio's I/O traits for `Async<S>`, as far as std's `Read` and `Write` reach, and for the streams that
 //! stand on no socket.
 
-use super::{Async, AsyncRead, DuplexStream, Stderr, Stdin, Stdout, read_twin, write_twin};
+use super::{Async, AsyncRead, DuplexStream, Empty, Repeat, Sink, Stderr, Stdin, Stdout};
+use super::{read_twin, write_twin};
 use mio::event::Source;
 use std::io::{self, Read, Write};
 use std::pin::Pin;
@@ -66,7 +67,11 @@ macro_rules! filled {
 }
 
 filled!(DuplexStream);
+filled!(Empty);
+filled!(Repeat);
 filled!(Stdin);
 write_twin!(tokio::io::AsyncWrite, vectored: false, [] DuplexStream []);
+write_twin!(tokio::io::AsyncWrite, vectored: true, [] Empty []);
+write_twin!(tokio::io::AsyncWrite, vectored: true, [] Sink []);
 write_twin!(tokio::io::AsyncWrite, vectored: false, [] Stdout []);
 write_twin!(tokio::io::AsyncWrite, vectored: false, [] Stderr []);

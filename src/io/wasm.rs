@@ -5,13 +5,19 @@
 //! that takes any source.
 
 #[cfg(feature = "futures-io")]
+mod copy;
+#[cfg(feature = "futures-io")]
 mod copy_bidirectional;
 #[cfg(feature = "futures-io")]
 mod duplex;
 // Sockets alone forward to a reference here.
 #[cfg(all(feature = "futures-io", feature = "net"))]
 mod through;
+#[cfg(feature = "futures-io")]
+mod void;
 
+#[cfg(feature = "futures-io")]
+pub use self::copy::{copy, copy_buf};
 #[cfg(feature = "futures-io")]
 pub use self::copy_bidirectional::copy_bidirectional;
 #[cfg(feature = "futures-io")]
@@ -19,14 +25,15 @@ pub use self::duplex::{DuplexStream, duplex};
 #[cfg(all(feature = "futures-io", feature = "net"))]
 pub(crate) use self::through::{read_through, write_through};
 #[cfg(feature = "futures-io")]
+pub use self::void::{Empty, Repeat, Sink, empty, repeat, sink};
+#[cfg(feature = "futures-io")]
 pub use crate::wasi::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 #[cfg(feature = "futures-io")]
 pub use ::futures_io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
 #[cfg(feature = "futures-io")]
 pub use futures_util::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader, BufWriter, Chain,
-    Cursor, Empty, LineWriter, Lines, ReadHalf, Repeat, ReuniteError, Sink, Take, WriteHalf, copy,
-    copy_buf, empty, repeat, sink,
+    Cursor, LineWriter, Lines, ReadHalf, ReuniteError, Take, WriteHalf,
 };
 #[doc(no_inline)]
 pub use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result, SeekFrom};

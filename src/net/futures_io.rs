@@ -3,7 +3,7 @@
 use super::TcpStream;
 use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::driver::readiness::Direction;
-use crate::io::{AsyncRead, AsyncWrite, read_through, write_through};
+use crate::io::{AsyncRead, AsyncWrite, MOST_BUFFERS, read_through, write_through};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
 use std::pin::Pin;
@@ -35,7 +35,7 @@ macro_rules! byte_source {
                 cx: &mut Context<'_>,
                 bufs: &mut [IoSliceMut<'_>],
             ) -> Poll<io::Result<usize>> {
-                let full = <$face>::full_read(bufs.iter().map(|buf| buf.len()).sum());
+                let full = <$face>::full_read(used(bufs.iter().map(|buf| buf.len())));
                 self.io
                     .poll_transfer(cx, Direction::Read, full, |mut source| source.read_vectored(bufs))
             }
@@ -63,7 +63,7 @@ macro_rules! byte_sink {
                 cx: &mut Context<'_>,
                 bufs: &[IoSlice<'_>],
             ) -> Poll<io::Result<usize>> {
-                let full = bufs.iter().map(|buf| buf.len()).sum();
+                let full = used(bufs.iter().map(|buf| buf.len()));
                 self.io
                     .poll_transfer(cx, Direction::Write, full, |mut sink| sink.write_vectored(bufs))
             }
@@ -84,6 +84,14 @@ macro_rules! byte_sink {
     };
 }
 
+/// How many bytes one system call asks for that is given buffers of these `lengths`.
+///
+/// Counting the buffers that it does not use would make a transfer that has filled all others look short, and
+/// what is left would wait for an event that does not come.
+fn used(lengths: impl Iterator<Item = usize>) -> usize {
+    lengths.take(MOST_BUFFERS).fold(0, usize::saturating_add)
+}
+
 #[cfg(unix)]
 mod unix;
 
@@ -91,7 +99,7 @@ byte_source!(TcpStream, short_read_drains: true);
 byte_sink!(
     TcpStream,
     /// Shuts the writing side down, so that the peer reads the end.
-    end: |stream| stream.shutdown(Shutdown::Write)
+    end: |stream| stream.shutdown_std(Shutdown::Write)
 );
 
 read_through!(['a, S] ReadHalf<'a, S> [for<'b> &'b S: AsyncRead], half => &**half);

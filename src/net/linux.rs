@@ -1,11 +1,31 @@
-//! What is Linux and Android only: options that other systems lack, and who is at the other end of a Unix
-//! socket.
+//! What is Linux and Android only: options that other systems lack, who is at the other end of a Unix socket,
+//! and abstract addresses.
 
 use super::unix::UCred;
 use super::{TcpSocket, TcpStream, UdpSocket, UnixStream};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use socket2::SockRef;
 use std::io;
+#[cfg(target_os = "android")]
+use std::os::android::net::SocketAddrExt;
+#[cfg(target_os = "linux")]
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::SocketAddr;
+use std::path::Path;
+
+/// The address that `path` stands for: an abstract name if its first byte is zero.
+pub(super) fn unix_address(path: &Path) -> io::Result<SocketAddr> {
+    match path.as_os_str().as_bytes() {
+        [0, name @ ..] => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(path),
+    }
+}
+
+/// Whether `path` stands for an abstract name.
+pub(super) fn is_abstract(path: &Path) -> bool {
+    path.as_os_str().as_bytes().first() == Some(&0)
+}
 
 pub(super) fn peer_credentials(stream: &UnixStream) -> io::Result<UCred> {
     let peer = getsockopt(stream, PeerCredentials)?;

@@ -1,6 +1,7 @@
 //! What is Unix only: file descriptors, options that Winsock lacks, and how it says "not yet".
 
 use super::{TcpListener, TcpSocket, TcpStream, UdpSocket, UnixDatagram, UnixListener, UnixStream};
+use nix::libc;
 use socket2::SockRef;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};

@@ -28,9 +28,8 @@ async fn call(
     name: String,
     call: impl FnOnce(&str) -> io::Result<vec::IntoIter<SocketAddr>> + Send + 'static,
 ) -> io::Result<vec::IntoIter<SocketAddr>> {
-    let looked_up =
-        context::spawn_blocking(move || call(&name).map_err(|error| name_it(error, &name)));
-    match looked_up.await {
+    let look_up = move || call(&name).map_err(|error| name_it(error, &name));
+    match context::start_blocking("name resolution", false, look_up)?.await {
         Ok(addresses) => addresses,
         Err(error) => Err(io::Error::other(format!("name resolution did not finish: {error}"))),
     }

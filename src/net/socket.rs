@@ -169,7 +169,9 @@ macro_rules! own_operations {
         /// `interest`.
         ///
         /// `operation` must return `WouldBlock` if it could do nothing, and in no other case: the socket
-        /// then counts as not ready until the next event.
+        /// then counts as not ready for `interest` until the next event. So the interest has to be that of
+        /// the operation: [`ERROR`](crate::io::Interest::ERROR) for a receive with `MSG_ERRQUEUE`, and
+        /// `PRIORITY` for one with `MSG_OOB`, or data that has come is overlooked.
         ///
         /// # Errors
         ///
@@ -215,12 +217,16 @@ macro_rules! stream_methods {
         /// Shuts the reading side, the writing side or both down.
         ///
         /// After [`Write`](std::net::Shutdown::Write) the peer reads the end; this is what
-        /// [`close`](crate::io::AsyncWriteExt::close) does. It is no error if the peer has gone already.
+        /// [`close`](crate::io::AsyncWriteExt::close), and `shutdown` of tokio's `AsyncWriteExt`, do. It is
+        /// no error if the peer has gone already.
+        ///
+        /// It is what the standard library calls `shutdown`. A method of that name here would come before
+        /// the one of tokio's trait, and `stream.shutdown().await` would not compile.
         ///
         /// # Errors
         ///
         /// Returns the error of the operating system.
-        pub fn shutdown(&self, how: ::std::net::Shutdown) -> ::std::io::Result<()> {
+        pub fn shutdown_std(&self, how: ::std::net::Shutdown) -> ::std::io::Result<()> {
             match self.io.get_ref().shutdown(how) {
                 Err(error) if error.kind() == ::std::io::ErrorKind::NotConnected => Ok(()),
                 result => result,
@@ -248,7 +254,7 @@ macro_rules! stream_methods {
         ) -> ($crate::net::split::OwnedReadHalf<Self>, $crate::net::split::OwnedWriteHalf<Self>) {
             $crate::net::split::owned(self, |stream| {
                 // Nobody is left to be told of an error.
-                let _ = stream.shutdown(::std::net::Shutdown::Write);
+                let _ = stream.shutdown_std(::std::net::Shutdown::Write);
             })
         }
     };

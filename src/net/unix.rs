@@ -2,7 +2,14 @@
 //!
 //! Addresses are those of the standard library, [`std::os::unix::net::SocketAddr`]. Binding to a path
 //! creates a file there that outlives the socket: whoever binds removes it.
+//!
+//! # Abstract names
+//!
+//! Linux and Android have addresses without a file, which go with their socket. Every method that takes a
+//! path takes one for such a name if its first byte is zero, as in `"\0name"`. Other systems have no such
+//! names.
 
+mod backlog;
 mod credentials;
 mod datagram;
 mod listener;

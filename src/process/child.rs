@@ -2,7 +2,7 @@
 
 use super::stdio::{ChildStderr, ChildStdin, ChildStdout};
 use super::system::Process;
-use futures_util::try_join;
+use futures_util::future::try_join3;
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
@@ -166,7 +166,7 @@ impl Child {
                 None => Ok(Vec::new()),
             }
         };
-        let (status, stdout, stderr) = try_join!(self.wait(), written, errors)?;
+        let (status, stdout, stderr) = try_join3(self.wait(), written, errors).await?;
         Ok(Output { status, stdout, stderr })
     }
 }

@@ -147,10 +147,10 @@ impl Command {
     ///
     /// # Errors
     ///
-    /// Returns an error that names the program: [`NotFound`](io::ErrorKind::NotFound) if it, or its current
-    /// directory, does not exist; otherwise the error of the operating system if it gives no process, or no
-    /// descriptor for its pipes and its end, and an error if the runtime has been shut down. If the process
-    /// had been started by then, it is killed.
+    /// Returns the error of the operating system, with its [`raw_os_error`](io::Error::raw_os_error):
+    /// [`NotFound`](io::ErrorKind::NotFound) if the program, or its current directory, does not exist; others
+    /// if it gives no process, or no descriptor for its pipes and its end. An error too if the runtime has
+    /// been shut down. If the process had been started by then, it is killed.
     ///
     /// # Panics
     ///
@@ -159,13 +159,8 @@ impl Command {
     pub fn spawn(&mut self) -> io::Result<Child> {
         // Before there is a process that would have to be taken back.
         drop(current_driver());
-        match self.std.spawn() {
-            Ok(child) => Child::new(child, self.kill_on_drop),
-            Err(error) => {
-                let message = format!("cannot start {:?}: {error}", self.std.get_program());
-                Err(io::Error::new(error.kind(), message))
-            }
-        }
+        // Not with the program's name around it: an error of the system's own has its number only as it is.
+        Child::new(self.std.spawn()?, self.kill_on_drop)
     }
 
     /// Starts the program at once and returns a future of its exit status.

@@ -12,6 +12,7 @@ pub(super) use self::pipe::{Input, Output};
 use self::pidfd::Exit;
 #[cfg(not(target_os = "linux"))]
 use self::sigchld::Exit;
+use nix::libc;
 use std::io;
 use std::process::{Child, ExitStatus};
 use std::task::{Context, Poll, ready};

@@ -32,7 +32,7 @@ mod imp {
                 return None;
             }
             loop {
-                match self.0.steal_batch_with_limit_and_pop(dest.inner(), BATCH) {
+                match self.0.steal_batch_with_limit_and_pop(dest.to_fill(), BATCH) {
                     Steal::Success(item) => return Some(item),
                     Steal::Empty => return None,
                     // Another worker took a batch in between: there is progress, and the queue is
@@ -44,12 +44,16 @@ mod imp {
 
         /// Moves some to the back of `dest`, `limit` at most. `false`: there was nothing.
         pub(crate) fn move_into(&self, dest: &Local<T>, limit: usize) -> bool {
+            // As above.
+            if self.is_empty() {
+                return false;
+            }
             let (mut found, mut left) = (false, limit);
             while left > 0 {
                 // It does not say how many it took: a short batch counts as a full one.
                 let batch = left.min(BATCH);
                 left -= batch;
-                match self.0.steal_batch_with_limit(dest.inner(), batch) {
+                match self.0.steal_batch_with_limit(dest.to_fill(), batch) {
                     Steal::Success(()) => found = true,
                     Steal::Empty => return found,
                     // A lost race is no matter: the caller comes again.

@@ -8,6 +8,7 @@
 #[cfg(not(all(test, liten_loom)))]
 mod imp {
     use crate::sync_shim::deque::{Steal, Stealer as Thief, Worker};
+    use std::cell::Cell;
 
     /// How often a thief that lost a race tries the same victim again before it goes on to the next.
     const RETRIES: usize = 2;
@@ -18,7 +19,12 @@ mod imp {
 
     /// The owner's end. Not `Sync`: one thread pushes and pops.
     #[derive(Debug)]
-    pub(crate) struct Local<T>(Worker<T>);
+    pub(crate) struct Local<T> {
+        deque: Worker<T>,
+        /// Nothing has been put in since a pop found nothing. To learn that from the deque costs a call and
+        /// ten instructions, and a worker asks it about one of its two deques in nearly every tick.
+        is_drained: Cell<bool>,
+    }
 
     /// A thief's end.
     #[derive(Debug, Clone)]
@@ -26,30 +32,47 @@ mod imp {
 
     impl<T> Local<T> {
         pub(crate) fn new() -> Self {
-            Self(Worker::new_fifo())
+            Self { deque: Worker::new_fifo(), is_drained: Cell::new(true) }
         }
 
         #[inline]
         pub(crate) fn push(&self, item: T) {
-            self.0.push(item);
+            self.deque.push(item);
+            self.is_drained.set(false);
         }
 
         #[inline]
         pub(crate) fn pop(&self) -> Option<T> {
-            self.0.pop()
+            if self.is_drained.get() {
+                return None;
+            }
+            let item = self.deque.pop();
+            if item.is_none() {
+                self.is_drained.set(true);
+            }
+            item
+        }
+
+        /// Whether the owner knows that a pop would find nothing. `false` says nothing: thieves may have
+        /// taken all.
+        #[inline]
+        pub(crate) fn is_drained(&self) -> bool {
+            self.is_drained.get()
         }
 
         #[inline]
         pub(crate) fn len(&self) -> usize {
-            self.0.len()
+            self.deque.len()
         }
 
         pub(crate) fn stealer(&self) -> Stealer<T> {
-            Stealer(self.0.stealer())
+            Stealer(self.deque.stealer())
         }
 
-        pub(in crate::queue) fn inner(&self) -> &Worker<T> {
-            &self.0
+        /// The deque, for a batch to be put in.
+        pub(in crate::queue) fn to_fill(&self) -> &Worker<T> {
+            self.is_drained.set(false);
+            &self.deque
         }
     }
 
@@ -61,7 +84,7 @@ mod imp {
                 return None;
             }
             for _ in 0..=RETRIES {
-                match self.0.steal_batch_with_limit_and_pop(dest.inner(), BATCH) {
+                match self.0.steal_batch_with_limit_and_pop(dest.to_fill(), BATCH) {
                     Steal::Success(item) => return Some(item),
                     Steal::Empty => return None,
                     Steal::Retry => {}
@@ -86,7 +109,7 @@ mod imp {
         /// `false`: there was nothing.
         pub(crate) fn move_into(&self, dest: &Local<T>, limit: usize) -> bool {
             // A lost race is no matter: the caller comes again.
-            limit > 0 && !self.0.steal_batch_with_limit(dest.inner(), limit).is_empty()
+            limit > 0 && !self.0.steal_batch_with_limit(dest.to_fill(), limit).is_empty()
         }
 
         /// Whether there is nothing to steal. Executes a SeqCst fence: for the last look before parking,
@@ -123,6 +146,11 @@ mod imp {
 
         pub(crate) fn pop(&self) -> Option<T> {
             self.0.lock().pop_front()
+        }
+
+        /// Never known without a look.
+        pub(crate) fn is_drained(&self) -> bool {
+            false
         }
 
         pub(crate) fn len(&self) -> usize {
@@ -168,6 +196,7 @@ pub(crate) use imp::{Local, Stealer};
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::Local;
+    use crate::queue::injector::Injector;
 
     #[test]
     fn the_owner_sees_the_order_in_which_it_pushed() {
@@ -180,6 +209,32 @@ mod tests {
             assert_eq!(local.pop(), Some(i));
         }
         assert!(local.pop().is_none());
+    }
+
+    #[test]
+    fn a_deque_that_was_found_empty_gives_out_what_is_put_in_later() {
+        type Fill = fn(&Local<u32>, &Local<u32>, &Injector<u32>) -> bool;
+        let local = Local::new();
+        assert!(local.pop().is_none() && local.is_drained());
+        local.push(0);
+        assert_eq!((local.is_drained(), local.pop(), local.pop()), (false, Some(0), None));
+        let fills: [Fill; 4] = [
+            |local, other, _| other.stealer().move_into(local, 1),
+            |local, other, _| other.stealer().steal_into(local).is_some(),
+            |local, _, injector| injector.move_into(local, 1),
+            |local, _, injector| injector.steal_into(local).is_some(),
+        ];
+        for fill in fills {
+            let (other, injector) = (Local::new(), Injector::new());
+            for item in 0..4 {
+                other.push(item);
+                injector.push(item);
+            }
+            assert!(fill(&local, &other, &injector));
+            assert!(local.pop().is_some(), "what a batch has brought");
+            while local.pop().is_some() {}
+            assert!(local.is_drained());
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
-use super::{CHAIN, LARGEST, allocate, chains_kept, class_of, layout_of, release};
+use super::{CHAIN, DEPOTS, LARGEST, allocate, chains_kept, class_of, layout_of, release};
 use std::alloc::Layout;
 use std::collections::HashSet;
 use std::ptr::NonNull;
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 struct Memory(NonNull<u8>);
 
@@ -78,4 +79,32 @@ fn one_thread_may_allocate_and_another_one_free() {
     }
     drop(send);
     assert_eq!(consumer.join().unwrap(), COUNT);
+}
+
+/// In a forked child a thread may hold it that does not exist there, so it would hold it for ever.
+#[test]
+fn a_depot_that_another_thread_holds_is_not_waited_for() {
+    let size = 312;
+    let held = DEPOTS[class_of(layout(size)).unwrap()].lock();
+    let (send, ended) = mpsc::channel::<()>();
+    let other = thread::spawn(move || {
+        // More than a thread keeps, both ways, so the depot is asked each time that a chain is full or empty;
+        // and once more when the thread ends.
+        for _ in 0..2 {
+            let all: Vec<_> = (0..4 * CHAIN).map(|_| filled(size, 5)).collect();
+            all.into_iter().for_each(|memory| free(memory, size, 5));
+        }
+        drop(send);
+    });
+    let end = ended.recv_timeout(Duration::from_secs(30));
+    assert_eq!(end, Err(mpsc::RecvTimeoutError::Disconnected), "the thread waits for the depot");
+    until_it_ends(other);
+    drop(held);
+}
+
+/// The destructors of its thread-locals included.
+fn until_it_ends(thread: thread::JoinHandle<()>) {
+    let (send, ended) = mpsc::channel();
+    thread::spawn(move || send.send(thread.join().is_ok()));
+    assert_eq!(ended.recv_timeout(Duration::from_secs(30)), Ok(true), "the thread does not end");
 }

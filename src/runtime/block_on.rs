@@ -2,11 +2,11 @@
 
 use super::Runtime;
 use super::handle::{Handle, Inner};
-use super::local_thread::is_in_local;
+use super::local_thread::{is_in_local, runs_local};
 use super::tokio_context;
 use crate::park::{Parker, Unpark, Unparker};
 use crate::scheduler::{self, Presence};
-use crate::sync_shim::{Arc, clock, thread, thread_local};
+use crate::sync_shim::{Arc, clock, modelled_thread_local, thread, thread_local};
 use crate::task::budget;
 use std::cell::Cell;
 use std::future::Future;
@@ -18,6 +18,28 @@ use std::time::Duration;
 thread_local! {
     /// The runtime that made this thread. Compared, never followed.
     static OWNER: Cell<*const Inner> = const { Cell::new(ptr::null()) };
+}
+
+modelled_thread_local! {
+    /// This thread is in [`run`]: it polls a root, or is about to.
+    static IN_ROOT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says that this thread polls a root, or that it does not, while `f` runs.
+fn with_root<R>(polls: bool, f: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            IN_ROOT.set(self.0);
+        }
+    }
+    let _restore = Restore(IN_ROOT.replace(polls));
+    f()
+}
+
+/// Runs `f`, which may block although a root has called it: [`wait_outside`] is allowed there.
+pub(crate) fn outside_root<R>(f: impl FnOnce() -> R) -> R {
+    with_root(false, f)
 }
 
 /// Runs `run`, the life of a thread that `handle`'s runtime has made.
@@ -32,16 +54,48 @@ pub(super) fn is_own_thread(handle: &Handle) -> bool {
     OWNER.get() == Arc::as_ptr(&handle.inner)
 }
 
-/// Panics, at the caller, on a worker or inside a local executor: blocking there would stop the tasks
-/// that are waited for.
+/// Panics, at the caller, on a worker, inside a local executor, and where the helper of the feature
+/// `tokio-context` runs tasks: blocking there would stop the tasks that are waited for.
 #[track_caller]
 pub(super) fn refuse_in_task(what: &str) {
+    tokio_context::refuse_in_task();
     if scheduler::is_polling() || is_in_local() {
+        refuse(what);
+    }
+}
+
+/// Panics, at the caller: it must not block this thread.
+#[track_caller]
+pub(super) fn refuse(what: &str) -> ! {
+    panic!(
+        "{what} called inside a task: it would block the thread that runs the tasks it waits for; \
+         use .await, or call it in spawn_blocking"
+    );
+}
+
+/// Blocks the calling thread until `future` is ready; returns its output. No runtime is needed.
+///
+/// For the blocking halves of channels and locks, which `what` names: the future waits for other threads,
+/// and needs no timers and no sockets. Stricter than `Handle::block_on`, which a root may call: a root that
+/// blocks for a message may hold up the very branch of itself that would send it. The programmer should
+/// learn that at the first call and not at the first unlucky order. The message begins with tokio's, which
+/// tests of programs expect.
+///
+/// # Panics
+///
+/// At the caller: where the thread polls a task or a root, or runs a local executor or a runtime without
+/// workers. Not in `block_in_place` and `spawn_blocking`.
+#[track_caller]
+pub(crate) fn wait_outside<F: Future>(what: &str, future: F) -> F::Output {
+    tokio_context::refuse_in_task();
+    if scheduler::is_polling() || runs_local() || IN_ROOT.get() {
         panic!(
-            "{what} called inside a task: it would block the thread that runs the tasks it waits for; \
-             use .await, or call it in spawn_blocking"
+            "Cannot block the current thread from within a runtime: {what} called in async code (inside a \
+             task, or in the future of a block_on); use .await, or call it in spawn_blocking or \
+             block_in_place"
         );
     }
+    run(future, None)
 }
 
 /// The root's waker: unparks the thread.
@@ -74,6 +128,10 @@ impl Wake for RootWaker {
 ///
 /// `presence`: who counts the root while it is awake, if anybody does.
 pub(super) fn run<F: Future>(future: F, presence: Option<Arc<Presence>>) -> F::Output {
+    with_root(true, || poll_until_ready(future, presence))
+}
+
+fn poll_until_ready<F: Future>(future: F, presence: Option<Arc<Presence>>) -> F::Output {
     let parker = Parker::new();
     let root = RootWaker { unparker: parker.unparker(), presence: presence.clone() };
     let waker = Waker::from(std::sync::Arc::new(root));
@@ -117,7 +175,7 @@ const LAST_BAR: u32 = 1 << 16;
 /// What a slow yield may cost in the mean of the sleeps that follow: a tenth of what a sleep costs.
 const SHARE: Duration = Duration::from_nanos(500);
 
-thread_local! {
+modelled_thread_local! {
     /// Outlives the call: a program that comes back for each request learns, too.
     static HABIT: Cell<Habit> = const { Cell::new(Habit::new()) };
 }
@@ -174,7 +232,8 @@ impl Habit {
 /// entered; returns its output.
 ///
 /// Without a runtime it makes one with the default settings, and drops it (with the tasks that are left)
-/// when the future is done. The future may borrow and need not be `Send`.
+/// when the future is done. The future may borrow and need not be `Send`. In a runtime without workers this
+/// polls the future alone, as [`Handle::block_on`] does.
 ///
 /// # Panics
 ///
@@ -200,62 +259,6 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 #[cfg(all(test, liten_loom))]
-mod loom;
+pub(super) mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
-mod tests {
-    use super::*;
-
-    const QUICK: Duration = Duration::from_micros(5);
-
-    /// Sleeps, all of this length, until the first one that begins with a yield.
-    fn sleeps_before_a_yield(habit: &mut Habit, length: Duration) -> Option<u32> {
-        (0..2 * LAST_BAR).find(|_| {
-            let yields = habit.yields_now();
-            if !yields {
-                habit.slept(length);
-            }
-            yields
-        })
-    }
-
-    #[test]
-    fn only_a_row_of_short_sleeps_makes_the_root_yield() {
-        assert_eq!(sleeps_before_a_yield(&mut Habit::new(), SHORT), None);
-        let mut habit = Habit::new();
-        assert_eq!(sleeps_before_a_yield(&mut habit, QUICK), Some(ENOUGH));
-        habit.yielded(true, QUICK);
-        habit.slept(QUICK);
-        assert_eq!(sleeps_before_a_yield(&mut habit, QUICK), Some(0), "it paid");
-        habit.yielded(true, QUICK);
-        habit.slept(SHORT);
-        assert_eq!(sleeps_before_a_yield(&mut habit, QUICK), Some(ENOUGH), "begins anew");
-    }
-
-    #[test]
-    fn yields_that_bring_nothing_become_rare() {
-        let mut habit = Habit::new();
-        sleeps_before_a_yield(&mut habit, QUICK);
-        let mut bar = FIRST_BAR;
-        for _ in 0..20 {
-            habit.yielded(false, QUICK);
-            habit.slept(QUICK);
-            assert_eq!(sleeps_before_a_yield(&mut habit, QUICK), Some(bar));
-            bar = (bar * 2).min(LAST_BAR);
-        }
-    }
-
-    /// Also if each second one pays, and also at the first time.
-    #[test]
-    fn a_slow_yield_is_paid_for_by_the_sleeps_that_follow() {
-        let mut habit = Habit::new();
-        for slow in [SHORT, 3 * SHORT, Duration::from_millis(3)] {
-            sleeps_before_a_yield(&mut habit, QUICK);
-            habit.yielded(true, slow);
-            habit.slept(slow);
-            let sleeps = sleeps_before_a_yield(&mut habit, QUICK).expect("some time");
-            assert!(SHARE * sleeps >= slow);
-            habit.yielded(true, QUICK);
-            habit.slept(QUICK);
-        }
-    }
-}
+mod tests;

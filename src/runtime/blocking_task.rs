@@ -7,6 +7,8 @@ use crate::sync_shim::{Arc, Mutex};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task};
 use crate::task::current;
 use crate::task::{JoinHandle, RunningTask};
+use std::error::Error;
+use std::fmt;
 use std::future::Future;
 use std::io;
 use std::panic::Location;
@@ -25,13 +27,11 @@ pub(crate) struct BlockingJob {
 
 impl Job for BlockingJob {
     fn run(self) {
-        let key = self.tasks.running.lock().insert(self.task.identity());
-        self.task.run(&PoolThread);
-        self.tasks.running.lock().remove(key);
+        self.tasks.clone().list(self.task.identity(), || self.task.run(&PoolThread));
     }
 
     fn cancel(self) {
-        self.task.cancel(&PoolThread);
+        self.tasks.clone().list(self.task.identity(), || self.task.cancel(&PoolThread));
     }
 
     fn must_run(&self) -> bool {
@@ -50,7 +50,14 @@ impl BlockingTasks {
         Arc::new(Self { running: Mutex::new(Slab::new()) })
     }
 
-    /// The work that threads of the pool are doing.
+    /// Shows `task` in the list while `f` runs or cancels it.
+    fn list(&self, task: RunningTask, f: impl FnOnce()) {
+        let key = self.running.lock().insert(task);
+        f();
+        self.running.lock().remove(key);
+    }
+
+    /// The work that threads of the pool are doing, and cancelled work whose destructors they are running.
     pub(super) fn running(&self) -> Vec<RunningTask> {
         self.running.lock().iter().copied().collect()
     }
@@ -71,13 +78,52 @@ impl BlockingTasks {
         T: Send + 'static,
     {
         let (task, join) = new_send_task(Once::new(f), self, spawned_at);
-        let (job, error) = match pool.spawn(BlockingJob { task, tasks: self.clone(), must_run }) {
-            Ok(()) => return (join, Ok(())),
-            Err(SpawnError::Closed(job)) => (job, io::Error::other(CLOSED)),
-            Err(SpawnError::NoThread(job, error)) => (job, error),
+        let taken = match pool.spawn(BlockingJob { task, tasks: self.clone(), must_run }) {
+            Ok(()) => Ok(()),
+            Err(SpawnError::Closed(job)) => {
+                job.cancel();
+                Err(io::Error::other(CLOSED))
+            }
+            Err(SpawnError::NoThread(job, error)) => {
+                let error = NoThread(error);
+                job.task.refuse(&PoolThread, error.to_string());
+                Err(io::Error::other(error))
+            }
         };
-        job.cancel();
-        (join, Err(error))
+        (join, taken)
+    }
+}
+
+impl BlockingTasks {
+    /// Closes the pool, and has it run `last` after all other jobs; see [`blocking::Pool::close_and_then`].
+    /// Returns whether it will; otherwise `last` is dropped.
+    pub(super) fn close_and_then(
+        self: &Arc<Self>,
+        pool: &Arc<blocking::Pool<BlockingJob>>,
+        last: impl FnOnce() + Send + 'static,
+        alone: bool,
+    ) -> bool {
+        let (task, join) = new_send_task(Once::new(last), self, Location::caller());
+        drop(join);
+        let job = BlockingJob { task, tasks: self.clone(), must_run: true };
+        pool.close_and_then(job, alone).map_err(Job::cancel).is_ok()
+    }
+}
+
+/// The system's error, as the source of one of another kind: the system calls it `WouldBlock`, which must not
+/// come out of a poll function. A caller that knows no tasks takes it as "pending", and would never be woken.
+#[derive(Debug)]
+struct NoThread(io::Error);
+
+impl fmt::Display for NoThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no thread for blocking work: {}", self.0)
+    }
+}
+
+impl Error for NoThread {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
     }
 }
 
@@ -114,7 +160,7 @@ impl<F: FnOnce() -> T, T> Future for Once<F> {
     }
 }
 
-/// A thread of the pool, or the thread that closes it.
+/// A thread of the pool, or that of a caller whose job was not taken.
 struct PoolThread;
 
 impl Ender for PoolThread {

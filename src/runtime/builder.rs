@@ -2,6 +2,8 @@
 
 use super::Runtime;
 use super::blocking_task::BlockingTasks;
+use super::current_thread::CurrentThread;
+use super::flavor::RuntimeFlavor;
 use super::handle::{self, Flavor, Handle, Hooks, Inner, check_workers, invalid};
 use super::local::LocalExecutor;
 use super::local_runtime::LocalRuntime;
@@ -47,6 +49,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// ```
 #[derive(Clone)]
 pub struct Builder {
+    flavor: RuntimeFlavor,
     worker_threads: Option<usize>,
     max_worker_threads: Option<usize>,
     max_spare_workers: Option<usize>,
@@ -60,9 +63,20 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Returns the default settings.
+    /// Returns the default settings of a runtime with workers.
     pub fn new_multi_thread() -> Self {
+        Self::new(RuntimeFlavor::MultiThread)
+    }
+
+    /// Returns the default settings of a runtime without workers: its tasks run on the thread that calls
+    /// [`Runtime::block_on`]. See [`Builder::build`] and [`Builder::build_local`].
+    pub fn new_current_thread() -> Self {
+        Self::new(RuntimeFlavor::CurrentThread)
+    }
+
+    fn new(flavor: RuntimeFlavor) -> Self {
         Self {
+            flavor,
             worker_threads: None,
             max_worker_threads: None,
             max_spare_workers: None,
@@ -76,27 +90,24 @@ impl Builder {
         }
     }
 
-    /// Returns the default settings, for [`Builder::build_local`].
-    pub fn new_current_thread() -> Self {
-        Self::new_multi_thread()
-    }
-
     /// Sets the number of workers. Default: `LITEN_WORKER_THREADS` if it is set, else one per CPU that
     /// the process may use.
+    ///
+    /// A runtime without workers cannot be built with it.
     pub fn worker_threads(&mut self, count: usize) -> &mut Self {
         self.worker_threads = Some(count);
         self
     }
 
     /// Sets how many workers [`Handle::set_worker_threads`] may ask for. Default: twice the number of
-    /// workers, and 32 at least; at most 4096.
+    /// workers, and 32 at least; at most 4096. Without meaning for a runtime without workers.
     pub fn max_worker_threads(&mut self, count: usize) -> &mut Self {
         self.max_worker_threads = Some(count);
         self
     }
 
     /// Sets how many spare workers may run at a time. 0: none, ever. Default: one more than there are
-    /// workers, and 16 at most.
+    /// workers, and 16 at most. Without meaning for a runtime without workers.
     ///
     /// When all workers are busy with polls of 150 µs and more while other tasks are ready, the runtime
     /// starts a spare worker for those. It leaves tasks that compute and [give way](crate::task::yield_now)
@@ -110,6 +121,9 @@ impl Builder {
     }
 
     /// Sets the most threads of the blocking pool. Default: 512. They are made when needed.
+    ///
+    /// At the end of the runtime, if all of them are busy, there is one more to run the destructors of the
+    /// work that is queued.
     pub fn max_blocking_threads(&mut self, count: usize) -> &mut Self {
         self.max_blocking_threads = count;
         self
@@ -134,7 +148,8 @@ impl Builder {
         self
     }
 
-    /// Calls `f` on each worker and each blocking thread when it starts, in the runtime's context.
+    /// Calls `f` on each worker and each blocking thread when it starts, in the runtime's context; not on a
+    /// thread that calls `block_on`.
     ///
     /// A panic of `f` is reported by the panic hook and has no other consequence.
     pub fn on_thread_start(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
@@ -162,13 +177,37 @@ impl Builder {
         self
     }
 
-    /// Makes the runtime and starts its threads.
+    /// Makes the runtime and starts its threads; none after [`Builder::new_current_thread`].
     ///
     /// # Errors
     ///
     /// `InvalidInput` naming the option if a number is 0 or beyond its bound, or `LITEN_WORKER_THREADS`
-    /// is not a number. The operating system's error if the poller or a thread cannot be made.
+    /// is not a number; or if [`Builder::worker_threads`] is set for a runtime without workers. The operating
+    /// system's error if the poller or a thread cannot be made.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::thread;
+    ///
+    /// let runtime = liten::runtime::Builder::new_current_thread().build().unwrap();
+    /// let task = runtime.spawn(async { thread::current().id() });
+    /// // From here on it runs.
+    /// assert_eq!(runtime.block_on(task).unwrap(), thread::current().id());
+    /// ```
     pub fn build(&mut self) -> io::Result<Runtime> {
+        match self.flavor {
+            RuntimeFlavor::MultiThread => self.build_with_workers(),
+            RuntimeFlavor::CurrentThread => {
+                self.refuse_workers()?;
+                let driver = Driver::new(1)?;
+                let flavor = Flavor::CurrentThread(CurrentThread::new(driver.clone()));
+                Ok(Runtime::from_handle(self.handle(flavor, driver)?))
+            }
+        }
+    }
+
+    fn build_with_workers(&self) -> io::Result<Runtime> {
         let workers = self.workers()?;
         let max_workers = self.max_workers(workers)?;
         check_workers(workers, max_workers)?;
@@ -184,31 +223,43 @@ impl Builder {
         let runtime = Runtime::from_handle(self.handle(flavor, driver)?);
         if let Flavor::MultiThread { scheduler, threads, .. } = &runtime.handle.inner.flavor {
             let around = runtime.handle.around();
+            let inside = handle::inside(Arc::downgrade(&runtime.handle.inner));
             let config = threads.clone();
+            scheduler.take_crew(Crew { config, around: around.clone(), inside, max_spares });
             if self.start_paused {
                 let blocking = runtime.handle.inner.blocking.clone();
                 scheduler.take_census(move || blocking.is_at_rest());
             }
-            scheduler.start_driver(Crew { config, around: around.clone(), max_spares })?;
+            // Mostly it is made later, when a worker needs it. But a root may be the first to wait for a
+            // moment at which everything waits; and a hook may keep the workers from fetching events, and pin
+            // them to a core or give them another priority, which the threads that they start would inherit.
+            if self.start_paused || self.hooks.start.is_some() {
+                scheduler.start_driver()?;
+            }
             scheduler.resize(workers, threads, &around)?;
         }
         Ok(runtime)
     }
 
-    /// Makes a runtime that lives on the calling thread and runs `!Send` tasks.
+    /// Makes a runtime without workers that stays on the calling thread and runs `!Send` tasks, too.
     ///
     /// # Errors
     ///
-    /// As [`Builder::build`]; setting [`Builder::worker_threads`] is an error too.
+    /// As [`Builder::build`] after [`Builder::new_current_thread`].
     pub fn build_local(&mut self) -> io::Result<LocalRuntime> {
-        if self.worker_threads.is_some() {
-            return Err(invalid("worker_threads has no meaning for a LocalRuntime".into()));
-        }
-        self.check_thread_name()?;
-        let driver = Driver::new(1)?;
+        self.refuse_workers()?;
         let executor = LocalExecutor::new();
-        let handle = self.handle(Flavor::CurrentThread(executor.shared().clone()), driver)?;
+        let handle = self.handle(Flavor::Local(executor.shared().clone()), Driver::new(1)?)?;
         Ok(LocalRuntime::from_parts(handle, executor))
+    }
+
+    fn refuse_workers(&self) -> io::Result<()> {
+        if self.worker_threads.is_some() {
+            return Err(invalid(
+                "worker_threads is set, but a current-thread runtime has no workers".into(),
+            ));
+        }
+        self.check_thread_name()
     }
 
     fn handle(&self, flavor: Flavor, driver: Arc<Driver>) -> io::Result<Handle> {
@@ -307,6 +358,7 @@ impl std::panic::RefUnwindSafe for Builder {}
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
+            .field("flavor", &self.flavor)
             .field("worker_threads", &self.worker_threads)
             .field("max_worker_threads", &self.max_worker_threads)
             .field("max_spare_workers", &self.max_spare_workers)

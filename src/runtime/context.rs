@@ -8,6 +8,7 @@ use crate::sync_shim::{self, Arc, thread_local};
 use crate::task::JoinHandle;
 use std::cell::RefCell;
 use std::future::Future;
+use std::io;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::time::Instant;
@@ -159,4 +160,16 @@ where
     T: Send + 'static,
 {
     expect("spawn_blocking").spawn_blocking(f)
+}
+
+/// As [`spawn_blocking`], for `who`; an error says why the pool has not taken `f`. If it has and `f`
+/// `must_run`, it is run even if the runtime ends before its turn comes.
+#[track_caller]
+pub(crate) fn start_blocking<F, T>(who: &str, must_run: bool, f: F) -> io::Result<JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let (job, taken) = expect(who).start_blocking(f, must_run);
+    taken.map(|()| job)
 }

@@ -3,6 +3,8 @@
 use super::block_on;
 use super::blocking_task::{BlockingJob, BlockingTasks};
 use super::context::{self, EnterGuard, OUTSIDE};
+use super::current_thread::CurrentThread;
+use super::flavor::RuntimeFlavor;
 use super::local::LocalShared;
 use super::local_thread;
 use super::metrics::RuntimeMetrics;
@@ -19,7 +21,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::Location;
-use std::task::Poll;
+use std::task::{Poll, ready};
 
 /// Spawns into a runtime from any thread, and asks about it.
 ///
@@ -48,8 +50,26 @@ pub(super) struct Hooks {
 }
 
 pub(super) enum Flavor {
-    MultiThread { scheduler: Arc<Shared>, threads: ThreadConfig, max_workers: usize },
-    CurrentThread(Arc<LocalShared>),
+    MultiThread {
+        scheduler: Arc<Shared>,
+        threads: ThreadConfig,
+        max_workers: usize,
+    },
+    /// A `Runtime` without workers.
+    CurrentThread(CurrentThread),
+    /// A `LocalRuntime`.
+    Local(Arc<LocalShared>),
+}
+
+impl Flavor {
+    /// The tasks of a runtime without workers.
+    pub(super) fn local(&self) -> Option<&Arc<LocalShared>> {
+        match self {
+            Self::MultiThread { .. } => None,
+            Self::CurrentThread(current) => Some(current.local()),
+            Self::Local(local) => Some(local),
+        }
+    }
 }
 
 impl Handle {
@@ -89,7 +109,8 @@ impl Handle {
     {
         match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => scheduler.spawn(future, Location::caller()),
-            Flavor::CurrentThread(local) => local.spawn_send(future),
+            Flavor::CurrentThread(current) => current.local().spawn_send(future),
+            Flavor::Local(local) => local.spawn_send(future),
         }
     }
 
@@ -129,54 +150,106 @@ impl Handle {
         Fut::Output: Send + 'static,
     {
         let spawned_at = Location::caller();
+        let pinned = &self.inner.pinned;
         match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
-                self.inner.pinned.spawn(scheduler, make, spawned_at)
+                let (most, present) = (scheduler.worker_count(), || Present::begin(scheduler));
+                pinned.spawn(most, present, make, spawned_at)
             }
-            Flavor::CurrentThread(local) => local.spawn_made(make, spawned_at),
+            // Not the thread that drives, which may be another one each time.
+            Flavor::CurrentThread(current) => {
+                pinned.spawn(1, || current.present(), make, spawned_at)
+            }
+            Flavor::Local(local) => local.spawn_made(make, spawned_at),
         }
     }
 
     /// Runs `future` on the calling thread, in this runtime, until it is done.
     ///
-    /// With the handle of a [`LocalRuntime`](super::LocalRuntime) this drives only `future`: its tasks,
-    /// sockets and timers make progress only while the runtime's own `block_on` runs on its own thread.
+    /// With the handle of a current-thread runtime or a [`LocalRuntime`](super::LocalRuntime) this polls
+    /// only `future`: the tasks, sockets and timers of that runtime make progress only while a thread is in
+    /// its own `block_on`. If none is, a future that needs them waits for ever. And so does one that itself
+    /// blocks on the same runtime while its clock stands still: the outer root is awake, and so the clock
+    /// never jumps.
     ///
     /// # Panics
     ///
-    /// If called inside a task. If `future` panics.
+    /// If called inside a task. If called on the thread that is in the `block_on` of the same current-thread
+    /// runtime and drives it, wherever there: in the future or in a waker. If `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        block_on::refuse_in_task("block_on");
+        self.refuse_where_it_runs("block_on");
         let _entered = self.enter();
         hint::explained(|| match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
                 let present = Present::begin(scheduler);
                 scheduler::enter_guest(scheduler, || block_on::run(future, present.0.clone()))
             }
-            Flavor::CurrentThread(_) => block_on::run(future, None),
+            Flavor::CurrentThread(current) => {
+                let present = current.present();
+                block_on::run(future, present.0.clone())
+            }
+            Flavor::Local(_) => block_on::run(future, None),
         })
+    }
+
+    /// [`Runtime::block_on`](super::Runtime::block_on): without workers the calling thread runs the tasks.
+    #[track_caller]
+    pub(super) fn run<F: Future>(&self, future: F) -> F::Output {
+        let Flavor::CurrentThread(current) = &self.inner.flavor else {
+            return self.block_on(future);
+        };
+        self.refuse_where_it_runs("block_on");
+        let _entered = self.enter();
+        let blocking = &self.inner.blocking;
+        let no_work = || blocking.is_at_rest();
+        hint::explained(|| current.block_on(&no_work, future))
+    }
+
+    /// Panics, at the caller, inside a task; and in a waker that the thread which drives a runtime without
+    /// workers calls between two polls: while that waker blocks, no other thread can drive.
+    #[track_caller]
+    fn refuse_where_it_runs(&self, what: &str) {
+        block_on::refuse_in_task(what);
+        if let Flavor::CurrentThread(current) = &self.inner.flavor {
+            if local_thread::runs_here(current.local()) {
+                block_on::refuse(what);
+            }
+        }
     }
 
     #[track_caller]
     pub(super) fn block_until_completion(&self) {
-        block_on::refuse_in_task("block_until_completion");
+        self.refuse_where_it_runs("block_until_completion");
         // In `block_in_place` blocking is allowed, but the task that does it is not over.
         assert!(
             !scheduler::is_away(),
             "block_until_completion called inside a task: it would wait for itself"
         );
-        if let Flavor::MultiThread { scheduler, .. } = &self.inner.flavor {
-            let (parker, pinned) = (Parker::new(), &self.inner.pinned);
-            // No pinned task was alive at the end of the first wait, nor has there been one since if their
-            // number is the same: so none was at the moment when the scheduler had none either.
-            loop {
-                let before = pinned.wait_until_quiet();
-                scheduler.wait_until_quiet(&parker);
-                if pinned.spawned_tasks() == before {
-                    return;
+        let pinned = &self.inner.pinned;
+        // No pinned task was alive at the end of the first wait, nor has there been one since if their number
+        // is the same: so none was at the moment when there was no other task either.
+        match &self.inner.flavor {
+            Flavor::MultiThread { scheduler, .. } => {
+                let parker = Parker::new();
+                loop {
+                    let before = block_on::run(poll_fn(|cx| pinned.poll_quiet(cx)), None);
+                    scheduler.wait_until_quiet(&parker);
+                    if pinned.spawned_tasks() == before {
+                        return;
+                    }
                 }
             }
+            Flavor::CurrentThread(current) => self.run(poll_fn(|cx| {
+                loop {
+                    let before = ready!(pinned.poll_quiet(cx));
+                    ready!(current.poll_quiet(cx));
+                    if pinned.spawned_tasks() == before {
+                        return Poll::Ready(());
+                    }
+                }
+            })),
+            Flavor::Local(_) => unreachable!("a LocalRuntime has its own"),
         }
     }
 
@@ -188,15 +261,34 @@ impl Handle {
     /// # Errors
     ///
     /// `InvalidInput` if `count` is 0 or larger than
-    /// [`Builder::max_worker_threads`](super::Builder::max_worker_threads), or the runtime is a
-    /// [`LocalRuntime`](super::LocalRuntime). The operating system's error if a thread cannot be made;
-    /// those that could be stay. `Other` after the runtime's end.
+    /// [`Builder::max_worker_threads`](super::Builder::max_worker_threads), or the runtime has no workers: a
+    /// current-thread one, or a [`LocalRuntime`](super::LocalRuntime). The operating system's error if a
+    /// thread cannot be made; those that could be stay. `Other` after the runtime's end.
     pub fn set_worker_threads(&self, count: usize) -> io::Result<()> {
         let Flavor::MultiThread { scheduler, threads, max_workers } = &self.inner.flavor else {
-            return Err(invalid("set_worker_threads: a LocalRuntime has no worker threads".into()));
+            let message = "set_worker_threads: a current-thread runtime has no workers";
+            return Err(invalid(message.into()));
         };
         check_workers(count, *max_workers)?;
         scheduler.resize(count, threads, &self.around())
+    }
+
+    /// Returns where the runtime runs its tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::runtime::{Builder, Handle, RuntimeFlavor};
+    ///
+    /// let runtime = Builder::new_current_thread().build().unwrap();
+    /// let flavor = runtime.block_on(async { Handle::current().runtime_flavor() });
+    /// assert_eq!(flavor, RuntimeFlavor::CurrentThread);
+    /// ```
+    pub fn runtime_flavor(&self) -> RuntimeFlavor {
+        match self.inner.flavor {
+            Flavor::MultiThread { .. } => RuntimeFlavor::MultiThread,
+            Flavor::CurrentThread(_) | Flavor::Local(_) => RuntimeFlavor::CurrentThread,
+        }
     }
 
     /// Returns numbers about what the runtime is doing.
@@ -207,9 +299,10 @@ impl Handle {
     /// The tasks that the threads of the runtime are running.
     pub(super) fn running_tasks(&self) -> Vec<RunningTask> {
         let workers = self.scheduler().map(|scheduler| scheduler.running_tasks());
+        let local = self.inner.flavor.local().and_then(|local| local.running_task());
         let others =
             self.inner.blocking_tasks.running().into_iter().chain(self.inner.pinned.running());
-        workers.into_iter().flatten().chain(others).collect()
+        workers.into_iter().flatten().chain(local).chain(others).collect()
     }
 
     pub(crate) fn driver(&self) -> &Arc<Driver> {
@@ -224,10 +317,8 @@ impl Handle {
     /// Waits, while the clock stands still, for the first lull after the `seen`th: a moment at which every
     /// task waits. Ready at once where nobody could tell when that is.
     pub(crate) async fn lull(&self, seen: u64) {
-        if let Flavor::CurrentThread(local) = &self.inner.flavor {
-            if !local_thread::runs_here(local) {
-                return;
-            }
+        if self.inner.flavor.local().is_some_and(|local| !local_thread::runs_here(local)) {
+            return;
         }
         poll_fn(|cx| {
             let polled = self.driver().lulls().poll(seen, cx);
@@ -242,7 +333,7 @@ impl Handle {
     pub(super) fn scheduler(&self) -> Option<&Arc<Shared>> {
         match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => Some(scheduler),
-            Flavor::CurrentThread(_) => None,
+            Flavor::CurrentThread(_) | Flavor::Local(_) => None,
         }
     }
 
@@ -272,20 +363,33 @@ impl Drop for Present {
 
 /// As [`Handle::around`], for a runtime that is still being made.
 pub(super) fn around(inner: std::sync::Weak<Inner>) -> scheduler::Around {
-    Arc::new(move |run: &mut dyn FnMut()| {
-        // The runtime may be gone before its thread has started; then there is nothing to be in.
-        let Some(inner) = inner.upgrade() else {
-            return run();
-        };
-        let handle = Handle { inner };
-        let _entered = handle.enter();
+    let hooked = |handle: &Handle, run: &mut dyn FnMut()| {
         let Hooks { start, stop } = &handle.inner.hooks;
-        block_on::own_thread(&handle, &mut || {
-            start.iter().for_each(|start| wakers::guard(|| start()));
-            run();
-            stop.iter().for_each(|stop| wakers::guard(|| stop()));
-        });
-    })
+        start.iter().for_each(|start| wakers::guard(|| start()));
+        run();
+        stop.iter().for_each(|stop| wakers::guard(|| stop()));
+    };
+    Arc::new(move |run: &mut dyn FnMut()| enter_thread(&inner, run, hooked))
+}
+
+/// As [`around`], for a thread that runs no tasks: the hooks are not called.
+pub(super) fn inside(inner: std::sync::Weak<Inner>) -> scheduler::Around {
+    Arc::new(move |run: &mut dyn FnMut()| enter_thread(&inner, run, |_, run| run()))
+}
+
+/// Calls `live` with `run`, the life of the calling thread, which the runtime has made.
+fn enter_thread(
+    inner: &std::sync::Weak<Inner>,
+    run: &mut dyn FnMut(),
+    live: impl Fn(&Handle, &mut dyn FnMut()),
+) {
+    // The runtime may be gone before its thread has started; then there is nothing to be in.
+    let Some(inner) = inner.upgrade() else {
+        return run();
+    };
+    let handle = Handle { inner };
+    let _entered = handle.enter();
+    block_on::own_thread(&handle, &mut || live(&handle, &mut *run));
 }
 
 /// The bounds of a number of workers.
@@ -313,6 +417,7 @@ impl fmt::Debug for Handle {
         let flavor = match self.inner.flavor {
             Flavor::MultiThread { .. } => "multi_thread",
             Flavor::CurrentThread(_) => "current_thread",
+            Flavor::Local(_) => "local",
         };
         f.debug_struct("Handle").field("flavor", &flavor).finish_non_exhaustive()
     }

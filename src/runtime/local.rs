@@ -3,7 +3,7 @@
 //! The cell, the waker and the JoinHandle are those of the multithreaded scheduler; only the queue is
 //! another (`local/queue.rs`). A foreign thread may wake a local task: that moves a pointer into the queue's
 //! inbox and no more. Futures are polled and dropped by [`LocalExecutor`] alone, which cannot leave its
-//! thread.
+//! thread, unless all of them are `Send` ([`SendExecutor`]).
 //!
 //! # Why a leaked waker is harmless
 //!
@@ -16,13 +16,14 @@
 
 mod queue;
 
-use super::local_thread::{at_home, in_local, is_home};
+use super::local_thread::{at_home, in_local, is_home, running, with_spawns_to};
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync_shim::{Arc, Mutex, Used, thread};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task, new_task};
 use crate::task::registry::Registry;
 use crate::task::running::Running;
 use crate::task::{JoinHandle, RunningTask};
+use crate::wakers;
 use queue::{Home, Queue, Visit};
 use std::cell::Cell;
 use std::fmt;
@@ -30,6 +31,7 @@ use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::pin::{Pin, pin};
+use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -43,8 +45,8 @@ static TASKS: Used = Used::new();
 
 /// Runs tasks that need not be `Send` and may borrow from the caller.
 ///
-/// The executor runs its tasks only while [`LocalExecutor::run`] is being polled. Dropping it drops the
-/// tasks that are left.
+/// The executor runs its tasks only while [`LocalExecutor::run`] or [`LocalExecutor::run_until_completion`]
+/// is being polled. Dropping it drops the tasks that are left.
 ///
 /// # Examples
 ///
@@ -53,14 +55,22 @@ static TASKS: Used = Used::new();
 /// # liten::block_on(async {
 /// let log = RefCell::new(Vec::new());
 /// let executor = liten::task::LocalExecutor::new();
-/// let one = executor.spawn(async { log.borrow_mut().push(1) });
-/// let two = executor.spawn(async { log.borrow_mut().push(2) });
-/// executor.run(async { (one.await.unwrap(), two.await.unwrap()) }).await;
+/// for number in [1, 2] {
+///     let log = &log;
+///     executor.spawn(async move {
+///         log.borrow_mut().push(number);
+///     });
+/// }
+/// executor.run_until_completion().await;
 /// assert_eq!(*log.borrow(), [1, 2]);
 /// # });
 /// ```
 pub struct LocalExecutor<'a> {
     shared: Arc<LocalShared>,
+    /// How many calls of `run_until_completion` wait.
+    waiting: Cell<usize>,
+    /// `spawn_local` finds it while it runs.
+    is_lent: bool,
     /// Invariant in `'a`, and on one thread: see the header.
     tasks: PhantomData<(Cell<&'a ()>, Rc<()>)>,
 }
@@ -68,14 +78,19 @@ pub struct LocalExecutor<'a> {
 impl<'a> LocalExecutor<'a> {
     /// Returns an executor without tasks.
     pub fn new() -> Self {
-        Self { shared: Arc::new(LocalShared::new()), tasks: PhantomData }
+        Self::of(Arc::new(LocalShared::new()))
+    }
+
+    fn of(shared: Arc<LocalShared>) -> Self {
+        Self { shared, waiting: Cell::new(0), is_lent: true, tasks: PhantomData }
     }
 
     pub(super) fn shared(&self) -> &Arc<LocalShared> {
         &self.shared
     }
 
-    /// Starts a task. It runs when [`LocalExecutor::run`] is polled next.
+    /// Starts a task. It runs when [`LocalExecutor::run`] or [`LocalExecutor::run_until_completion`] is
+    /// polled next.
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -100,10 +115,7 @@ impl<'a> LocalExecutor<'a> {
         // never runs one). Its drop completes all tasks before 'a ends, because 'a outlives the executor
         // (it has a destructor). The output type keeps its lifetime in JoinHandle<F::Output>.
         let (hot, join) = unsafe { new_task(future, &self.shared, spawned_at) };
-        TASKS.note();
-        // Ordering: Relaxed, read on this thread or, by others, after `completed` of the same task.
-        add_one(&self.shared.spawned_here, Ordering::Relaxed);
-        self.home().push(hot);
+        self.shared.push_new(self.home(), hot);
         join
     }
 
@@ -120,22 +132,53 @@ impl<'a> LocalExecutor<'a> {
 
     /// Calls `f`, the poll of a visit, which ends with a turn unless the visit ends with it.
     fn polling<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.inside(|| self.home().while_polling(f))
+        let lent = || if self.is_lent { with_spawns_to(self.unborrowed(), f) } else { f() };
+        self.inside(|| self.home().while_polling(lent))
+    }
+
+    /// This executor, as one whose tasks borrow nothing: for `spawn_local`, which knows no lifetime.
+    fn unborrowed(&self) -> &LocalExecutor<'static> {
+        // SAFETY: the lifetime is that of a `PhantomData`, so both types have one layout. What is spawned
+        // through the result is `'static`, and so lives as long as any `'a` asks for; the result itself lives
+        // no longer than this borrow.
+        unsafe { &*ptr::from_ref(self).cast() }
     }
 
     /// Runs `future` and, whenever it waits, the tasks; returns the future's output.
     ///
-    /// Tasks that are left run on at the next call. Several calls may run side by side.
+    /// In the future and in the tasks, [`spawn_local`](crate::task::spawn_local) adds tasks to this executor,
+    /// not to that of the runtime around it. Tasks that are left run on at the next call. Several calls may
+    /// run side by side.
     ///
     /// # Cancel safety
     ///
     /// Dropping the returned future drops `future`; the tasks stay in the executor.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::task::{LocalExecutor, spawn_local};
+    /// use std::rc::Rc;
+    ///
+    /// // On a worker of a multithreaded runtime, or on any other thread.
+    /// # liten::block_on(async {
+    /// let executor = LocalExecutor::new();
+    /// let kept = Rc::new(1);
+    /// let sum = executor.run(async {
+    ///     let theirs = kept.clone();
+    ///     spawn_local(async move { *theirs + 1 }).await.unwrap() + *kept
+    /// });
+    /// assert_eq!(sum.await, 3);
+    /// # });
+    /// ```
     pub async fn run<F: Future>(&self, future: F) -> F::Output {
         let visit = Visit::new(self.home());
         let mut root = None;
         let mut future = pin!(future);
         poll_fn(|cx| {
             self.polling(|| {
+                // What others have sent comes before what the root spawns.
+                visit.begin();
                 let polled = if TASKS.is_noted() {
                     let root = root.get_or_insert_with(Root::new);
                     root.poll(future.as_mut(), cx)
@@ -147,16 +190,47 @@ impl<'a> LocalExecutor<'a> {
                 if polled.is_ready() {
                     return polled;
                 }
+                let is_awaited = self.waiting.get() != 0 && self.shared.alive_tasks() != 0;
                 self.turn(&visit, cx);
+                if is_awaited {
+                    self.tell_completion();
+                }
                 Poll::Pending
             })
         })
         .await
     }
 
-    /// Runs the tasks; returns when none is alive.
-    pub(super) async fn drain(&self) {
+    /// Runs the tasks; returns when none is alive, those included that were spawned meanwhile.
+    ///
+    /// In the tasks, [`spawn_local`](crate::task::spawn_local) adds tasks to this executor. Calls of this and
+    /// of [`LocalExecutor::run`] may run side by side. A task of this executor must not wait for it: it would
+    /// wait for itself.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the returned future changes nothing: the tasks stay in the executor.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::task::LocalExecutor;
+    /// use std::cell::Cell;
+    ///
+    /// let count = Cell::new(0);
+    /// let executor = LocalExecutor::new();
+    /// for _ in 0..3 {
+    ///     executor.spawn(async {
+    ///         liten::task::yield_now().await;
+    ///         count.set(count.get() + 1);
+    ///     });
+    /// }
+    /// liten::block_on(executor.run_until_completion());
+    /// assert_eq!(count.get(), 3);
+    /// ```
+    pub async fn run_until_completion(&self) {
         let visit = Visit::new(self.home());
+        let waits = Waits::begin(self);
         poll_fn(|cx| {
             self.polling(|| {
                 self.turn(&visit, cx);
@@ -164,6 +238,17 @@ impl<'a> LocalExecutor<'a> {
             })
         })
         .await;
+        drop(waits);
+        self.tell_completion();
+    }
+
+    /// After a turn in which the last task may have ended: wakes the calls that wait for that. What they have
+    /// left their wakers for is a push, and there was none. Not after a turn that began without a task: this
+    /// wakes the caller too, which would come back for ever while one of the others is not polled.
+    fn tell_completion(&self) {
+        if self.waiting.get() != 0 && self.shared.alive_tasks() == 0 {
+            self.home().wake_idle();
+        }
     }
 
     /// Runs the tasks until [`LocalShared::close`]; calls `idle` whenever none is alive.
@@ -198,6 +283,22 @@ impl<'a> LocalExecutor<'a> {
             }
         }
         cx.waker().wake_by_ref();
+    }
+}
+
+/// A call of `run_until_completion` that has not returned.
+struct Waits<'a>(&'a Cell<usize>);
+
+impl<'a> Waits<'a> {
+    fn begin(executor: &'a LocalExecutor<'_>) -> Self {
+        executor.waiting.set(executor.waiting.get() + 1);
+        Self(&executor.waiting)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
     }
 }
 
@@ -257,14 +358,48 @@ impl Unplaced {
     /// The calling thread becomes the executor's, for good.
     pub(super) fn place(mut self) -> LocalExecutor<'static> {
         let shared = self.0.take().expect("taken here and by drop only");
-        LocalExecutor { shared, tasks: PhantomData }
+        LocalExecutor::of(shared)
     }
 }
 
 impl Drop for Unplaced {
     fn drop(&mut self) {
         // Nothing has been polled: whatever is queued may be dropped on any thread.
-        drop(self.0.take().map(|shared| LocalExecutor::<'static> { shared, tasks: PhantomData }));
+        drop(self.0.take().map(LocalExecutor::<'static>::of));
+    }
+}
+
+/// An executor of `Send` tasks: one thread after the other may run them.
+///
+/// Only [`LocalShared::spawn_send`] gives it tasks. It hands its `LocalExecutor` to no other code, and
+/// `spawn_local` does not find it.
+pub(super) struct SendExecutor(LocalExecutor<'static>);
+
+// SAFETY: what keeps a `LocalExecutor` on its thread is that its tasks, and their outputs, need not be Send;
+// here they are. It is not Sync, so one thread at a time reaches the own half of the queue and the counts
+// that have one writer, and what moves it to the next thread (a lock) orders the two. What a thread knows
+// about it (`at_home`, `running`) it forgets before it lets go: both last as long as a borrow.
+unsafe impl Send for SendExecutor {}
+
+impl SendExecutor {
+    pub(super) fn new() -> Self {
+        let mut executor = LocalExecutor::new();
+        executor.is_lent = false;
+        Self(executor)
+    }
+
+    pub(super) fn shared(&self) -> &Arc<LocalShared> {
+        self.0.shared()
+    }
+
+    /// As [`LocalExecutor::run`].
+    pub(super) async fn run<F: Future>(&self, future: F) -> F::Output {
+        self.0.run(future).await
+    }
+
+    /// Says that the calling thread runs the tasks while `f` runs.
+    pub(super) fn here<R>(&self, f: impl FnOnce() -> R) -> R {
+        running(&self.0, f)
     }
 }
 
@@ -319,7 +454,11 @@ impl LocalShared {
         F::Output: Send + 'static,
     {
         let (hot, join) = new_send_task(future, self, Location::caller());
-        if let Err(refused) = self.admit(hot) {
+        if is_home(Arc::as_ptr(self)) {
+            // SAFETY: as in `schedule_here`.
+            let home = unsafe { self.queue.home() };
+            self.push_new(home, hot);
+        } else if let Err(refused) = self.admit(hot) {
             // The future is Send, so this thread may drop it.
             refused.cancel();
         }
@@ -364,6 +503,15 @@ impl LocalShared {
         (join, self.admit(hot).err())
     }
 
+    /// Queues a new task on the executor's thread, which `home` shows to be this one.
+    #[inline]
+    fn push_new(&self, home: Home<'_>, hot: Hot) {
+        TASKS.note();
+        // Ordering: Relaxed, read on this thread or, by others, after `completed` of the same task.
+        add_one(&self.spawned_here, Ordering::Relaxed);
+        home.push(hot);
+    }
+
     /// Queues a new task that need not come from the executor's thread.
     fn admit(&self, hot: Hot) -> Result<(), Refused> {
         TASKS.note();
@@ -386,10 +534,20 @@ impl LocalShared {
         self.running.read()
     }
 
+    /// How many polls of tasks there have been.
+    pub(super) fn polls(&self) -> u64 {
+        self.running.polls()
+    }
+
     pub(super) fn alive_tasks(&self) -> u64 {
         // Ordering: Acquire pairs with `completed`; completions first, see scheduler/shared.rs.
         let completed = self.completed.load(Ordering::Acquire);
         self.spawned_tasks().saturating_sub(completed)
+    }
+
+    /// For other threads: whether no task is alive, and each JoinHandle knows. See scheduler/shared.rs.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.alive_tasks() == 0 && self.running.is_idle()
     }
 
     pub(super) fn cold_tasks(&self) -> usize {
@@ -502,13 +660,20 @@ impl RootWakes {
         // Cloned and dropped outside the lock: both are user code.
         let clone = waker.clone();
         let old = self.parent.lock().replace(clone);
-        drop(old);
+        wakers::drop_all(old);
     }
 
     fn take_woken(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `wake`. A wake after this swap sets the flag again
         // and wakes the parent, whom `follow` has set before.
         self.woken.swap(false, Ordering::Acquire)
+    }
+}
+
+impl Drop for RootWakes {
+    /// By whoever lets go of the root's last waker, which is not the waker that is left in here.
+    fn drop(&mut self) {
+        wakers::drop_all(self.parent.lock().take());
     }
 }
 

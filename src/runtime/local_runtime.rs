@@ -1,4 +1,6 @@
 //! A runtime on one thread: a [`LocalExecutor`] with a driver of its own.
+//!
+//! The loop between the two ([`drive`]) is that of a current-thread [`Runtime`](super::Runtime), too.
 
 use super::block_on::refuse_in_task;
 use super::context::EnterGuard;
@@ -9,7 +11,7 @@ use super::{Builder, RuntimeMetrics, tokio_context};
 use crate::driver::Driver;
 use crate::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::sync_shim::{Arc, modelled_thread_local};
-use crate::task::{JoinHandle, budget, hint};
+use crate::task::{JoinHandle, RunningTask, budget, hint};
 use crate::wakers;
 use std::cell::Cell;
 use std::fmt;
@@ -40,7 +42,7 @@ use std::time::Duration;
 /// ```
 pub struct LocalRuntime {
     handle: Handle,
-    /// `None` only while the runtime is being dropped.
+    /// `None` only while the runtime ends.
     executor: Option<LocalExecutor<'static>>,
 }
 
@@ -59,7 +61,7 @@ impl LocalRuntime {
     }
 
     fn executor(&self) -> &LocalExecutor<'static> {
-        self.executor.as_ref().expect("taken by drop only")
+        self.executor.as_ref().expect("taken by the end only")
     }
 
     /// Starts a task on this thread. It runs while [`LocalRuntime::block_on`] does.
@@ -90,7 +92,7 @@ impl LocalRuntime {
 
     fn drive<F: Future>(&self, future: F) -> F::Output {
         let blocking = &self.handle.inner.blocking;
-        drive(self.handle.driver(), &|| blocking.is_at_rest(), future)
+        drive(self.handle.driver(), &|| Rest::alone(blocking.is_at_rest()), future)
     }
 
     /// Runs the tasks until none is alive; returns at once if none is.
@@ -103,7 +105,53 @@ impl LocalRuntime {
         refuse_in_task("block_until_completion");
         let _entered = self.handle.enter();
         let executor = self.executor();
-        lend(executor, || self.drive(executor.drain()));
+        lend(executor, || self.drive(executor.run_until_completion()));
+    }
+
+    /// Runs `f` on the runtime's blocking pool. See [`liten::spawn_blocking`](crate::spawn_blocking).
+    #[track_caller]
+    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.handle.spawn_blocking(f)
+    }
+
+    /// Ends the runtime as dropping it does, but waits for blocking work for `timeout` at most. Returns the
+    /// blocking work that is still running then; nothing if the runtime has ended.
+    ///
+    /// The tasks are dropped on this thread, before the wait: their destructors are outside of the timeout.
+    /// Threads that are stuck longer are left behind; they end when they come back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let runtime = liten::runtime::LocalRuntime::new().unwrap();
+    /// runtime.spawn_blocking(|| { /* … */ });
+    /// for work in runtime.shutdown_timeout(Duration::from_secs(5)) {
+    ///     eprintln!("left behind: {work}");
+    /// }
+    /// ```
+    pub fn shutdown_timeout(mut self, timeout: Duration) -> Vec<RunningTask> {
+        self.end(Some(timeout))
+    }
+
+    /// Ends the runtime without waiting for blocking work. The tasks are dropped on this thread.
+    pub fn shutdown_background(self) {
+        self.shutdown_timeout(Duration::ZERO);
+    }
+
+    /// As the multithreaded runtime's: waits for `timeout` at most, returns what still runs.
+    fn end(&mut self, timeout: Option<Duration>) -> Vec<RunningTask> {
+        {
+            // Destructors of tasks may use the runtime for the last time.
+            let _entered = self.handle.enter();
+            drop(self.executor.take());
+        }
+        self.handle.shutdown(timeout)
     }
 
     /// Returns the handle, with which other threads spawn `Send` tasks here.
@@ -124,12 +172,9 @@ impl LocalRuntime {
 
 impl Drop for LocalRuntime {
     fn drop(&mut self) {
-        {
-            // Destructors of tasks may use the runtime for the last time.
-            let _entered = self.handle.enter();
-            drop(self.executor.take());
+        if self.executor.is_some() {
+            self.end(None);
         }
-        self.handle.shutdown(None);
     }
 }
 
@@ -188,14 +233,18 @@ fn awake<R>(waker: &DriverWaker, f: impl FnOnce() -> R) -> R {
 
 /// Polls `future`, and the driver in between, until the future is ready.
 ///
-/// `at_rest`: whether no blocking work is going on; asked only while the clock stands still.
-fn drive<F: Future>(driver: &Arc<Driver>, at_rest: &dyn Fn() -> bool, future: F) -> F::Output {
+/// `rest`: asked only while the clock stands still.
+pub(super) fn drive<F: Future>(
+    driver: &Arc<Driver>,
+    rest: &dyn Fn() -> Rest,
+    future: F,
+) -> F::Output {
     let flag = StdArc::new(DriverWaker { woken: AtomicBool::new(false), driver: driver.clone() });
     let waker = Waker::from(flag.clone());
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(tokio_context::without_budget(future));
     let mut wakes = Vec::new();
-    let mut patience = PATIENCE;
+    let mut patience = Patience::new();
     loop {
         // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees
         // what was written before it.
@@ -215,22 +264,55 @@ fn drive<F: Future>(driver: &Arc<Driver>, at_rest: &dyn Fn() -> bool, future: F)
         } else if limit.is_some() {
             stopped_turn(driver, &mut patience, &mut wakes);
         } else {
-            patience = PATIENCE;
-            idle_turn(driver, &is_woken, at_rest, &mut wakes);
+            patience.turns = TURNS;
+            idle_turn(driver, &is_woken, rest, &mut patience, &mut wakes);
         }
     }
 }
 
-/// How many turns in a row without a pause whoever waits for one puts up with, because tasks may never pause.
-const PATIENCE: u32 = 5_000;
+/// What waits beside the thread that drives.
+#[derive(Clone, Copy)]
+pub(super) struct Rest {
+    /// No root is awake on another thread.
+    pub(super) roots: bool,
+    /// And no blocking work is queued or being done, at one moment.
+    pub(super) all: bool,
+}
+
+impl Rest {
+    /// In a runtime whose roots are all on the thread that drives.
+    fn alone(no_work: bool) -> Self {
+        Self { roots: true, all: no_work }
+    }
+}
+
+/// How long a task waits for a lull at most, because tasks and roots may never pause.
+struct Patience {
+    /// So many more turns in a row without a pause.
+    turns: u32,
+    /// So many more looks at roots that are awake on other threads.
+    looks: u32,
+}
+
+const TURNS: u32 = 5_000;
+/// Of at most `LOOK` each, so a tenth of a second, as in a multithreaded runtime. A look ends sooner when the
+/// last root that is awake goes to sleep: if one is awake again by then, all have waited in between.
+const LOOKS: u32 = 100;
+const LOOK: Duration = Duration::from_millis(1);
+
+impl Patience {
+    fn new() -> Self {
+        Self { turns: TURNS, looks: LOOKS }
+    }
+}
 
 /// A turn while the clock stands still and there is more to run.
 #[cold]
-fn stopped_turn(driver: &Driver, patience: &mut u32, wakes: &mut Vec<Waker>) {
+fn stopped_turn(driver: &Driver, patience: &mut Patience, wakes: &mut Vec<Waker>) {
     if driver.lulls().is_awaited() {
-        *patience -= 1;
-        if *patience == 0 {
-            *patience = PATIENCE;
+        patience.turns -= 1;
+        if patience.turns == 0 {
+            *patience = Patience::new();
             driver.lulls().begin(wakes);
             wakers::wake_all(wakes);
         }
@@ -244,19 +326,31 @@ fn stopped_turn(driver: &Driver, patience: &mut u32, wakes: &mut Vec<Waker>) {
 fn idle_turn(
     driver: &Driver,
     is_woken: &dyn Fn() -> bool,
-    at_rest: &dyn Fn() -> bool,
+    rest: &dyn Fn() -> Rest,
+    patience: &mut Patience,
     wakes: &mut Vec<Waker>,
 ) {
     // First: work that has ended by now has caused all its events and wakes, which the two looks that follow
     // see. Asked last, it may end in between, and the clock jumps over what it has left behind.
-    let at_rest = at_rest();
-    turn(driver, Some(Duration::ZERO), wakes);
+    let rest = rest();
+    collect(driver, Some(Duration::ZERO), wakes);
+    if !wakes.is_empty() {
+        // Perhaps of another thread, which was at rest and now is not.
+        return wakers::wake_all(wakes);
+    }
     if is_woken() {
         return;
     }
-    driver.idle(at_rest, wakes);
+    let mut limit = None;
+    if !rest.roots && patience.looks > 0 && driver.lulls().is_awaited() {
+        patience.looks -= 1;
+        limit = Some(LOOK);
+    } else if rest.roots || driver.lulls().is_awaited() {
+        patience.looks = LOOKS;
+        driver.idle(rest.all, wakes);
+    }
     match wakes.is_empty() {
-        true => turn(driver, None, wakes),
+        true => turn(driver, limit, wakes),
         false => wakers::wake_all(wakes),
     }
 }
@@ -270,8 +364,8 @@ fn turn(driver: &Driver, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
 /// One round of the driver; the wakes it brings are left to the caller.
 fn collect(driver: &Driver, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
     let Some(mut seat) = driver.try_seat() else {
-        // Another `block_on` on another thread cannot be: the runtime is not Sync.
-        unreachable!("a LocalRuntime's seat is taken by its own thread only");
+        // A LocalRuntime is not Sync, and of the threads in a current-thread runtime's `block_on` one drives.
+        unreachable!("the seat is taken by the thread that drives only");
     };
     seat.turn(limit, wakes);
 }

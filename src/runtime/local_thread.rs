@@ -9,13 +9,15 @@ use std::ptr;
 thread_local! {
     /// A local executor polls a task or a root on this thread.
     static IN_LOCAL: Cell<bool> = const { Cell::new(false) };
-    /// The executor whose runtime runs on this thread, for `spawn_local`.
+    /// The innermost executor that runs on this thread, for `spawn_local`; not one that may change threads.
     static EXECUTOR: Scoped<LocalExecutor<'static>> = const { Scoped::new() };
 }
 
 modelled_thread_local! {
     /// The local executor whose own half of a queue this thread may touch: compared, never followed.
     static HOME: Cell<*const LocalShared> = const { Cell::new(ptr::null()) };
+    /// The executor whose runtime runs on this thread: as above.
+    static RUNS: Cell<*const LocalShared> = const { Cell::new(ptr::null()) };
 }
 
 /// Says that `executor` lives on this thread, while `f` runs: what wakes its tasks needs no lock then.
@@ -53,28 +55,51 @@ pub(super) fn is_in_local() -> bool {
     IN_LOCAL.get()
 }
 
+/// Whether the calling thread polls for a local executor, or is between two polls in a runtime that runs on
+/// it, where it calls wakers.
+pub(super) fn runs_local() -> bool {
+    IN_LOCAL.get() || !RUNS.get().is_null()
+}
+
 /// Panics, at the caller, inside a local executor: nobody else could run its tasks meanwhile.
 #[track_caller]
 pub(crate) fn refuse_in_local(what: &str) {
     if IN_LOCAL.get() {
         panic!(
-            "{what} called on a thread that runs tasks of its own (a LocalRuntime, a LocalExecutor, or \
-             spawn_pinned): no other thread can take them over; use spawn_blocking"
+            "{what} called on a thread that runs tasks of its own (a current-thread runtime, a \
+             LocalExecutor, or spawn_pinned): no other thread can take them over; use spawn_blocking"
         );
     }
 }
 
-/// Makes `executor` the one that `spawn_local` finds on this thread while `f` runs.
-pub(super) fn lend<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
-    at_home(executor, || EXECUTOR.with(|slot| slot.set(executor, f)))
+/// Says that the runtime of `executor` runs on this thread while `f` runs.
+pub(super) fn running<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
+    struct Restore(*const LocalShared);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            RUNS.set(self.0);
+        }
+    }
+    let _restore = Restore(RUNS.replace(Arc::as_ptr(executor.shared())));
+    at_home(executor, f)
 }
 
-/// Calls `f` with the executor of the LocalRuntime that runs on this thread.
+/// As [`running`], and makes `executor` the one that `spawn_local` finds on this thread.
+pub(super) fn lend<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
+    running(executor, || with_spawns_to(executor, f))
+}
+
+/// Makes `executor` the one that `spawn_local` finds on this thread while `f` runs.
+pub(super) fn with_spawns_to<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
+    EXECUTOR.with(|slot| slot.set(executor, f))
+}
+
+/// Calls `f` with the innermost executor that runs on this thread.
 pub(crate) fn with_executor<R>(f: impl FnOnce(Option<&LocalExecutor<'static>>) -> R) -> R {
     Scoped::with(&EXECUTOR, f)
 }
 
-/// Whether this thread runs the LocalRuntime whose tasks `local` keeps.
+/// Whether this thread runs the runtime whose tasks `local` keeps.
 pub(super) fn runs_here(local: &Arc<LocalShared>) -> bool {
-    with_executor(|executor| executor.is_some_and(|it| Arc::ptr_eq(it.shared(), local)))
+    ptr::eq(RUNS.get(), Arc::as_ptr(local))
 }

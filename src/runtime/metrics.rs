@@ -1,6 +1,7 @@
 //! Numbers about a running runtime; always on, because they cost plain stores.
 
-use super::handle::{Flavor, Handle};
+use super::handle::Handle;
+use super::local::LocalShared;
 use crate::task::RunningTask;
 use std::fmt;
 
@@ -16,41 +17,31 @@ impl RuntimeMetrics {
         Self { handle }
     }
 
-    /// Returns the number of workers; 1 for a [`LocalRuntime`](super::LocalRuntime).
+    /// Returns the number of workers; 1 for a runtime without, whose tasks run in `block_on`.
     pub fn num_workers(&self) -> usize {
-        match &self.handle.inner.flavor {
-            Flavor::MultiThread { scheduler, .. } => scheduler.worker_count(),
-            Flavor::CurrentThread(_) => 1,
-        }
+        self.handle.scheduler().map_or(1, |scheduler| scheduler.worker_count())
     }
 
     /// Returns how many tasks have been spawned and have not ended.
     pub fn num_alive_tasks(&self) -> usize {
-        let tasks = match &self.handle.inner.flavor {
-            Flavor::MultiThread { scheduler, .. } => {
-                scheduler.alive_tasks() + self.handle.inner.pinned.alive_tasks()
-            }
-            Flavor::CurrentThread(local) => local.alive_tasks(),
-        };
+        let workers = self.handle.scheduler().map_or(0, |scheduler| scheduler.alive_tasks());
+        let tasks = workers
+            + self.local().map_or(0, |local| local.alive_tasks())
+            + self.handle.inner.pinned.alive_tasks();
         usize::try_from(tasks).unwrap_or(usize::MAX)
     }
 
     /// Returns how many live tasks have waited for something at least once: those in the cold registries.
     pub fn num_cold_tasks(&self) -> usize {
-        match &self.handle.inner.flavor {
-            Flavor::MultiThread { scheduler, .. } => {
-                scheduler.cold_tasks() + self.handle.inner.pinned.cold_tasks()
-            }
-            Flavor::CurrentThread(local) => local.cold_tasks(),
-        }
+        self.handle.scheduler().map_or(0, |scheduler| scheduler.cold_tasks())
+            + self.local().map_or(0, |local| local.cold_tasks())
+            + self.handle.inner.pinned.cold_tasks()
     }
 
-    /// Returns how many tasks are in the injector (or the queue of a [`LocalRuntime`](super::LocalRuntime)).
+    /// Returns how many tasks are in the injector, or in the one queue of a runtime without workers.
     pub fn global_queue_depth(&self) -> usize {
-        match &self.handle.inner.flavor {
-            Flavor::MultiThread { scheduler, .. } => scheduler.injected_tasks(),
-            Flavor::CurrentThread(local) => local.queued_tasks(),
-        }
+        self.handle.scheduler().map_or(0, |scheduler| scheduler.injected_tasks())
+            + self.local().map_or(0, |local| local.queued_tasks())
     }
 
     /// Returns how many spare workers run: see
@@ -59,23 +50,30 @@ impl RuntimeMetrics {
         self.handle.scheduler().map_or(0, |scheduler| scheduler.spare_workers())
     }
 
-    /// Returns how many polls have blocked their worker while every other worker was blocked too and
-    /// tasks were waiting. With the feature `tracing` there is a warning for each.
+    /// Returns how many polls have blocked their worker for 10 ms and more (at the time of writing) while no
+    /// other worker was free, and tasks waited or a spare worker served them. With the feature `tracing`
+    /// there is a warning for each.
+    ///
+    /// A poll that blocks while another worker is free is not counted: that worker takes what waits. One in
+    /// [`block_in_place`](crate::task::block_in_place) counts only if tasks wait and no further spare worker
+    /// may start: see [`Builder::max_spare_workers`](super::Builder::max_spare_workers).
     pub fn blocked_poll_count(&self) -> u64 {
         self.handle.scheduler().map_or(0, |scheduler| scheduler.blocked_polls())
     }
 
-    /// Returns what runs at the moment: the tasks whose polls the workers are in, and the blocking work that
-    /// has begun.
-    ///
-    /// The tasks of a [`LocalRuntime`](super::LocalRuntime) are not among them.
+    /// Returns what runs at the moment: the tasks whose polls the workers, or the thread in `block_on`, are
+    /// in, and the blocking work that has begun.
     pub fn running_tasks(&self) -> Vec<RunningTask> {
         self.handle.running_tasks()
     }
 
-    /// Returns how many polls `worker` has made. 0 for a worker that does not exist.
+    /// Returns how many polls `worker` has made. 0 for a worker that does not exist. Without workers, the
+    /// polls of tasks that threads in `block_on` have made are those of worker 0; it has no other counts.
     pub fn worker_poll_count(&self, worker: usize) -> u64 {
-        self.worker(worker, |counts| counts.polls)
+        match self.local() {
+            Some(local) if worker == 0 => local.polls(),
+            _ => self.worker(worker, |counts| counts.polls),
+        }
     }
 
     /// Returns how many tasks `worker` has taken from other workers.
@@ -110,12 +108,12 @@ impl RuntimeMetrics {
     }
 
     fn worker(&self, worker: usize, pick: impl Fn(crate::scheduler::WorkerCounts) -> u64) -> u64 {
-        match &self.handle.inner.flavor {
-            Flavor::MultiThread { scheduler, .. } => {
-                scheduler.worker_counts(worker).map_or(0, pick)
-            }
-            Flavor::CurrentThread(_) => 0,
-        }
+        let counts = self.handle.scheduler().and_then(|scheduler| scheduler.worker_counts(worker));
+        counts.map_or(0, pick)
+    }
+
+    fn local(&self) -> Option<&LocalShared> {
+        self.handle.inner.flavor.local().map(|local| &**local)
     }
 }
 

@@ -21,19 +21,18 @@ use super::handle::Present;
 use super::local::{LocalShared, Unplaced};
 use super::local_thread::lend;
 use crate::blocking::{self, Job, SpawnError};
-use crate::scheduler::Shared;
-use crate::sync_shim::{Arc, Condvar, Mutex};
+use crate::sync_shim::{Arc, Mutex};
 use crate::task::{JoinHandle, RunningTask};
+use crate::wakers;
 use std::future::Future;
 use std::panic::Location;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 pub(super) struct Pinned {
     pool: Arc<blocking::Pool<Post>>,
     /// No user code runs under this lock.
     seats: Mutex<Seats>,
-    /// A thread has no task left.
-    quiet: Condvar,
 }
 
 #[derive(Default)]
@@ -41,11 +40,17 @@ struct Seats {
     /// One executor per thread.
     all: Vec<Arc<LocalShared>>,
     closed: bool,
+    /// The wakers of roots that wait until no task is alive.
+    quiet: Vec<Waker>,
 }
 
 impl Seats {
     fn alive(&self) -> u64 {
         self.all.iter().map(|seat| seat.alive_tasks()).sum()
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.all.iter().all(|seat| seat.is_quiet())
     }
 
     fn spawned(&self) -> u64 {
@@ -82,18 +87,17 @@ impl Job for Post {
 
 impl Pinned {
     pub(super) fn new(config: blocking::Config) -> Arc<Self> {
-        Arc::new(Self {
-            pool: blocking::Pool::new(config),
-            seats: Mutex::new(Seats::default()),
-            quiet: Condvar::new(),
-        })
+        Arc::new(Self { pool: blocking::Pool::new(config), seats: Mutex::new(Seats::default()) })
     }
 
-    /// Starts a task that `make` makes on one of at most as many threads as `scheduler` has workers. If the
-    /// runtime has ended, or no thread can be made and none is there, it is cancelled.
+    /// Starts a task that `make` makes on one of at most `most` threads. If the runtime has ended, or no
+    /// thread can be made and none is there, it is cancelled.
+    ///
+    /// `present`: counts a new thread as awake, where that is done.
     pub(super) fn spawn<F, Fut>(
         self: &Arc<Self>,
-        scheduler: &Arc<Shared>,
+        most: usize,
+        present: impl Fn() -> Present,
         make: F,
         spawned_at: &'static Location<'static>,
     ) -> JoinHandle<Fut::Output>
@@ -103,7 +107,7 @@ impl Pinned {
         Fut::Output: Send + 'static,
     {
         let mut seats = self.seats.lock();
-        let seat = self.choose(&mut seats, scheduler);
+        let seat = self.choose(&mut seats, most, present);
         // Queued under the lock, so that the next one sees that this thread has one more.
         let (join, refused) = seat.queue_made(make, spawned_at);
         drop(seats);
@@ -114,8 +118,12 @@ impl Pinned {
     }
 
     /// The seat with the fewest tasks; a new one if all have some and there may be more.
-    fn choose(self: &Arc<Self>, seats: &mut Seats, scheduler: &Arc<Shared>) -> Arc<LocalShared> {
-        let most = scheduler.worker_count();
+    fn choose(
+        self: &Arc<Self>,
+        seats: &mut Seats,
+        most: usize,
+        present: impl Fn() -> Present,
+    ) -> Arc<LocalShared> {
         let idlest = seats.all.iter().min_by_key(|seat| seat.alive_tasks()).cloned();
         match idlest {
             Some(seat) if seats.closed || seat.alive_tasks() == 0 || seats.all.len() >= most => {
@@ -129,7 +137,7 @@ impl Pinned {
                     // executor the seat refuses what comes.
                     return seat;
                 }
-                let present = Present::begin(scheduler);
+                let present = present();
                 match self.pool.spawn(Post { executor, pinned: self.clone(), present }) {
                     Ok(()) => {
                         seats.all.push(seat.clone());
@@ -160,6 +168,11 @@ impl Pinned {
         self.pool.wait(deadline)
     }
 
+    /// How many threads there are.
+    pub(super) fn threads(&self) -> usize {
+        self.pool.threads()
+    }
+
     /// How many tasks are alive.
     pub(super) fn alive_tasks(&self) -> u64 {
         self.seats.lock().alive()
@@ -180,20 +193,24 @@ impl Pinned {
         self.seats.lock().all.iter().filter_map(|seat| seat.running_task()).collect()
     }
 
-    /// Blocks the calling thread until no task is alive; returns how many there have been until then.
-    pub(super) fn wait_until_quiet(&self) -> u64 {
+    /// Ready when no task is alive, and each JoinHandle knows; with the number of those that there have been
+    /// until then. For roots in `block_on`, whose wakers are the house's.
+    pub(super) fn poll_quiet(&self, cx: &Context<'_>) -> Poll<u64> {
         let mut seats = self.seats.lock();
-        while seats.alive() != 0 {
-            self.quiet.wait(&mut seats);
+        if seats.is_quiet() {
+            return Poll::Ready(seats.spawned());
         }
-        seats.spawned()
+        if !seats.quiet.iter().any(|waker| waker.will_wake(cx.waker())) {
+            seats.quiet.push(cx.waker().clone());
+        }
+        Poll::Pending
     }
 
-    /// A thread has no task left: tells those who wait for that. The lock between its last task's end and the
-    /// signal is what makes sure that they are asleep already, or look again.
+    /// A thread has no task left: tells the roots that wait for that. The lock after its last task's end is
+    /// what makes sure that they have left their wakers already, or look again.
     fn tell_quiet(&self) {
-        drop(self.seats.lock());
-        self.quiet.notify_all();
+        let mut quiet = std::mem::take(&mut self.seats.lock().quiet);
+        wakers::wake_all(&mut quiet);
     }
 }
 

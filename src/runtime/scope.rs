@@ -57,8 +57,8 @@ use std::thread;
 ///
 /// They are called on the blocking pool, and on the calling thread, which is blocked meanwhile. Called in a
 /// task this is a [`block_in_place`](crate::task::block_in_place): other workers take over what this one
-/// has queued. On a thread with tasks of its own (a [`LocalRuntime`](super::LocalRuntime), a pinned task)
-/// those wait.
+/// has queued. On a thread with tasks of its own (in the `block_on` of a runtime without workers, in a pinned
+/// task) those wait.
 ///
 /// A clock that is [paused](crate::time::pause) stands still until the scope ends.
 ///

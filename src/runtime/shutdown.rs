@@ -1,9 +1,10 @@
 //! The end of a runtime, step by step; see the header of runtime.rs.
 
 use super::block_on;
-use super::handle::Handle;
+use super::blocking_task::BlockingTasks;
+use super::handle::{Flavor, Handle};
 use crate::sync_shim::clock;
-use crate::task::RunningTask;
+use crate::task::{CancellationToken, DropGuard, RunningTask, WaitForCancellationFutureOwned};
 use crate::wakers;
 use std::fmt;
 use std::future::Future;
@@ -26,6 +27,7 @@ impl Handle {
         inner.pinned.close();
         let scheduler = self.scheduler();
         scheduler.inspect(|scheduler| scheduler.close());
+        self.close_current_thread();
         let drained = may_wait && scheduler.is_none_or(|it| it.wait_for_tasks(deadline));
         // Before the threads end: what the user has called on them may wait for a timer.
         self.close_driver();
@@ -42,6 +44,15 @@ impl Handle {
         block_on::is_own_thread(self) || self.scheduler().is_some_and(|it| it.is_own_thread())
     }
 
+    /// Drops the tasks of a runtime without workers: there is no other thread to do it.
+    fn close_current_thread(&self) {
+        if let Flavor::CurrentThread(current) = &self.inner.flavor {
+            // Destructors of tasks may use the runtime for the last time.
+            let _entered = self.enter();
+            current.close();
+        }
+    }
+
     /// Sources and timers held outside the runtime's tasks: whoever waits for them learns that it is in
     /// vain.
     fn close_driver(&self) {
@@ -53,14 +64,21 @@ impl Handle {
     /// As [`Handle::shutdown`] without a timeout, but the waiting is left to the future returned.
     pub(super) fn begin_shutdown(&self) -> Shutdown {
         let inner = &*self.inner;
-        let scheduler = self.scheduler().expect("asked by `Runtime` only");
         if self.is_own_thread() {
             self.shutdown(Some(Duration::ZERO));
             return Shutdown { handle: self.clone(), ended: None };
         }
+        let Some(scheduler) = self.scheduler() else {
+            return Shutdown { handle: self.clone(), ended: self.begin_shutdown_here() };
+        };
+        if scheduler.start_driver().is_err() {
+            // The system has no thread left that could wait.
+            self.shutdown(None);
+            return Shutdown { handle: self.clone(), ended: None };
+        }
         inner.blocking.close();
         inner.pinned.close();
-        let (done, ended) = oneshot::async_channel();
+        let (done, ended) = done();
         let handle = self.clone();
         scheduler.close_and_then(move || {
             handle.close_driver();
@@ -70,11 +88,41 @@ impl Handle {
             handle.inner.blocking.wait(None);
             handle.inner.pinned.wait(None);
             drop(handle);
-            // Nobody may be waiting any more.
-            let _ = done.send(());
+            drop(done);
         });
         Shutdown { handle: self.clone(), ended: Some(ended) }
     }
+
+    /// As [`Handle::begin_shutdown`] without a driver thread, which would be there to wait for the others: a
+    /// thread of the blocking pool does. `None`: all is over.
+    fn begin_shutdown_here(&self) -> Option<WaitForCancellationFutureOwned> {
+        let inner = &self.inner;
+        let (done, ended) = done();
+        let wait = {
+            let handle = self.clone();
+            move || {
+                handle.inner.blocking.wait(None);
+                handle.inner.pinned.wait(None);
+                drop(handle);
+                drop(done);
+            }
+        };
+        // Both are closed before their threads are counted: none comes after that.
+        inner.pinned.close();
+        let alone = inner.pinned.threads() > 0;
+        // With a list of its own, as it is not one of those that hold up the end.
+        let waits = BlockingTasks::new().close_and_then(&inner.blocking, wait, alone);
+        // If not, there is no thread to wait for, or none to be had that would wait: then this one does.
+        self.shutdown(waits.then_some(Duration::ZERO));
+        waits.then_some(ended)
+    }
+}
+
+/// What says that a runtime has ended, when it is dropped; and the future that waits for it. Not a channel:
+/// those stand above the runtime.
+fn done() -> (DropGuard, WaitForCancellationFutureOwned) {
+    let ended = CancellationToken::new();
+    (ended.clone().drop_guard(), ended.cancelled_owned())
 }
 
 /// Thirty years from now, for timeouts that overflow the clock.
@@ -93,7 +141,7 @@ fn far(_: Duration) -> Instant {
 pub struct Shutdown {
     handle: Handle,
     /// `None`: there is nothing to wait for, or it would wait for itself.
-    ended: Option<oneshot::AsyncReceiver<()>>,
+    ended: Option<WaitForCancellationFutureOwned>,
 }
 
 impl Shutdown {
@@ -109,9 +157,9 @@ impl Future for Shutdown {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(ended) = &mut self.ended {
-            // An error would be a sender that went without sending, which it does not. The driver thread is
-            // in its last steps then; it is not joined, because it may be the one that polls.
-            let _ = ready!(Pin::new(ended).poll(cx));
+            // The driver thread is in its last steps then; it is not joined, because it may be the one that
+            // polls.
+            ready!(Pin::new(ended).poll(cx));
             self.ended = None;
         }
         Poll::Ready(())

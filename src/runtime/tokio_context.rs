@@ -17,6 +17,11 @@
 //! A forked child that goes on gets a helper of its own with its first runtime: the thread of the parent's
 //! is not there. What is left of that one is never dropped, because its end would be waited for.
 //!
+//! A thread of the helper that runs tasks must not block: it is the only one that turns tokio's sockets and
+//! timers, so a root that waits for them there waits for ever. tokio itself knows where it may be blocked (in
+//! its pool, in `block_in_place`), so it is asked, and panics as for a `block_on` of its own. It is asked on
+//! the helper's threads only: a thread of another runtime of tokio's may block, at that runtime's cost.
+//!
 //! # Where threads enter
 //!
 //! In `context::enter`, which every thread of a runtime goes through once, on the stack of its main function
@@ -25,21 +30,23 @@
 //! thread of a tokio runtime liten's helper hides that runtime, because `block_on` keeps the thread from
 //! driving it, and a runtime that the user enters inside hides the helper.
 
-pub(super) use switched::{Door, Guard, Setting, without_budget};
+pub(super) use switched::{Door, Guard, Setting, refuse_in_task, without_budget};
 
 #[cfg(feature = "tokio-context")]
 mod switched {
     use crate::runtime::Builder;
+    use crate::sync_shim::thread_local;
     use crate::task::hint;
+    use liten_tokio::runtime::{self, EnterGuard, Handle, Runtime, TryCurrentError};
+    use liten_tokio::task::unconstrained;
     use parking_lot::Mutex;
+    use std::cell::Cell;
     use std::fmt::Display;
     use std::future::Future;
     use std::io;
     use std::mem::{self, ManuallyDrop};
     use std::panic::{RefUnwindSafe, UnwindSafe, catch_unwind};
     use std::{process, thread};
-    use tokio::runtime::{self, EnterGuard, Handle, Runtime, TryCurrentError};
-    use tokio::task::unconstrained;
 
     /// Lock and thread are not the shim's: neither loom nor shuttle has a lock that lives in a static, and
     /// there is nothing to explore here.
@@ -49,6 +56,20 @@ mod switched {
         /// Who started its thread.
         process: u32,
         runtime: ManuallyDrop<Runtime>,
+    }
+
+    thread_local! {
+        static IS_HELPER: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Panics, at the caller, on a thread of the helper that runs tasks.
+    #[track_caller]
+    pub(in crate::runtime) fn refuse_in_task() {
+        if IS_HELPER.get() {
+            if let Ok(current) = Handle::try_current() {
+                current.block_on(async {});
+            }
+        }
     }
 
     /// Whether a runtime's threads are to be in tokio's context.
@@ -129,6 +150,7 @@ mod switched {
         }
         let build = || {
             let mut builder = runtime::Builder::new_multi_thread();
+            builder.on_thread_start(|| IS_HELPER.set(true));
             builder.worker_threads(1).thread_name("liten-tokio").enable_all().build()
         };
         catch_unwind(build).unwrap_or_else(|payload| {
@@ -178,6 +200,8 @@ mod switched {
     use std::future::Future;
     use std::io;
     use std::marker::PhantomData;
+
+    pub(in crate::runtime) fn refuse_in_task() {}
 
     #[derive(Clone, Default)]
     pub(in crate::runtime) struct Setting {}

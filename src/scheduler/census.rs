@@ -149,13 +149,32 @@ impl Shared {
     }
 }
 
+/// Who counts the roots that are awake.
+pub(crate) trait CountsRoots: Send + Sync {
+    /// One is awake from now on.
+    fn comes(&self);
+
+    /// One is about to sleep, or has ended.
+    fn goes(&self);
+}
+
+impl CountsRoots for Shared {
+    fn comes(&self) {
+        Shared::comes(self);
+    }
+
+    fn goes(&self) {
+        Shared::goes(self);
+    }
+}
+
 /// Whether a root is awake. It is moved from "rests" to "awake" by whoever wakes it, who also counts it: the
 /// thread itself may be slow to come.
 ///
 /// Under a lock, as the wake and the count have to be one step. Otherwise the root may run and lie down again
 /// between the two, and be counted as awake in its sleep.
 pub(crate) struct Presence {
-    shared: Arc<Shared>,
+    counter: Arc<dyn CountsRoots>,
     state: Mutex<State>,
 }
 
@@ -169,10 +188,13 @@ enum State {
 impl Presence {
     /// For a root that begins; `None` if nobody counts.
     pub(crate) fn begin(shared: &Arc<Shared>) -> Option<Arc<Self>> {
-        shared.takes_census().then(|| {
-            shared.comes();
-            Arc::new(Self { shared: shared.clone(), state: Mutex::new(State::Awake) })
-        })
+        shared.takes_census().then(|| Self::counted_by(shared.clone()))
+    }
+
+    /// For a root that begins.
+    pub(crate) fn counted_by(counter: Arc<dyn CountsRoots>) -> Arc<Self> {
+        counter.comes();
+        Arc::new(Self { counter, state: Mutex::new(State::Awake) })
     }
 
     /// Calls `unpark`, which wakes the root's thread.
@@ -189,7 +211,7 @@ impl Presence {
             // A wake that comes later finds that it rests.
             if !parker.is_notified() {
                 *state = State::Rests;
-                self.shared.goes();
+                self.counter.goes();
             }
         }
         parker.park();
@@ -199,7 +221,7 @@ impl Presence {
     fn rises(&self, state: &mut State) {
         if *state == State::Rests {
             *state = State::Awake;
-            self.shared.comes();
+            self.counter.comes();
         }
     }
 
@@ -207,7 +229,7 @@ impl Presence {
     pub(crate) fn end(&self) {
         let before = std::mem::replace(&mut *self.state.lock(), State::Over);
         if before == State::Awake {
-            self.shared.goes();
+            self.counter.goes();
         }
     }
 }

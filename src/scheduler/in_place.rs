@@ -95,7 +95,7 @@ impl Drop for Absence<'_> {
         self.slot().reactivate();
         // Ordering: SeqCst, Dekker with the watchdog, as in `Worker::awake`.
         fence(Ordering::SeqCst);
-        shared.watchdog.wake_if_asleep(&shared.driver);
+        shared.rouse_watchdog();
     }
 }
 

@@ -15,18 +15,28 @@
 //! 1. `close` sets `closed`, fences, and wakes everybody. From here on no worker starts another task, and who
 //!    spawns from outside counts the task, fences, sees `closed` and cancels the task itself. A wake from
 //!    outside only queues: nobody but the workers runs destructors of tasks that are not its own.
-//! 2. Each worker gives up its queues and drains: it cancels all cold tasks (their registries are closed:
-//!    later ones are cancelled on the way in) and everything in every queue.
+//! 2. Each worker drains: it cancels all cold tasks (their registries are closed: later ones are cancelled on
+//!    the way in) and everything in every queue. It holds one task at a time, and ends when it finds no
+//!    other: a destructor may wait for that of another task, which then must not be in its own thread's
+//!    hands. So what can only be taken as a whole, the cold tasks and the wake channels, goes to the injector
+//!    first, under a lock that every worker takes: none may miss it while it is on its way.
 //! 3. The last worker drains until no task is alive. What it may have to wait for is a wake or a spawn that
 //!    another thread is in the middle of: that thread has set SCHEDULED, or counted the spawn, and is a few
 //!    instructions from the push. No user code runs in between.
 //! 4. So when the last worker thread ends, every task is complete, and late wakes stop at the task's word.
 //!
 //! Models of steps 1 to 3: `a_task_spawned_beside_the_end_is_cancelled`,
-//! `a_wake_beside_the_end_is_waited_for`, `the_last_of_two_workers_ends_the_wait`.
+//! `a_wake_beside_the_end_is_waited_for`, `the_last_of_two_workers_ends_the_wait`,
+//! `destructors_may_wait_for_each_other`.
 //!
-//! A worker that is stuck in a poll holds up step 3 but not step 2: all other tasks are dropped by its
-//! peers. `wait_for_tasks` can give up on it; it finishes steps 2 and 3 whenever it comes back.
+//! The thread that closes drains in place of a worker only if there is none: it may be a worker of another
+//! runtime, and destructors may take long. It asks under the lock of the threads, before `closed` is set:
+//! until then a worker that is counted leaves under that lock only, and from then on it drains before it is
+//! counted out. Model `whoever_closes_leaves_the_destructors_to_the_workers`.
+//!
+//! A worker that is stuck in a poll holds up step 3 but not step 2: all other tasks are dropped by its peers,
+//! or, if no worker moves, by a thread that the watchdog starts (`start_drainer`), because the poll may wait
+//! for one of them. `wait_for_tasks` can give up on it; it finishes steps 2 and 3 whenever it comes back.
 
 use super::role::{self, Role};
 use super::shared::Shared;
@@ -35,7 +45,7 @@ use super::watchdog;
 use super::worker::Worker;
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::sync_shim::thread::{self, JoinHandle};
-use crate::sync_shim::{Arc, MutexGuard, has_ended, pause};
+use crate::sync_shim::{Arc, MutexGuard, clock, has_ended, pause};
 use crate::task::cell::Hot;
 use crate::task::running::Running;
 use std::io;
@@ -51,10 +61,14 @@ pub(crate) struct ThreadConfig {
     pub(crate) stack_size: Option<usize>,
 }
 
-/// What it takes to start a worker.
+/// What it takes to start the driver thread, and a spare worker.
 pub(crate) struct Crew {
     pub(crate) config: ThreadConfig,
+    /// Around the life of a worker.
     pub(crate) around: Around,
+    /// Around that of the driver thread and of one that drains: in the runtime, because wakers may spawn, but
+    /// without the hooks, which are for threads that run tasks.
+    pub(crate) inside: Around,
     /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a
     /// thread each, and the answer to that is `spawn_blocking`.
     pub(crate) max_spares: usize,
@@ -69,6 +83,10 @@ pub(crate) struct Threads {
     /// (destructors of thread-locals, a hook) is not ours, so nobody waits for it under the lock.
     left: Vec<JoinHandle<()>>,
     driver: Option<JoinHandle<()>>,
+    /// A thread drains the closed runtime.
+    drains: bool,
+    /// When the system last had no thread to give for the driver thread, or one that drains.
+    failed: Option<Instant>,
     /// What the driver thread does last.
     last: Option<LastAct>,
 }
@@ -77,10 +95,19 @@ pub(crate) struct Threads {
 /// their threads have ended, or a program that resizes for ever would collect them.
 const KEPT_HANDLES: usize = 64;
 
+/// After a failed attempt to start the driver thread, or one that drains, so long passes before the next. It
+/// is asked for by each worker that leaves its park, or at each look.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
 /// See [`Shared::close_and_then`].
 type LastAct = Box<dyn FnOnce() + Send>;
 
 impl Threads {
+    /// Whether another attempt to start a thread would come too early.
+    fn has_just_failed(&self, now: Instant) -> bool {
+        self.failed.is_some_and(|failed| now.saturating_duration_since(failed) < RETRY_AFTER)
+    }
+
     /// All threads but the driver's.
     fn take_workers(&mut self) -> impl Iterator<Item = JoinHandle<()>> + use<> {
         std::mem::take(&mut self.workers)
@@ -117,29 +144,102 @@ impl Threads {
 }
 
 impl Shared {
-    /// Starts the driver thread; from here on spare workers are started with `crew`.
-    pub(crate) fn start_driver(self: &Arc<Self>, crew: Crew) -> io::Result<()> {
-        let (shared, config) = (self.clone(), crew.config.clone());
-        let _ = self.crew.set(crew);
-        *self.working.lock() += 1;
-        let started = config.spawn("driver", move || {
-            // Without this thread nobody would attend an abandoned seat: better to end loudly.
-            let abort = AbortOnUnwind;
-            watchdog::run(&shared);
-            std::mem::forget(abort);
-            shared.thread_ended();
+    /// From here on the driver thread and spare workers are started with `crew`.
+    pub(crate) fn take_crew(&self, crew: Crew) {
+        assert!(self.crew.set(crew).is_ok(), "called once");
+    }
+
+    /// Starts the driver thread, unless it is there or the runtime is closed.
+    #[cold]
+    pub(crate) fn start_driver(self: &Arc<Self>) -> io::Result<()> {
+        let mut threads = self.threads.lock();
+        if self.is_closed() {
+            return Ok(());
+        }
+        self.start_driver_once(&mut threads)
+    }
+
+    /// As [`Shared::start_driver`] with the lock held; fails at once if no thread could be made a short time
+    /// ago.
+    fn start_driver_once(self: &Arc<Self>, threads: &mut Threads) -> io::Result<()> {
+        let Some(crew) = self.crew.get().filter(|_| threads.driver.is_none()) else {
+            return Ok(());
+        };
+        let now = clock::now();
+        if threads.has_just_failed(now) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let life = |shared: &Arc<Self>| watchdog::run(shared);
+        let last = |shared: Arc<Self>| {
             let last = shared.threads.lock().last.take();
             // Before the last act, which tells others that the runtime is gone.
             drop(shared);
             if let Some(last) = last {
                 last();
             }
+        };
+        let started = self.start_aside(crew, "driver", life, last);
+        threads.failed = started.is_err().then_some(now);
+        threads.driver = Some(started?);
+        Ok(())
+    }
+
+    /// Starts a thread that drops the tasks of the closed runtime, unless there is one, or nothing to drop.
+    /// For the watchdog, which orders it when no worker does that; itself it has to fetch events, for which
+    /// the polls that are not over, and destructors, may wait.
+    pub(super) fn start_drainer(self: &Arc<Self>) {
+        let Some(mut threads) = self.threads.try_lock() else {
+            return;
+        };
+        let is_left_over = || !*self.laid_out.lock() || self.has_work();
+        let Some(crew) = self.crew.get().filter(|_| !threads.drains && is_left_over()) else {
+            return;
+        };
+        let now = clock::now();
+        if threads.has_just_failed(now) {
+            return;
+        }
+        self.comes();
+        let life = |shared: &Arc<Self>| {
+            role::play(&Role::Drainer, || shared.drain(Some(&shared.drainer)));
+            shared.threads.lock().drains = false;
+            shared.goes();
+        };
+        match self.start_aside(crew, "drainer", life, drop) {
+            Ok(thread) => {
+                threads.drains = true;
+                threads.left.push(thread);
+            }
+            Err(_) => {
+                threads.failed = Some(now);
+                self.goes();
+            }
+        }
+    }
+
+    /// Starts a thread of the runtime that runs no tasks. `last` comes after all that others wait for.
+    fn start_aside(
+        self: &Arc<Self>,
+        crew: &Crew,
+        suffix: &str,
+        life: impl FnOnce(&Arc<Self>) + Send + 'static,
+        last: impl FnOnce(Arc<Self>) + Send + 'static,
+    ) -> io::Result<JoinHandle<()>> {
+        let (shared, inside, mut life) = (self.clone(), crew.inside.clone(), Some(life));
+        *self.working.lock() += 1;
+        let started = crew.config.spawn(suffix, move || {
+            // Without this thread the seat may stay empty, or tasks undropped: better to end loudly.
+            let abort = AbortOnUnwind;
+            inside(&mut || life.take().into_iter().for_each(|life| life(&shared)));
+            std::mem::forget(abort);
+            drop(inside);
+            shared.thread_ended();
+            last(shared);
         });
         if started.is_err() {
             self.thread_ended();
         }
-        self.threads.lock().driver = Some(started?);
-        Ok(())
+        started
     }
 
     /// Makes the number of workers `count`: starts missing ones and asks surplus ones to leave.
@@ -224,10 +324,6 @@ impl Shared {
         // count below zero.
         self.alive.fetch_add(1, Ordering::AcqRel);
         self.comes();
-        // Ordering: SeqCst, as in a worker's `awake`: the new worker may take a task before it has ever
-        // parked, so the watchdog must not believe that all are parked.
-        fence(Ordering::SeqCst);
-        self.watchdog.wake_if_asleep(&self.driver);
         let started = config.spawn(&index.to_string(), move || {
             // A panic of the house in here would leave queues without an owner; tasks' panics are caught
             // in the cell.
@@ -251,9 +347,9 @@ impl Shared {
         self.working_changed.notify_all();
     }
 
-    /// Begins the end, as [`Shared::close`] does. When all tasks are complete the driver thread calls `last`:
-    /// it is there in any case, and has nothing else to do then.
-    pub(crate) fn close_and_then(&self, last: impl FnOnce() + Send + 'static) {
+    /// Begins the end, as [`Shared::close`] does. When all tasks are complete the driver thread, which the
+    /// caller has started, calls `last`: it has nothing else to do then.
+    pub(crate) fn close_and_then(self: &Arc<Self>, last: impl FnOnce() + Send + 'static) {
         self.threads.lock().last = Some(Box::new(last));
         self.close();
     }
@@ -267,15 +363,24 @@ impl Shared {
     }
 
     /// Begins the end: no task starts any more.
-    pub(crate) fn close(&self) {
-        // Under the lock: no thread starts afterwards.
-        let threads = self.threads.lock();
+    pub(crate) fn close(self: &Arc<Self>) {
+        // Under the lock: no worker starts afterwards.
+        let mut threads = self.threads.lock();
+        let was_open = !self.is_closed();
+        // Ordering: Relaxed, counted under the lock as long as the runtime is not closed. No worker was ever
+        // started, or all have left.
+        let is_deserted = was_open && self.alive.load(Ordering::Relaxed) == 0;
         // Ordering: SeqCst with the fence: close, fence, drain (by the workers); push, fence, look at
         // `closed` (by the others).
         self.closed.store(true, Ordering::SeqCst);
         // Ordering: Release, see `Worker::is_surplus`; before the fence, for a worker that parks.
         self.staying.store(0, Ordering::Release);
         fence(Ordering::SeqCst);
+        if was_open && !is_deserted && self.alive_tasks() != 0 {
+            // Tasks that no worker has run yet: a destructor may wait for another one. Without a thread to
+            // spare the workers drain alone.
+            let _ = self.start_driver_once(&mut threads);
+        }
         let slots = threads.workers.len();
         drop(threads);
         for index in 0..slots {
@@ -283,8 +388,7 @@ impl Shared {
         }
         self.watchdog.wake(&self.driver);
         self.driver.wake();
-        // Ordering: Acquire, see `worker_ends`. No worker was ever started, or all have retired into the end.
-        if self.alive.load(Ordering::Acquire) == 0 {
+        if is_deserted {
             self.drain_to_the_end(None);
         }
     }
@@ -331,21 +435,14 @@ impl Shared {
 
     /// One pass over everything that may hold a task: cancels what it finds. `true`: it found something.
     ///
-    /// All registries are closed before the first destructor runs. Otherwise a destructor that wakes a
-    /// cold task on a thread without a role would come back here for it, and so on for each task of a
-    /// chain.
-    ///
     /// `note`: where the calling thread, if it is a worker, says whose destructor it runs.
     pub(super) fn drain(&self, note: Option<&Running>) -> bool {
-        let cold: Vec<Hot> = self.slots.iter().flat_map(|slot| slot.registry.close()).collect();
-        let mut found = !cold.is_empty();
+        self.lay_out();
+        let mut found = false;
         let mut bury = |task: Hot| {
             found = true;
-            note.inspect(|note| note.begin(&task));
-            self.bury(task);
-            note.inspect(|note| note.end());
+            self.bury_noted(task, note);
         };
-        cold.into_iter().for_each(&mut bury);
         while let Some(task) = self.injector.pop().or_else(|| self.yielded.pop()) {
             bury(task);
         }
@@ -353,10 +450,25 @@ impl Shared {
             while let Some(task) = slot.steal_one() {
                 bury(task);
             }
-            slot.channel.take_all().for_each(&mut bury);
             slot.next.take().into_iter().for_each(&mut bury);
         }
         found
+    }
+
+    /// Puts the tasks that can only be taken all at once where each thread that drains takes them one by one.
+    ///
+    /// All registries are closed before the first destructor runs. Otherwise a destructor that wakes a
+    /// cold task on a thread without a role would come back here for it, and so on for each task of a
+    /// chain.
+    fn lay_out(&self) {
+        // A thread that comes second must not find the registries closed and the injector still empty: it
+        // would end, and leave the first one alone with tasks that may wait for each other.
+        let mut laid_out = self.laid_out.lock();
+        *laid_out = true;
+        for slot in self.slots.iter() {
+            slot.registry.close().into_iter().for_each(|task| self.injector.push(task));
+            slot.channel.take_all().for_each(|task| self.injector.push(task));
+        }
     }
 
     /// A worker thread ends because the runtime does.

@@ -23,6 +23,8 @@ pub(super) enum Role {
     Dispatcher(Dispatcher),
     /// A worker whose task blocks in place: it has no queues meanwhile.
     Away,
+    /// A thread that drops the tasks of a closed runtime, and must not block on what others of them do.
+    Drainer,
 }
 
 impl Role {
@@ -32,7 +34,7 @@ impl Role {
         match self {
             Role::Worker(worker) => Some(worker.shared()),
             Role::Guest(guest) => Some(&guest.shared),
-            Role::Dispatcher(_) | Role::Away => None,
+            Role::Dispatcher(_) | Role::Away | Role::Drainer => None,
         }
     }
 
@@ -46,7 +48,7 @@ impl Role {
         match self {
             Role::Worker(worker) => worker.spawned(task),
             Role::Guest(guest) => guest.spawned(task),
-            Role::Dispatcher(_) | Role::Away => {
+            Role::Dispatcher(_) | Role::Away | Role::Drainer => {
                 unreachable!("it has no queue: see `shared`")
             }
         }
@@ -75,9 +77,9 @@ pub(crate) fn set_current(scheduler: Option<&Arc<Shared>>) {
     CURRENT.set(scheduler.map_or(ptr::null(), Arc::as_ptr));
 }
 
-/// Whether the calling thread polls tasks, which it must not do while it is blocked.
+/// Whether the calling thread polls tasks, or drops them, which it must not do while it is blocked.
 pub(crate) fn is_polling() -> bool {
-    with(|role| matches!(role, Some(Role::Worker(_))))
+    with(|role| matches!(role, Some(Role::Worker(_) | Role::Drainer)))
 }
 
 /// Whether the calling thread is a worker or a guest of the scheduler that its spawns go to.
@@ -185,7 +187,9 @@ pub(super) struct Dispatcher {
 
 impl Dispatcher {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, chains: RefCell::new(Vec::new()) }
+        // A place for each home, so that the thread does not allocate when it first steps in.
+        let chains = RefCell::new(Vec::with_capacity(shared.slots.workers()));
+        Self { shared, chains }
     }
 
     pub(super) fn address(&self) -> *const Shared {

@@ -15,6 +15,7 @@ use crate::queue::wake_channel::Chain;
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sync_shim::{Arc, Condvar, Mutex};
 use crate::task::cell::{Ender, Hot, Place, Schedule, new_send_task};
+use crate::task::running::Running;
 use crate::task::{JoinHandle, RunningTask};
 use crossbeam_utils::CachePadded;
 use std::future::Future;
@@ -53,6 +54,10 @@ pub(crate) struct Shared {
     pub(super) threads: Mutex<super::lifecycle::Threads>,
     /// What it takes to start a spare worker; none before the driver thread is there.
     pub(super) crew: OnceLock<Crew>,
+    /// At the end: held by a thread that moves tasks to the injector; whether one has done so.
+    pub(super) laid_out: Mutex<bool>,
+    /// Whose destructor runs on the thread that drains the runtime in the place of the workers.
+    pub(super) drainer: Running,
     /// Who waits for the last task to complete.
     quiet: Mutex<Vec<Unparker>>,
     waiting: AtomicUsize,
@@ -85,6 +90,8 @@ impl Shared {
             foreign_completed: CachePadded::new(AtomicU64::new(0)),
             threads: Mutex::new(super::lifecycle::Threads::default()),
             crew: OnceLock::new(),
+            laid_out: Mutex::new(false),
+            drainer: Running::new(),
             quiet: Mutex::new(Vec::new()),
             waiting: AtomicUsize::new(0),
             drained: AtomicBool::new(false),
@@ -215,7 +222,7 @@ impl Shared {
     /// What the workers run at the moment.
     pub(crate) fn running_tasks(&self) -> Vec<RunningTask> {
         let workers = (0..self.slots.high()).map(|index| self.slots.get(index));
-        workers.filter_map(|slot| slot.running.read()).collect()
+        workers.filter_map(|slot| slot.running.read()).chain(self.drainer.read()).collect()
     }
 
     /// Whether a worker that is busy with itself should look outside.
@@ -395,15 +402,25 @@ impl Shared {
         })
     }
 
-    /// Blocks the calling thread until no task is alive.
+    /// Whether no task is alive, and each JoinHandle knows.
+    ///
+    /// A worker counts a completion before the task's JoinHandle learns of it, so that a caller which has
+    /// awaited the handle never counts the task. Its note says when it is through with both. The counts are
+    /// read first: an empty note says nothing of a task that begins and is counted after it was read.
+    fn is_quiet(&self) -> bool {
+        self.alive_tasks() == 0 && self.active_slots().all(|slot| slot.running.is_idle())
+    }
+
+    /// Blocks the calling thread until no task is alive, and each JoinHandle knows.
     pub(crate) fn wait_until_quiet(&self, parker: &crate::park::Parker) {
         // Ordering: SeqCst for the count, as the waiter's half of a Dekker pair: announce, fence, count
-        // tasks. The other half is a worker that parks: complete, fence, look for waiters.
+        // tasks and look at the notes. The other half is a worker that parks: complete, end the note, fence,
+        // look for waiters and at the notes of the others, of whom the last one sees that it is.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         loop {
             self.quiet.lock().push(parker.unparker());
             fence(Ordering::SeqCst);
-            if self.alive_tasks() == 0 {
+            if self.is_quiet() {
                 break;
             }
             parker.park();
@@ -418,7 +435,7 @@ impl Shared {
     /// After a worker ran out of work, or a task ended elsewhere: tells those who wait for the last task.
     pub(super) fn check_quiet(&self) {
         // Ordering: Relaxed after the caller's SeqCst fence, see `wait_until_quiet`.
-        if self.waiting.load(Ordering::Relaxed) == 0 || self.alive_tasks() != 0 {
+        if self.waiting.load(Ordering::Relaxed) == 0 || !self.is_quiet() {
             return;
         }
         for unparker in self.quiet.lock().drain(..) {
@@ -430,7 +447,18 @@ impl Shared {
 
     /// Runs `task` as cancelled on the calling thread, which has no slot.
     pub(super) fn bury(&self, task: Hot) {
+        self.bury_noted(task, None);
+    }
+
+    /// As [`Shared::bury`]. `note`: where the calling thread, if it is a worker, says whose destructor it
+    /// runs.
+    pub(super) fn bury_noted(&self, task: Hot, note: Option<&Running>) {
+        note.inspect(|note| note.begin(&task));
         task.cancel(&Undertaker(self));
+        // Only now, as a foreign thread has no note: see `is_quiet`.
+        // Ordering: Release pairs with the Acquire of `alive_tasks`.
+        self.foreign_completed.fetch_add(1, Ordering::Release);
+        note.inspect(|note| note.end());
         // Ordering: complete, fence, look for waiters: see `wait_until_quiet`.
         fence(Ordering::SeqCst);
         self.check_quiet();
@@ -477,10 +505,8 @@ impl Ender for Undertaker<'_> {
         self.0.slots.get(usize::from(place.shard)).registry.remove(place.index);
     }
 
-    fn completed(&self) {
-        // Ordering: Release pairs with the Acquire of `alive_tasks`.
-        self.0.foreign_completed.fetch_add(1, Ordering::Release);
-    }
+    /// Counted by `bury_noted`.
+    fn completed(&self) {}
 }
 
 // The home hint of a task and the registry's shard are 16 bits wide.

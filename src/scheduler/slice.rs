@@ -16,7 +16,7 @@ pub(super) use imp::shorten;
 
 #[cfg(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle))))))]
 mod imp {
-    use libc::{SYS_sched_getattr, SYS_sched_setattr, sched_attr};
+    use nix::libc::{self, SYS_sched_getattr, SYS_sched_setattr, sched_attr};
     use std::mem;
 
     /// The shortest that the system gives, in nanoseconds.

@@ -1,8 +1,7 @@
 //! One worker: picks a task, runs it, and parks when there is none.
 //!
-//! [`Worker::step`] picks and runs one task; the loop around it and everything that blocks is in
-//! [`Worker::work`]. All that is random comes from the worker's seeded generator, so that a simulation
-//! can drive the same steps.
+//! The loop is [`Worker::work`]; everything that blocks is in `worker/rest.rs`. All that is random comes from
+//! the worker's seeded generator, so that a simulation can drive the same steps.
 //!
 //! # Order of looking for a task
 //!
@@ -99,8 +98,6 @@ pub(super) struct Worker {
     ready: Local<Hot>,
     /// Tasks that have given way.
     yielded: Local<Hot>,
-    /// Something has been pushed to `yielded` since it was last found empty.
-    has_yielded: Cell<bool>,
     /// Pops of ready tasks until one that has given way has its turn in spite of them.
     until_yielded: Cell<usize>,
     /// Not one of the workers that there should be: leaves tasks that have given way to those.
@@ -136,7 +133,6 @@ impl Worker {
         let slot = shared.slots.share(index);
         let Deques { ready, yielded } = slot.take_deques();
         Self {
-            has_yielded: Cell::new(yielded.len() != 0),
             ready,
             yielded,
             until_yielded: Cell::new(INTAKE),
@@ -155,7 +151,7 @@ impl Worker {
             pushed: Cell::new(false),
             searching: Cell::new(false),
             dispatching: Cell::new(false),
-            wakes: RefCell::new(Vec::new()),
+            wakes: RefCell::new(shared.driver.new_wakes()),
             shared,
         }
     }
@@ -185,25 +181,31 @@ impl Worker {
 
     /// Runs tasks until the runtime is shut down or this worker is surplus.
     pub(super) fn work(&self) {
+        let mut arrived = false;
         while !self.is_surplus() {
-            if !self.step() {
-                self.park();
+            let task = self.next_task().or_else(|| self.search());
+            if let Some(task) = task.or_else(|| self.park()) {
+                self.end_search();
+                if !arrived {
+                    arrived = true;
+                    self.arrive();
+                }
+                self.run(task);
             }
         }
         self.end_search();
     }
 
-    /// Runs one task. `false`: there was none.
-    #[inline]
-    fn step(&self) -> bool {
-        let Some(task) = self.next_task().or_else(|| self.search()) else {
-            return false;
-        };
-        self.end_search();
-        self.run(task);
-        true
+    /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
+    #[cold]
+    fn arrive(&self) {
+        // Ordering: SeqCst, as in `awake`: counted as alive, which came before the thread; fence; look at
+        // `asleep`.
+        fence(Ordering::SeqCst);
+        self.shared.rouse_watchdog();
     }
 
+    /// Called in one place only, where the compiler puts it and what it calls in line.
     #[inline]
     fn run(&self, task: Hot) {
         self.slot.running.begin(&task);
@@ -220,14 +222,16 @@ impl Worker {
         } else {
             self.until_fair.set(until_fair - 1);
         }
-        let until_intake = self.until_intake.get();
-        if until_intake != 0 {
-            self.until_intake.set(until_intake - 1);
+        let pauses = self.until_intake.get() != 0;
+        if pauses {
+            self.until_intake.set(self.until_intake.get() - 1);
         } else if self.is_wanted_outside() {
             self.take_in();
         }
         let ready = self.take_next().or_else(|| self.take_ready());
-        ready.or_else(|| self.take_announced()).or_else(|| self.take_yielded())
+        // Without a pause this tick has looked outside already.
+        let announced = || if pauses { self.take_announced() } else { None };
+        ready.or_else(announced).or_else(|| self.take_yielded())
     }
 
     #[inline]
@@ -246,6 +250,9 @@ impl Worker {
     #[inline]
     fn take_ready(&self) -> Option<Hot> {
         self.next_polls.set(0);
+        if self.ready.is_drained() {
+            return None;
+        }
         let until_yielded = self.until_yielded.get();
         if until_yielded == 0 {
             if let Some(task) = self.yielded_turn() {
@@ -265,14 +272,7 @@ impl Worker {
     #[inline]
     fn take_yielded(&self) -> Option<Hot> {
         self.until_yielded.set(INTAKE);
-        if self.has_yielded.get() { self.pop_yielded() } else { None }
-    }
-
-    #[inline]
-    fn pop_yielded(&self) -> Option<Hot> {
-        let task = self.yielded.pop();
-        self.has_yielded.set(task.is_some());
-        task
+        self.yielded.pop()
     }
 
     /// One task that has given way runs although others are ready: all that wait here have had one turn when
@@ -281,7 +281,7 @@ impl Worker {
     fn yielded_turn(&self) -> Option<Hot> {
         let waiting = self.yielded.len();
         self.until_yielded.set((INTAKE / waiting.max(1)).max(1));
-        self.pop_yielded()
+        self.yielded.pop()
     }
 
     /// One pop of a pass, which ends with it if it was the last one or found nothing.
@@ -406,9 +406,9 @@ impl Worker {
                 continue;
             }
             if self.takes_yielded() {
-                let moved =
-                    slot.yielded().is_some_and(|yielded| yielded.move_into(&self.yielded, INTAKE));
-                self.has_yielded.set(moved || self.has_yielded.get());
+                if let Some(yielded) = slot.yielded() {
+                    yielded.move_into(&self.yielded, INTAKE);
+                }
             } else {
                 // Said to one worker, which was the wrong one.
                 self.shared.call_for_rescue();
@@ -418,8 +418,8 @@ impl Worker {
 
     /// Brings in tasks that helpers have left to the workers.
     fn take_in_yielded(&self) {
-        if self.takes_yielded() && self.shared.yielded.move_into(&self.yielded, INTAKE) {
-            self.has_yielded.set(true);
+        if self.takes_yielded() {
+            self.shared.yielded.move_into(&self.yielded, INTAKE);
         }
     }
 
@@ -469,6 +469,10 @@ impl Worker {
     /// have given way.
     fn steal(&self) -> Option<Hot> {
         let high = self.shared.slots.high();
+        if high <= 1 {
+            // There are no others.
+            return None;
+        }
         let start = self.rng.borrow_mut().below(high);
         let others = || {
             let victims = (0..high).map(move |i| (start + i) % high);
@@ -479,7 +483,6 @@ impl Worker {
         let ready = others().find_map(|victim| self.steal_ready(victim));
         let yielded = || others().find_map(|victim| victim.yielded()?.steal_into(&self.yielded));
         let task = ready.or_else(|| if self.takes_yielded() { yielded() } else { None })?;
-        self.has_yielded.set(self.yielded.len() != 0);
         self.slot.stats.stolen.add((1 + self.ready.len() + self.yielded.len()) as u64);
         Some(task)
     }
@@ -500,8 +503,11 @@ impl Worker {
     /// its search.
     #[inline]
     fn end_search(&self) {
-        if self.searching.replace(false) && self.shared.idle.stop_search(self.index) {
-            self.pass_on();
+        if self.searching.get() {
+            self.searching.set(false);
+            if self.shared.idle.stop_search(self.index) {
+                self.pass_on();
+            }
         }
     }
 
@@ -625,7 +631,6 @@ impl Runner for Worker {
             return self.shared.leave_to_workers(task);
         }
         self.yielded.push(task);
-        self.has_yielded.set(true);
         self.requeued();
     }
 

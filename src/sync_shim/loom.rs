@@ -1,17 +1,20 @@
 //! loom, with parking_lot's interface.
 
 pub(crate) use loom::cell::UnsafeCell;
-pub(crate) use loom::sync::atomic;
+pub(crate) use loom::sync::{RwLockReadGuard, RwLockWriteGuard, atomic};
 pub(crate) use loom::thread;
 pub(crate) use num_cpus::get as cpus;
 /// A lock that lives in a static, which loom does not have: no model follows what it guards.
 pub(crate) use parking_lot::Mutex as StaticMutex;
 use std::cell::Cell;
+use std::future::Future;
 use std::ops::{Deref, DerefMut};
+use std::pin::pin;
 /// std's, because loom's knows no `Weak`. What it costs: an object that is passed on by the last
 /// drop alone, without any other synchronisation, would be reported as a race. Nothing here relies
 /// on that.
 pub(crate) use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 /// std's: no model follows what is kept per thread, but for `modelled_thread_local`.
 pub(crate) use std::thread::LocalKey;
 pub(crate) use std::thread_local;
@@ -36,6 +39,15 @@ pub(crate) mod clock {
         std::time::Instant::now()
     }
 }
+
+/// A function that would be `const` with std's atomics.
+macro_rules! plain_fn {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
+        $(#[$meta])*
+        $vis fn $($rest)*
+    };
+}
+pub(crate) use plain_fn as const_fn;
 
 /// A thread-local of a model's thread. A macro of its own, because loom's has no `get` and `set`.
 macro_rules! thread_local_of_loom {
@@ -112,6 +124,28 @@ pub(crate) fn block<E>(
     Ok(())
 }
 
+/// Wakes a thread of the model; loom's own `block_on` is behind a feature that nothing else needs.
+struct Unpark(thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Polls `future` until it is ready. The thread sleeps for ever if the future is not woken, which loom
+/// reports as a deadlock.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
 /// Explores `model` twice: with a thread that goes on at [`Way::here`], and with one that gives way there.
 ///
 /// loom looks for other orders at the last access of a word only. A thread that looks at a word before it
@@ -159,6 +193,10 @@ impl<T> Mutex<T> {
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.0.try_lock().ok().map(|guard| MutexGuard(Some(guard)))
     }
+
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut().expect("a model panicked under this lock")
+    }
 }
 
 impl<T> Deref for MutexGuard<'_, T> {
@@ -171,6 +209,24 @@ impl<T> Deref for MutexGuard<'_, T> {
 impl<T> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         self.0.as_mut().expect("not waiting")
+    }
+}
+
+/// loom's lock for readers and writers, with parking_lot's interface.
+#[derive(Debug)]
+pub(crate) struct RwLock<T>(loom::sync::RwLock<T>);
+
+impl<T> RwLock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::sync::RwLock::new(value))
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().expect("a model panicked under this lock")
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().expect("a model panicked under this lock")
     }
 }
 
@@ -213,4 +269,9 @@ impl Condvar {
         self.wait(guard);
         WaitResult
     }
+}
+
+/// Locks what is held for a short time.
+pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock()
 }

@@ -5,10 +5,33 @@ pub(crate) use crossbeam_deque as deque;
 pub(crate) use num_cpus::get as cpus;
 /// A lock that lives in a static.
 pub(crate) use parking_lot::Mutex as StaticMutex;
-pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard};
+pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
 pub(crate) fn park_timeout(limit: std::time::Duration) {
     thread::park_timeout(limit);
+}
+
+/// Locks what is held for a few dozen instructions at a time.
+///
+/// Asks for some microseconds before the thread sleeps: the holder will be through by then, unless the system
+/// has taken its core away. parking_lot gives its core away after fourteen pauses. A thousand tasks that are
+/// woken and wait again took a third longer with that, and sixteen senders of one channel a quarter.
+#[inline]
+pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.try_lock().unwrap_or_else(|| lock_after_some_time(mutex))
+}
+
+#[cold]
+fn lock_after_some_time<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    for _ in 0..32 {
+        (0..8).for_each(|_| std::hint::spin_loop());
+        if !mutex.is_locked() {
+            if let Some(guard) = mutex.try_lock() {
+                return guard;
+            }
+        }
+    }
+    mutex.lock()
 }
 
 /// Whether a thread has run its closure to the end.

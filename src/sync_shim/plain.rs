@@ -8,6 +8,16 @@ pub(crate) use std::thread_local;
 /// One that the models follow, too.
 pub(crate) use std::thread_local as modelled_thread_local;
 
+/// A function that is `const`, because the atomics and locks in what it makes can be made so; the models'
+/// cannot.
+macro_rules! const_fn {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
+        $(#[$meta])*
+        $vis const fn $($rest)*
+    };
+}
+pub(crate) use const_fn;
+
 pub(crate) mod clock {
     use std::time::Instant;
 

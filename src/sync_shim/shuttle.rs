@@ -8,7 +8,7 @@
 /// A lock that lives in a static, which shuttle does not have.
 pub(crate) use parking_lot::Mutex as StaticMutex;
 use shuttle::rand::{Rng, thread_rng};
-pub(crate) use shuttle::sync::{Arc, atomic};
+pub(crate) use shuttle::sync::{Arc, RwLockReadGuard, RwLockWriteGuard, atomic};
 pub(crate) use shuttle::thread;
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
@@ -84,6 +84,15 @@ pub(crate) mod clock {
         PASSED.set(PASSED.get() + time);
     }
 }
+
+/// A function that would be `const` with std's atomics.
+macro_rules! plain_fn {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
+        $(#[$meta])*
+        $vis fn $($rest)*
+    };
+}
+pub(crate) use plain_fn as const_fn;
 
 /// A thread-local of a schedule's thread. A macro of its own, because shuttle's has no `get` and `set`.
 macro_rules! thread_local_of_shuttle {
@@ -186,6 +195,10 @@ impl<T> Mutex<T> {
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.0.try_lock().ok().map(|guard| MutexGuard { inner: Some(guard), mutex: self })
     }
+
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut().expect("nobody panics here")
+    }
 }
 
 impl<T> Deref for MutexGuard<'_, T> {
@@ -198,6 +211,24 @@ impl<T> Deref for MutexGuard<'_, T> {
 impl<T> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         self.inner.as_mut().expect("not waiting")
+    }
+}
+
+/// shuttle's lock for readers and writers, with parking_lot's interface.
+#[derive(Debug)]
+pub(crate) struct RwLock<T>(shuttle::sync::RwLock<T>);
+
+impl<T> RwLock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(shuttle::sync::RwLock::new(value))
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().expect("nobody panics here")
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().expect("nobody panics here")
     }
 }
 
@@ -359,4 +390,9 @@ pub(crate) mod deque {
             self.0.len()
         }
     }
+}
+
+/// Locks what is held for a short time.
+pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock()
 }

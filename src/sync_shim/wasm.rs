@@ -3,8 +3,8 @@
 pub(crate) use super::plain::*;
 /// A lock that lives in a static.
 pub(crate) use Mutex as StaticMutex;
-pub(crate) use std::sync::MutexGuard;
 use std::sync::PoisonError;
+pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
 /// std's lock with parking_lot's interface. It is a flag here: nobody waits for it, and there is no poison,
 /// because a panic ends the program.
@@ -21,4 +21,35 @@ impl<T> Mutex<T> {
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock().ok()
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// As [`Mutex`], with readers.
+#[derive(Debug)]
+pub(crate) struct RwLock<T>(std::sync::RwLock<T>);
+
+impl<T> RwLock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(std::sync::RwLock::new(value))
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Locks what is held for a short time.
+pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock()
 }

@@ -1,6 +1,7 @@
 //! Blocking on a worker, with notice.
 
 use super::current;
+use crate::runtime::block_on::outside_root;
 use crate::runtime::local_thread::refuse_in_local;
 use crate::scheduler;
 
@@ -17,15 +18,15 @@ use crate::scheduler;
 /// returns. `f` is in the runtime: it may spawn, and it may call [`Handle::block_on`], which a task otherwise
 /// must not. It has no budget to use up.
 ///
-/// On a thread that is no worker (in the root future of `block_on`, in `spawn_blocking`, outside a runtime)
-/// this just calls `f`.
+/// On a thread that is no worker (in the root future of a multi-thread runtime's `block_on`, in
+/// `spawn_blocking`, outside a runtime) this just calls `f`.
 ///
 /// [`Handle::block_on`]: crate::runtime::Handle::block_on
 ///
 /// # Panics
 ///
-/// In a [`LocalRuntime`](crate::runtime::LocalRuntime), and wherever else the thread runs tasks that cannot
-/// leave it. If `f` panics.
+/// In a task or a root of a current-thread runtime or a [`LocalRuntime`](crate::runtime::LocalRuntime), and
+/// wherever else the thread runs tasks that no other thread could run meanwhile. If `f` panics.
 ///
 /// # Examples
 ///
@@ -48,5 +49,5 @@ use crate::scheduler;
 #[track_caller]
 pub fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
     refuse_in_local("block_in_place");
-    scheduler::step_aside(|| current::outside(f))
+    scheduler::step_aside(|| outside_root(|| current::outside(f)))
 }

@@ -9,7 +9,7 @@ use crate::runtime::{Handle, context};
 /// tasks. The pool is bounded
 /// ([`Builder::max_blocking_threads`](crate::runtime::Builder::max_blocking_threads)); more jobs wait in
 /// a queue. A job that has started cannot be aborted. If the runtime ends, or no thread can be made,
-/// before the job starts, its JoinHandle says that it was cancelled.
+/// before the job starts, its JoinHandle says that it was cancelled, and why no thread could be made.
 ///
 /// # Panics
 ///

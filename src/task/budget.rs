@@ -1,10 +1,10 @@
 //! Floor 2: the cooperative budget, which makes a task that always finds work give way to others.
 //!
-//! A future made of operations that are ready at once (a socket that always has bytes, a channel that is
-//! never empty) never returns `Pending`, so the worker would never see its queue again. Therefore each poll
-//! of a task starts with [`INITIAL`] units, each operation that completes in a leaf future of ours costs
-//! one, and at zero the leaf returns `Pending` after asking for another poll. Outside a task nothing is
-//! counted.
+//! A future made of operations that are ready at once (a socket that always has bytes, a set of tasks that
+//! have ended) never returns `Pending`, so the worker would never see its queue again. Therefore each poll of
+//! a task starts with [`INITIAL`] units, each operation that completes in a leaf future of ours costs one,
+//! and at zero the leaf returns `Pending` after asking for another poll. Outside a task nothing is counted.
+//! Leaf futures of other crates, which are also the adapters that this one re-exports, know nothing of it.
 //!
 //! An operation that ends `Pending` costs nothing ([`poll_leaf`] gives the unit back). Otherwise a task
 //! that waits for more than 128 things at once could never reach the last of them: each poll would spend
@@ -24,7 +24,7 @@
 //! | −32 | 127 | go on |
 
 use super::current::{self, UNLIMITED};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// How many leaf operations a task may complete in one poll.
 ///
@@ -71,6 +71,16 @@ pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     }
     current::yield_to(cx.waker());
     Poll::Pending
+}
+
+/// Returns at once if an operation would be granted, and takes nothing; else `Pending`, as [`poll_proceed`].
+///
+/// For a future that polls others, of which some charge the budget and some do not: it stops before it asks
+/// them.
+pub(crate) fn poll_left(cx: &mut Context<'_>) -> Poll<()> {
+    ready!(poll_proceed(cx));
+    refund();
+    Poll::Ready(())
 }
 
 /// A full budget again, for the destructor of a future that is through.
@@ -126,5 +136,5 @@ fn with_units<R>(units: i16, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-#[cfg(all(test, not(liten_shuttle)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

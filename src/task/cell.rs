@@ -132,8 +132,9 @@ pub(super) struct Header {
 struct Vtable {
     /// Polls the future once.
     poll: unsafe fn(NonNull<Header>) -> Polled,
-    /// Drops the future and stores a cancellation (or the panic of its destructor) as output.
-    cancel: unsafe fn(NonNull<Header>),
+    /// Drops the future and stores a cancellation (or the panic of its destructor) as output, with the
+    /// reason if there is a particular one.
+    cancel: unsafe fn(NonNull<Header>, Option<String>),
     /// Moves the output to the `Poll<Result<T, JoinError>>` behind the pointer.
     take_output: unsafe fn(NonNull<Header>, *mut ()),
     drop_output: unsafe fn(NonNull<Header>),
@@ -318,6 +319,7 @@ impl Hot {
     }
 
     /// Polls the task once, and does what the outcome asks for.
+    #[inline]
     pub(crate) fn run(self, runner: &impl Runner) {
         let header = self.header();
         // Ordering: Relaxed, see `home`.
@@ -347,8 +349,17 @@ impl Hot {
 
     /// Drops the future without polling it, and completes the task as cancelled.
     pub(crate) fn cancel(self, ender: &impl Ender) {
+        self.end_unpolled(ender, None);
+    }
+
+    /// As [`cancel`](Self::cancel); the JoinHandle is told why.
+    pub(crate) fn refuse(self, ender: &impl Ender, why: String) {
+        self.end_unpolled(ender, Some(why));
+    }
+
+    fn end_unpolled(self, ender: &impl Ender, why: Option<String>) {
         // SAFETY: we own the `Hot`, so we alone may touch the future.
-        unsafe { (self.header().vtable.cancel)(self.0) };
+        unsafe { (self.header().vtable.cancel)(self.0, why) };
         self.complete(ender);
     }
 
@@ -586,14 +597,15 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
 /// # Safety
 ///
 /// See [`stage`].
-unsafe fn cancel<F: Future>(header: NonNull<Header>) {
+unsafe fn cancel<F: Future>(header: NonNull<Header>, why: Option<String>) {
     // SAFETY: the caller owns the stage; the header is alive.
     let (stage, id) = unsafe { (stage::<F>(header), header.as_ref().id) };
     // SAFETY: as above.
     let dropped = unsafe { drop_future(stage, header.as_ptr().cast_const().cast(), id) };
-    let error = match dropped {
-        Ok(()) => JoinError::cancelled(id),
-        Err(payload) => JoinError::panic(id, payload),
+    let error = match (dropped, why) {
+        (Ok(()), None) => JoinError::cancelled(id),
+        (Ok(()), Some(why)) => JoinError::refused(id, why),
+        (Err(payload), _) => JoinError::panic(id, payload),
     };
     // SAFETY: the stage is ours and `Empty`.
     unsafe { stage.write(Stage::Output(Err(error))) };

@@ -1,8 +1,9 @@
 //! The cooperative budget, for futures of one's own: asking, spending, doing without.
 //!
-//! Each poll of a task begins with a budget of 128 operations. Sockets, timers and join handles of this crate
-//! take one each when they are ready; when none is left they return `Pending`, and the task goes to the back
-//! of the queue. A leaf future from elsewhere takes part by [`cooperative`] or [`poll_proceed`].
+//! Each poll of a task begins with a budget of 128 operations. Sockets, timers, join handles, channels and
+//! locks of this crate take one each when they are ready; when none is left they return `Pending`, and the
+//! task goes to the back of the queue. A leaf future from elsewhere takes part by [`cooperative`] or
+//! [`poll_proceed`].
 
 use super::budget;
 use pin_project_lite::pin_project;
@@ -13,9 +14,10 @@ use std::task::{Context, Poll};
 
 /// Counts one operation against the task's budget, and gives way to other tasks if the budget is used up.
 ///
-/// liten's own sockets, timers and join handles do this by themselves. Call it in a loop that would
-/// otherwise run for long without waiting for any of them. Unlike [`yield_now`](super::yield_now()) it
-/// returns at once most of the time. Outside a task it always returns at once.
+/// liten's own sockets, timers, join handles, channels and locks do this by themselves; cursors and slices do
+/// not. Call it in a loop that would otherwise run for long without waiting for any of the former. Unlike
+/// [`yield_now`](super::yield_now()) it returns at once most of the time. Outside a task it always returns at
+/// once.
 ///
 /// # Cancel safety
 ///
@@ -113,9 +115,9 @@ impl Drop for RestoreOnPending {
 /// use liten::task::coop::cooperative;
 ///
 /// # liten::block_on(async {
-/// let (sender, receiver) = liten::sync::channel::unbounded();
-/// sender.send(1).await.unwrap();
-/// assert_eq!(cooperative(receiver.recv()).await, Ok(1));
+/// // A future that knows nothing of the budget.
+/// let foreign = std::future::ready(1);
+/// assert_eq!(cooperative(foreign).await, 1);
 /// # });
 /// ```
 pub fn cooperative<F: Future>(future: F) -> Coop<F> {
@@ -184,26 +186,20 @@ impl<F: Future> Future for Unconstrained<F> {
     }
 }
 
-#[cfg(all(test, not(liten_shuttle)))]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::{consume_budget, cooperative, has_budget_remaining, poll_proceed, unconstrained};
     use crate::task::budget::INITIAL;
     use crate::task::current;
     use crate::task::id::TaskId;
+    use crate::task::waker::tests::of_a_task;
     use std::cell::Cell;
     use std::pin::pin;
-    use std::sync::Arc;
-    use std::task::{Context, Poll, Wake, Waker};
-
-    struct Ignore;
-
-    impl Wake for Ignore {
-        fn wake(self: Arc<Self>) {}
-    }
+    use std::task::{Context, Poll};
 
     /// Polls `future` as a task until it is done; returns after how many polls.
     fn polls(future: impl Future<Output = ()>) -> usize {
-        let waker = Waker::from(Arc::new(Ignore));
+        let waker = of_a_task();
         let mut cx = Context::from_waker(&waker);
         let mut future = pin!(future);
         for polls in 1.. {

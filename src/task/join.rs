@@ -203,6 +203,8 @@ struct Inner {
 
 enum Cause {
     Cancelled,
+    /// It was not begun, and this is why.
+    Refused(String),
     /// Behind a lock only to be Sync: payloads are Send, but need not be Sync.
     Panic(Mutex<Payload>),
 }
@@ -212,15 +214,22 @@ impl JoinError {
         Self { inner: Box::new(Inner { id, cause: Cause::Cancelled }) }
     }
 
+    /// It counts as cancelled.
+    pub(super) fn refused(id: TaskId, why: String) -> Self {
+        Self { inner: Box::new(Inner { id, cause: Cause::Refused(why) }) }
+    }
+
     /// Every panic of a task comes through here.
     pub(super) fn panic(id: TaskId, payload: Payload) -> Self {
         hint::tell(&*payload);
         Self { inner: Box::new(Inner { id, cause: Cause::Panic(Mutex::new(payload)) }) }
     }
 
-    /// Returns whether the task was aborted, or dropped because its runtime was shut down.
+    /// Returns whether the task was aborted, or dropped because its runtime was shut down, or, if it is
+    /// [blocking work](crate::spawn_blocking), not begun because there is no thread for it. `Display` tells
+    /// what the operating system says to the last.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self.inner.cause, Cause::Cancelled)
+        matches!(self.inner.cause, Cause::Cancelled | Cause::Refused(_))
     }
 
     /// Returns whether the task panicked.
@@ -259,7 +268,7 @@ impl JoinError {
             Cause::Panic(payload) => {
                 Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
             }
-            Cause::Cancelled => Err(self),
+            Cause::Cancelled | Cause::Refused(_) => Err(self),
         }
     }
 
@@ -284,6 +293,7 @@ impl fmt::Display for JoinError {
         let id = self.inner.id;
         match &self.inner.cause {
             Cause::Cancelled => write!(f, "task {id} was cancelled"),
+            Cause::Refused(why) => write!(f, "task {id} was cancelled: {why}"),
             Cause::Panic(payload) => match Self::message(payload) {
                 Some(message) => write!(f, "task {id} panicked: {message}"),
                 None => write!(f, "task {id} panicked"),

@@ -84,8 +84,15 @@ impl Running {
     /// The poll is over. For the owner of the note only.
     #[inline]
     pub(crate) fn end(&self) {
-        // Ordering: Relaxed: the count of the next poll publishes it, and until then nothing follows from it.
-        self.id.store(0, Ordering::Relaxed);
+        // Ordering: Release pairs with `is_idle`.
+        self.id.store(0, Ordering::Release);
+    }
+
+    /// Whether the owner is between two polls. To a thread that has seen something of a poll, that poll is
+    /// over then, with all that its owner has done in it.
+    pub(crate) fn is_idle(&self) -> bool {
+        // Ordering: Acquire pairs with `end`.
+        self.id.load(Ordering::Acquire) == 0
     }
 
     /// How many polls have begun.

@@ -11,8 +11,8 @@ use std::panic::Location;
 /// Starts a task in the current runtime and returns its [`JoinHandle`].
 ///
 /// The task runs on the workers, whether the handle is awaited or not, until it is done, aborted, or the
-/// runtime is dropped. In a [`LocalRuntime`](crate::runtime::LocalRuntime) it runs on that runtime's
-/// thread.
+/// runtime is dropped. In a runtime without workers (a current-thread one, a
+/// [`LocalRuntime`](crate::runtime::LocalRuntime)) it runs on the thread that is in its `block_on`.
 ///
 /// # Panics
 ///
@@ -40,13 +40,15 @@ where
     context::spawn(future)
 }
 
-/// Starts a task that need not be `Send` on the current [`LocalRuntime`](crate::runtime::LocalRuntime),
-/// whose thread this is.
+/// Starts a task that need not be `Send` on this thread, in the innermost executor that runs here: a
+/// [`LocalExecutor`](super::LocalExecutor) that is being polled, or that of the current
+/// [`LocalRuntime`](crate::runtime::LocalRuntime).
 ///
 /// # Panics
 ///
-/// If the calling thread is neither inside [`LocalRuntime::block_on`](crate::runtime::LocalRuntime::block_on)
-/// nor one of those of [`spawn_pinned`].
+/// If the calling thread is not inside [`LocalRuntime::block_on`](crate::runtime::LocalRuntime::block_on),
+/// not in a poll of [`LocalExecutor::run`](super::LocalExecutor::run), and not one of those of
+/// [`spawn_pinned`].
 ///
 /// # Examples
 ///
@@ -76,9 +78,9 @@ where
 /// Calls `make` on one of the runtime's threads for such tasks, and runs the future that it returns, which
 /// need not be `Send`, on that thread to the end.
 ///
-/// There are no more of these threads than the runtime has workers; they are made when they are needed, and a
-/// task goes to the one with the fewest. The tasks of one thread take turns: one that blocks stops the
-/// others. On such a thread [`spawn_local`] adds a task to it. In a
+/// There are no more of these threads than the runtime has workers, and one if it has none; they are made
+/// when they are needed, and a task goes to the one with the fewest. The tasks of one thread take turns: one
+/// that blocks stops the others. On such a thread [`spawn_local`] adds a task to it. In a
 /// [`LocalRuntime`](crate::runtime::LocalRuntime) the task runs on that runtime's thread.
 ///
 /// Aborting the task, and the end of the runtime, drop its future on its thread. If the runtime ends, or no

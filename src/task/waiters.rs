@@ -1,7 +1,8 @@
 //! Floor 2: wakers that wait for one thing to come true, kept for those who make it true.
 //!
-//! Wakers are user code, so they are cloned, called and dropped outside the lock: a waker that panics costs
-//! nobody else a wake, and one that comes back here finds the lock free.
+//! Wakers are user code, so they are cloned, called and dropped outside the lock: one that comes back here
+//! finds the lock free. A waker that panics when it is called costs no other waiter a wake, and when it is
+//! dropped, not the poll that has come later, whose waker it is not.
 //!
 //! Nobody is missed: who makes it true does so before [`Waiters::wake_all`] takes the lock; who waits asks
 //! once more under the lock before it leaves its waker. If the lock is the waiter's first, its waker is
@@ -65,7 +66,7 @@ impl Waiters {
             let old = list.wakers.insert(number, clone);
             place.0 = Some(number);
             drop(list);
-            drop(old);
+            wakers::drop_all(old);
             return Poll::Pending;
         }
     }
@@ -73,7 +74,7 @@ impl Waiters {
     /// Takes back what was left at `place`.
     pub(super) fn leave(&self, place: &mut Place) {
         let left = place.0.take().and_then(|number| self.0.lock().wakers.remove(&number));
-        drop(left);
+        wakers::drop_all(left);
     }
 
     /// Moves all wakers to `to`.

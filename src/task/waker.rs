@@ -23,6 +23,12 @@ pub(super) unsafe fn borrowed(data: *const ()) -> ManuallyDrop<Waker> {
     ManuallyDrop::new(unsafe { Waker::from_raw(RawWaker::new(data, &VTABLE)) })
 }
 
+/// Whether `waker` is a task's, whichever task's it is: to clone it is to count, and calls no user code.
+#[inline]
+pub(crate) fn is_task(waker: &Waker) -> bool {
+    std::ptr::eq(waker.vtable(), &VTABLE)
+}
+
 /// # Safety
 ///
 /// RawWaker's contract; `data` is a task's header.
@@ -54,4 +60,26 @@ unsafe fn wake_by_ref(data: *const ()) {
 unsafe fn drop_waker(data: *const ()) {
     // SAFETY: the waker is being dropped, so its reference is ours.
     drop(ManuallyDrop::into_inner(unsafe { TaskRef::from_raw(data) }));
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+pub(super) mod tests {
+    use crate::task::LocalExecutor;
+    use std::cell::RefCell;
+    use std::future::{pending, poll_fn};
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    /// A task's waker, for tests that play a poll of that task. The task has ended: no wake reaches it.
+    pub(in crate::task) fn of_a_task() -> Waker {
+        let left = RefCell::new(None);
+        let executor = LocalExecutor::new();
+        drop(executor.spawn(poll_fn(|cx| {
+            left.replace(Some(cx.waker().clone()));
+            Poll::<()>::Pending
+        })));
+        let run = pin!(executor.run(pending::<()>()));
+        assert!(run.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        left.take().expect("polled once")
+    }
 }

@@ -138,7 +138,7 @@ impl Interval {
         self.reset_after(self.period);
     }
 
-    /// Lets the next tick come at once.
+    /// Lets the next tick come at once: the next poll is ready.
     pub fn reset_immediately(&mut self) {
         self.reset_at(self.next.now());
     }

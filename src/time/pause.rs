@@ -8,6 +8,10 @@ use crate::wakers;
 const GOES: &str =
     "time is not paused: call time::pause first, or build the runtime with start_paused";
 
+/// What is wrong with a moment that is very far away.
+const TOO_FAR: &str =
+    "time::advance: a clock goes no further than 500 years from the start of its runtime";
+
 /// What is wrong with a runtime that was not made for it.
 const UNFIT: &str = "time::pause: a multithreaded runtime has to be built with start_paused = true (and \
     time::resume lets its clock go), so that it notices when it has nothing to do";
@@ -68,7 +72,8 @@ pub fn resume() {
 ///
 /// # Panics
 ///
-/// If time is not paused; outside a runtime.
+/// If time is not paused; outside a runtime; and if the clock would be moved further than 500 years from the
+/// start of the runtime, near the end of what timers can count.
 ///
 /// # Examples
 ///
@@ -91,9 +96,15 @@ pub async fn advance(duration: Duration) {
     let handle = context::expect("time::advance");
     let driver = handle.driver();
     let seen = driver.lulls().count();
-    let to = |at| super::after(Instant::from_std(at), duration).into_std();
+    let mut is_too_far = false;
+    let to = |at| {
+        let moment = super::after(Instant::from_std(at), duration).into_std();
+        is_too_far = !driver.timers().can_count_to(moment);
+        if is_too_far { at } else { moment }
+    };
     let mut wakes = Vec::new();
     assert!(driver.advance_clock(to, &mut wakes).is_ok(), "{GOES}");
     wakers::wake_all(&mut wakes);
+    assert!(!is_too_far, "{TOO_FAR}");
     handle.lull(seen).await;
 }

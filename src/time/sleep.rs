@@ -97,7 +97,8 @@ impl Sleep {
 
     /// Sets another deadline, earlier or later, also after the old one has passed.
     ///
-    /// No poll is needed for it: a task that waits for this sleep now waits for the new deadline.
+    /// No poll is needed for it: a task that waits for this sleep now waits for the new deadline. If that has
+    /// passed, the task is woken, and the next poll is ready.
     ///
     /// # Examples
     ///

@@ -14,7 +14,8 @@ use std::task::{Context, Poll, ready};
 ///
 /// The future is polled first: if it is ready in time or at once, its output is returned, whatever the
 /// clock says. With a duration of zero it is polled once. A future that does not return from `poll` cannot
-/// be interrupted.
+/// be interrupted: one that computes, or that only uses what is always ready and is not in the task's budget
+/// (see [`consume_budget`](crate::task::consume_budget)), as a copy from memory to memory.
 ///
 /// # Cancel safety
 ///

@@ -1,7 +1,7 @@
 //! A line of tasks that wait for the same thing.
 //!
-//! No lock in here and no waker is called or dropped: what has to be woken or dropped is handed
-//! out, because both may run a task's own code.
+//! No lock in here and no waker is cloned, called or dropped: what is left here comes as a clone, and what
+//! has to be woken or dropped is handed out, because all three may run a task's own code.
 
 use std::task::Waker;
 
@@ -21,24 +21,21 @@ impl Line {
         Self { first: None, rest: Vec::new(), limit: LINE_STEP }
     }
 
-    /// Adds the waker unless its task stands in the line already.
+    /// Whether the waker's task stands in the line.
+    pub(crate) fn holds(&self, waker: &Waker) -> bool {
+        self.first.iter().chain(&self.rest).any(|other| other.will_wake(waker))
+    }
+
+    /// Adds a waker that the line does not hold. The caller asks first, then leaves its lock to make the
+    /// clone, and asks once more: to clone before the first question would cost every repeated poll a clone
+    /// that is thrown away.
     ///
-    /// Nobody can leave the line when he has lost interest, so a source that never gets an event
+    /// No task can leave the line when it has lost interest, so a source that never gets an event
     /// would collect the wakers of tasks long gone. A line at its limit is therefore swept: all in
     /// it move into `swept`, to be woken, and queue again if they still care. The limit grows with
     /// each sweep, since they may all care: under a fixed one, a larger crowd would wake each other
     /// in turn for ever.
-    ///
-    /// The clone happens under the caller's lock. It counts a reference and runs no foreign code,
-    /// unlike a drop; cloning beforehand would cost every repeated poll a clone that is thrown
-    /// away.
-    pub(crate) fn join(&mut self, waker: &Waker, swept: &mut Vec<Waker>) {
-        let mut waiting = self.first.iter().chain(&self.rest);
-        if waiting.any(|other| other.will_wake(waker)) {
-            return;
-        }
-        // First of all: a clone that panics must find nobody swept.
-        let waker = waker.clone();
+    pub(crate) fn join(&mut self, waker: Waker, swept: &mut Vec<Waker>) {
         let len = self.len();
         if len >= self.limit {
             self.take(swept);

@@ -171,8 +171,13 @@ impl fmt::Debug for Source {
 
 impl Tasks {
     fn join(&self, waker: &Waker) {
+        if self.0.lock().holds(waker) {
+            return;
+        }
+        // Outside the lock: it may come back here.
+        let clone = waker.clone();
         let mut swept = Vec::new();
-        self.0.lock().join(waker, &mut swept);
+        self.0.lock().join(clone, &mut swept);
         wakers::wake_all(&mut swept);
     }
 

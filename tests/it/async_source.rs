@@ -348,6 +348,7 @@ mod descriptors {
     use liten::io::{AsyncReadExt, AsyncWriteExt, Fd};
     use std::os::fd::{AsFd, AsRawFd};
     use std::os::unix::net::UnixStream;
+    use std::sync::Mutex;
 
     fn pair() -> (Async<Fd<UnixStream>>, UnixStream) {
         let (ours, theirs) = UnixStream::pair().unwrap();
@@ -368,8 +369,7 @@ mod descriptors {
             {
                 // The shared reference reads and writes too.
                 let (mut reader, mut writer) = (&ours, &ours);
-                let both =
-                    liten::future::join!(writer.write_all(&data), reader.read_exact(&mut received));
+                let both = liten::join!(writer.write_all(&data), reader.read_exact(&mut received));
                 both.0.unwrap();
                 both.1.unwrap();
             }
@@ -379,6 +379,76 @@ mod descriptors {
             fd.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
             assert_eq!(echo.await.unwrap(), 100_000);
             drop(fd.into_inner());
+        });
+    }
+
+    /// Known to have no room, so that an operation that waits for room is pending.
+    fn fill(ours: &Async<Fd<UnixStream>>) {
+        let write = |fd: &Fd<UnixStream>| std::io::Write::write(&mut fd.get_ref(), &[7; 4096]);
+        while ours.try_io(Interest::WRITABLE, write).is_ok() {}
+    }
+
+    #[test]
+    fn flushing_and_closing_need_no_room() {
+        run(async {
+            let (mut ours, _theirs) = pair();
+            fill(&ours);
+            assert!(poll_once(&mut ours.flush()).await.unwrap().is_ok());
+            assert!(poll_once(&mut ours.close()).await.unwrap().is_ok());
+
+            // Registered for reading only: room would never be reported.
+            let (ours, _theirs) = UnixStream::pair().unwrap();
+            ours.set_nonblocking(true).unwrap();
+            let mut ours = Async::with_interest(Fd::new(ours), Interest::READABLE).unwrap();
+            assert!(poll_once(&mut ours.flush()).await.unwrap().is_ok());
+        });
+    }
+
+    /// Keeps what is written until it is flushed.
+    struct Kept {
+        stream: UnixStream,
+        kept: Mutex<Vec<u8>>,
+    }
+
+    impl AsFd for Kept {
+        fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+            self.stream.as_fd()
+        }
+    }
+
+    impl std::io::Write for &Kept {
+        fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+            self.kept.lock().unwrap().extend_from_slice(buf);
+            Ok(buf.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            let mut kept = self.kept.lock().unwrap();
+            while !kept.is_empty() {
+                let written = (&self.stream).write(&kept)?;
+                kept.drain(..written);
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_flush_that_needs_room_waits_for_it() {
+        run(async {
+            let (stream, mut theirs) = UnixStream::pair().unwrap();
+            stream.set_nonblocking(true).unwrap();
+            let kept = Mutex::default();
+            let mut ours = Async::new(Fd::new(Kept { stream, kept })).unwrap();
+            let data = crate::loopback::pattern(1 << 20);
+            ours.write_all(&data).await.unwrap();
+            assert!(poll_once(&mut ours.flush()).await.is_none(), "more than there is room for");
+            let mut received = vec![0; data.len()];
+            let reader = liten::spawn_blocking(move || {
+                std::io::Read::read_exact(&mut theirs, &mut received).unwrap();
+                received
+            });
+            ours.flush().await.unwrap();
+            assert!(reader.await.unwrap() == data, "the bytes differ");
         });
     }
 

@@ -274,3 +274,15 @@ mod calls {
         assert_eq!(calls(), ["new_multi_thread", "worker_threads 2", "build", "block_on"]);
     }
 }
+
+/// As `Builder::new_current_thread().build()` would, and as tokio does.
+#[liten::test(flavor = "current_thread")]
+async fn a_current_thread_is_the_calling_one() {
+    let here = thread::current().id();
+    let handle = liten::runtime::Handle::current();
+    assert_eq!(handle.runtime_flavor(), liten::runtime::RuntimeFlavor::CurrentThread);
+    assert_eq!(liten::spawn(async { thread::current().id() }).await.unwrap(), here);
+    let beside = thread::spawn(move || handle.spawn(async { thread::current().id() }));
+    let task = liten::spawn_blocking(|| beside.join().unwrap()).await.unwrap();
+    assert_eq!(task.await.unwrap(), here);
+}

@@ -276,7 +276,7 @@ fn nothing_is_lost_while_workers_step_aside_and_come_and_go() {
     guarded(|| {
         let runtime = with_spares(2, 2);
         let ended = Count::default();
-        let (sender, receiver) = liten::sync::channel::unbounded();
+        let (sender, receiver) = smol::channel::unbounded();
         for number in 0..400 {
             let (ended, sender, receiver) = (ended.clone(), sender.clone(), receiver.clone());
             drop(runtime.spawn(async move {
@@ -336,5 +336,60 @@ fn the_runtime_may_be_dropped_inside_the_function() {
         let handle = runtime.handle().clone();
         let task = handle.spawn(async move { block_in_place(|| drop(runtime)) });
         assert!(liten::block_on(task).is_ok());
+    });
+}
+
+/// Tasks that wait for what another task holds: the first of them in place, or in its poll, as `wait` says.
+fn waits_for_another(runtime: &Runtime, count: usize, wait: fn(mpsc::Receiver<()>)) {
+    let (started, start) = mpsc::channel();
+    let mut held = Vec::new();
+    for _ in 0..count {
+        let (hold, held_up) = mpsc::channel::<()>();
+        let started = started.clone();
+        drop(runtime.spawn(async move {
+            started.send(()).unwrap();
+            wait(held_up);
+        }));
+        held.push(hold);
+    }
+    for _ in 0..count {
+        start.recv().unwrap();
+    }
+    drop(runtime.spawn(async move {
+        std::future::pending::<()>().await;
+        drop(held);
+    }));
+}
+
+/// Otherwise the end would wait for a worker, which waits for a task that only the end drops.
+#[test]
+fn the_end_drops_what_workers_that_block_wait_for() {
+    fn until_dropped(held_up: mpsc::Receiver<()>) {
+        assert!(held_up.recv().is_err());
+    }
+    guarded(|| {
+        let runtime = with_spares(1, 1);
+        waits_for_another(&runtime, 2, |held_up| block_in_place(|| until_dropped(held_up)));
+        drop(runtime);
+        let runtime = with_spares(2, 0);
+        waits_for_another(&runtime, 2, until_dropped);
+        drop(runtime);
+    });
+}
+
+#[test]
+fn workers_that_block_in_place_are_reported_when_no_spare_can_come_for_what_waits() {
+    guarded(|| {
+        let runtime = with_spares(1, 1);
+        let (release, released) = mpsc::channel::<()>();
+        let released = Arc::new(Mutex::new(released));
+        for _ in 0..2 {
+            let released = released.clone();
+            drop(runtime.spawn(async move { block_in_place(|| released.lock().unwrap().recv()) }));
+        }
+        let waiting = runtime.spawn(async {});
+        until(|| runtime.metrics().blocked_poll_count() == 2);
+        drop(release);
+        runtime.block_on(waiting).unwrap();
     });
 }

@@ -3,6 +3,7 @@
 use crate::guard::{guarded, named, until, workers};
 use crate::probe::{Bell, Count};
 use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs;
 use std::sync::{Arc, Barrier, mpsc};
@@ -113,7 +114,7 @@ fn a_thread_without_work_goes_after_a_while() {
             drop(jobs);
             until(|| runtime.metrics().num_blocking_threads() == 0);
             #[cfg(target_os = "linux")]
-            crate::process::until_threads_are("keeps", 2);
+            crate::process::until_threads_are("keeps", 1);
         }
     });
 }
@@ -240,6 +241,67 @@ fn jobs_are_inside_the_runtime_and_no_tasks() {
             assert_eq!(name.await.unwrap(), "jobsw-0");
             assert_eq!(inner.await.unwrap(), 1);
         });
+    });
+}
+
+/// Its caller may have said how long it waits, or be a task that must not block.
+#[test]
+fn destructors_of_queued_work_do_not_run_on_the_thread_that_ends_the_runtime() {
+    struct Waits(mpsc::Receiver<()>, mpsc::Sender<()>);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            let _ = self.0.recv();
+            self.1.send(()).unwrap();
+        }
+    }
+    let ends: [fn(Runtime); 3] = [
+        Runtime::shutdown_background,
+        |runtime| drop(runtime.shutdown_timeout(Duration::from_millis(1))),
+        |runtime| drop(runtime.shutdown()),
+    ];
+    guarded(|| {
+        for end in ends {
+            let runtime = pool(1);
+            let release = occupy(&runtime);
+            let ((go_on, wait), (send, over)) = (mpsc::channel(), mpsc::channel());
+            let waits = Waits(wait, send);
+            let job = runtime.spawn_blocking(move || drop(waits));
+            end(runtime);
+            drop(go_on);
+            // Though the only thread of the pool is busy.
+            over.recv().unwrap();
+            assert!(smol::block_on(job).unwrap_err().is_cancelled());
+            drop(release);
+        }
+    });
+}
+
+/// A runtime in a thread-local of a thread of its own pool ends with that thread, while another one ends.
+#[test]
+fn a_runtime_may_end_with_a_thread_of_its_own_pool() {
+    thread_local!(static KEPT: RefCell<Option<Keeper>> = const { RefCell::new(None) });
+    struct Keeper(Option<Runtime>, mpsc::Sender<()>);
+    impl Drop for Keeper {
+        fn drop(&mut self) {
+            let runtime = self.0.take().unwrap();
+            until(|| runtime.metrics().num_blocking_threads() == 0);
+            drop(runtime);
+            self.1.send(()).unwrap();
+        }
+    }
+    guarded(|| {
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(1).thread_keep_alive(Duration::from_millis(1));
+        let runtime = builder.build().unwrap();
+        let (other, (over, ended)) = (occupy(&runtime), mpsc::channel());
+        let (give, given) = mpsc::channel::<Runtime>();
+        drop(runtime.spawn_blocking(move || {
+            let keeper = Keeper(Some(given.recv().unwrap()), over);
+            KEPT.with(|kept| *kept.borrow_mut() = Some(keeper));
+        }));
+        give.send(runtime).unwrap();
+        drop(other);
+        ended.recv().unwrap();
     });
 }
 

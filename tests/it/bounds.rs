@@ -1,7 +1,8 @@
 //! What may go to another thread, and what may not: decided when this file compiles.
 
 use liten::runtime::{
-    Builder, EnterGuard, Handle, LocalExecutor, LocalRuntime, Runtime, RuntimeMetrics,
+    Builder, EnterGuard, Handle, LocalExecutor, LocalRuntime, Runtime, RuntimeFlavor,
+    RuntimeMetrics,
 };
 use liten::task::{AbortHandle, JoinError, JoinHandle, JoinSet, TaskId};
 use std::cell::Cell;
@@ -29,7 +30,7 @@ macro_rules! not_send {
 
 #[test]
 fn handles_go_anywhere_if_their_output_may() {
-    send_and_sync::<(Runtime, Handle, Builder, RuntimeMetrics)>();
+    send_and_sync::<(Runtime, Handle, Builder, RuntimeMetrics, RuntimeFlavor)>();
     send_and_sync::<(AbortHandle, TaskId, JoinError)>();
     owned::<JoinError>();
     unwind_safe::<(Runtime, Handle, JoinHandle<()>)>();

@@ -2,6 +2,8 @@
 
 use crate::guard::{guarded, until, workers};
 use crate::process::{alone, alone_with, child, is_child};
+#[cfg(target_os = "linux")]
+use liten::io::AsyncWriteExt;
 use liten::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use liten::task::{JoinSet, LocalExecutor};
@@ -106,7 +108,21 @@ fn threads_that_cannot_be_made_are_an_error() {
             let local =
                 Builder::new_current_thread().thread_stack_size(STACK).build_local().unwrap();
             local.block_on(async {
-                assert!(liten::spawn_blocking(|| {}).await.unwrap_err().is_cancelled());
+                // Each says what the system says.
+                let os = std::thread::Builder::new().stack_size(STACK).spawn(|| {}).unwrap_err();
+                let says = |error: &dyn std::fmt::Display| {
+                    assert!(error.to_string().contains(&os.to_string()), "{error}");
+                };
+                let error = liten::spawn_blocking(|| {}).await.unwrap_err();
+                assert!(error.is_cancelled());
+                says(&error);
+                says(&liten::net::lookup_host("localhost:1").await.map(drop).unwrap_err());
+                let mut out = liten::io::stdout();
+                let written = out.write_all(b"lost").await;
+                says(&written.and(out.flush().await).unwrap_err());
+                let error = liten::fs::read("/dev/null").await.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Other, "no poll function says WouldBlock");
+                says(&error);
                 assert_eq!(liten::task::spawn_local(async { 42 }).await.unwrap(), 42);
             });
         });
@@ -261,6 +277,35 @@ fn blocking_inside_a_task_panics_and_points_at_the_caller() {
             let task = runtime.spawn(async { caught(|| liten::block_on(async {})).0 });
             assert!(runtime.block_on(task).unwrap().contains("use .await"));
         });
+    });
+}
+
+/// Stricter than `block_on`: a root must not wait for what it may have to send itself.
+#[test]
+fn waiting_for_a_message_in_async_code_panics_and_points_at_the_caller() {
+    const ASYNC: &str = "blocking_recv called in async code";
+    let receiver = || liten::sync::oneshot::channel::<()>().1;
+    guarded(|| {
+        alone(
+            "errors::waiting_for_a_message_in_async_code_panics_and_points_at_the_caller",
+            || {
+                let (runtime, local) = (workers(1), LocalRuntime::new().unwrap());
+                let current = Builder::new_current_thread().build().unwrap();
+                let task =
+                    runtime.spawn(async move { points_here!(ASYNC, receiver().blocking_recv()) });
+                runtime.block_on(task).unwrap();
+                runtime.block_on(async { points_here!(ASYNC, receiver().blocking_recv()) });
+                current.block_on(async { points_here!(ASYNC, receiver().blocking_recv()) });
+                current
+                    .handle()
+                    .block_on(async { points_here!(ASYNC, receiver().blocking_recv()) });
+                local.block_on(async { points_here!(ASYNC, receiver().blocking_recv()) });
+                assert!(
+                    receiver().blocking_recv().is_err(),
+                    "on this thread, when nothing is polled"
+                );
+            },
+        );
     });
 }
 

@@ -51,12 +51,11 @@ pub(crate) async fn wakes_itself(stop: Stop) {
 
 /// Two tasks that wake each other: one of them is always in the next slot.
 pub(crate) async fn ping_pong(stop: Stop) {
-    let (ping, pinged) = liten::sync::channel::bounded::<()>(1);
-    let (pong, ponged) = liten::sync::channel::bounded::<()>(1);
-    let other =
-        liten::spawn(
-            async move { while pinged.recv().await.is_ok() && pong.send(()).await.is_ok() {} },
-        );
+    let (ping, mut pinged) = liten::sync::mpsc::channel::<()>(1);
+    let (pong, mut ponged) = liten::sync::mpsc::channel::<()>(1);
+    let other = liten::spawn(async move {
+        while pinged.recv().await.is_some() && pong.send(()).await.is_ok() {}
+    });
     while !stop.is_set() {
         ping.send(()).await.unwrap();
         ponged.recv().await.unwrap();

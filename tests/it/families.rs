@@ -2,8 +2,8 @@
 
 use crate::loopback::{pattern, poll_once, run, tcp_pair};
 use crate::tcp::narrow_pair;
-use liten::future::join;
 use liten::hyper::LitenIo;
+use liten::join;
 use std::future::poll_fn;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -373,6 +373,33 @@ fn both_families_of_extension_methods_work_on_one_value() {
         assert_eq!((&one[..], &other[..]), (&b"from ours"[..], &b"from tokio's"[..]));
         let (one, other) = join!(by_futures(&mut client), by_tokio(&mut server));
         assert_eq!((&one[..], &other[..]), (&b"from tokio's"[..], &b"from ours"[..]));
+    });
+}
+
+/// An inherent method of the name would win over the traits' on an owned stream, and hide them.
+#[test]
+fn an_owned_stream_is_shut_down_by_the_method_of_each_family() {
+    run(async {
+        let (mut client, mut server) = tcp_pair().await;
+        {
+            use tokio::io::AsyncWriteExt;
+            client.shutdown().await.unwrap();
+        }
+        {
+            use liten::io::{AsyncReadExt, AsyncWriteExt};
+            assert_eq!(server.read(&mut [0; 8]).await.unwrap(), 0);
+            server.close().await.unwrap();
+            assert_eq!(client.read(&mut [0; 8]).await.unwrap(), 0);
+        }
+        #[cfg(unix)]
+        {
+            use tokio::io::{AsyncReadExt, AsyncWriteExt};
+            let (mut here, mut there) = liten::net::UnixStream::pair().unwrap();
+            here.shutdown().await.unwrap();
+            assert_eq!(there.read(&mut [0; 8]).await.unwrap(), 0);
+            there.shutdown_std(std::net::Shutdown::Both).unwrap();
+            there.shutdown().await.unwrap();
+        }
     });
 }
 

@@ -19,7 +19,7 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 /// When a waker panics.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Fault {
+pub(crate) enum Fault {
     Clone,
     /// Both ways of calling it.
     Wake,
@@ -28,7 +28,7 @@ enum Fault {
 
 const FAULTS: [Fault; 3] = [Fault::Clone, Fault::Wake, Fault::Drop];
 
-struct Faulty {
+pub(crate) struct Faulty {
     fault: Fault,
     /// How often it has been called or dropped.
     ends: Count,
@@ -38,7 +38,7 @@ impl Faulty {
     const VTABLE: RawWakerVTable =
         RawWakerVTable::new(Self::clone, Self::wake, Self::wake_by_ref, Self::drop);
 
-    fn waker(fault: Fault) -> (Waker, Count) {
+    pub(crate) fn waker(fault: Fault) -> (Waker, Count) {
         let ends = Count::default();
         let data = Arc::into_raw(Arc::new(Self { fault, ends: ends.clone() }));
         // SAFETY: the functions below keep the count of the `Arc` that `data` comes from, whether they panic
@@ -97,7 +97,7 @@ impl Faulty {
 }
 
 /// The panic, if there was one, is the caller's to ignore.
-fn caught<R>(f: impl FnOnce() -> R) -> Option<R> {
+pub(crate) fn caught<R>(f: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(f)).ok()
 }
 
@@ -115,7 +115,7 @@ enum Kind {
 
 const KINDS: [Kind; 5] = [Kind::Task, Kind::Job, Kind::Timer, Kind::Line, Kind::Keyed];
 
-type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(crate) type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Something to wait for, three tasks that wait for the same already, and what brings it about.
 struct Setting {
@@ -129,14 +129,14 @@ fn joined(mut task: JoinHandle<()>) -> Boxed {
 }
 
 /// A future that waits until something can be received, and takes nothing.
-fn peeked(socket: &Arc<UdpSocket>) -> Boxed {
+pub(crate) fn peeked(socket: &Arc<UdpSocket>) -> Boxed {
     let socket = Arc::clone(socket);
     Box::pin(poll_fn(move |cx| {
         socket.poll_peek(cx, &mut [0; 8]).map(|peeked| assert_eq!(peeked.unwrap(), 1))
     }))
 }
 
-fn readable(socket: &Arc<UdpSocket>) -> Boxed {
+pub(crate) fn readable(socket: &Arc<UdpSocket>) -> Boxed {
     let socket = Arc::clone(socket);
     let mut waiting: Option<Boxed> = None;
     Box::pin(poll_fn(move |cx| {
@@ -318,7 +318,7 @@ fn assert_all_woken(runtime: &Runtime, tasks: Vec<JoinHandle<()>>, what: &str) {
 }
 
 /// An empty socket, and one that sends to it.
-fn empty_socket(runtime: &Runtime) -> (UdpSocket, Arc<UdpSocket>) {
+pub(crate) fn empty_socket(runtime: &Runtime) -> (UdpSocket, Arc<UdpSocket>) {
     let (first, second) = runtime.block_on(udp_pair());
     (0..3).for_each(|_| assert!(second.try_recv(&mut [0; 8]).is_err()));
     (first, Arc::new(second))

@@ -1,7 +1,7 @@
 //! Processes that are started while the runtime runs: what comes after a fork concerns the child alone.
 //!
-//! A child shares the poller and the sockets with its parent, but has none of its threads. So it may end or
-//! become another program, and nothing else of the runtime is promised to it.
+//! A child shares the poller and the sockets with its parent, but has none of its threads. So it may end,
+//! become another program, or make a runtime of its own; nothing of the parent's runtime is promised to it.
 
 #![allow(unsafe_code)]
 
@@ -35,6 +35,26 @@ fn fork(then: Then) {
     }
     let code = command.status().unwrap().code();
     assert_eq!(code, Some(if matches!(then, Then::Exec) { 0 } else { 7 }));
+}
+
+/// Forks, and has the child do that; checks that it came to its end in time.
+#[cfg(target_os = "linux")]
+fn in_a_child(body: impl FnOnce()) {
+    // SAFETY: what comes after it in the child needs the allocator, which glibc and musl hand over intact,
+    // and what this library promises. Nothing of the test harness is used there.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: one system call; its signal ends a child that hangs.
+        unsafe { libc::alarm(30) };
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).is_ok();
+        // SAFETY: one system call. The copies that the child has of the parent's things stay as they are.
+        unsafe { libc::_exit(i32::from(!ended)) };
+    }
+    assert!(child > 0, "{}", std::io::Error::last_os_error());
+    let mut status = 0;
+    // SAFETY: a child of ours that no other code waits for, and a place for its status.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert_eq!(status, 0, "the child hangs (14) or has panicked (256)");
 }
 
 /// Sockets, timers, jobs and tasks, round after round, until the bell rings.
@@ -126,4 +146,89 @@ fn poller_parts(process: u32) -> usize {
     let folder = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
     let links = folder.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
     links.filter(|link| link.to_string_lossy().starts_with("anon_inode:")).count()
+}
+
+/// A child that goes on makes a runtime of its own, whatever the parent's threads were in the middle of.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_of_a_busy_parent_may_make_a_runtime() {
+    let body = || {
+        let (runtime, stop) = (workers(1), Bell::default());
+        let (handle, stopped) = (runtime.handle().clone(), stop.clone());
+        // Another thread allocates what the worker frees.
+        let busy = std::thread::spawn(move || {
+            while !stopped.is_rung() {
+                (0..256_u64).for_each(|i| drop(handle.spawn(async move { i })));
+                until(|| handle.metrics().num_alive_tasks() < 2_000);
+            }
+        });
+        for _ in 0..100 {
+            in_a_child(|| {
+                let tasks = |i| liten::spawn(async move { i });
+                workers(1).block_on(async {
+                    for task in (0..300_u64).map(tasks).collect::<Vec<_>>() {
+                        task.await.unwrap();
+                    }
+                });
+            });
+        }
+        stop.ring();
+        busy.join().unwrap();
+    };
+    guarded(|| alone("fork::a_child_of_a_busy_parent_may_make_a_runtime", body));
+}
+
+/// Has the standard input of this process come from a new pair of sockets; returns the other end.
+#[cfg(target_os = "linux")]
+fn replace_stdin() -> std::os::unix::net::UnixStream {
+    let (reader, writer) = std::os::unix::net::UnixStream::pair().unwrap();
+    // SAFETY: the process is the test's own, and nothing else reads from its standard input.
+    let replaced = unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&reader), 0) };
+    assert_eq!(replaced, 0);
+    writer
+}
+
+/// The parent's thread that reads the standard input is not there in the child: neither while it waits for
+/// a request, nor while it reads and has std's lock.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_reads_the_standard_input_though_its_parent_has() {
+    use crate::process::threads;
+    use std::io::Write;
+
+    fn read_two() -> [u8; 2] {
+        let mut bytes = [0; 2];
+        liten::block_on(bounded(liten::io::stdin().read_exact(&mut bytes))).unwrap();
+        bytes
+    }
+    let child = || {
+        in_a_child(|| {
+            for bytes in [*b"cd", *b"ef"] {
+                replace_stdin().write_all(&bytes).unwrap();
+                assert_eq!(read_two(), bytes);
+            }
+            in_a_child(|| {
+                replace_stdin().write_all(b"gh").unwrap();
+                assert_eq!(read_two(), *b"gh");
+            });
+        });
+    };
+    let body = || {
+        let mut writer = replace_stdin();
+        writer.write_all(b"ab").unwrap();
+        assert_eq!(read_two(), *b"ab");
+        child();
+
+        let reader = || threads("liten-stdin").pop().unwrap().sleeps;
+        until(|| reader() > 0);
+        let before = reader();
+        let never = liten::time::timeout(Duration::from_millis(1), async {
+            liten::io::stdin().read(&mut [0]).await
+        });
+        assert!(liten::block_on(never).is_err());
+        // Awake for the request and asleep again, in the read.
+        until(|| reader() > before);
+        child();
+    };
+    guarded(|| alone("fork::a_child_reads_the_standard_input_though_its_parent_has", body));
 }

@@ -248,7 +248,7 @@ fn a_peer_that_does_not_answer_pings_is_given_up() {
 #[test]
 fn unix_streams_carry_requests_too() {
     use http_body_util::Empty;
-    use liten::future::join;
+    use liten::join;
 
     run(async {
         let (client, server) = liten::net::UnixStream::pair().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::guard::{guarded, named, until};
 use crate::probe::Bell;
-use crate::process::{Thread, threads};
+use crate::process::{Thread, reads_and_writes, threads};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::{TcpListener, UdpSocket};
 use liten::runtime::{LocalRuntime, Runtime};
@@ -162,29 +162,55 @@ fn a_hundred_thousand_sleeping_tasks_use_no_cpu() {
     });
 }
 
+/// Two events per round: a question and its answer, between two tasks.
+const ROUNDS: u64 = 2_000;
+
+async fn play() {
+    let (mut client, mut server) = crate::loopback::tcp_pair().await;
+    let echo = liten::spawn(async move {
+        let mut buf = [0; 8];
+        while server.read_exact(&mut buf).await.is_ok() {
+            server.write_all(&buf).await.unwrap();
+        }
+    });
+    for _ in 0..ROUNDS {
+        let mut buf = [0; 8];
+        client.write_all(b"question").await.unwrap();
+        client.read_exact(&mut buf).await.unwrap();
+    }
+    drop(client);
+    echo.await.unwrap();
+}
+
+/// An event that the worker itself has caused ends its wait in the poller by itself: nothing is written to
+/// wake it up, and each wait brings an event. The calls of sockets are not among the reads and writes that
+/// the system counts; those of what wakes the poller are.
+#[test]
+fn an_event_costs_no_detour_through_the_poller() {
+    guarded(|| {
+        let runtime = named(1, "idledt");
+        until(|| threads("idledt-").len() == 1);
+        let worker = threads("idledt-")[0].id;
+        let counts = || [reads_and_writes(worker), runtime.metrics().worker_park_count(0)];
+        let most = [ROUNDS / 2, 2 * ROUNDS + ROUNDS / 2];
+        let mut all: Vec<[u64; 2]> = Vec::new();
+        // If the system lets no thread run for long, the driver thread takes part: then once more.
+        while all.last().is_none_or(|cost| cost.iter().zip(most).any(|(cost, most)| *cost > most)) {
+            assert!(all.len() < 10, "{ROUNDS} rounds; reads and writes, waits: {all:?}");
+            let before = counts();
+            runtime.block_on(runtime.spawn(play())).unwrap();
+            let after = counts();
+            all.push([after[0] - before[0], after[1] - before[1]]);
+        }
+        // It did wait in the poller, or there was no event to count.
+        assert!(all[all.len() - 1][1] > ROUNDS / 2, "{all:?}");
+    });
+}
+
 /// The worker that waits in the poller runs what its events wake: nothing goes through the driver thread,
 /// which only looks after them now and then.
 #[test]
 fn an_event_costs_no_change_of_thread() {
-    const ROUNDS: u64 = 2_000;
-
-    async fn play() {
-        let (mut client, mut server) = crate::loopback::tcp_pair().await;
-        let echo = liten::spawn(async move {
-            let mut buf = [0; 8];
-            while server.read_exact(&mut buf).await.is_ok() {
-                server.write_all(&buf).await.unwrap();
-            }
-        });
-        for _ in 0..ROUNDS {
-            let mut buf = [0; 8];
-            client.write_all(b"question").await.unwrap();
-            client.read_exact(&mut buf).await.unwrap();
-        }
-        drop(client);
-        echo.await.unwrap();
-    }
-
     guarded(|| {
         let runtime = named(1, "idleec");
         let driver = || {
@@ -192,7 +218,7 @@ fn an_event_costs_no_change_of_thread() {
             threads.iter().map(|thread| thread.sleeps).sum::<u64>()
         };
         let mut counts = Vec::new();
-        // Two events per round. One sleep every few milliseconds is the driver thread's own business, which
+        // One sleep every few milliseconds is the driver thread's own business, which
         // makes many if the system lets nobody run for long: then once more.
         while counts.last().is_none_or(|&sleeps| sleeps >= ROUNDS / 2) {
             assert!(counts.len() < 10, "{counts:?} times in {ROUNDS} rounds");
@@ -200,5 +226,19 @@ fn an_event_costs_no_change_of_thread() {
             runtime.block_on(runtime.spawn(play())).unwrap();
             counts.push(driver() - before);
         }
+    });
+}
+
+/// The idle workers attend the poller; nothing else is to be done.
+#[test]
+fn before_the_first_task_and_the_first_event_there_is_no_driver_thread() {
+    guarded(|| {
+        let runtime = named(2, "idlend");
+        let driver = || threads("idlend-driver").len();
+        until(|| crate::process::thread_names("idlend").len() == 2);
+        assert_eq!(runtime.block_on(async { 7 }), 7);
+        assert_eq!(driver(), 0);
+        runtime.block_on(runtime.spawn(async {})).unwrap();
+        until(|| driver() == 1);
     });
 }

@@ -1,12 +1,14 @@
 //! The I/O traits and their extension methods over sockets that give and take what they like.
 
 use crate::loopback::{pattern, run, tcp_pair};
-use liten::future::{StreamExt, join};
+use crate::probe::Polls;
+use liten::future::StreamExt;
 use liten::io::{
     self, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, BufWriter,
 };
+use liten::join;
 use liten::net::TcpStream;
-use std::io::{ErrorKind, Result};
+use std::io::{ErrorKind, IoSlice, Result, SeekFrom};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -331,5 +333,106 @@ fn a_proxy_returns_the_first_error_although_the_other_direction_is_silent() {
         client.write_all(b"x").await.unwrap();
         let error = io::copy_bidirectional(&mut inbound, &mut Refuses).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    });
+}
+
+/// Runs `work` as a task on one worker; returns how often it was polled.
+fn polls_of(work: impl Future<Output = ()> + Send + 'static) -> usize {
+    let (work, polls) = Polls::of(work);
+    let runtime = crate::guard::workers(1);
+    runtime.block_on(runtime.spawn(work)).unwrap();
+    polls.get()
+}
+
+#[test]
+fn a_duplex_stream_that_never_has_to_wait_gives_way() {
+    crate::guard::guarded(|| {
+        let polls = polls_of(async {
+            let (mut near, mut far) = io::duplex(1);
+            for round in 0..=u8::MAX {
+                for _ in 0..1_000 {
+                    let mut byte = [0];
+                    near.write_all(&[round]).await.unwrap();
+                    far.read_exact(&mut byte).await.unwrap();
+                    assert_eq!(byte, [round]);
+                }
+            }
+        });
+        assert_eq!(polls, 2 * 256 * 1_000 / 128);
+    });
+}
+
+#[test]
+fn readers_and_writers_with_nothing_behind_them_give_way() {
+    const ROUNDS: usize = 10_000;
+    const POLLS: usize = ROUNDS.div_ceil(128);
+
+    crate::guard::guarded(|| {
+        let polls = polls_of(async {
+            for _ in 0..ROUNDS {
+                let mut buffer = [0; 3];
+                assert_eq!(io::repeat(7).read(&mut buffer).await.unwrap(), 3);
+                assert_eq!(buffer, [7; 3]);
+            }
+        });
+        assert_eq!(polls, POLLS, "repeat");
+        let polls = polls_of(async {
+            for _ in 0..ROUNDS {
+                assert_eq!(io::sink().write(b"gone").await.unwrap(), 4);
+            }
+        });
+        assert_eq!(polls, POLLS, "sink, written to");
+        let polls = polls_of(async {
+            for _ in 0..ROUNDS {
+                io::sink().flush().await.unwrap();
+            }
+        });
+        assert_eq!(polls, POLLS, "sink, flushed");
+        let polls = polls_of(async {
+            for _ in 0..ROUNDS {
+                assert_eq!(io::empty().read(&mut [0]).await.unwrap(), 0);
+            }
+        });
+        assert_eq!(polls, POLLS, "empty, read");
+        let polls = polls_of(async {
+            for _ in 0..ROUNDS {
+                assert_eq!(io::empty().read_line(&mut String::new()).await.unwrap(), 0);
+            }
+        });
+        assert_eq!(polls, POLLS, "empty, read by lines");
+    });
+}
+
+/// Through both families of traits.
+#[test]
+fn readers_and_writers_with_nothing_behind_them_do_what_they_say() {
+    run(async {
+        let mut empty = io::empty();
+        assert_eq!(io::AsyncSeekExt::seek(&mut empty, SeekFrom::Start(9)).await.unwrap(), 0);
+        assert_eq!(empty.write(b"gone").await.unwrap(), 4);
+        let pieces = [IoSlice::new(b"one"), IoSlice::new(b"two")];
+        assert_eq!(io::sink().write_vectored(&pieces).await.unwrap(), 6);
+        io::sink().close().await.unwrap();
+        let mut read = Vec::new();
+        let limited = tokio::io::AsyncReadExt::take(io::repeat(b'x'), 3);
+        let mut both = tokio::io::AsyncReadExt::chain(empty, limited);
+        tokio::io::AsyncReadExt::read_to_end(&mut both, &mut read).await.unwrap();
+        assert_eq!(read, b"xxx");
+        assert_eq!(tokio::io::copy(&mut &read[..], &mut io::sink()).await.unwrap(), 3);
+        assert!(tokio::io::AsyncWrite::is_write_vectored(&io::sink()));
+        let names = format!("{:?} {:?} {:?}", io::empty(), io::repeat(1), io::sink());
+        assert_eq!(names, "Empty { .. } Repeat { byte: 1 } Sink { .. }");
+    });
+}
+
+#[test]
+fn an_endless_copy_in_memory_can_be_timed_out() {
+    crate::guard::guarded(|| {
+        let runtime = crate::guard::workers(1);
+        let endless = async {
+            let copy = async { io::copy(io::repeat(0), &mut io::sink()).await };
+            liten::time::timeout(liten::time::Duration::from_millis(5), copy).await
+        };
+        assert!(runtime.block_on(runtime.spawn(endless)).unwrap().is_err());
     });
 }

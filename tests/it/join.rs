@@ -3,7 +3,7 @@
 use crate::guard::{guarded, until, workers};
 use crate::loopback::poll_once;
 use crate::probe::{Bell, Calls, Count, OnDrop, poll_with};
-use liten::future::{FutureExt, select};
+use liten::future::FutureExt;
 use liten::task::{JoinHandle, JoinSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -164,10 +164,9 @@ fn a_handle_that_loses_a_select_keeps_its_result() {
                 42
             });
             for _ in 0..100 {
-                let mut other = std::pin::pin!(liten::task::yield_now().fuse());
-                select! {
-                    _ = (&mut task).fuse() => panic!("it waits for the bell"),
-                    () = other => {}
+                liten::select! {
+                    _ = &mut task => panic!("it waits for the bell"),
+                    () = liten::task::yield_now() => {}
                 }
             }
             bell.ring();

@@ -6,8 +6,10 @@ use liten::runtime::LocalRuntime;
 use liten::task::{LocalExecutor, spawn_local, yield_now};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::mpsc;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -416,5 +418,104 @@ fn panics_of_local_tasks_reach_their_handles() {
                 assert_eq!(payload.downcast_ref(), Some(&"local"));
             }
         });
+    });
+}
+
+/// With any number of tasks that borrow, that wait, and that spawn others.
+#[test]
+fn an_executor_waits_until_all_tasks_have_ended() {
+    guarded(|| {
+        let (ended, children) = (Cell::new(0), Rc::new(Cell::new(0)));
+        let executor = LocalExecutor::new();
+        for _ in 0..100 {
+            executor.spawn(async {
+                liten::time::sleep(Duration::from_millis(1)).await;
+                let children = children.clone();
+                drop(spawn_local(async move {
+                    yield_now().await;
+                    children.set(children.get() + 1);
+                }));
+                ended.set(ended.get() + 1);
+            });
+        }
+        liten::block_on(executor.run_until_completion());
+        assert_eq!((ended.get(), children.get()), (100, 100));
+        // Without tasks it returns at once.
+        liten::block_on(executor.run_until_completion());
+    });
+}
+
+/// On whatever thread, and inside another executor.
+#[test]
+fn spawn_local_adds_a_task_to_the_executor_that_runs() {
+    /// Returns how many references there were: one here, and one in each of two tasks.
+    async fn spawns() -> usize {
+        let (executor, kept) = (LocalExecutor::new(), Rc::new(()));
+        let (waits, looks) = (kept.clone(), kept.clone());
+        let root = async move {
+            drop(spawn_local(async move {
+                let _kept = waits;
+                pending::<()>().await;
+            }));
+            let look = async move { Rc::strong_count(&looks) };
+            let task = spawn_local(async move { spawn_local(look).await.unwrap() });
+            task.await.unwrap()
+        };
+        let count = executor.run(root).await;
+        // The one that waits goes with the executor that it belongs to.
+        drop(executor);
+        assert_eq!(Rc::strong_count(&kept), 1);
+        count
+    }
+    guarded(|| {
+        assert_eq!(smol::block_on(spawns()), 3);
+        assert_eq!(liten::block_on(spawns()), 3);
+        assert_eq!(workers(1).block_on(spawns()), 3);
+        let runtime = LocalRuntime::new().unwrap();
+        assert_eq!(runtime.block_on(spawns()), 3);
+        // Outside of the inner one it is the runtime's again.
+        runtime.block_on(async {
+            spawns().await;
+            let executor = LocalExecutor::new();
+            executor.run(async {}).await;
+            let task = spawn_local(yield_now());
+            drop(executor);
+            task.await.unwrap();
+        });
+    });
+}
+
+#[test]
+fn a_local_runtime_may_leave_blocking_work_behind() {
+    guarded(|| {
+        for in_background in [false, true] {
+            let runtime = LocalRuntime::new().unwrap();
+            let answer = runtime.spawn_blocking(|| 42);
+            assert_eq!(runtime.block_on(answer).unwrap(), 42);
+            let (release, released) = mpsc::channel::<()>();
+            let (begun, begin) = mpsc::channel();
+            let work = runtime.spawn_blocking(move || {
+                begun.send(()).unwrap();
+                let _ = released.recv();
+            });
+            begin.recv().unwrap();
+            let dropped = Count::default();
+            let guard = OnDrop(dropped.clone());
+            let task = runtime.spawn_local(async move {
+                let _guard = guard;
+                pending::<()>().await;
+            });
+            if in_background {
+                runtime.shutdown_background();
+            } else {
+                let left = runtime.shutdown_timeout(Duration::from_millis(1));
+                assert_eq!(left.iter().map(|left| left.id()).collect::<Vec<_>>(), [work.id()]);
+            }
+            assert!(dropped.get() == 1 && task.is_finished());
+            // Only now: an end that waited for it would hang above.
+            drop(release);
+            smol::block_on(work).unwrap();
+        }
+        assert!(LocalRuntime::new().unwrap().shutdown_timeout(Duration::MAX).is_empty());
     });
 }

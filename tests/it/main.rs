@@ -12,9 +12,13 @@ mod block_on;
 mod blocking;
 mod bombs;
 mod bounds;
+mod broadcast;
 mod burners;
 mod cancellation;
 mod completion;
+mod copying;
+mod current_thread;
+mod drainer;
 mod ends;
 mod errors;
 mod fairness;
@@ -27,6 +31,8 @@ mod hint;
 mod idle;
 mod io;
 mod join;
+mod joined;
+mod lending;
 #[cfg(target_os = "linux")]
 mod limits;
 mod local;
@@ -34,7 +40,10 @@ mod metrics;
 #[cfg(target_os = "linux")]
 mod million;
 mod monkey;
+mod mpsc;
 mod neutral;
+mod notify;
+mod oneshot;
 mod order;
 mod panic;
 mod paused;
@@ -47,6 +56,7 @@ mod resets;
 mod resize;
 mod reuse;
 mod scope;
+mod select;
 mod shutdown;
 #[cfg(unix)]
 mod signal_listeners;
@@ -65,13 +75,17 @@ mod tracker;
 mod turmoil;
 mod turns;
 mod wake;
+mod wakers;
+mod watch;
 
 mod async_source;
+mod chat;
 #[cfg(all(feature = "tokio-io", feature = "hyper"))]
 mod families;
 mod fs;
 #[cfg(feature = "hyper")]
 mod http;
+mod locks;
 mod lookup;
 mod options;
 #[cfg(unix)]
@@ -81,7 +95,10 @@ mod udp;
 #[cfg(unix)]
 mod unix;
 #[cfg(target_os = "linux")]
+mod urgent;
+#[cfg(target_os = "linux")]
 mod vanished;
+mod vectored;
 
 #[cfg(feature = "macros")]
 mod attributes;

@@ -70,7 +70,7 @@ impl Cage {
                 _ => {
                     let (first, second) =
                         (yield_now(), sleep(Duration::from_micros(dice.below(50))));
-                    liten::future::join!(first, second);
+                    liten::join!(first, second);
                 }
             }
         }

@@ -4,6 +4,7 @@ mod on_workers;
 
 use crate::guard::guarded;
 use crate::loopback::poll_once;
+use liten::join;
 use liten::runtime::{Builder, LocalRuntime};
 use liten::task::{spawn_blocking, spawn_local, yield_now};
 use liten::time::{
@@ -29,6 +30,25 @@ fn paused() -> LocalRuntime {
 /// Runs `test` in a runtime whose clock stands still.
 fn still<F: Future>(test: F) -> F::Output {
     guarded(|| paused().block_on(test))
+}
+
+/// The join takes as long as one of its sleeps, exactly; one after the other they take as long as both.
+#[test]
+fn joined_sleeps_overlap() {
+    still(async {
+        let (start, each) = (Instant::now(), Duration::from_millis(50));
+        // Begins when it is polled, not when the join is made.
+        let half = || async move { sleep(each).await };
+        join!(half(), half());
+        assert_eq!(start.elapsed(), each);
+        half().await;
+        half().await;
+        assert_eq!(start.elapsed(), 3 * each);
+        let (one, other) = (spawn_local(half()), spawn_local(half()));
+        one.await.unwrap();
+        other.await.unwrap();
+        assert_eq!(start.elapsed(), 4 * each);
+    });
 }
 
 fn panic_of(f: impl FnOnce()) -> String {
@@ -167,6 +187,28 @@ fn now_stands_still_and_moves_exactly_by_what_it_is_advanced() {
         assert_eq!(start.elapsed(), 9 * step);
         time::advance(Duration::MAX).await;
         assert!(start.elapsed() > 30 * YEAR - SECOND);
+    });
+}
+
+/// Timers cannot count for ever: a clock that stood at their end would never let another sleep pass.
+#[test]
+fn a_clock_that_would_be_moved_too_far_stays_where_it_is_and_says_so() {
+    guarded(|| {
+        let runtime = LocalRuntime::new().unwrap();
+        runtime.block_on(async { time::pause() });
+        let message = panic_of(|| {
+            for _ in 0..25 {
+                runtime.block_on(time::advance(Duration::MAX));
+            }
+        });
+        assert!(message.contains("500 years"), "{message}");
+        runtime.block_on(async {
+            for duration in [SECOND, 30 * YEAR] {
+                let start = Instant::now();
+                sleep(duration).await;
+                assert_eq!(start.elapsed(), duration);
+            }
+        });
     });
 }
 

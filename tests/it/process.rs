@@ -51,6 +51,18 @@ pub(crate) struct Thread {
     pub(crate) cpu: u64,
 }
 
+/// How many calls of `read` and `write` and their kin a thread of this process has made, those on sockets
+/// (`recv`, `send`) not counted.
+#[cfg(target_os = "linux")]
+pub(crate) fn reads_and_writes(thread: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/io")).unwrap();
+    let number = |name| -> u64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap().trim().parse().unwrap()
+    };
+    number("syscr:") + number("syscw:")
+}
+
 /// The threads whose name begins with `prefix`, in the order of their making.
 #[cfg(target_os = "linux")]
 pub(crate) fn threads(prefix: &str) -> Vec<Thread> {

@@ -6,8 +6,8 @@
 use crate::guard::{guarded, workers};
 use crate::loopback::{bounded, pattern};
 use crate::process::{child, is_child};
-use liten::future::join;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
+use liten::join;
 use liten::process::Command;
 use std::io::{ErrorKind, Write};
 use std::process::{Stdio, exit};

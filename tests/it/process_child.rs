@@ -6,8 +6,9 @@
 
 use crate::guard::{guarded, until, workers};
 use crate::loopback::{bounded, pattern, poll_once};
-use liten::future::{join, join_all};
+use liten::future::join_all;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
+use liten::join;
 use liten::process::{Child, Command};
 use liten::runtime::{LocalRuntime, Runtime};
 use liten::time::timeout;
@@ -118,7 +119,7 @@ fn collects_what_it_writes() {
     });
 }
 
-fn names_the_program_that_is_missing() {
+fn says_what_the_system_says_of_a_program_that_is_missing() {
     workers(1).block_on(async {
         let mut command = Command::new("/nowhere/no-such-program");
         for error in [
@@ -126,8 +127,9 @@ fn names_the_program_that_is_missing() {
             command.status().await.unwrap_err(),
             command.output().await.unwrap_err(),
         ] {
+            let std = std::process::Command::new("/nowhere/no-such-program").spawn().unwrap_err();
+            assert_eq!(error.raw_os_error(), std.raw_os_error());
             assert_eq!(error.kind(), ErrorKind::NotFound);
-            assert!(error.to_string().contains("no-such-program"), "{error}");
         }
         let error = Command::new("true").current_dir("/nowhere").spawn().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
@@ -395,7 +397,7 @@ bodies! {
     echoes_both_ways_at_once
     tells_how_it_ended
     collects_what_it_writes
-    names_the_program_that_is_missing
+    says_what_the_system_says_of_a_program_that_is_missing
     never_reads_its_stdin
     closes_its_stdout_early
     may_be_one_of_very_many

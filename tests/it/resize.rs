@@ -13,7 +13,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-/// Waits until exactly the workers `0..count` have a thread.
+/// Waits until exactly the workers `0..count` have a thread, once a task has been run.
 #[cfg(target_os = "linux")]
 fn until_threads(prefix: &str, count: usize) {
     let mut expected: Vec<_> = (0..count).map(|index| format!("{prefix}-{index}")).collect();

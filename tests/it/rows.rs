@@ -41,6 +41,15 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
+/// Said behind a test that only Linux has.
+const LINUX: &str = " (Linux)";
+
+/// What stands between backticks, and whether [`LINUX`] is said behind it.
+fn marked(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    let behind = text.split('`').skip(2).step_by(2);
+    names(text).zip(behind.map(|text| text.starts_with(LINUX)))
+}
+
 /// The file that `name` stands for: a path from the root of the repository, or a file beside this one.
 fn file(name: &str) -> PathBuf {
     match name.ends_with(".rs") || name.contains('/') {
@@ -61,6 +70,34 @@ fn wrong(reference: &str) -> Option<String> {
     };
     let known = function.is_none_or(|function| text.contains(&format!("fn {function}(")));
     (!known).then(|| format!("{reference}: no such function in {}", path.display()))
+}
+
+const CONDITION: &str = "cfg(target_os = \"linux\")]";
+
+/// Whether the test, its file, or its file's place in this binary is left out elsewhere.
+fn is_linux_only(reference: &str) -> bool {
+    let (name, function) = reference.split_once("::").unwrap_or((reference, ""));
+    let text = fs::read_to_string(file(name)).unwrap_or_default();
+    let test = text.split_once(&format!("fn {function}(")).map_or("", |(before, _)| before);
+    let attributes = test.rsplit("\n\n").next().unwrap_or_default();
+    let binary = fs::read_to_string(root().join("tests/it/main.rs")).unwrap();
+    text.contains(&format!("#![{CONDITION}"))
+        || attributes.contains(&format!("#[{CONDITION}"))
+        || binary.contains(&format!("#[{CONDITION}\nmod {name};"))
+}
+
+#[test]
+fn what_is_shown_on_linux_only_is_marked() {
+    let rows = rows(&fs::read_to_string(root().join("tests/README.md")).unwrap());
+    let mut breaches = Vec::new();
+    for (row, proof) in &rows {
+        for (reference, is_marked) in marked(proof) {
+            if is_marked != is_linux_only(reference) {
+                breaches.push(format!("{row}: {reference}: marked is {is_marked}"));
+            }
+        }
+    }
+    assert!(breaches.is_empty(), "\n{}", breaches.join("\n"));
 }
 
 #[test]

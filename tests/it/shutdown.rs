@@ -11,7 +11,8 @@ use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use liten::task::{JoinHandle, yield_now};
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc;
+use std::sync::{Arc, Barrier, mpsc};
+use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -584,5 +585,62 @@ fn jobs_are_waited_for_and_queued_ones_are_cancelled() {
         assert_eq!(done.get(), 1);
         smol::block_on(running).unwrap();
         assert!(smol::block_on(queued).unwrap_err().is_cancelled());
+    });
+}
+
+/// Its destructor returns when those of all the others have begun.
+struct Meets(Arc<Barrier>);
+
+impl Drop for Meets {
+    fn drop(&mut self) {
+        self.0.wait();
+    }
+}
+
+impl Meets {
+    /// Spawns so many of them, each in a task that waits for ever. Their wakers, once all wait.
+    fn spawn(runtime: &Runtime, count: usize) -> Vec<Waker> {
+        let barrier = Arc::new(Barrier::new(count));
+        let reports: Vec<_> = (0..count)
+            .map(|_| {
+                let (report, meets) = (Report::default(), Meets(barrier.clone()));
+                let spy = report.spy();
+                drop(runtime.spawn(async move {
+                    let _meets = meets;
+                    spy.await;
+                }));
+                report
+            })
+            .collect();
+        until(|| runtime.metrics().num_cold_tasks() == count);
+        reports.iter().map(|report| report.waker().expect("polled")).collect()
+    }
+}
+
+/// No worker keeps waiting tasks to itself while it runs the destructor of one.
+#[test]
+fn destructors_of_waiting_tasks_may_wait_for_each_other() {
+    guarded(|| {
+        for count in [2, 4] {
+            let runtime = workers(count);
+            Meets::spawn(&runtime, count);
+            drop(runtime);
+        }
+    });
+}
+
+/// As above, for tasks that were woken, but whose home worker is stuck.
+#[test]
+fn destructors_of_woken_tasks_may_wait_for_each_other() {
+    guarded(|| {
+        let runtime = workers(2);
+        let stuck = occupy(&runtime, 1);
+        // All by the other worker, to which a wake sends them back.
+        let wakers = Meets::spawn(&runtime, 2);
+        let stuck_too = occupy(&runtime, 1);
+        wakers.into_iter().for_each(Waker::wake);
+        let ended = runtime.shutdown();
+        drop((stuck, stuck_too));
+        liten::block_on(ended);
     });
 }

@@ -118,8 +118,7 @@ async fn work(count: Arc<AtomicUsize>) {
     while count.load(Ordering::SeqCst) < ENOUGH {
         let (mut client, mut server) = tcp_pair().await;
         let mut received = vec![0; data.len()];
-        let (sent, got) =
-            liten::future::join!(client.write_all(&data), server.read_exact(&mut received));
+        let (sent, got) = liten::join!(client.write_all(&data), server.read_exact(&mut received));
         sent.unwrap();
         got.unwrap();
         assert!(received == data, "the bytes differ");

@@ -284,6 +284,11 @@ fn every_life_on_two_workers() {
 }
 
 #[test]
+fn every_life_in_a_current_thread_runtime() {
+    each_with_each(Flavor::CurrentThread, &plans());
+}
+
+#[test]
 fn every_life_in_a_local_runtime() {
     each_with_each(Flavor::LocalRuntime, &plans());
 }

@@ -251,7 +251,7 @@ fn a_reset_is_an_error_and_closing_after_it_is_not() {
         let error = server.read(&mut [0; 8]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionReset);
         server.close().await.unwrap();
-        server.shutdown(Shutdown::Both).unwrap();
+        server.shutdown_std(Shutdown::Both).unwrap();
         assert!(server.write(b"x").await.is_err());
     });
 }
@@ -340,7 +340,7 @@ fn borrowed_halves_work_at_the_same_time() {
         assert_eq!(read.peer_addr().unwrap(), write.peer_addr().unwrap());
         let mut received = vec![0; data.len()];
         let (written, filled) =
-            liten::future::join!(write.write_all(&data), read.read_exact(&mut received));
+            liten::join!(write.write_all(&data), read.read_exact(&mut received));
         written.unwrap();
         filled.unwrap();
         assert!(received == data, "the bytes differ");

@@ -3,7 +3,7 @@
 use crate::guard::{guarded, until, workers};
 use crate::loopback::poll_once;
 use crate::probe::{Calls, Count, poll_with};
-use liten::future::{FutureExt, StreamExt, join_all, select};
+use liten::future::{StreamExt, join_all};
 use liten::runtime::{LocalRuntime, Runtime};
 use liten::time::{
     Duration, Instant, Interval, MissedTickBehavior, interval, interval_at, sleep, sleep_until,
@@ -39,6 +39,29 @@ fn no_sleep_ends_early() {
     guarded(|| {
         workers(3).block_on(sleeps());
         LocalRuntime::new().unwrap().block_on(sleeps());
+    });
+}
+
+/// On one thread, so that no driver fires the timer between the reset and the poll.
+#[test]
+fn a_reset_to_now_or_the_past_is_ready_at_the_next_poll() {
+    LocalRuntime::new().unwrap().block_on(async {
+        let start = Instant::now();
+        for deadline in [start, Instant::now(), start.checked_sub(MILLISECOND).unwrap()] {
+            let mut waiting = sleep(FOR_EVER);
+            assert!(poll_once(&mut waiting).await.is_none());
+            Pin::new(&mut waiting).reset(deadline);
+            assert!(waiting.is_elapsed());
+            assert!(poll_once(&mut waiting).await.is_some());
+            let mut bounded = timeout(Duration::ZERO, &mut waiting);
+            assert!(poll_once(&mut bounded).await.unwrap().is_ok(), "it has elapsed before");
+        }
+
+        let mut ticks = interval(FOR_EVER);
+        ticks.tick().await;
+        assert!(poll_once(&mut ticks.next()).await.is_none());
+        ticks.reset_immediately();
+        assert!(poll_once(&mut ticks.next()).await.is_some());
     });
 }
 
@@ -368,10 +391,9 @@ fn a_tick_that_loses_a_select_is_not_lost() {
             let mut ticks = interval(10 * MILLISECOND);
             let mut taken = Vec::new();
             while taken.len() < 5 {
-                let mut short = Box::pin(sleep(MILLISECOND).fuse());
-                select! {
-                    tick = Box::pin(ticks.tick()).fuse() => taken.push(tick),
-                    () = short => {}
+                liten::select! {
+                    tick = ticks.tick() => taken.push(tick),
+                    () = sleep(MILLISECOND) => {}
                 }
             }
             let planned = (0..5).map(|i| taken[0] + i * 10 * MILLISECOND);

@@ -99,7 +99,7 @@ fn faults_of_all_kinds_while_the_number_of_workers_changes_lose_nothing() {
                 let guards = guards.clone();
                 runtime.spawn(async move {
                     for _ in 0..ROUNDS {
-                        liten::future::join!(broken_connection(), troublesome_tasks(&guards));
+                        liten::join!(broken_connection(), troublesome_tasks(&guards));
                     }
                 })
             })

@@ -5,9 +5,15 @@ use crate::loopback::{bounded, pattern, poll_once, run};
 use liten::future::StreamExt;
 use liten::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use liten::net::{UnixDatagram, UnixListener, UnixSocket, UnixStream};
+#[cfg(target_os = "linux")]
+use liten::runtime::Builder;
+#[cfg(target_os = "linux")]
+use socket2::{Domain, SockAddr, Socket, Type};
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
+#[cfg(target_os = "linux")]
+use std::os::unix::net;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
@@ -83,6 +89,36 @@ fn abstract_addresses_need_no_file() {
             datagram.local_addr().unwrap().as_abstract_name(),
             name("datagram").as_abstract_name()
         );
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_path_that_begins_with_a_zero_byte_is_an_abstract_name_everywhere() {
+    use std::os::linux::net::SocketAddrExt;
+    run(async {
+        let name = |kind: &str| format!("\0liten-{}-path-{kind}", std::process::id());
+        let listener = UnixListener::bind(name("stream")).unwrap();
+        let _client = UnixStream::connect(name("stream")).await.unwrap();
+        listener.accept().await.unwrap();
+        let other = UnixSocket::new_stream().unwrap();
+        other.bind(name("other")).unwrap();
+        let _other = other.connect(name("stream")).await.unwrap();
+        let (accepted, _peer) = listener.accept().await.unwrap();
+        let peer = accepted.peer_addr().unwrap();
+        assert_eq!(peer.as_abstract_name(), Some(&name("other").as_bytes()[1..]));
+
+        let datagram = UnixDatagram::bind(name("datagram")).unwrap();
+        let sender = UnixDatagram::unbound().unwrap();
+        let target = name("datagram");
+        assert_eq!(sender.send_to(b"1", &target).await.unwrap(), 1);
+        assert_eq!(sender.try_send_to(b"22", &target).unwrap(), 2);
+        assert_eq!(poll_fn(|cx| sender.poll_send_to(cx, b"333", &target)).await.unwrap(), 3);
+        sender.connect(&target).unwrap();
+        assert_eq!(sender.send(b"4444").await.unwrap(), 4);
+        for length in 1..=4 {
+            assert_eq!(datagram.recv(&mut [0; 8]).await.unwrap(), length);
+        }
     });
 }
 
@@ -219,6 +255,81 @@ fn a_full_queue_of_connections_is_waited_for() {
     });
 }
 
+/// A listener at `path` and as many connections as its queue takes: the next one has to wait.
+#[cfg(target_os = "linux")]
+fn full_queue(path: &SocketPath) -> (net::UnixListener, Vec<Socket>) {
+    let address = SockAddr::unix(path).unwrap();
+    let socket = || Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+    let listener = socket();
+    listener.bind(&address).unwrap();
+    listener.listen(1).unwrap();
+    let mut queue = Vec::new();
+    loop {
+        let client = socket();
+        client.set_nonblocking(true).unwrap();
+        match client.connect(&address) {
+            Ok(()) => queue.push(client),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    listener.set_nonblocking(true).unwrap();
+    (listener.into(), queue)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_connect_that_is_given_up_leaves_no_thread_and_no_connection() {
+    guarded(|| {
+        let path = SocketPath::new("given-up");
+        let (listener, queue) = full_queue(&path);
+        let runtime = Builder::new_multi_thread().max_blocking_threads(1).build().unwrap();
+        runtime.block_on(async {
+            for _ in 0..3 {
+                let mut connecting = pin!(UnixStream::connect(&path));
+                assert!(poll_once(&mut connecting).await.is_none(), "the queue is full");
+                let mut connecting = pin!(UnixSocket::new_stream().unwrap().connect(&path));
+                assert!(poll_once(&mut connecting).await.is_none(), "the queue is full");
+            }
+            // The only thread of the pool is free.
+            liten::spawn_blocking(|| ()).await.unwrap();
+        });
+        drop(runtime);
+        for _client in &queue {
+            listener.accept().unwrap();
+        }
+        assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_connect_that_waits_is_refused_when_the_listener_goes() {
+    run(async {
+        let path = SocketPath::new("goes");
+        let (listener, _queue) = full_queue(&path);
+        let mut connecting = pin!(UnixStream::connect(&path));
+        assert!(poll_once(&mut connecting).await.is_none(), "the queue is full");
+        drop(listener);
+        assert_eq!(connecting.await.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_connect_that_waits_is_an_error_when_its_runtime_ends() {
+    guarded(|| {
+        let path = SocketPath::new("ends");
+        let (_listener, _queue) = full_queue(&path);
+        let mut connecting = pin!(UnixStream::connect(&path));
+        let runtime = workers(1);
+        assert!(runtime.block_on(poll_once(&mut connecting)).is_none(), "the queue is full");
+        drop(runtime);
+        let error = run(connecting).unwrap_err();
+        assert!(error.to_string().contains("shut down"), "{error}");
+    });
+}
+
 #[test]
 fn two_mebibytes_go_each_way_at_once() {
     run(async {
@@ -260,7 +371,7 @@ fn streams_try_shut_down_and_come_together_again() {
 
         let (read, write) = here.into_split();
         let here = read.reunite(write).unwrap();
-        here.shutdown(Shutdown::Write).unwrap();
+        here.shutdown_std(Shutdown::Write).unwrap();
         assert_eq!((&there).read(&mut buf).await.unwrap(), 0);
         (&there).write_all(b"back").await.unwrap();
         assert_eq!((&here).read(&mut buf).await.unwrap(), 4);

@@ -5,10 +5,11 @@ use crate::probe::{Count, OnDrop, Report, wake_by_value};
 use crate::steal::occupy;
 use liten::runtime::Runtime;
 use std::collections::HashSet;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// Lets every worker that has nothing else to do pass through its queues a few times.
 fn stir(runtime: &Runtime) {
@@ -276,16 +277,16 @@ fn tasks_wake_each_other_across_workers() {
         let total = 200;
         let mut tasks = Vec::new();
         for _ in 0..16 {
-            let (forth, there) = liten::sync::channel::bounded::<usize>(1);
-            let (back, here) = liten::sync::channel::bounded::<usize>(1);
+            let (forth, mut there) = liten::sync::mpsc::channel::<usize>(1);
+            let (back, mut here) = liten::sync::mpsc::channel::<usize>(1);
             tasks.push(runtime.spawn(async move {
                 for i in 0..total {
                     forth.send(i).await.unwrap();
-                    assert_eq!(here.recv().await, Ok(i));
+                    assert_eq!(here.recv().await, Some(i));
                 }
             }));
             tasks.push(runtime.spawn(async move {
-                while let Ok(i) = there.recv().await {
+                while let Some(i) = there.recv().await {
                     back.send(i).await.unwrap();
                 }
             }));
@@ -321,5 +322,40 @@ fn polls_are_made_by_workers_whoever_wakes() {
         let threads = threads.lock().unwrap();
         assert!(threads.iter().all(|name| name.starts_with("wakew-")), "{threads:?}");
         assert!(!threads.contains("wakew-driver"));
+    });
+}
+
+/// Spawns a task in the runtime of the thread that calls it.
+struct Spawner {
+    thread: Mutex<Option<String>>,
+    ran: Count,
+}
+
+impl Wake for Spawner {
+    fn wake(self: Arc<Self>) {
+        *self.thread.lock().unwrap() = thread::current().name().map(str::to_owned);
+        let ran = self.ran.clone();
+        drop(liten::spawn(async move {
+            ran.add();
+        }));
+    }
+}
+
+/// Whichever thread fires the timer: the driver thread is in the runtime, as the workers are.
+#[test]
+fn a_foreign_waker_may_spawn_on_the_thread_that_calls_it() {
+    guarded(|| {
+        let runtime = crate::guard::named(1, "wakesp");
+        let blocked = crate::steal::occupy(&runtime, 1);
+        let spawner = Arc::new(Spawner { thread: Mutex::default(), ran: Count::default() });
+        let waker = Waker::from(spawner.clone());
+        let entered = runtime.enter();
+        let mut timer = Box::pin(liten::time::sleep(Duration::from_millis(1)));
+        assert!(timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        until(|| spawner.thread.lock().unwrap().is_some());
+        drop((blocked, entered));
+        until(|| spawner.ran.get() == 1);
+        let name = spawner.thread.lock().unwrap().take();
+        assert_eq!(name.as_deref(), Some("wakesp-driver"), "the only worker was taken");
     });
 }

@@ -246,6 +246,18 @@ fn a_permission_that_nothing_uses_is_rejected() {
 }
 
 #[test]
+fn a_permission_that_is_given_twice_is_rejected() {
+    const TWICE: Confined = Confined {
+        what: "`magic`",
+        words: &["magic"],
+        homes: &[("src/a.rs", "a reason"), ("src/b.rs", "a reason"), ("src/a.rs", "another one")],
+    };
+    assert_eq!(rules::double_homes(&SOME_RULE).len(), 0);
+    let found = rules::double_homes(&TWICE);
+    assert_eq!(found.iter().map(|v| v.place.as_str()).collect::<Vec<_>>(), ["src/a.rs"]);
+}
+
+#[test]
 fn code_comments_and_literals_are_told_apart() {
     let text = "let a = \"// no\"; // yes\n\
                 let b = r#\"\"magic\"\"#; /* magic /* magic */ */ let c = '\"'; magic";

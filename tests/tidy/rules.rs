@@ -59,6 +59,19 @@ pub(crate) fn unused_homes(sources: &[Source], rule: &Confined) -> Vec<Violation
     .collect()
 }
 
+/// The second of two permissions for one file would be the one that is changed, or not.
+pub(crate) fn double_homes(rule: &Confined) -> Vec<Violation> {
+    let doubles = rule.homes.iter().enumerate().filter(|(index, (home, _))| {
+        rule.homes[..*index].iter().any(|(earlier, _)| earlier == home)
+    });
+    doubles
+        .map(|(_, (home, _))| Violation {
+            place: (*home).to_owned(),
+            reason: format!("is listed twice for {} in tests/tidy.rs", rule.what),
+        })
+        .collect()
+}
+
 pub(crate) fn file_name(source: &Source) -> Vec<Violation> {
     let stem =
         Path::new(&source.path).file_stem().unwrap_or_default().to_string_lossy().into_owned();

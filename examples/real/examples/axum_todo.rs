@@ -17,10 +17,11 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use futures_util::stream::poll_fn;
 use liten::future::StreamExt;
 use liten::net::TcpListener;
 use liten::signal::ctrl_c;
-use liten::sync::channel::{Receiver, Sender, bounded};
+use liten::sync::mpsc::{Receiver, Sender, channel};
 use real::serve::serve;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many changes a listener may be behind. One that is further behind is let go, because keeping
-/// everything for somebody who does not read would fill our memory.
+/// everything for a client that does not read would fill our memory.
 const BEHIND: usize = 64;
 
 #[derive(Clone, Serialize)]
@@ -169,11 +170,11 @@ impl Drop for Listener {
 
 /// A body that goes on: a line of JSON per change, until the client leaves or the server ends.
 async fn changes(State(todos): State<Todos>) -> Response {
-    let (sender, receiver): (Sender<Bytes>, Receiver<Bytes>) = bounded(BEHIND);
+    let (sender, mut receiver): (Sender<Bytes>, Receiver<Bytes>) = channel(BEHIND);
     todos.lock().listeners.push(sender);
     println!("a listener has come");
     let listener = Listener;
-    let lines = receiver.map(move |line| {
+    let lines = poll_fn(move |cx| receiver.poll_recv(cx)).map(move |line| {
         let _present = &listener;
         Ok::<_, Infallible>(line)
     });

@@ -155,7 +155,7 @@ fn answer(request: &Request<Incoming>) -> Response<Full<Bytes>> {
 /// would reset the connection, and the client could lose what it was told last.
 async fn part(stream: &TcpStream) {
     // Errors mean that the client was quicker.
-    let _ = stream.shutdown(Shutdown::Write);
+    let _ = stream.shutdown_std(Shutdown::Write);
     let _ = timeout(PATIENCE, io::copy(stream, &mut io::sink())).await;
 }
 

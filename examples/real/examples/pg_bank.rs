@@ -11,7 +11,8 @@
 //! with the feature `tokio-io`; the task that drives each connection is liten's.
 
 use liten::net::TcpStream;
-use liten::sync::channel::{self, Receiver, Sender};
+use liten::sync::Mutex;
+use liten::sync::mpsc::{Receiver, Sender, channel};
 use liten::task::JoinSet;
 use liten::time::{Duration, timeout};
 use std::error::Error;
@@ -27,31 +28,31 @@ const BALANCE: i64 = 1_000;
 /// A server that is there answers sooner.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Clients that wait for work. One that has failed does not come back.
+/// Clients that wait for work. In the place of one that has failed comes `None`.
 struct Pool {
-    free: Receiver<Client>,
-    back: Sender<Client>,
+    free: Mutex<Receiver<Option<Client>>>,
+    back: Sender<Option<Client>>,
 }
 
 impl Pool {
     async fn open(address: &str, user: &str) -> Result<Self> {
-        let (back, free) = channel::bounded(CONNECTIONS);
+        let (back, free) = channel(CONNECTIONS);
         for _ in 0..CONNECTIONS {
-            back.send(connect(address, user).await?).await?;
+            back.send(Some(connect(address, user).await?)).await?;
         }
-        Ok(Self { free, back })
+        Ok(Self { free: Mutex::new(free), back })
     }
 
     /// Lends a client to `work`.
     async fn with<T>(&self, work: impl AsyncFnOnce(&mut Client) -> Result<T>) -> Result<T> {
-        let mut client = self.free.recv().await?;
+        let free = self.free.lock().await.recv().await.flatten();
+        let Some(mut client) = free else {
+            // The next one learns it too, and does not wait for ever.
+            self.back.send(None).await?;
+            return Err("a client has failed".into());
+        };
         let result = work(&mut client).await;
-        if client.is_closed() {
-            // Whoever waits for it learns it too, and does not wait for ever.
-            self.free.close();
-        } else {
-            self.back.send(client).await?;
-        }
+        self.back.send((!client.is_closed()).then_some(client)).await?;
         result
     }
 }

@@ -11,8 +11,8 @@
 //! quinn brings the protocol and asks for a runtime through a trait, which `real::quinn` implements on
 //! liten. The client of the second line runs on tokio.
 
-use liten::future::{FutureExt, select, select_biased};
 use liten::io;
+use liten::select;
 use liten::signal;
 use liten::time::{Duration, timeout};
 use quinn::crypto::rustls::QuicServerConfig;
@@ -54,16 +54,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, runtime)?;
     println!("listening on {}", endpoint.local_addr()?);
 
-    let mut interrupted = pin!(signal::ctrl_c().fuse());
+    let mut interrupted = pin!(signal::ctrl_c());
     loop {
-        let mut incoming = pin!(endpoint.accept().fuse());
-        // In this order ctrl-c is listened for before the first client is served.
-        select_biased! {
-            result = interrupted => {
+        select! {
+            // In this order ctrl-c is listened for before the first client is served.
+            biased;
+            result = &mut interrupted => {
                 result?;
                 break;
             }
-            incoming = incoming => match incoming {
+            incoming = endpoint.accept() => match incoming {
                 Some(incoming) => drop(liten::spawn(report(incoming))),
                 None => break,
             },
@@ -92,10 +92,8 @@ async fn attend(incoming: Incoming) -> Result<String, ConnectionError> {
     println!("{} came", connection.remote_address());
     let mut streams = 0;
     let error = loop {
-        let mut stream = pin!(connection.accept_bi().fuse());
-        let mut datagram = pin!(connection.read_datagram().fuse());
         select! {
-            stream = stream => match stream {
+            stream = connection.accept_bi() => match stream {
                 Ok((send, receive)) => {
                     streams += 1;
                     // An error means that the client has given the stream up; it knows that.
@@ -103,7 +101,7 @@ async fn attend(incoming: Incoming) -> Result<String, ConnectionError> {
                 }
                 Err(error) => break error,
             },
-            datagram = datagram => match datagram {
+            datagram = connection.read_datagram() => match datagram {
                 // Datagrams may get lost anyway, and this one found no room.
                 Ok(datagram) => drop(connection.send_datagram(datagram)),
                 Err(error) => break error,

@@ -8,8 +8,10 @@
 //! The first message of a client is its name, each later one goes to everybody. Whoever says nothing for
 //! SECONDS is asked by a ping whether it is still there, and dropped if it stays silent as long again.
 //!
-//! Nobody holds up the others: each client has a task and a queue of its own, and a queue that overflows
-//! costs its client the seat, told by a close frame.
+//! No client holds up the others: each has a task and a queue of its own, and a queue that overflows costs
+//! its client the seat, told by a close frame. Therefore no client may fill the queues of others faster than
+//! these can be emptied: a client that says much at once is read at a bounded pace, and the rest waits in its
+//! socket.
 
 use async_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use async_tungstenite::tungstenite::http::StatusCode;
@@ -17,14 +19,14 @@ use async_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use async_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use async_tungstenite::tungstenite::{Bytes, Error, Message, Utf8Bytes, error::ProtocolError};
 use async_tungstenite::{WebSocketStream, accept_hdr_async_with_config};
-use liten::future::{StreamExt, select};
+use liten::future::StreamExt;
 use liten::io::{self, AsyncWriteExt};
 use liten::net::{TcpListener, TcpStream};
-use liten::sync::channel::{Receiver, Sender, bounded};
+use liten::select;
+use liten::sync::mpsc::{Receiver, Sender, channel};
 use liten::time::{Duration, Instant, interval_at, sleep, timeout};
 use std::collections::HashMap;
 use std::net::{Shutdown, SocketAddr};
-use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{env, fmt};
 
@@ -36,6 +38,10 @@ const MESSAGE: usize = 16 * 1024;
 const NAME: usize = 32;
 /// How many messages may wait for one client.
 const QUEUE: usize = 64;
+/// How many messages of one client are read without a pause: much less than a queue holds.
+const BURST: u32 = 16;
+/// How long the pause is, per message, of a client that goes on like that.
+const PAUSE: Duration = Duration::from_millis(5);
 /// How long a client may take for one step: the handshake, its name, taking a message, parting.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -93,7 +99,7 @@ struct Seat<'a> {
 
 impl Room {
     fn enter(&self, peer: SocketAddr, name: &str) -> (Seat<'_>, Receiver<Utf8Bytes>) {
-        let (sender, receiver) = bounded(QUEUE);
+        let (sender, receiver) = channel(QUEUE);
         let member = Member { name: name.to_owned(), queue: sender };
         self.members().insert(peer, member);
         self.tell(format!("* {name} came"));
@@ -107,8 +113,7 @@ impl Room {
         self.members().retain(|_, member| {
             let keeps_up = member.queue.try_send(line.clone()).is_ok();
             if !keeps_up {
-                // Its task learns it from this.
-                member.queue.close();
+                // Its task learns it when the only sender of its queue is dropped.
                 slow.push(member.name.clone());
             }
             keeps_up
@@ -239,14 +244,14 @@ async fn talk(room: &Room, socket: &mut Socket<'_>, peer: SocketAddr, silence: D
         Err(_elapsed) => return End::Silent,
     };
     println!("{peer} is {name}");
-    let (_seat, queue) = room.enter(peer, &name);
-    let mut queue = pin!(queue);
-    let mut ticks = interval_at(Instant::now() + silence, silence).fuse();
+    let (_seat, mut queue) = room.enter(peer, &name);
+    let mut ticks = interval_at(Instant::now() + silence, silence);
     // Whether it has been asked if it is still there, and has said nothing since.
     let mut asked = false;
+    let mut pace = Pace::new();
     loop {
         let message = select! {
-            message = socket.next() => {
+            message = pace.next(socket) => {
                 asked = false;
                 match heard(message) {
                     Ok(Some(text)) => room.tell(format!("{name}: {text}")),
@@ -256,7 +261,7 @@ async fn talk(room: &Room, socket: &mut Socket<'_>, peer: SocketAddr, silence: D
                 continue;
             }
             // After the room has closed it, what is left in the queue would only take more time.
-            line = queue.next() => match line {
+            line = queue.recv() => match line {
                 Some(line) if !queue.is_closed() => Message::Text(line),
                 _ => return End::Slow,
             },
@@ -273,6 +278,27 @@ async fn talk(room: &Room, socket: &mut Socket<'_>, peer: SocketAddr, silence: D
             Ok(Err(error)) => return End::Failed(error),
             Err(_elapsed) => return End::Slow,
         }
+    }
+}
+
+/// When a client may be read.
+struct Pace {
+    /// Later by a pause with each message, and never in the past.
+    paid: Instant,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { paid: Instant::now() }
+    }
+
+    /// The next message, or the end. Dropped before, it has taken none.
+    async fn next(&mut self, socket: &mut Socket<'_>) -> Option<Result<Message, Error>> {
+        let ahead = self.paid.saturating_duration_since(Instant::now());
+        sleep(ahead.saturating_sub(PAUSE * BURST)).await;
+        let message = socket.next().await;
+        self.paid = self.paid.max(Instant::now()) + PAUSE;
+        message
     }
 }
 
@@ -302,6 +328,6 @@ fn heard(message: Option<Result<Message, Error>>) -> Result<Option<Utf8Bytes>, E
 /// would reset the connection, and the client could lose what it was told last.
 async fn part(stream: &TcpStream) {
     // Errors mean that the client was quicker.
-    let _ = stream.shutdown(Shutdown::Write);
+    let _ = stream.shutdown_std(Shutdown::Write);
     let _ = timeout(PATIENCE, io::copy(stream, &mut io::sink())).await;
 }

@@ -234,7 +234,7 @@ fn a_closed_stream_reads_the_end_and_refuses_to_write() {
         let (mut client, server) = pair().await?;
         client.close().await?;
         client.close().await?;
-        client.shutdown(Shutdown::Write)?;
+        client.shutdown_std(Shutdown::Write)?;
         let error = client.write(b"late").await.expect_err("it is closed");
         assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{error:?}");
         assert_eq!((&server).read(&mut [0; 8]).await?, 0);

@@ -78,7 +78,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: CENSUS,
         models: "census::loom",
-        from: "        if before == State::Awake {\n            self.shared.goes();\n        }",
+        from: "        if before == State::Awake {\n            self.counter.goes();\n        }",
         to: "        let _ = before;",
         breaks: "a root that has ended stays counted",
     },

@@ -78,9 +78,16 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: TIMERS,
         models: "timers::loom",
-        from: "        let waker = timers.wheel.cancel(key);\n        drop(timers);",
-        to: "        let waker: Option<Waker> = None;\n        let _ = key;\n        drop(timers);",
+        from: "        wakers::drop_all(self.take_out(key));",
+        to: "        let _ = key;",
         breaks: "a timer that is dropped stays in the wheel",
+    },
+    Mutation {
+        file: TIMERS,
+        models: "timers::loom",
+        from: "            wakers::guard(|| waker.wake());",
+        to: "            drop(waker);",
+        breaks: "a task whose timer is reset to the past sleeps on",
     },
     Mutation {
         file: TIMERS,
@@ -178,8 +185,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: READINESS,
         models: "readiness::loom",
-        from: "            if let Some(answer) = readiness.answer(self.mask) {\n                return Poll::Ready(answer);\n            }\n            match self.key {",
-        to: "            match self.key {",
+        from: "            if let Some(answer) = readiness.answer(self.mask) {\n                return Poll::Ready(answer);\n            }\n            let keyed",
+        to: "            let keyed",
         breaks: "no second look under the lock before a keyed waiter queues",
     },
     Mutation {
@@ -192,8 +199,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WAITERS,
         models: "readiness::loom",
-        from: "        let replaced = stored.replace(waker.clone());",
-        to: "        let replaced = Some(waker.clone());",
+        from: "        let replaced = self.stored(key).replace(waker);",
+        to: "        let replaced = Some(waker);",
         breaks: "a keyed waiter keeps its old waker",
     },
     Mutation {

@@ -231,8 +231,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: RUNNING,
         models: "task::running::loom",
-        from: "self.id.store(0, Ordering::Relaxed);",
+        from: "self.id.store(0, Ordering::Release);",
         to: "",
         breaks: "the last poll's task stays on the note",
+    },
+    Mutation {
+        file: RUNNING,
+        models: "scheduler::worker::loom",
+        from: "self.id.store(0, Ordering::Release);",
+        to: "self.id.store(0, Ordering::Relaxed);",
+        breaks: "a note is empty before the JoinHandle of the task that was on it knows",
     },
 ];

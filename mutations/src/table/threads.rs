@@ -5,6 +5,7 @@ use super::Mutation;
 const ROSTER: &str = "src/blocking/roster.rs";
 const LOCAL: &str = "src/runtime/local.rs";
 const QUEUE: &str = "src/runtime/local/queue.rs";
+const CURRENT: &str = "src/runtime/current_thread.rs";
 const STATION: &str = "src/signal/unix/station.rs";
 const CELL: &str = "src/task/cell.rs";
 
@@ -13,8 +14,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ROSTER,
         models: "blocking::loom",
-        from: "        } else if timed_out || self.closed {\n            self.free -= 1;\n            self.threads -= 1;",
-        to: "        } else if timed_out || self.closed {\n            self.threads -= 1;",
+        from: "        self.free -= 1;\n        self.threads -= 1;\n        Seek::End",
+        to: "        self.threads -= 1;\n        Seek::End",
         breaks: "a thread that has ended is still counted as free",
     },
     Mutation {
@@ -27,8 +28,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ROSTER,
         models: "blocking::loom",
-        from: "if self.threads == 0 { std::mem::take(&mut self.queue) } else { VecDeque::new() }",
-        to: "VecDeque::new()",
+        from: "        if self.threads > 0 {\n            return VecDeque::new();",
+        to: "        if true {\n            return VecDeque::new();",
         breaks: "the last thread dies and leaves its jobs queued",
     },
     Mutation {
@@ -41,9 +42,44 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ROSTER,
         models: "blocking::loom",
-        from: "        self.queue = keep;",
-        to: "        drop::<VecDeque<J>>(keep);",
+        from: "(self.queue, self.cancelled) =",
+        to: "(_, self.cancelled) =",
         breaks: "the close forgets the jobs that must run",
+    },
+    Mutation {
+        file: ROSTER,
+        models: "blocking::loom",
+        from: "(self.queue, self.cancelled) =",
+        to: "(self.queue, _) =",
+        breaks: "the close forgets the jobs that it cancels",
+    },
+    Mutation {
+        file: ROSTER,
+        models: "blocking::loom",
+        from: "} else if let Some(job) = self.cancelled.pop_front() {",
+        to: "} else if let Some(job) = self.cancelled.pop_front().filter(|_| false) {",
+        breaks: "only a helper cancels, though it need not come",
+    },
+    Mutation {
+        file: ROSTER,
+        models: "blocking::loom",
+        from: "job.is_none() && self.threads == 1",
+        to: "job.is_none() && false",
+        breaks: "the helper ends as the last thread and leaves a job queued",
+    },
+    Mutation {
+        file: ROSTER,
+        models: "blocking::loom",
+        from: "        self.take_back_start();\n        debug_assert!(self.threads > 0, \"jobs were queued without a thread\");",
+        to: "",
+        breaks: "a helper that could not be started is waited for",
+    },
+    Mutation {
+        file: "src/blocking/desk.rs",
+        models: "blocking::loom",
+        from: "            roster = self.through(roster, || job.cancel());\n        }\n        self.gone.notify_all();",
+        to: "            roster = self.through(roster, || job.cancel());\n        }",
+        breaks: "a helper ends without telling who waits for it",
     },
     Mutation {
         file: ROSTER,
@@ -55,9 +91,23 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/blocking/desk.rs",
         models: "blocking::loom",
-        from: "        self.gone.notify_all();\n    }\n\n    /// Refuses",
-        to: "    }\n\n    /// Refuses",
+        from: "            timed_out = false;\n        }\n        self.gone.notify_all();",
+        to: "            timed_out = false;\n        }",
         breaks: "a thread ends without telling who waits for it",
+    },
+    Mutation {
+        file: ROSTER,
+        models: "blocking::loom",
+        from: "        self.last = Some(job);",
+        to: "        self.queue.push_back(job);",
+        breaks: "the last job is run before what is cancelled",
+    },
+    Mutation {
+        file: "src/blocking/desk.rs",
+        models: "blocking::loom",
+        from: "        self.close_locked(&mut roster, help);",
+        to: "        drop(roster);\n        self.close_locked(&mut self.roster.lock(), help);",
+        breaks: "a job comes between the last one and the close",
     },
     // One thread: the local executor, the root, a blocking job.
     Mutation {
@@ -157,6 +207,48 @@ pub const ROWS: &[Mutation] = &[
         from: "            self.woken.swap(true, Ordering::Relaxed);\n            return;",
         to: "            return;",
         breaks: "a wake of the thread's own leaves nothing behind",
+    },
+    Mutation {
+        file: CURRENT,
+        models: "current_thread::loom",
+        from: "        wakers::wake_all(&mut wakes);\n    }\n\n    /// Ready when no task",
+        to: "    }\n\n    /// Ready when no task",
+        breaks: "a thread that stops driving tells no other",
+    },
+    Mutation {
+        file: CURRENT,
+        models: "current_thread::loom",
+        from: "line.waiting.iter().map(|(_, waker)| waker.clone()).collect();",
+        to: "line.waiting.iter().take(1).map(|(_, waker)| waker.clone()).collect();",
+        breaks: "a thread that stops driving tells the first alone, which may be about to leave",
+    },
+    Mutation {
+        file: CURRENT,
+        models: "current_thread::loom",
+        from: "        let executor = line.executor.take();\n        if executor.is_none()",
+        to: "        let executor = line.executor.take();\n        drop(line);\n        let mut line = self.runtime.line.lock();\n        if executor.is_none()",
+        breaks: "the driving becomes free between a thread's look and its place in line",
+    },
+    Mutation {
+        file: CURRENT,
+        models: "current_thread::loom",
+        from: "if self.local.alive_tasks() > 0 {",
+        to: "if true {",
+        breaks: "a thread that waits for the last task does not look after it has left its waker",
+    },
+    Mutation {
+        file: CURRENT,
+        models: "current_thread::loom",
+        from: "        let still = self.word.load(Ordering::Acquire) == seen;",
+        to: "        let still = self.word.load(Ordering::Acquire) & AWAKE == 0;",
+        breaks: "the thread that drives does not see who has come and gone meanwhile",
+    },
+    Mutation {
+        file: CURRENT,
+        models: "current_thread::loom",
+        from: "        if seen & AWAKE != 0 {",
+        to: "        if false {",
+        breaks: "the thread that drives takes a root that goes meanwhile for asleep",
     },
     Mutation {
         file: "src/runtime/block_on.rs",

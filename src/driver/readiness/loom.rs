@@ -13,7 +13,7 @@ use ::loom::thread;
 use mio::Interest;
 
 use super::{Direction, Readiness, Ready};
-use crate::sync_shim::both_ways;
+use crate::sync_shim::{block_on, both_ways};
 
 fn both() -> Interest {
     Interest::READABLE.add(Interest::WRITABLE)
@@ -33,27 +33,6 @@ impl Count {
 impl Wake for Count {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Wakes a thread of the model; loom's own `block_on` is behind a feature that nothing else needs.
-struct Unpark(thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Sleeps for ever if nobody wakes the future: loom reports that as a deadlock.
-fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
     }
 }
 

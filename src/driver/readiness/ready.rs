@@ -12,7 +12,7 @@ pub(crate) enum Direction {
 
 impl Direction {
     /// The bits of which one is enough to try the system call.
-    pub(super) fn mask(self) -> Ready {
+    pub(crate) fn mask(self) -> Ready {
         match self {
             Self::Read => Ready::READABLE | Ready::READ_CLOSED,
             Self::Write => Ready::WRITABLE | Ready::WRITE_CLOSED,
@@ -22,8 +22,16 @@ impl Direction {
     /// The bits that data, or room for it, stands behind; used up by taking the data.
     pub(super) fn data(self) -> Ready {
         match self {
-            Self::Read => Ready::READABLE | Ready::PRIORITY,
+            Self::Read => Ready::READABLE,
             Self::Write => Ready::WRITABLE,
+        }
+    }
+
+    /// What may have cut a transfer short although there is more.
+    pub(super) fn mark(self) -> Ready {
+        match self {
+            Self::Read => Ready::MARK,
+            Self::Write => Ready::EMPTY,
         }
     }
 }
@@ -56,12 +64,17 @@ impl Ready {
     pub const READ_CLOSED: Self = Self(1 << 2);
     /// Nothing can be written any more.
     pub const WRITE_CLOSED: Self = Self(1 << 3);
-    /// The system reported an error; the next operation or `take_error` returns it.
+    /// The system reported an error; the next operation or `take_error` returns it. It is told to whoever
+    /// asks for `Interest::ERROR`.
     pub const ERROR: Self = Self(1 << 4);
-    /// Urgent data, where the system tells it apart.
+    /// Urgent data, where the system tells it apart. It is told to whoever asks for `Interest::PRIORITY`.
     pub const PRIORITY: Self = Self(1 << 5);
 
-    pub(super) const ALL: Self = Self(0x3f);
+    /// The place where urgent data lies in the stream: a read stops there. It comes with `PRIORITY` and goes
+    /// when a read finds nothing, whether or not the urgent data has been fetched. It is told to nobody.
+    pub(super) const MARK: Self = Self(1 << 6);
+
+    pub(super) const ALL: Self = Self(0x7f);
 
     /// Returns true if nothing is set.
     pub const fn is_empty(self) -> bool {
@@ -106,16 +119,9 @@ impl Ready {
         Self(self.0 & other.0)
     }
 
-    /// The bits of which one is enough for this interest.
-    pub(super) fn mask(interest: mio::Interest) -> Self {
-        let mut mask = Self::EMPTY;
-        if interest.is_readable() {
-            mask |= Direction::Read.mask();
-        }
-        if interest.is_writable() {
-            mask |= Direction::Write.mask();
-        }
-        mask
+    /// With the mark that urgent data leaves in the stream.
+    pub(super) fn with_mark(self) -> Self {
+        if self.is_priority() { self | Self::MARK } else { self }
     }
 
     /// The bits as they lie in the state word.
@@ -126,6 +132,20 @@ impl Ready {
     /// Takes the ready bits out of a state word.
     pub(super) fn from_state(state: u64) -> Self {
         Self((state & Self::ALL.bits()) as u8)
+    }
+}
+
+impl From<mio::Interest> for Ready {
+    /// The bits of which one is enough for this interest, as far as it is about directions.
+    fn from(interest: mio::Interest) -> Self {
+        let mut mask = Self::EMPTY;
+        if interest.is_readable() {
+            mask |= Direction::Read.mask();
+        }
+        if interest.is_writable() {
+            mask |= Direction::Write.mask();
+        }
+        mask
     }
 }
 

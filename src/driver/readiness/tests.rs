@@ -117,12 +117,63 @@ fn an_error_concerns_both_directions() {
     assert!(poll(&readiness, &write_waker, Direction::Write).is_none());
     dispatch(&readiness, Ready::ERROR | Ready::READABLE | Ready::WRITABLE);
     assert_eq!((reader.get(), writer.get()), (1, 1));
-    // One of them looks and blocks; the other still has its try.
+    // One of them looks and blocks; the other still has its try, and so has a task that asks for errors.
     let event = poll(&readiness, &read_waker, Direction::Read).unwrap();
-    assert!(event.ready.is_error());
     readiness.clear_would_block(event, Direction::Read);
     assert!(poll(&readiness, &read_waker, Direction::Read).is_none());
     assert!(poll(&readiness, &write_waker, Direction::Write).is_some());
+    assert!(readiness.current(Ready::ERROR).ready.is_error());
+}
+
+#[test]
+fn urgent_data_and_errors_are_waited_for_and_forgotten_apart() {
+    for bit in [Ready::PRIORITY, Ready::ERROR] {
+        let readiness = drained();
+        let (count, waker) = Count::new();
+        let mut waiting = pin!(readiness.ready(bit));
+        assert!(poll_keyed(&mut waiting, &waker).is_none());
+        dispatch(&readiness, Ready::READABLE | Ready::WRITABLE);
+        assert_eq!(count.get(), 0, "it is about data");
+        dispatch(&readiness, Ready::READABLE | bit);
+        assert_eq!(count.get(), 1);
+        // A reader and a writer that find nothing take nothing from it, and it nothing from them.
+        readiness.clear_would_block(readiness.current(READ), Direction::Read);
+        assert_eq!(poll_keyed(&mut waiting, &waker), Some(bit));
+        readiness.clear_apart(readiness.current(bit), bit);
+        assert!(poll_keyed(&mut waiting, &waker).is_none());
+        assert_eq!(readiness.current(BOTH).ready, Ready::WRITABLE);
+        dispatch(&readiness, bit);
+        readiness.clear_apart(readiness.current(bit), Ready::ALL);
+        assert_eq!(
+            readiness.current(Ready::ALL).ready.intersection(Ready::WRITABLE),
+            Ready::WRITABLE
+        );
+    }
+}
+
+#[test]
+fn a_clear_of_urgent_data_is_void_once_a_newer_event_has_come() {
+    let readiness = drained();
+    dispatch(&readiness, Ready::PRIORITY);
+    let first = readiness.current(Ready::PRIORITY);
+    dispatch(&readiness, Ready::PRIORITY);
+    readiness.clear_apart(first, Ready::PRIORITY);
+    assert!(readiness.current(Ready::PRIORITY).ready.is_priority());
+}
+
+/// The read stops at the mark, short, and more is there. It is over when a read finds nothing, whether the
+/// urgent data itself has been fetched or not.
+#[test]
+fn a_short_read_proves_nothing_while_there_is_a_mark() {
+    let readiness = drained();
+    dispatch(&readiness, Ready::READABLE | Ready::PRIORITY);
+    readiness.clear_apart(readiness.current(Ready::PRIORITY), Ready::PRIORITY);
+    readiness.clear(readiness.current(READ), Direction::Read);
+    assert_eq!(readiness.current(READ).ready, Ready::READABLE);
+    readiness.clear_would_block(readiness.current(READ), Direction::Read);
+    dispatch(&readiness, Ready::READABLE);
+    readiness.clear(readiness.current(READ), Direction::Read);
+    assert!(readiness.current(READ).ready.is_empty());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Who waits for a source: two short lines of wakers, and the keyed waiters of `ready()` futures.
 //!
-//! No lock in here and no waker is called or dropped, as in a [`Line`]. The vectors keep their capacity, so
-//! that a source in use allocates nothing.
+//! No lock in here and no waker is cloned, called or dropped, as in a [`Line`]. The vectors keep their
+//! capacity, so that a source in use allocates nothing.
 
 use std::mem;
 use std::task::Waker;
@@ -82,8 +82,8 @@ impl Keyed {
 
     /// Adds a waiter for any of these bits and returns its key.
     #[must_use]
-    pub(super) fn insert(&mut self, mask: Ready, waker: &Waker) -> usize {
-        let taken = Slot::Taken { mask, waker: Some(waker.clone()) };
+    pub(super) fn insert(&mut self, mask: Ready, waker: Waker) -> usize {
+        let taken = Slot::Taken { mask, waker: Some(waker) };
         self.live += 1;
         self.armed += 1;
         let key = self.free;
@@ -97,21 +97,26 @@ impl Keyed {
         key
     }
 
-    /// Puts the waker into a slot that an event may have emptied. Returns the waker it replaces, to
-    /// be dropped outside the lock.
+    /// Whether the waker is in the slot, from which an event may have taken it.
+    pub(super) fn holds(&mut self, key: usize, waker: &Waker) -> bool {
+        self.stored(key).as_ref().is_some_and(|stored| stored.will_wake(waker))
+    }
+
+    /// Puts the waker into a slot. Returns the waker it replaces, to be dropped outside the lock.
     #[must_use]
-    pub(super) fn rearm(&mut self, key: usize, waker: &Waker) -> Option<Waker> {
-        let Some(Slot::Taken { waker: stored, .. }) = self.slots.get_mut(key) else {
-            unreachable!("a keyed waiter's slot was freed before its future");
-        };
-        if stored.as_ref().is_some_and(|stored| stored.will_wake(waker)) {
-            return None;
-        }
-        let replaced = stored.replace(waker.clone());
+    pub(super) fn rearm(&mut self, key: usize, waker: Waker) -> Option<Waker> {
+        let replaced = self.stored(key).replace(waker);
         if replaced.is_none() {
             self.armed += 1;
         }
         replaced
+    }
+
+    fn stored(&mut self, key: usize) -> &mut Option<Waker> {
+        let Some(Slot::Taken { waker, .. }) = self.slots.get_mut(key) else {
+            unreachable!("a keyed waiter's slot was freed before its future");
+        };
+        waker
     }
 
     /// Frees the slot. Returns the waker in it, to be dropped outside the lock.

@@ -123,6 +123,28 @@ fn a_timer_that_is_put_off_while_it_fires_is_not_lost() {
     });
 }
 
+/// A timer is reset to the past while its first deadline expires: one of the two wakes its task, the next
+/// poll is ready, and nothing is left.
+#[test]
+fn a_timer_that_is_reset_to_the_past_while_it_fires_wakes_its_task() {
+    both_ways(|way| {
+        let driver = driver();
+        let (flag, waker) = Flag::new();
+        let mut timer = timer(&driver, 1);
+        assert!(poll(&mut timer, &waker).is_pending());
+        let first = driver.timers().next_deadline().expect("just registered");
+        let holder = expire_beside(&driver, first);
+        way.here();
+        timer.reset(timer.deadline() - YEAR);
+        assert!(poll(&mut timer, &waker).is_ready());
+        holder.join().expect("no panic");
+        assert!(flag.is_set());
+        let mut wakes = Vec::new();
+        driver.timers().expire(THE_END, &mut wakes);
+        assert!(wakes.is_empty());
+    });
+}
+
 /// A timer is registered while others expire, which sets the shard's bound anew: it is in the bound
 /// afterwards.
 #[test]

@@ -297,6 +297,45 @@ fn a_reset_moves_the_timer_with_its_waker() {
 }
 
 #[test]
+fn a_reset_to_what_is_due_needs_no_turn() {
+    let driver = driver(1);
+    let shard = driver.timers().shard(0);
+    for past in [Duration::ZERO, MS] {
+        let (count, waker) = counter();
+        let mut timer = entry(&driver, 0, HOUR);
+        assert_eq!(poll(&mut timer, &waker), Poll::Pending);
+        timer.reset(Instant::now().checked_sub(past).unwrap());
+        assert_eq!((shard.len(), count.get()), (0, 1), "the task that waits is woken");
+        assert_eq!(poll(&mut timer, &waker), Poll::Ready(()));
+        assert_eq!(poll(&mut timer, &waker), Poll::Ready(()), "for good");
+    }
+}
+
+/// The waker is foreign code: it may panic, and it may come back to the shard.
+#[test]
+fn a_reset_to_what_is_due_outlives_the_waker_that_it_calls() {
+    struct Bad(Mutex<Option<TimerEntry>>);
+    impl Wake for Bad {
+        fn wake(self: Arc<Self>) {
+            drop(self.0.lock().unwrap().take());
+            panic!("a waker that panics");
+        }
+    }
+
+    let driver = driver(1);
+    let shard = driver.timers().shard(0);
+    let mut other = entry(&driver, 0, HOUR);
+    assert_eq!(poll(&mut other, Waker::noop()), Poll::Pending);
+    let bad = Waker::from(Arc::new(Bad(Mutex::new(Some(other)))));
+    let mut timer = entry(&driver, 0, HOUR);
+    assert_eq!(poll(&mut timer, &bad), Poll::Pending);
+    assert_eq!(shard.len(), 2);
+    timer.reset(Instant::now());
+    assert_eq!(shard.len(), 0);
+    assert_eq!(poll(&mut timer, Waker::noop()), Poll::Ready(()));
+}
+
+#[test]
 fn far_deadlines_wait() {
     let driver = driver(1);
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! What goes on between a [`File`](super::File) and the blocking pool: one call at a time.
+//! What goes on between a [`File`](super::File) and the blocking pool: one call at a time, and one beside it.
 //!
 //! The user sees one position. The system's position may be ahead of it, by the bytes that were read and
 //! not taken (`ahead`). Whoever needs the two to be equal calls [`Shared::realign`] first, on the thread of
@@ -10,6 +10,10 @@
 //! | write | realigns | the bytes are in the file, or the error waits for the next one who may report it |
 //! | seek | realigns, or forgets `ahead` if the new position does not depend on it | |
 //! | others | as they need | |
+//!
+//! A read may last for ever (of a pipe, of a terminal), also when its caller has been dropped. What concerns
+//! neither contents nor position is therefore not kept waiting by a read: it is made beside it. It waits for
+//! all other calls, and all but reads wait for it.
 //!
 //! A caller that was dropped leaves its call behind. The next caller waits for that one first, and deals
 //! with what came of it ([`Traffic::poll_settle`]): what was read stays in `ahead`, an error of a write is
@@ -48,6 +52,8 @@ struct Buffers {
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     call: Option<Call>,
+    /// The call that is beside it.
+    beside: Option<JoinHandle<io::Result<u64>>>,
     /// Of a write or sync that nobody waited for.
     error: Option<io::Error>,
     /// Where the last seek has led to.
@@ -70,6 +76,8 @@ pub(super) enum Kind {
     Sync,
     /// It must not hide that data were lost, but its own error is about something else.
     SetLen,
+    /// It concerns neither contents nor position.
+    Beside,
     Other,
 }
 
@@ -140,22 +148,27 @@ impl Shared {
 
 impl Traffic {
     pub(super) fn is_busy(&self) -> bool {
-        self.call.is_some()
+        self.call.is_some() || self.beside.is_some()
     }
 
-    /// Sends a call to the pool. There must be none under way.
+    /// Sends a call to the pool. There must be none under way, but for a read if it is one beside it.
     pub(super) fn start(
         &mut self,
         kind: Kind,
         shared: &Arc<Shared>,
         call: impl FnOnce(&Shared) -> io::Result<u64> + Send + 'static,
     ) -> io::Result<()> {
-        debug_assert!(self.call.is_none(), "one call at a time");
         // The writer has been told that it is done.
         let at_shutdown = if kind == Kind::Write { AtShutdown::Make } else { AtShutdown::Cancel };
         let shared = Arc::clone(shared);
         let job = start(at_shutdown, move || call(&shared))?;
-        self.call = Some(Call { kind, job });
+        if kind == Kind::Beside {
+            debug_assert!(self.beside.is_none(), "one call at a time");
+            self.beside = Some(job);
+        } else {
+            debug_assert!(self.call.is_none(), "one call at a time");
+            self.call = Some(Call { kind, job });
+        }
         Ok(())
     }
 
@@ -177,11 +190,40 @@ impl Traffic {
         Poll::Ready(Some((kind, result)))
     }
 
+    /// Waits for the call that is beside the others. `None`: there is none.
+    pub(super) fn poll_beside(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<u64>>> {
+        let Some(job) = &mut self.beside else {
+            return Poll::Ready(None);
+        };
+        let result = ready!(Pin::new(job).poll(cx));
+        self.beside = None;
+        Poll::Ready(Some(result.unwrap_or_else(|error| Err(not_made(error)))))
+    }
+
     /// Waits until nothing is under way, and keeps the errors that concern data.
     pub(super) fn poll_settle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let call = ready!(self.poll_call(cx));
         self.keep(call);
-        Poll::Ready(())
+        self.poll_beside(cx).map(drop)
+    }
+
+    /// Waits until a call of this kind may be made.
+    pub(super) fn poll_room(&mut self, cx: &mut Context<'_>, kind: Kind) -> Poll<()> {
+        let reads = self.call.as_ref().is_some_and(|call| call.kind == Kind::Read);
+        if reads && kind == Kind::Beside {
+            return self.poll_beside(cx).map(drop);
+        }
+        self.poll_settle(cx)
+    }
+
+    /// Waits for the call of this kind that has been [started](Self::start).
+    pub(super) fn poll_own(&mut self, cx: &mut Context<'_>, kind: Kind) -> Poll<io::Result<()>> {
+        let result = if kind == Kind::Beside {
+            ready!(self.poll_beside(cx))
+        } else {
+            ready!(self.poll_call(cx)).map(|(_, result)| result)
+        };
+        Poll::Ready(result.map_or(Ok(()), |result| result.map(drop)))
     }
 
     fn keep(&mut self, call: Option<(Kind, io::Result<u64>)>) {
@@ -258,6 +300,8 @@ impl Traffic {
 
     /// Waits for the seek that is under way, if there is one; returns where the last one has led to.
     pub(super) fn poll_sought(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        // tokio calls this before it starts a seek, and then nothing may be under way.
+        ready!(self.poll_beside(cx));
         let call = ready!(self.poll_call(cx));
         if let Some((Kind::Seek(_), result)) = call {
             return Poll::Ready(result);

@@ -9,13 +9,19 @@
 //!
 //! No wake is lost, because everything happens under one lock: a reader that finds nothing leaves its waker
 //! and the request in the same critical section, and the thread stores what it has read and takes the wakers
-//! in another.
+//! in another. The request is followed by an unpark, which a thread that is about to park finds.
+//!
+//! The thread does not come along into a forked child, so the first request there starts another one. It is
+//! parked and not asleep on a condition variable, because that one's list of sleepers does come along: a
+//! signal would go to the thread that is not there. If the parent's thread was reading, the child has std's
+//! lock of the standard input in a locked state, and reads from the descriptor instead.
 
 use crate::wakers;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use std::io::{self, ErrorKind, Read};
+use std::process;
 use std::task::{Context, Poll, Waker};
-use std::thread;
+use std::thread::{self, Thread};
 
 /// How much one request reads: what the buffer of std's standard input holds.
 const CHUNK: usize = 8 * 1024;
@@ -32,6 +38,9 @@ pub struct Stdin {
 /// All handles read from one place: each byte goes to one of them. A read that has begun goes on by itself
 /// if nobody waits for it any more, and what it brings is there for the next one. It does not hold up the end
 /// of a runtime or of the process.
+///
+/// In a forked child it works as in the parent, and both read from the same place. What std has buffered is
+/// not seen there if the parent was reading during the fork.
 ///
 /// Made for interaction. For a program that only processes its input, reading it with `std::io::stdin` in
 /// [`spawn_blocking`](crate::spawn_blocking) is faster.
@@ -65,8 +74,10 @@ pub fn stdin() -> Stdin {
 }
 
 struct Input {
-    /// The thread that reads has been started.
-    started: bool,
+    /// The thread that reads, and the process that has started it.
+    reader: Option<(u32, Thread)>,
+    /// A thread of a parent had it during the fork.
+    is_std_locked: bool,
     /// It shall read.
     wanted: bool,
     /// What it has read, from `position` on.
@@ -82,7 +93,8 @@ struct Input {
 }
 
 static INPUT: Mutex<Input> = Mutex::new(Input {
-    started: false,
+    reader: None,
+    is_std_locked: false,
     wanted: false,
     chunk: Vec::new(),
     position: 0,
@@ -90,7 +102,6 @@ static INPUT: Mutex<Input> = Mutex::new(Input {
     waiting: Vec::new(),
     handles: 0,
 });
-static WANTED: Condvar = Condvar::new();
 
 impl Stdin {
     pub(in crate::io) fn poll_take(
@@ -108,10 +119,7 @@ impl Stdin {
             drop(input);
             return Poll::Ready(result);
         }
-        if !input.started {
-            thread::Builder::new().name("liten-stdin".to_owned()).spawn(read_when_asked)?;
-            input.started = true;
-        }
+        let reader = input.reader()?;
         input.wanted = true;
         let before = match input.waiting.iter_mut().find(|(number, _)| *number == self.number) {
             Some((_, kept)) => Some(std::mem::replace(kept, waker)),
@@ -121,7 +129,7 @@ impl Stdin {
             }
         };
         drop(input);
-        WANTED.notify_one();
+        reader.unpark();
         wakers::guard(|| drop(before));
         Poll::Pending
     }
@@ -138,6 +146,26 @@ impl Drop for Stdin {
 }
 
 impl Input {
+    /// The thread that reads, started if this process has none.
+    fn reader(&mut self) -> io::Result<Thread> {
+        let process = process::id();
+        match &self.reader {
+            Some((home, thread)) if *home == process => return Ok(thread.clone()),
+            _ => {}
+        }
+        // In the parent `wanted` lasts as long as the read. Children of this process inherit the lock, too.
+        self.is_std_locked |= self.reader.is_some() && self.wanted;
+        let read = if self.is_std_locked { read_past_std } else { read_as_std };
+        let start = thread::Builder::new().name("liten-stdin".to_owned());
+        let thread = start.spawn(move || read_when_asked(read))?.thread().clone();
+        if self.reader.replace((process, thread.clone())).is_some() {
+            // Wakers of the parent's tasks, whose runtime has no threads here: calling or dropping one could
+            // wait for a lock that one of them held.
+            std::mem::forget(std::mem::take(&mut self.waiting));
+        }
+        Ok(thread)
+    }
+
     /// What is there. `None`: it has yet to be read.
     fn take(&mut self, buf: &mut [u8]) -> Option<io::Result<usize>> {
         let rest = &self.chunk[self.position..];
@@ -151,16 +179,34 @@ impl Input {
     }
 }
 
-fn read_when_asked() {
+/// How the thread reads.
+type Source = fn(&mut [u8]) -> io::Result<usize>;
+
+fn read_as_std(buf: &mut [u8]) -> io::Result<usize> {
+    io::stdin().lock().read(buf)
+}
+
+/// Without std's lock and buffer.
+#[cfg(unix)]
+fn read_past_std(buf: &mut [u8]) -> io::Result<usize> {
+    use std::os::fd::AsFd;
+    std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?).read(buf)
+}
+
+/// Nothing forks here.
+#[cfg(not(unix))]
+fn read_past_std(buf: &mut [u8]) -> io::Result<usize> {
+    read_as_std(buf)
+}
+
+fn read_when_asked(source: Source) {
     let mut buf = vec![0; CHUNK];
     loop {
-        let mut input = INPUT.lock();
-        while !input.wanted {
-            WANTED.wait(&mut input);
+        while !INPUT.lock().wanted {
+            thread::park();
         }
-        drop(input);
         let read = loop {
-            match io::stdin().lock().read(&mut buf) {
+            match source(&mut buf) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 read => break read,
             }

@@ -29,6 +29,11 @@ pub struct Stderr(Output);
 ///
 /// Cancel safe: a write has been taken or not; a flush that is given up does not stop it.
 ///
+/// # Errors
+///
+/// Those of the operating system. [`Other`](io::ErrorKind::Other) if the runtime is shutting down, or if
+/// there is no thread to write, with what the operating system says to that.
+///
 /// # Examples
 ///
 /// ```
@@ -114,7 +119,9 @@ impl Output {
         bytes.clear();
         bytes.extend_from_slice(taken);
         let write = self.write;
-        self.job = Some(context::spawn_blocking(move || (write(&bytes), bytes)));
+        let job =
+            context::start_blocking("standard output", false, move || (write(&bytes), bytes))?;
+        self.job = Some(job);
         Poll::Ready(Ok(taken.len()))
     }
 

@@ -1,5 +1,6 @@
 //! Unix streams and pipes.
 
+use super::used;
 use crate::driver::readiness::Direction;
 use crate::io::{AsyncRead, AsyncWrite, read_through, write_through};
 use crate::net::UnixStream;
@@ -15,7 +16,7 @@ byte_source!(UnixStream, short_read_drains: false);
 byte_sink!(
     UnixStream,
     /// Shuts the writing side down, so that the peer reads the end.
-    end: |stream| stream.shutdown(Shutdown::Write)
+    end: |stream| stream.shutdown_std(Shutdown::Write)
 );
 
 // A pipe in packet mode (`O_DIRECT`) returns a packet per read, with more to come.

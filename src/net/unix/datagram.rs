@@ -2,7 +2,8 @@
 
 use crate::driver::readiness::Direction;
 use crate::io::{Async, Interest, current_driver};
-use crate::net::BOTH;
+use crate::net::{BOTH, unix_kind};
+use socket2::{SockAddr, SockRef};
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::{self, SocketAddr};
@@ -37,7 +38,8 @@ pub struct UnixDatagram {
 conversions!(UnixDatagram, mio::net::UnixDatagram, net::UnixDatagram, BOTH);
 
 impl UnixDatagram {
-    /// Makes a socket with the address `path`, where it creates a file.
+    /// Makes a socket with the address `path`, where it creates a file, unless that is an [abstract
+    /// name](super#abstract-names).
     ///
     /// # Errors
     ///
@@ -49,10 +51,10 @@ impl UnixDatagram {
     /// Panics if it is called outside a runtime.
     #[track_caller]
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<Self> {
-        Self::adopt(&current_driver(), mio::net::UnixDatagram::bind(path)?)
+        Self::bind_addr(&unix_kind::unix_address(path.as_ref())?)
     }
 
-    /// Makes a socket with the address `address`, which may also be an abstract one.
+    /// Makes a socket with the address `address`.
     ///
     /// # Errors
     ///
@@ -103,7 +105,11 @@ impl UnixDatagram {
     /// Returns the error of the operating system: [`NotFound`](io::ErrorKind::NotFound) if there is no such
     /// file, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if its socket is gone.
     pub fn connect<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
-        self.io.get_ref().connect(path)
+        let (socket, path) = (self.io.get_ref(), path.as_ref());
+        match unix_kind::is_abstract(path) {
+            true => SockRef::from(socket).connect(&SockAddr::unix(path)?),
+            false => socket.connect(path),
+        }
     }
 
     readiness_methods!();
@@ -184,7 +190,7 @@ impl UnixDatagram {
     /// file, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if its socket is gone.
     pub async fn send_to<P: AsRef<Path>>(&self, buf: &[u8], path: P) -> io::Result<usize> {
         let path = path.as_ref();
-        self.io.async_io(Interest::WRITABLE, |socket| socket.send_to(buf, path)).await
+        self.io.async_io(Interest::WRITABLE, |socket| send_to(socket, buf, path)).await
     }
 
     /// Polls [`send_to`](Self::send_to).
@@ -198,7 +204,7 @@ impl UnixDatagram {
         buf: &[u8],
         path: P,
     ) -> Poll<io::Result<usize>> {
-        self.io.poll_io(cx, Direction::Write, |socket| socket.send_to(buf, &path))
+        self.io.poll_io(cx, Direction::Write, |socket| send_to(socket, buf, path.as_ref()))
     }
 
     /// [`send_to`](Self::send_to) without waiting.
@@ -208,7 +214,7 @@ impl UnixDatagram {
     /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, else as
     /// [`send_to`](Self::send_to).
     pub fn try_send_to<P: AsRef<Path>>(&self, buf: &[u8], path: P) -> io::Result<usize> {
-        self.io.try_io(Interest::WRITABLE, |socket| socket.send_to(buf, path))
+        self.io.try_io(Interest::WRITABLE, |socket| send_to(socket, buf, path.as_ref()))
     }
 
     /// Receives a datagram into `buf` and returns its length.
@@ -276,5 +282,13 @@ impl UnixDatagram {
     /// [`recv_from`](Self::recv_from).
     pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.io.try_io(Interest::READABLE, |socket| socket.recv_from(buf))
+    }
+}
+
+/// mio takes names of files only.
+fn send_to(socket: &mio::net::UnixDatagram, buf: &[u8], path: &Path) -> io::Result<usize> {
+    match unix_kind::is_abstract(path) {
+        true => SockRef::from(socket).send_to(buf, &SockAddr::unix(path)?),
+        false => socket.send_to(buf, path),
     }
 }

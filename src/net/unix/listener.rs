@@ -3,7 +3,7 @@
 use super::UnixStream;
 use crate::driver::readiness::Direction;
 use crate::io::{Async, Interest, current_driver};
-use crate::net::BOTH;
+use crate::net::{BOTH, unix_kind};
 use futures_core::Stream;
 use std::io;
 use std::os::unix::net::{self, SocketAddr};
@@ -43,7 +43,8 @@ pub struct UnixListener {
 conversions!(UnixListener, mio::net::UnixListener, net::UnixListener, BOTH);
 
 impl UnixListener {
-    /// Listens at `path`, where it creates a file.
+    /// Listens at `path`, where it creates a file, unless that is an [abstract
+    /// name](super#abstract-names).
     ///
     /// # Errors
     ///
@@ -55,10 +56,10 @@ impl UnixListener {
     /// Panics if it is called outside a runtime.
     #[track_caller]
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<Self> {
-        Self::adopt(&current_driver(), mio::net::UnixListener::bind(path)?)
+        Self::bind_addr(&unix_kind::unix_address(path.as_ref())?)
     }
 
-    /// Listens at `address`, which may also be an abstract one.
+    /// Listens at `address`.
     ///
     /// # Errors
     ///

@@ -17,6 +17,7 @@ pub use self::receiver::Receiver;
 pub use self::sender::Sender;
 
 use crate::io::current_driver;
+use nix::libc;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};

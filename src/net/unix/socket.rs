@@ -1,6 +1,6 @@
 //! `UnixSocket`: a socket that has no address and no peer yet.
 
-use super::{UnixDatagram, UnixListener, UnixStream};
+use super::{UnixDatagram, UnixListener, UnixStream, backlog};
 use crate::io::{current_driver, driver_for};
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind};
@@ -64,7 +64,8 @@ impl UnixSocket {
         Ok(Self { inner, kind })
     }
 
-    /// Gives the socket the address `path`, where a file is created.
+    /// Gives the socket the address `path`, where a file is created, unless that is an [abstract
+    /// name](super#abstract-names).
     ///
     /// # Errors
     ///
@@ -92,7 +93,8 @@ impl UnixSocket {
         UnixListener::adopt(&driver, mio::net::UnixListener::from_std(self.inner.into()))
     }
 
-    /// Connects to the socket at `path`.
+    /// Connects to the socket at `path`. While the queue of the listener is full, it waits for room, as
+    /// [`UnixStream::connect`] does.
     ///
     /// # Cancel safety
     ///
@@ -117,19 +119,8 @@ impl UnixSocket {
             let driver = driver_for(made_at);
             self.expect(Type::STREAM, "a datagram socket has no connection: use datagram()")?;
             let (socket, address) = (self.inner, address?);
-            match socket.connect(&address) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let connect = move || {
-                        socket.set_nonblocking(false)?;
-                        socket.connect(&address).map(|()| socket.into())
-                    };
-                    UnixStream::connect_blocking(&driver, connect).await
-                }
-                result => {
-                    result?;
-                    UnixStream::adopt(&driver, mio::net::UnixStream::from_std(socket.into()))
-                }
-            }
+            backlog::patiently(&driver, || socket.connect(&address)).await?;
+            UnixStream::adopt(&driver, mio::net::UnixStream::from_std(socket.into()))
         }
     }
 

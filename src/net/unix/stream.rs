@@ -1,12 +1,11 @@
 //! `UnixStream`: a connection within the machine.
 
-use super::UCred;
+use super::{UCred, backlog};
 use crate::driver::Driver;
 use crate::io::{Async, current_driver, driver_for};
-use crate::net::{BOTH, credentials};
-use crate::runtime::context;
+use crate::net::{BOTH, unix_kind};
 use crate::sync_shim::Arc;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::os::unix::net::{self, SocketAddr};
 use std::panic::Location;
 use std::path::Path;
@@ -44,16 +43,20 @@ pub struct UnixStream {
 conversions!(UnixStream, mio::net::UnixStream, net::UnixStream, BOTH);
 
 impl UnixStream {
-    /// Connects to the socket at `path`.
+    /// Connects to the socket at `path`. While the queue of the listener is full, it waits for room.
+    ///
+    /// Linux does not tell when there is room, so that the wait asks again after pauses of at most 32 ms.
+    /// Other systems refuse the connection.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: dropping the future closes the connection.
+    /// Cancel safe: dropping the future closes the connection, or leaves none behind if it has been waiting.
     ///
     /// # Errors
     ///
-    /// Returns the error of the operating system: [`NotFound`](ErrorKind::NotFound) if there is no such
-    /// file, [`ConnectionRefused`](ErrorKind::ConnectionRefused) if nobody listens.
+    /// Returns the error of the operating system: [`NotFound`](io::ErrorKind::NotFound) if there is no such
+    /// file, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if nobody listens; and an error if the
+    /// runtime is shut down while it waits for room. Nothing bounds the time of that: use a timeout.
     ///
     /// # Panics
     ///
@@ -61,11 +64,11 @@ impl UnixStream {
     #[track_caller]
     pub fn connect<P: AsRef<Path>>(path: P) -> impl Future<Output = io::Result<Self>> {
         let made_at = Location::caller();
-        let address = SocketAddr::from_pathname(path);
+        let address = unix_kind::unix_address(path.as_ref());
         async move { Self::connect_to(&driver_for(made_at), address?).await }
     }
 
-    /// Connects to `address`, which may also be an abstract one.
+    /// Connects to `address`.
     ///
     /// # Cancel safety
     ///
@@ -86,26 +89,8 @@ impl UnixStream {
     }
 
     async fn connect_to(driver: &Arc<Driver>, address: SocketAddr) -> io::Result<Self> {
-        match mio::net::UnixStream::connect_addr(&address) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                let connect = move || net::UnixStream::connect_addr(&address);
-                Self::connect_blocking(driver, connect).await
-            }
-            result => Self::adopt(driver, result?),
-        }
-    }
-
-    /// Connects although the listener's queue is full. Linux has no event that tells when it is not: waiting
-    /// for writability would last for ever. A blocking call does wait for room, so one is made where it may
-    /// block.
-    pub(super) async fn connect_blocking(
-        driver: &Arc<Driver>,
-        connect: impl FnOnce() -> io::Result<net::UnixStream> + Send + 'static,
-    ) -> io::Result<Self> {
-        let connecting = context::spawn_blocking(connect);
-        let stream = connecting.await.map_err(|error| io::Error::other(error.to_string()))??;
-        stream.set_nonblocking(true)?;
-        Self::adopt(driver, mio::net::UnixStream::from_std(stream))
+        let connect = || mio::net::UnixStream::connect_addr(&address);
+        Self::adopt(driver, backlog::patiently(driver, connect).await?)
     }
 
     /// Makes two sockets that are connected with each other.
@@ -148,7 +133,7 @@ impl UnixStream {
     /// # }
     /// ```
     pub fn peer_cred(&self) -> io::Result<UCred> {
-        credentials::peer_credentials(self)
+        unix_kind::peer_credentials(self)
     }
 
     readiness_methods!();
@@ -167,7 +152,7 @@ impl UnixStream {
     ///
     /// # Errors
     ///
-    /// Returns [`NotConnected`](ErrorKind::NotConnected) if the connection is gone.
+    /// Returns [`NotConnected`](io::ErrorKind::NotConnected) if the connection is gone.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.get_ref().peer_addr()
     }

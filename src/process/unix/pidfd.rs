@@ -2,15 +2,20 @@
 //!
 //! It gives none before Linux 5.3, in some sandboxes, and when there are too many descriptors; the last is
 //! no reason for an error either.
+//!
+//! Neither std nor nix has the two calls, and rustix, which has them, would be a second way to the system and
+//! two more crates in the build.
+#![allow(unsafe_code)]
 
 use super::sigchld;
 use crate::driver::readiness::Direction;
 use crate::io::{Async, Fd, Interest};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use nix::errno::Errno;
+use nix::libc::{self, SYS_pidfd_open, SYS_pidfd_send_signal};
 use std::io::{self, ErrorKind};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::process::{Child, ExitStatus};
+use std::ptr;
 use std::task::{Context, Poll};
 
 pub(super) enum Exit {
@@ -21,8 +26,7 @@ pub(super) enum Exit {
 impl Exit {
     /// Nobody but us waits for the child, so its id is not another process's.
     pub(super) fn of(child: &Child) -> io::Result<Self> {
-        let opened = pidfd_open(Pid::from_child(child), PidfdFlags::empty());
-        let registered = opened
+        let registered = open(child)
             .map_err(io::Error::from)
             .and_then(|fd| Async::with_interest(Fd::new(fd), Interest::READABLE));
         match registered {
@@ -36,9 +40,9 @@ impl Exit {
     pub(super) fn kill(&self, child: &mut Child) -> io::Result<()> {
         match self {
             Self::Signal(exit) => exit.kill(child),
-            Self::Descriptor(fd) => match pidfd_send_signal(fd.get_ref(), Signal::KILL) {
+            Self::Descriptor(fd) => match kill(fd.as_fd()) {
                 // A sandbox may allow the one call and not the other.
-                Err(Errno::NOSYS | Errno::PERM) => child.kill(),
+                Err(Errno::ENOSYS | Errno::EPERM) => child.kill(),
                 result => Ok(result?),
             },
         }
@@ -58,4 +62,22 @@ impl Exit {
             }),
         }
     }
+}
+
+const NO_FLAGS: libc::c_uint = 0;
+
+fn open(child: &Child) -> nix::Result<OwnedFd> {
+    let id = child.id() as libc::pid_t;
+    // SAFETY: the call takes no pointers.
+    let fd = Errno::result(unsafe { libc::syscall(SYS_pidfd_open, id, NO_FLAGS) })?;
+    // SAFETY: the system has made it for us just now.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}
+
+fn kill(process: BorrowedFd<'_>) -> nix::Result<()> {
+    let (fd, no_details) = (process.as_raw_fd(), ptr::null::<libc::siginfo_t>());
+    // SAFETY: without details the system fills them in, as for `kill`; there is no other pointer.
+    let sent =
+        unsafe { libc::syscall(SYS_pidfd_send_signal, fd, libc::SIGKILL, no_details, NO_FLAGS) };
+    Errno::result(sent).map(drop)
 }

@@ -5,13 +5,17 @@ use crate::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::sync_shim::{Mutex, thread};
 use std::future::poll_fn;
 
+/// The habit outlives a round of a model, and would make the rounds differ.
+pub(in crate::runtime) fn forget_habit() {
+    HABIT.set(Habit::new());
+}
+
 /// The root is woken while it is polled, or while its thread goes to sleep: it is polled again, and sees what
 /// was written before.
 #[test]
 fn a_wake_of_the_root_is_not_lost_while_its_thread_lies_down() {
     ::loom::model(|| {
-        // The habit outlives a round of the model, and would make the rounds differ.
-        HABIT.set(Habit::new());
+        forget_habit();
         let (flag, left) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None::<Waker>)));
         let other = {
             let (flag, left) = (flag.clone(), left.clone());

@@ -50,8 +50,9 @@ pub(super) struct Queue {
     inbox: Mutex<Inbox>,
 }
 
-// SAFETY: `own` is reached through a `Home` only, which is on one thread; what is in it may change threads
-// with the executor (`Hot` and the two flags are Send). The rest is Sync by itself.
+// SAFETY: `own` is reached through a `Home` only, which is on one thread at a time, that of the executor.
+// What is in it may change threads with the executor (`Hot` and the two flags are Send). The rest is Sync by
+// itself.
 unsafe impl Sync for Queue {}
 
 /// The half of the executor's own thread.
@@ -217,7 +218,7 @@ impl<'a> Home<'a> {
 
     /// Wakes all visits that are idle.
     #[cold]
-    fn wake_idle(self) {
+    pub(super) fn wake_idle(self) {
         self.own(|own| own.idle_left = false);
         self.queue.wake_idle(self.queue.inbox.lock());
     }
@@ -290,10 +291,10 @@ impl<'a> Visit<'a> {
                 clone = Some(waker.clone());
                 continue;
             };
-            let old = mine.map(|index| inbox.idle.swap_remove(index));
+            let old = mine.map(|index| inbox.idle.swap_remove(index).1);
             inbox.idle.push((self.number, clone));
             drop(inbox);
-            drop(old);
+            wakers::drop_all(old);
             return if TASKS.is_noted() { self.home.pop() } else { None };
         }
     }
@@ -303,9 +304,9 @@ impl Drop for Visit<'_> {
     fn drop(&mut self) {
         let mut inbox = self.home.queue.inbox.lock();
         let mine = inbox.idle.iter().position(|(number, _)| *number == self.number);
-        let left = mine.map(|index| inbox.idle.swap_remove(index));
+        let left = mine.map(|index| inbox.idle.swap_remove(index).1);
         drop(inbox);
-        drop(left);
+        wakers::drop_all(left);
         if self.home.own(|own| !own.hot.is_empty()) {
             self.home.wake_idle();
         }

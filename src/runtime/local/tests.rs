@@ -42,3 +42,43 @@ fn a_wake_inside_another_executor_reaches_the_task_s_own() {
     let polls = (0..3).find(|_| run.as_mut().poll(&mut cx).is_ready());
     assert!(polls.is_some());
 }
+
+/// The last task is woken in the poll of one call, which runs it too: its push wakes none of the others.
+#[test]
+fn all_who_wait_for_completion_are_told() {
+    #[derive(Default)]
+    struct Calls(std::sync::atomic::AtomicBool);
+    impl Wake for Calls {
+        fn wake(self: StdArc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let (left, mut polled, mut rang) = (Cell::new(None::<Waker>), false, false);
+    let executor = LocalExecutor::new();
+    executor.spawn(poll_fn(|cx| {
+        left.set(Some(cx.waker().clone()));
+        if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
+    }));
+    let calls: [StdArc<Calls>; 3] = Default::default();
+    let wakers = calls.clone().map(Waker::from);
+    let poll = |future: Pin<&mut dyn Future<Output = ()>>, index: usize| {
+        calls[index].0.store(false, Ordering::Relaxed);
+        future.poll(&mut Context::from_waker(&wakers[index])).is_ready()
+    };
+    let is_woken = |index: usize| calls[index].0.load(Ordering::Relaxed);
+    let [mut first, mut second] = [(); 2].map(|()| Box::pin(executor.run_until_completion()));
+    assert!(!poll(first.as_mut(), 1) && !poll(second.as_mut(), 2));
+    assert!(!is_woken(1) && !is_woken(2));
+    let mut runs = pin!(executor.run(poll_fn(|_| {
+        if !std::mem::replace(&mut rang, true) {
+            left.take().expect("polled once").wake();
+        }
+        Poll::<()>::Pending
+    })));
+    assert!(!poll(runs.as_mut(), 0));
+    assert_eq!(executor.shared().alive_tasks(), 0);
+    assert!(is_woken(1) && is_woken(2), "they sleep on");
+    assert!(!poll(runs.as_mut(), 0));
+    assert!(!is_woken(0), "it wakes itself although there is nothing to run");
+    assert!(poll(first.as_mut(), 1) && poll(second.as_mut(), 2));
+}

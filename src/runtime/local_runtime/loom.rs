@@ -25,7 +25,7 @@ fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
         };
         drive(
             &driver,
-            &|| true,
+            &|| Rest::alone(true),
             poll_fn(|cx| {
                 *left.lock() = Some(cx.waker().clone());
                 if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
@@ -56,7 +56,7 @@ fn a_wake_of_its_own_does_not_hide_a_foreign_one() {
             }
             if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
         });
-        drive(&driver, &|| true, root);
+        drive(&driver, &|| Rest::alone(true), root);
         other.expect("started by the first poll").join().expect("no panic");
     });
 }
@@ -71,6 +71,6 @@ fn a_wake_of_its_own_is_answered() {
             cx.waker().wake_by_ref();
             if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
         });
-        drive(&driver, &|| true, root);
+        drive(&driver, &|| Rest::alone(true), root);
     });
 }

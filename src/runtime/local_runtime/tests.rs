@@ -36,11 +36,11 @@ fn the_clock_stands_when_work_ends_and_wakes_somebody() {
     let (start, woken, mut wakes) = (driver.clock().now(), Cell::new(false), Vec::new());
     let ends = || {
         woken.set(true);
-        true
+        Rest::alone(true)
     };
-    idle_turn(&driver, &|| woken.get(), &ends, &mut wakes);
+    idle_turn(&driver, &|| woken.get(), &ends, &mut Patience::new(), &mut wakes);
     assert_eq!(driver.clock().now(), start);
-    idle_turn(&driver, &|| false, &|| true, &mut wakes);
+    idle_turn(&driver, &|| false, &|| Rest::alone(true), &mut Patience::new(), &mut wakes);
     assert_eq!(driver.clock().now(), start + HOUR, "nobody is awake any more");
 }
 
@@ -66,9 +66,31 @@ fn the_clock_stands_when_work_ends_and_has_written_to_a_socket() {
         (&theirs).write_all(b"x").unwrap();
         // Until it has arrived, which takes no time on most systems.
         while seen.peek(&mut [0]).is_err() {}
-        true
+        Rest::alone(true)
     };
-    idle_turn(&driver, &is_woken, &ends, &mut Vec::new());
+    idle_turn(&driver, &is_woken, &ends, &mut Patience::new(), &mut Vec::new());
     assert!(is_woken(), "the event is there");
     assert_eq!(driver.clock().now(), start);
+}
+
+#[test]
+fn a_lull_waits_for_roots_of_other_threads_but_not_for_ever() {
+    let (driver, _timer) = still();
+    let (start, mut wakes, mut patience) = (driver.clock().now(), Vec::new(), Patience::new());
+    let count = StdArc::<Count>::default();
+    let waker = Waker::from(count.clone());
+    let awaits = || driver.lulls().poll(driver.lulls().count(), &Context::from_waker(&waker));
+    let awake = || Rest { roots: false, all: false };
+    for _ in 0..LOOKS {
+        assert!(awaits().is_pending());
+        idle_turn(&driver, &|| false, &awake, &mut patience, &mut wakes);
+        assert_eq!(count.0.load(Ordering::Relaxed), 0);
+    }
+    idle_turn(&driver, &|| false, &awake, &mut patience, &mut wakes);
+    assert_eq!(count.0.load(Ordering::Relaxed), 1, "they have been waited for long enough");
+    assert!(awaits().is_pending());
+    // Blocking work keeps the clock where it is, and holds up no lull.
+    let works = || Rest::alone(false);
+    idle_turn(&driver, &|| false, &works, &mut patience, &mut wakes);
+    assert_eq!((count.0.load(Ordering::Relaxed), driver.clock().now()), (2, start));
 }

@@ -2,7 +2,7 @@
 
 use super::explorer::explore;
 use super::house::{
-    Door, House, MOST_WORKERS, OnDrop, Signals, below, beside, join, rounds, settled,
+    Door, House, MOST_WORKERS, Meeting, OnDrop, Signals, below, beside, join, rounds, settled,
 };
 use super::ledger::Receipt;
 use crate::runtime::Runtime;
@@ -128,6 +128,68 @@ fn a_runtime_that_nobody_waits_for_ends_too() {
                 ready.send();
             }
         });
+    });
+}
+
+/// The destructors of waiting tasks wait for each other, one per worker, while others are woken or on their
+/// way: no worker keeps tasks to itself.
+#[test]
+fn destructors_may_wait_for_each_other() {
+    explore(|| {
+        let workers = 2 + below(MOST_WORKERS - 1);
+        let house = House::new(workers);
+        let (door, signals, meeting) = (house.door(), Signals::new(), Meeting::of(workers));
+        let mut tasks = crowd(&door, &signals);
+        for _ in 0..workers {
+            let (meeting, waits) = (meeting.clone(), signals.clone());
+            let meets = OnDrop(move || meeting.attend());
+            tasks.push(door.spawn(async move {
+                let _meets = meets;
+                waits.wait().await;
+                pending::<()>().await;
+            }));
+        }
+        for _ in 0..below(3) {
+            signals.send();
+        }
+        drop((door, signals));
+        house.end_then(|| tasks.into_iter().for_each(settled));
+    });
+}
+
+/// A runtime that is ended in the background runs no destructor on the thread that ends it, also if a worker
+/// finds tasks that its destructors have spawned only when it is the last one.
+#[test]
+fn whoever_ends_a_runtime_in_the_background_runs_no_destructor() {
+    explore(|| {
+        let house = House::new(1 + below(2));
+        let (door, closer) = (house.door(), thread::current().id());
+        // A panic in a destructor would go to the JoinHandle.
+        let here = Arc::new(Mutex::new(0));
+        let counted = here.clone();
+        let runs = move || *counted.lock() += usize::from(thread::current().id() == closer);
+        let inner = door.clone();
+        drop(door.spawn(async move {
+            let _spawns = OnDrop(move || {
+                let (innermost, runs) = (inner.clone(), runs.clone());
+                runs();
+                let spawns = OnDrop(move || {
+                    runs();
+                    let last = OnDrop(runs.clone());
+                    drop(innermost.spawn(async move { drop(last) }));
+                    // Puts the last one where a worker has looked already.
+                    crate::task::block_in_place(|| ());
+                });
+                drop(inner.spawn(async move { drop(spawns) }));
+            });
+            pending::<()>().await;
+        }));
+        drop(door);
+        for _ in 0..below(3) {
+            thread::yield_now();
+        }
+        house.end_in_background(Runtime::shutdown_background);
+        assert_eq!(*here.lock(), 0, "destructors on the thread that ends the runtime");
     });
 }
 

@@ -409,14 +409,20 @@ fn the_wait_for_the_last_task_ends_with_it() {
         let (door, signals) = (house.door(), Signals::new());
         let waits = signals.clone();
         let inner = door.clone();
-        drop(door.spawn(async move {
+        let child = Arc::new(Mutex::new(None));
+        let slot = child.clone();
+        let parent = door.spawn(async move {
             waits.wait().await;
-            drop(inner.spawn_here(rounds(1)));
-        }));
+            *slot.lock() = Some(inner.spawn_here(rounds(1)));
+        });
         let sender = beside(move || signals.send());
         drop(door);
         house.runtime().block_until_completion();
         assert_eq!(house.ledger.completed(), 2);
+        let child = child.lock().take().expect("spawned");
+        assert!(parent.is_finished() && child.is_finished(), "a JoinHandle does not know");
+        // The books want their receipts back.
+        drop((parent, child));
         sender.join().expect("no panic");
         house.end();
     });

@@ -3,6 +3,8 @@
 use super::local_runtime::{LocalRuntime, refuse_in_task};
 use crate::wasi::Reactor;
 use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 /// Runs `future` in a runtime that exists for this call; returns its output.
 ///
@@ -17,6 +19,24 @@ use std::future::Future;
 pub fn block_on<F: Future>(future: F) -> F::Output {
     refuse_in_task("block_on");
     LocalRuntime::on(Reactor::new()).run(|_| future)
+}
+
+/// Returns the output of `future`, which must be ready at once: no other thread could make it ready.
+///
+/// For the blocking halves of channels and locks, which `what` names. No runtime is needed.
+///
+/// # Panics
+///
+/// At the caller, inside a task or a root. If the future is not ready.
+#[track_caller]
+pub(crate) fn wait_outside<F: Future>(what: &str, future: F) -> F::Output {
+    refuse_in_task(what);
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!(
+            "{what} would wait for ever: there is no other thread that could end the wait; use .await"
+        ),
+    }
 }
 
 /// Runs the future that `make` returns, and the tasks that are spawned meanwhile, on this thread; returns the

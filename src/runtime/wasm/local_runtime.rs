@@ -75,7 +75,7 @@ impl LocalRuntime {
     #[track_caller]
     pub fn block_until_completion(&self) {
         refuse_in_task("block_until_completion");
-        if let Err(deadlock) = self.inside(|executor| self.drive(executor.drain())) {
+        if let Err(deadlock) = self.inside(|executor| self.drive(executor.run_until_completion())) {
             deadlock.report();
         }
     }

@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::scheduler::loom::{bounded, last_of, scheduler, worker};
-use crate::sync_shim::Mutex;
 use crate::sync_shim::atomic::{AtomicBool, AtomicUsize};
-use crate::sync_shim::both_ways;
+use crate::sync_shim::{Condvar, Mutex, both_ways};
 use crate::task::JoinHandle;
 use crate::task::cell::new_send_task;
 use std::future::{Future, poll_fn};
@@ -53,7 +52,7 @@ fn is_cancelled(mut join: JoinHandle<()>) -> bool {
 }
 
 /// Counts these workers as alive, and closes.
-fn close(shared: &Shared, workers: usize) {
+fn close(shared: &Arc<Shared>, workers: usize) {
     // Ordering: Relaxed, no other thread is there yet.
     shared.alive.store(workers, Ordering::Relaxed);
     shared.close();
@@ -179,6 +178,105 @@ fn the_last_of_two_workers_ends_the_wait() {
         for other in others {
             other.join().expect("no panic");
         }
+    });
+}
+
+/// The destructors of two cold tasks wait for each other, and two workers end: neither has both tasks in its
+/// hands, and neither has gone while one of them was on its way.
+#[test]
+fn destructors_may_wait_for_each_other() {
+    struct Meets(Arc<(Mutex<usize>, Condvar)>);
+    impl Drop for Meets {
+        fn drop(&mut self) {
+            let (missing, changed) = &*self.0;
+            let mut missing = missing.lock();
+            *missing -= 1;
+            changed.notify_all();
+            while *missing > 0 {
+                changed.wait(&mut missing);
+            }
+        }
+    }
+    // Cold, or in the channel of the worker that ran them.
+    for woken in [false, true] {
+        bounded(move |way| {
+            let shared = scheduler(2);
+            let (first, meeting) = (worker(&shared, 0), Arc::new((Mutex::new(2), Condvar::new())));
+            for _ in 0..2 {
+                let (meets, waiting) = (Meets(meeting.clone()), Waiting::new());
+                let future = waiting.future();
+                drop(shared.spawn(
+                    async move {
+                        let _meets = meets;
+                        future.await;
+                    },
+                    Location::caller(),
+                ));
+                shared.injector.pop().expect("just spawned").run(&first);
+                let waker = waiting.waker();
+                if woken {
+                    waker.wake();
+                }
+            }
+            close(&shared, 2);
+            let other = {
+                let shared = shared.clone();
+                thread::spawn(move || shared.worker_ends(1))
+            };
+            way.here();
+            shared.worker_ends(0);
+            other.join().expect("no panic");
+            assert!(shared.is_drained());
+        });
+    }
+}
+
+/// A task is spawned from outside while the runtime is closed and its last worker ends: its destructor runs
+/// on the worker, or on the thread that spawned it, and not on the one that closes.
+#[test]
+fn whoever_closes_leaves_the_destructors_to_the_workers() {
+    /// Counts its destructors on this thread: a panic in one would go to the JoinHandle.
+    struct Counted(thread::ThreadId, Arc<AtomicUsize>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            let here = thread::current().id() == self.0;
+            self.1.fetch_add(usize::from(here), Ordering::Relaxed);
+        }
+    }
+    bounded(|way| {
+        let shared = scheduler(1);
+        // Ordering: Relaxed, no other thread is there yet.
+        shared.alive.store(1, Ordering::Relaxed);
+        let here = Arc::new(AtomicUsize::new(0));
+        let counted = Counted(thread::current().id(), here.clone());
+        let spawner = {
+            let shared = shared.clone();
+            let future = async move {
+                let _counted = counted;
+                std::future::pending::<()>().await;
+            };
+            thread::spawn(move || drop(shared.spawn(future, Location::caller())))
+        };
+        let worker = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                // Under the lock, or the model would read an old value for ever.
+                let is_closed = || {
+                    let _threads = shared.threads.lock();
+                    shared.is_closed()
+                };
+                while !is_closed() {
+                    thread::yield_now();
+                }
+                shared.worker_ends(0);
+            })
+        };
+        way.here();
+        shared.close();
+        spawner.join().expect("no panic");
+        worker.join().expect("no panic");
+        assert!(shared.is_drained());
+        assert_eq!(here.load(Ordering::Relaxed), 0, "destructors on the thread that closes");
     });
 }
 

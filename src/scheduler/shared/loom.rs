@@ -50,13 +50,13 @@ fn there_is_no_moment_without_a_task_between_a_parent_and_its_child() {
     });
 }
 
-/// A task ends on a thread that is no worker while somebody waits for the last one: he sees that it has
-/// ended, or is told.
+/// A task ends on a thread that is no worker while another one waits for the last task: that thread sees that
+/// it has ended, or is told, and finds the JoinHandle finished.
 #[test]
 fn who_buries_the_last_task_tells_who_waits_for_it() {
     both_ways(|way| {
         let shared = scheduler(1);
-        drop(shared.spawn(async {}, Location::caller()));
+        let join = shared.spawn(async {}, Location::caller());
         let task = shared.injector.pop().expect("just spawned");
         let other = {
             let shared = shared.clone();
@@ -65,6 +65,7 @@ fn who_buries_the_last_task_tells_who_waits_for_it() {
         way.here();
         shared.wait_until_quiet(&Parker::new());
         assert_eq!(shared.alive_tasks(), 0);
+        assert!(join.is_finished());
         other.join().expect("no panic");
     });
 }

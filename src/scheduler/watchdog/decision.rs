@@ -10,11 +10,14 @@
 //! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what gave way waits | `AddSpare` |
 //! | spares, and for [`RETIRE_AFTER`] some regular worker was not slow | none is away | `RetireSpares` |
 //! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once a poll |
+//! | all workers stalled for [`DRAIN_AFTER`], or away | the runtime is closed | `Drain` |
+//!
+//! Once the runtime is closed, only `Fetch` and `Drain` are ordered.
 //!
 //! A worker is *stalled* when it is in the same poll as at the last look. It is *slow* when it is stalled, or
 //! its polls since the last look took [`LONG_POLL`] and more in the mean; not when it is parked, or was at
-//! the last look. A worker that blocks in place counts as stalled from the beginning, but there is nothing to
-//! report.
+//! the last look. A worker that blocks in place counts as stalled from the beginning. It is reported only if
+//! tasks wait and there may be no further spare, so that it blocks them in spite of its precaution.
 //!
 //! The first spare comes early, because it serves what waits beside tasks that compute: it takes what is
 //! ready and leaves to the workers what has given way, so it is busy only as long as there is something
@@ -49,6 +52,10 @@ const MANY: usize = 4;
 
 /// Polls that hold up a worker for so long are reported, if no other worker is free.
 pub(super) const REPORT_AFTER: Duration = Duration::from_millis(10);
+
+/// A worker that drains a closed runtime moves from task to task. If no worker has moved for so long, each is
+/// in a poll or a destructor that may itself wait for the end of another task.
+const DRAIN_AFTER: Duration = Duration::from_millis(10);
 
 /// Tasks that have given way wait behind a long poll for so long before others take them. They are computing,
 /// mostly, and one more thread that computes makes all others slower.
@@ -99,10 +106,15 @@ pub(super) struct Look<'a> {
     pub(super) yielded_outside: bool,
     /// Whether a worker is parked.
     pub(super) parked: bool,
+    /// Whether the runtime is closed.
+    pub(super) closed: bool,
     /// Whether the driver's seat is taken, and how often it has been.
     pub(super) attended: bool,
     pub(super) attendance: u64,
 }
+
+/// The most orders of one look, without the reports, of which there is one per worker at most.
+pub(super) const ORDERS: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -116,6 +128,8 @@ pub(super) enum Order {
     RetireSpares,
     /// This worker's poll blocks it, and no other worker is free.
     Report(usize),
+    /// Let another thread drop the tasks that are left, because no worker does.
+    Drain,
 }
 
 /// What is remembered from one look to the next.
@@ -151,7 +165,8 @@ impl Worker {
     fn look(&mut self, seen: Seen, now: Instant, passed: Duration) {
         let before = std::mem::replace(&mut self.progress, seen.progress);
         let polls = u32::try_from(seen.progress.wrapping_sub(before)).unwrap_or(u32::MAX);
-        let rested = std::mem::replace(&mut self.at_rest, seen.at_rest) || seen.at_rest;
+        let at_rest = seen.at_rest && !seen.away;
+        let rested = std::mem::replace(&mut self.at_rest, at_rest) || at_rest;
         self.stalled = polls == 0 && !rested;
         self.slow = LONG_POLL.saturating_mul(polls) <= passed && !rested;
         if !self.stalled {
@@ -227,6 +242,10 @@ impl Memory {
         let before = std::mem::replace(&mut self.attendance, look.attendance);
         if !look.attended && before == look.attendance {
             orders.push(Order::Fetch);
+        }
+        if look.closed {
+            orders.extend(self.drain(look));
+            return;
         }
         orders.extend(self.help_stalled(look));
         orders.extend(self.change_spares(look, passed));
@@ -324,6 +343,17 @@ impl Memory {
         look.yielded_outside || look.workers.iter().any(|seen| seen.yielded)
     }
 
+    /// The runtime is closed, and no worker drops the tasks that are left. A worker that has ended looks like
+    /// one that is stalled, and does not count either.
+    fn drain(&self, look: &Look<'_>) -> Option<Order> {
+        let is_stuck = |(index, seen): (usize, &Seen)| {
+            let worker = &self.workers[index];
+            seen.away || seen.at_rest || (worker.stalled && worker.still(look.now) >= DRAIN_AFTER)
+        };
+        let stuck = look.workers.iter().enumerate().all(is_stuck);
+        (stuck && !look.parked).then_some(Order::Drain)
+    }
+
     /// No regular worker is free: each poll that has lasted for long is told of once.
     fn report(&mut self, look: &Look<'_>, orders: &mut Vec<Order>) {
         let waits = self.ready_waits(look) || self.yielded_waits(look);
@@ -331,9 +361,11 @@ impl Memory {
         if !matters || !self.none_free(look, 0..look.regular, REPORT_AFTER) {
             return;
         }
+        let no_help =
+            waits && !look.may_add_spare && self.none_free(look, 0..look.staying, REPORT_AFTER);
         for (index, worker) in self.workers.iter_mut().enumerate().take(look.staying) {
             let long = worker.stalled && worker.still(look.now) >= REPORT_AFTER;
-            if long && !look.workers[index].away && !worker.reported {
+            if long && (no_help || !look.workers[index].away) && !worker.reported {
                 worker.reported = true;
                 orders.push(Order::Report(index));
             }

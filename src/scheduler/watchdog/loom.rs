@@ -19,6 +19,8 @@ use std::task::{Context, Poll, Wake};
 fn parker(shared: &Shared) -> Parker {
     let parker = Parker::new();
     let _ = shared.watchdog.unparker.set(parker.unparker());
+    // Ordering: Relaxed, no other thread is there yet.
+    shared.watchdog.asleep.store(false, Ordering::Relaxed);
     parker
 }
 
@@ -41,6 +43,33 @@ fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
     });
 }
 
+/// A worker is started while the watchdog lies down without a limit, and runs a task before it has ever
+/// parked: the watchdog sees that, or is woken.
+#[test]
+fn a_worker_with_its_first_task_wakes_the_watchdog() {
+    ::loom::model(|| {
+        let shared = scheduler(1);
+        let parker = parker(&shared);
+        let newcomer = worker(&shared, 0);
+        let surplus = shared.clone();
+        let ends = async move { surplus.set_staying_workers(0) };
+        let (task, _join) = new_send_task(ends, &shared, Location::caller());
+        newcomer.spawned(task);
+        let starter = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                // Ordering: as in `start_worker`.
+                shared.alive.fetch_add(1, Ordering::AcqRel);
+                newcomer.work();
+            })
+        };
+        if announce_sleep(&shared, || all_rest(&shared)) {
+            parker.park();
+        }
+        starter.join().expect("no panic");
+    });
+}
+
 /// The runtime ends while the watchdog lies down without a limit: the thread ends, too.
 #[test]
 fn the_end_wakes_the_watchdog() {
@@ -54,6 +83,8 @@ fn the_end_wakes_the_watchdog() {
         while !shared.is_drained() {
             if announce_sleep(&shared, || all_rest(&shared)) {
                 parker.park();
+            } else {
+                thread::yield_now();
             }
         }
         other.join().expect("no panic");

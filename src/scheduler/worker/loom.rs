@@ -225,13 +225,13 @@ fn what_a_guest_leaves_behind_is_run_once() {
     });
 }
 
-/// Whoever waits for the last task looks at the counts while the worker that ran it goes to sleep: he sees
-/// that it has ended, or is told.
+/// A thread that waits for the last task looks at the counts while the worker that ran it goes to sleep: it
+/// sees that the task has ended, or is told, and finds the JoinHandle finished.
 #[test]
 fn a_worker_that_parks_tells_who_waits_for_the_last_task() {
     bounded(|way| {
         let shared = scheduler(1);
-        drop(shared.spawn(async {}, Location::caller()));
+        let join = shared.spawn(async {}, Location::caller());
         let other = {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 0).work())
@@ -239,6 +239,7 @@ fn a_worker_that_parks_tells_who_waits_for_the_last_task() {
         way.here();
         shared.wait_until_quiet(&crate::park::Parker::new());
         assert_eq!(shared.alive_tasks(), 0);
+        assert!(join.is_finished());
         go_home(&shared);
         other.join().expect("no panic");
     });

@@ -13,8 +13,8 @@ use std::time::Duration;
 const FEW_TIMERS: usize = 16;
 
 impl Worker {
-    /// Sleeps until there may be something to do.
-    pub(super) fn park(&self) {
+    /// Sleeps until there may be something to do, or finds a task while it falls asleep.
+    pub(super) fn park(&self) -> Option<Hot> {
         let searched = self.searching.replace(false);
         let last = self.shared.idle.park(self.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
@@ -34,13 +34,14 @@ impl Worker {
             }
             // It may have been a whole chain.
             self.notify_surplus();
-            return self.run(task);
+            return Some(task);
         }
         if last && !self.takes_yielded() {
             self.leave_search_to_workers();
         }
         if self.is_surplus() {
-            return self.awake();
+            self.awake();
+            return None;
         }
         self.slot.stats.parks.add(1);
         if !self.sit() {
@@ -49,6 +50,7 @@ impl Worker {
             self.shared.comes();
             self.awake();
         }
+        None
     }
 
     /// With the parked bit set, by a helper that was the last searcher: pushes of tasks that have given way
@@ -68,7 +70,7 @@ impl Worker {
     fn last_look(&self, everywhere: bool) -> Option<Hot> {
         let yielded = || {
             self.take_in_yielded();
-            if self.has_yielded.get() { self.pop_yielded() } else { None }
+            self.yielded.pop()
         };
         self.take_outside()
             .or_else(yielded)
@@ -85,7 +87,7 @@ impl Worker {
         // at the bit (watchdog.rs). A SeqCst RMW in the place of the fence would not do: it does not order a
         // relaxed load that follows it, and a processor whose RMWs are load and store apart swaps the two.
         fence(Ordering::SeqCst);
-        self.shared.watchdog.wake_if_asleep(&self.shared.driver);
+        self.shared.rouse_watchdog();
     }
 
     /// Blocks in the driver's seat if it is free. `false`: it is taken.

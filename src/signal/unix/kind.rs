@@ -1,5 +1,6 @@
 //! `SignalKind`: which signal.
 
+use nix::libc;
 use std::ffi::c_int;
 
 /// A kind of signal: one of those named here, or any other by its number.

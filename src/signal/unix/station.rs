@@ -9,7 +9,7 @@
 //!
 //! Each runtime that listens has stations of its own, and the handler raises and writes to each of them. One
 //! process-wide pair was rejected: whichever runtime reads the byte would have to wake the listeners of all
-//! the others, and they would go deaf with a runtime that ends, or is a `LocalRuntime` that nobody drives. A
+//! the others, and they would go deaf with a runtime that ends, or has no workers and is not driven. A
 //! pair per listener was rejected, too: a server that waits for ctrl-c in each of a thousand connections
 //! would run out of descriptors. When a runtime ends, the driver tells its stations' listeners, like those of
 //! any socket, and nothing of the others changes.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::task::id::TaskId;
+use crate::task::waker::tests::of_a_task;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +20,7 @@ impl Wake for Count {
 
 /// One poll of a task: `f` gets the task's context. Returns its output and whether the task yielded.
 fn poll_of_a_task<R>(f: impl FnOnce(&mut Context<'_>) -> R) -> (R, bool) {
-    let waker = Waker::from(Arc::new(Count::default()));
+    let waker = of_a_task();
     let mut cx = Context::from_waker(&waker);
     current::enter(waker.data(), TaskId::next(), INITIAL, || f(&mut cx))
 }

@@ -36,7 +36,7 @@ fn timers_fire() {
 fn channels_and_local_tasks_work() {
     let runtime = LocalRuntime::new().unwrap();
     let received = runtime.block_on(async {
-        let (sender, receiver) = liten::sync::channel::bounded(1);
+        let (sender, mut receiver) = liten::sync::mpsc::channel(1);
         let word = Rc::new("word");
         let task = liten::task::spawn_local(async move { sender.send(word.len()).await.unwrap() });
         let received = receiver.recv().await.unwrap();

@@ -134,6 +134,21 @@ fn tasks_stay_on_the_workers() {
     });
 }
 
+/// Handlers of `axum::serve` are such tasks.
+#[test]
+fn what_tokio_spawns_finds_no_runtime_of_liten_around_it() {
+    guarded(|| {
+        workers(2).block_on(async {
+            let task = tokio::spawn(async { drop(liten::spawn(async {})) });
+            let error = task.await.expect_err("there is no runtime");
+            assert!(error.is_panic());
+            let handle = liten::runtime::Handle::current();
+            let task = tokio::spawn(async move { handle.spawn(async { 7 }).await });
+            assert_eq!(task.await.unwrap().unwrap(), 7);
+        });
+    });
+}
+
 /// A task of the helper's, and one of liten's; crates ask for the flavor first.
 #[test]
 fn block_in_place_works_on_both_sides() {

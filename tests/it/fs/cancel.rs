@@ -164,13 +164,43 @@ fn calls_that_were_given_up_are_waited_for() {
         give_up!(runtime, file.try_clone());
         runtime.block_on(async {
             let (length, synced, cut) =
-                liten::future::join!(file.metadata(), file.sync_data(), file.set_len(4),);
+                liten::join!(file.metadata(), file.sync_data(), file.set_len(4),);
             assert_eq!(length.unwrap().len(), 5);
             synced.unwrap();
             cut.unwrap();
             give_up_in(&file).await;
             let std = file.into_std().await;
             assert_eq!(std.metadata().unwrap().len(), 4);
+        });
+    });
+}
+
+/// The read of a pipe may last for ever. What has nothing to do with it goes on.
+#[cfg(unix)]
+#[test]
+fn a_read_that_was_given_up_and_is_not_over_holds_up_no_metadata() {
+    use std::os::fd::OwnedFd;
+    guarded(|| {
+        let runtime = pool(2);
+        let (near, mut far) = std::os::unix::net::UnixStream::pair().unwrap();
+        let mut file = File::from(OwnedFd::from(near));
+        runtime.block_on(async {
+            let mut buffer = [0; 4];
+            let mut reading = Box::pin(file.read(&mut buffer));
+            assert!(poll_once(&mut reading).await.is_none());
+            drop(reading);
+            let metadata = file.metadata().await.unwrap();
+            assert!(!metadata.is_file());
+            file.set_permissions(metadata.permissions()).await.unwrap();
+            give_up_in(&file).await;
+            // After the one that was given up.
+            file.metadata().await.unwrap();
+            give_up_in(&file).await;
+
+            std::io::Write::write_all(&mut far, b"late").unwrap();
+            file.read_exact(&mut buffer).await.unwrap();
+            assert_eq!(&buffer, b"late");
+            drop(file.into_std().await);
         });
     });
 }

@@ -36,7 +36,7 @@ fn years_pass_at_once() {
 fn nobody_is_woken_late() {
     for workers in [1, 2, 3] {
         still(workers, async {
-            let (send, receive) = liten::sync::channel::unbounded();
+            let (send, receive) = smol::channel::unbounded();
             let tasks: Vec<_> = (0..60u64)
                 .map(|n| {
                     let (send, receive) = (send.clone(), receive.clone());

@@ -88,19 +88,26 @@ impl Guest {
 pub(super) enum Flavor {
     OneWorker,
     TwoWorkers,
+    CurrentThread,
     LocalRuntime,
     LocalExecutor,
     Blocking,
 }
 
 impl Flavor {
-    pub(super) const OF_FUTURES: &[Flavor] =
-        &[Self::OneWorker, Self::TwoWorkers, Self::LocalRuntime, Self::LocalExecutor];
+    pub(super) const OF_FUTURES: &[Flavor] = &[
+        Self::OneWorker,
+        Self::TwoWorkers,
+        Self::CurrentThread,
+        Self::LocalRuntime,
+        Self::LocalExecutor,
+    ];
 
     pub(super) fn build(self) -> Stage {
         let executor = match self {
             Flavor::OneWorker => Executor::Workers(workers(1), 1),
             Flavor::TwoWorkers => Executor::Workers(workers(2), 2),
+            Flavor::CurrentThread => Executor::Local(Local::start(current_thread)),
             Flavor::LocalRuntime => Executor::Local(Local::start(local_runtime)),
             Flavor::LocalExecutor => Executor::Local(Local::start(local_executor)),
             Flavor::Blocking => Executor::Pool(
@@ -199,7 +206,7 @@ impl Stage {
     }
 }
 
-/// A thread with an executor that cannot leave it.
+/// A thread with an executor that does not leave it.
 struct Local {
     desk: Arc<Desk>,
     guests: Option<Sender<Guest>>,
@@ -264,6 +271,12 @@ impl Desk {
             }
         })
     }
+}
+
+fn current_thread(desk: Arc<Desk>, visits: Receiver<Guest>, give: Sender<Option<Handle>>) {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    give.send(Some(runtime.handle().clone())).unwrap();
+    runtime.block_on(desk.root(visits, liten::spawn));
 }
 
 fn local_runtime(desk: Arc<Desk>, visits: Receiver<Guest>, give: Sender<Option<Handle>>) {

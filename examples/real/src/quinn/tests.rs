@@ -1,7 +1,7 @@
 //! What real traffic on the loopback interface never shows: its sends do not block.
 
 use super::*;
-use liten::sync::channel::unbounded;
+use liten::sync::mpsc::unbounded_channel;
 use liten::task::yield_now;
 use liten::time::{Duration, timeout};
 use std::future::poll_fn;
@@ -25,7 +25,7 @@ fn block(socket: &Socket) {
 #[liten::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_event_wakes_every_poller_of_a_socket() {
     let (socket, peer) = socket();
-    let (sender, waiting) = unbounded();
+    let (sender, mut waiting) = unbounded_channel();
     let tasks: Vec<_> = (0..3)
         .map(|_| {
             let (socket, sender) = (Arc::clone(&socket), sender.clone());
@@ -40,7 +40,7 @@ async fn an_event_wakes_every_poller_of_a_socket() {
                     block(&socket);
                     // Unless an event of the beginning comes in between.
                     if poller.as_mut().poll_writable(cx).is_pending() {
-                        sender.try_send(()).unwrap();
+                        sender.send(()).unwrap();
                         return Poll::Pending;
                     }
                 }
@@ -88,20 +88,20 @@ async fn a_send_that_blocks_is_tried_again_after_an_event_only() {
 #[liten::test(flavor = "multi_thread", worker_threads = 2)]
 async fn receiving_waits_for_a_datagram_and_says_whose_it_is() {
     let (socket, peer) = socket();
-    let (sender, waiting) = unbounded();
+    let (sender, mut waiting) = unbounded_channel();
     let task = liten::spawn(async move {
         let mut buffer = vec![0; 2048];
         let mut meta = [RecvMeta::default()];
         let received = poll_fn(|cx| {
             let poll = socket.poll_recv(cx, &mut [IoSliceMut::new(&mut buffer)], &mut meta);
-            sender.try_send(poll.is_pending()).unwrap();
+            sender.send(poll.is_pending()).unwrap();
             poll
         });
         assert_eq!(received.await.unwrap(), 1);
         buffer.truncate(meta[0].len);
         (buffer, meta[0])
     });
-    assert_eq!(timeout(LIMIT, waiting.recv()).await.unwrap(), Ok(true));
+    assert_eq!(timeout(LIMIT, waiting.recv()).await.unwrap(), Some(true));
     peer.send(b"hello").unwrap();
     let (buffer, meta) = timeout(LIMIT, task).await.unwrap().unwrap();
     assert_eq!((&buffer[..], meta.addr), (&b"hello"[..], peer.local_addr().unwrap()));

@@ -15,6 +15,7 @@ mod grpc;
 mod https;
 mod nats_words;
 mod pg_bank;
+mod ports;
 mod quic_echo;
 mod redis_counter;
 mod reqwest_fetch;

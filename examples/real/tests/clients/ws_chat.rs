@@ -230,6 +230,23 @@ fn a_client_that_vanishes_is_missed() {
     ann.expect("Ann: still here");
 }
 
+/// Many short messages in a few packets: far more lines than a queue has room for.
+#[test]
+fn a_burst_costs_nobody_the_seat() {
+    let (_server, address) = start("30");
+    let mut ann = Client::join(address, "Ann");
+    let mut bob = Client::join(address, "Bob");
+    ann.expect("* Bob came");
+    for number in 0..400 {
+        ann.socket.write(Message::text(number.to_string())).unwrap();
+    }
+    ann.socket.flush().unwrap();
+    for number in 0..400 {
+        bob.expect(&format!("Ann: {number}"));
+        ann.expect(&format!("Ann: {number}"));
+    }
+}
+
 #[test]
 fn a_slow_client_is_dropped_and_holds_up_nobody() {
     let (_server, address) = start("30");

@@ -1,6 +1,7 @@
 //! `OpenOptions`: named pipes.
 
 use super::{End, Receiver, Sender, check_is_pipe};
+use nix::libc;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;

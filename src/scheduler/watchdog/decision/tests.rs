@@ -22,6 +22,7 @@ struct House {
     yielded_outside: bool,
     attended: bool,
     attendance: u64,
+    closed: bool,
 }
 
 impl House {
@@ -38,6 +39,7 @@ impl House {
             yielded_outside: false,
             attended: true,
             attendance: 0,
+            closed: false,
         }
     }
 
@@ -64,7 +66,8 @@ impl House {
             delivered: self.delivered,
             outside: self.outside,
             yielded_outside: self.yielded_outside,
-            parked: self.workers.iter().any(|seen| seen.at_rest),
+            parked: self.workers.iter().any(|seen| seen.at_rest && !seen.away),
+            closed: self.closed,
             attended: self.attended,
             attendance: self.attendance,
         }
@@ -356,6 +359,43 @@ fn a_poll_that_blocks_the_last_worker_is_reported_once() {
     assert_eq!(reported(&mut House::new(&[BUSY, BUSY])), [], "nothing waits");
     let mut away = House::new(&[READY, AWAY]);
     assert_eq!(reported(&mut away), [(Order::Report(0), 1)], "the other has said so itself");
+}
+
+#[test]
+fn workers_that_block_in_place_are_reported_when_no_spare_can_come_for_what_waits() {
+    // Its slot has no thread that takes tasks.
+    let absent = Seen { at_rest: true, ..AWAY };
+    let mut house = House::with_spares(&[absent], &[absent]);
+    house.may_add_spare = false;
+    assert_eq!(house.looks(100), [], "nothing waits");
+    house.outside = true;
+    assert_eq!(house.looks(100), [(Order::Report(0), 1), (Order::Report(1), 1)]);
+    house.workers[0] = BUSY;
+    house.polls(&[0], 1);
+    house.looks(2);
+    house.workers[0] = absent;
+    let reported = |orders: &[(Order, u32)]| orders.contains(&(Order::Report(0), 1));
+    assert!(reported(&house.looks(100)), "another poll");
+}
+
+#[test]
+fn the_driver_thread_drains_a_closed_runtime_if_no_worker_does() {
+    let closed = |workers: &[Seen]| House { closed: true, ..House::new(workers) };
+    let absent = Seen { at_rest: true, ..AWAY };
+    assert_eq!(closed(&[absent, absent]).look(), [Order::Drain]);
+    assert_eq!(closed(&[absent, PARKED]).looks(100), [], "the other one is about to drain");
+    let mut house = closed(&[BUSY, absent]);
+    for _ in 0..100 {
+        house.polls(&[0], 1);
+        assert_eq!(house.look(), [], "the other one drains");
+    }
+    let start = house.now;
+    while house.look() != [Order::Drain] {
+        assert!(house.now - start <= DRAIN_AFTER + TICK);
+    }
+    assert!(house.now - start >= DRAIN_AFTER);
+    let mut open = House::new(&[READY, BUSY]);
+    assert!(!open.looks(100).iter().any(|&(order, _)| order == Order::Drain));
 }
 
 #[test]

@@ -215,7 +215,7 @@ impl TcpStream {
                 Poll::Ready(Ok(()))
             }
             Err(error) => Poll::Ready(Err(error)),
-            Ok(()) => Poll::Ready(self.shutdown(Shutdown::Write)),
+            Ok(()) => Poll::Ready(self.shutdown_std(Shutdown::Write)),
         }
     }
 
@@ -225,10 +225,12 @@ impl TcpStream {
     /// [`Read`](Shutdown::Read) reading returns 0, and what has come unread is lost. It is no error if the
     /// peer has gone already.
     ///
+    /// It is what the standard library calls `shutdown`, under the name that it has natively.
+    ///
     /// # Errors
     ///
     /// Returns the error of the host.
-    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+    pub fn shutdown_std(&self, how: Shutdown) -> io::Result<()> {
         if how != Shutdown::Read {
             self.connection.ended.set(true);
         }
@@ -260,7 +262,7 @@ impl TcpStream {
     pub fn into_split(self) -> (super::OwnedReadHalf, super::OwnedWriteHalf) {
         split::owned(self, |stream| {
             // Nobody is left to be told of an error.
-            let _ = stream.shutdown(Shutdown::Write);
+            let _ = stream.shutdown_std(Shutdown::Write);
         })
     }
 

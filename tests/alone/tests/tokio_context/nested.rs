@@ -51,6 +51,32 @@ fn a_root_runs_on_a_thread_of_tokios() {
     });
 }
 
+/// The helper has one thread for all sockets and timers of tokio: a root that waited for them in one of its
+/// tasks would wait for ever.
+#[test]
+fn a_task_of_the_helper_must_not_block() {
+    guarded(|| {
+        let runtime = std::sync::Arc::new(workers(1));
+        let blocks = |runtime: &liten::runtime::Runtime| runtime.block_on(assert_tokio_works());
+        let (task, local) = (runtime.clone(), LocalRuntime::new().unwrap());
+        local.block_on(async {
+            let task = tokio::spawn(async move { blocks(&task) });
+            let panic = task.await.unwrap_err().into_panic();
+            let message = panic.downcast_ref::<&str>().copied().map(str::to_owned);
+            let message = message.or(panic.downcast_ref::<String>().cloned()).unwrap();
+            assert!(message.contains("used to drive asynchronous tasks"), "{message}");
+            let anywhere = tokio::spawn(async { liten::block_on(async {}) });
+            assert!(anywhere.await.unwrap_err().is_panic());
+
+            // Where tokio itself may be blocked.
+            let inner = runtime.clone();
+            tokio::task::spawn_blocking(move || blocks(&inner)).await.unwrap();
+            let in_place = async move { tokio::task::block_in_place(|| blocks(&runtime)) };
+            tokio::spawn(in_place).await.unwrap();
+        });
+    });
+}
+
 #[test]
 fn a_runtime_of_the_users_own_counts_inside() {
     guarded(|| {

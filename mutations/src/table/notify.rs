@@ -1,0 +1,130 @@
+//! Notifications, the channel for the latest value, and the barrier.
+
+use super::Mutation;
+
+const NOTIFY: &str = "src/sync/notify.rs";
+const WATCH: &str = "src/sync/watch.rs";
+const RECEIVER: &str = "src/sync/watch/receiver.rs";
+const BARRIER: &str = "src/sync/barrier.rs";
+
+pub const ROWS: &[Mutation] = &[
+    Mutation {
+        file: NOTIFY,
+        models: "sync::notify::loom",
+        from: "state & TURN | PERMIT,\n                Ordering::Release,",
+        to: "state & TURN | PERMIT,\n                Ordering::Relaxed,",
+        breaks: "a permit tells nothing (no Release)",
+    },
+    Mutation {
+        file: NOTIFY,
+        models: "sync::notify::loom",
+        from: "while state & KIND != WAITING {",
+        to: "while state & KIND != WAITING {\n            if state & KIND == PERMIT {\n                return true;\n            }",
+        breaks: "a call that finds a permit does not write the word",
+    },
+    Mutation {
+        file: NOTIFY,
+        models: "sync::notify::loom",
+        from: "compare_exchange_weak(state, next, Ordering::Acquire, Ordering::Acquire)",
+        to: "compare_exchange_weak(state, next, Ordering::Relaxed, Ordering::Acquire)",
+        breaks: "the future that takes a permit sees only what the first look has seen",
+    },
+    Mutation {
+        file: NOTIFY,
+        models: "sync::notify::loom",
+        from: "let mut state = self.state.load(Ordering::Acquire);",
+        to: "let mut state = self.state.load(Ordering::Relaxed);",
+        breaks: "a future whose turn is over does not see what was done before",
+    },
+    Mutation {
+        file: NOTIFY,
+        models: "sync::notify::loom",
+        from: "self.state.load(Ordering::Acquire) & TURN | FRESH",
+        to: "self.state.load(Ordering::Relaxed) & TURN | FRESH",
+        breaks: "a future that is too late for a call does not see what was done before",
+    },
+    Mutation {
+        file: NOTIFY,
+        models: "sync::notify::loom",
+        from: "self.state.fetch_add(NEXT_TURN, Ordering::Release)",
+        to: "self.state.fetch_add(NEXT_TURN, Ordering::Relaxed)",
+        breaks: "a call for all tells nothing (no Release)",
+    },
+    Mutation {
+        file: NOTIFY,
+        models: "sync::notify::loom",
+        from: "locked.front().is_some_and(|front| is_before(front, state))",
+        to: "false",
+        breaks: "a notification for one is spent on a future that a call for all has reached",
+    },
+    Mutation {
+        file: NOTIFY,
+        models: "sync::notify::loom",
+        from: "|word| is_before(word, now)",
+        to: "|_| true",
+        breaks: "a call for all takes futures of the next turn, too",
+    },
+    Mutation {
+        file: NOTIFY,
+        models: "sync::notify::loom",
+        from: "word & KIND == FRESH => self.admit(word, true)",
+        to: "word & KIND == FRESH => self.admit(word, false)",
+        breaks: "a future joins without a sign in the word",
+    },
+    Mutation {
+        file: NOTIFY,
+        models: "sync::notify::loom",
+        from: "if let Some(given @ (FIRST | LAST)) = place.given() {",
+        to: "if let Some(given @ (FIRST | LAST)) = place.given().filter(|_| false) {",
+        breaks: "a future that gives up keeps its notification",
+    },
+    Mutation {
+        file: WATCH,
+        models: "sync::watch::loom",
+        from: "self.shared.state.fetch_add(STEP, Ordering::Release);\n        drop(value);\n        self.shared.notify_receivers();",
+        to: "self.shared.notify_receivers();\n        self.shared.state.fetch_add(STEP, Ordering::Release);\n        drop(value);",
+        breaks: "receivers are woken before there is anything new",
+    },
+    Mutation {
+        file: WATCH,
+        models: "sync::watch::loom",
+        from: "let unwatched = self.shared.unwatched.notified();\n                if self.is_closed() {\n                    return;\n                }",
+        to: "if self.is_closed() {\n                    return;\n                }\n                let unwatched = self.shared.unwatched.notified();",
+        breaks: "`closed` looks before it can be told",
+    },
+    Mutation {
+        file: WATCH,
+        models: "sync::watch::loom",
+        from: "self.shared.state.fetch_or(CLOSED, Ordering::Release);\n            self.shared.notify_receivers();",
+        to: "self.shared.notify_receivers();\n            self.shared.state.fetch_or(CLOSED, Ordering::Release);",
+        breaks: "receivers are woken before the channel is closed",
+    },
+    Mutation {
+        file: RECEIVER,
+        models: "sync::watch::loom",
+        from: "let notified = shared.changed[memory.seat()].notified();\n        let (version, closed) = shared.state();",
+        to: "let (version, closed) = shared.state();\n        let notified = shared.changed[memory.seat()].notified();",
+        breaks: "`changed` looks before it can be told",
+    },
+    Mutation {
+        file: RECEIVER,
+        models: "sync::watch::loom",
+        from: "let value = self.shared.value.read();\n        let version = self.shared.version();\n        let has_changed = self.memory.see(version);\n        Ref",
+        to: "let version = self.shared.version();\n        let value = self.shared.value.read();\n        let has_changed = self.memory.see(version);\n        Ref",
+        breaks: "a version is read that is not that of the value",
+    },
+    Mutation {
+        file: BARRIER,
+        models: "sync::barrier::loom",
+        from: "(1..=usize::MAX >> 1).contains(&now.wrapping_sub(word))",
+        to: "now.wrapping_sub(word) <= usize::MAX",
+        breaks: "the leader wakes futures of the next group",
+    },
+    Mutation {
+        file: BARRIER,
+        models: "sync::barrier::loom",
+        from: "locked.word(&place) == Some(locked.generation)",
+        to: "locked.word(&place).is_some_and(|_| false)",
+        breaks: "a future goes on when it is polled a second time",
+    },
+];

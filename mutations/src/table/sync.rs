@@ -1,0 +1,45 @@
+//! Channels: what ends them, and what is looked at again.
+
+use super::Mutation;
+
+const RECEIVE: &str = "src/sync/mpsc/receive.rs";
+const ROOM: &str = "src/sync/mpsc/room.rs";
+const SHARED: &str = "src/sync/mpsc/shared.rs";
+
+pub const ROWS: &[Mutation] = &[
+    Mutation {
+        file: SHARED,
+        models: "mpsc::loom",
+        from: "if self.shared.senders.fetch_sub(1, Ordering::AcqRel) == 1 {",
+        to: "if self.shared.senders.fetch_sub(1, Ordering::AcqRel) == 0 {",
+        breaks: "the last sender goes and does not wake the receiver",
+    },
+    Mutation {
+        file: SHARED,
+        models: "mpsc::loom",
+        from: "        self.room.release(count);\n        self.wake_if_ended();",
+        to: "        self.wake_if_ended();\n        self.room.release(count);",
+        breaks: "a permit of a closed channel looks whether it is the last one before it comes back",
+    },
+    Mutation {
+        file: SHARED,
+        models: "mpsc::loom",
+        from: "inbox.abandoned = true;",
+        to: "inbox.abandoned = false;",
+        breaks: "a permit leaves its message to a receiver that has gone",
+    },
+    Mutation {
+        file: RECEIVE,
+        models: "mpsc::loom",
+        from: "    let poll = loop {\n        if !inbox.queue.is_empty() {",
+        to: "    let poll = loop {\n        if clone.is_none() && !inbox.queue.is_empty() {",
+        breaks: "the receiver does not look again after it has left the lock to clone its waker",
+    },
+    Mutation {
+        file: ROOM,
+        models: "mpsc::loom",
+        from: "        !self.is_closed()",
+        to: "        true",
+        breaks: "an unbounded channel takes a message after the close",
+    },
+];

@@ -1,0 +1,285 @@
+//! `select!`.
+//!
+//! The macro takes its input apart branch by branch, and gives each a name and a place out of a list,
+//! because a repetition of a macro can neither count nor make names. Then one rule writes the code: the
+//! conditions, all futures in one tuple in the caller's frame, a loop that polls them from the start that
+//! was drawn, and a
+//! `match` over the branch that was first.
+//!
+//! The futures live in a block of their own: they are gone before a handler runs, and what they borrowed is
+//! the handler's.
+//!
+//! An output has to be compared with its pattern inside the loop, where it must not be taken apart, since
+//! the handler that gets the parts runs outside. So it is matched twice. The first time the arm has a
+//! condition that is never true: the compiler lets an arm look at a value until its condition holds, and
+//! moves the parts out of it only then. Rejected: to match on a reference first, for which `ref` and `mut`
+//! would have to be taken out of the pattern, as tokio does in a proc-macro.
+
+use crate::rng;
+use crate::task::budget;
+use std::task::{Context, Poll};
+
+/// The branch that a poll of `count` branches begins with, from this thread's source of randomness.
+pub fn start_branch(count: usize) -> usize {
+    rng::below(count)
+}
+
+/// The branch that a poll begins with after `biased;`.
+#[inline]
+pub fn first_branch(_count: usize) -> usize {
+    0
+}
+
+/// `Pending`, and another poll asked for, if the task has used up its budget. Takes nothing of it.
+pub fn poll_budget(cx: &mut Context<'_>) -> Poll<()> {
+    budget::poll_left(cx)
+}
+
+/// The bit that stands for a branch.
+#[inline]
+pub const fn bit(place: usize) -> u64 {
+    1 << place
+}
+
+/// Polls several futures in this task until the first of them is ready; drops the others, and runs the code
+/// that belongs to the first.
+///
+/// ```text
+/// select! {
+///     biased;                                        // optional
+///     <pattern> = <future> => <handler>,
+///     <pattern> = <future>, if <condition> => <handler>,
+///     else => <expression>,                          // optional
+/// }
+/// ```
+///
+/// It has up to 64 branches, and its value is that of the handler. Futures need be neither `Unpin` nor fused,
+/// and what can be made into a future will do. All this happens, in this order:
+///
+/// 1. The conditions are evaluated. A branch whose condition is `false` is disabled.
+/// 2. The expressions of all futures are evaluated, those of disabled branches too.
+/// 3. The futures of branches that are not disabled are polled. Each poll begins with a branch drawn at
+///    random, so that one that is always ready does not hide those behind it. After `biased;` it begins with
+///    the first.
+/// 4. When a future is ready, its output is compared with the pattern. If that does not match, the branch is
+///    disabled, and the others go on.
+/// 5. When it does match, all futures are dropped. Then the handler runs. It may use what the futures had
+///    borrowed, and `?`, `break`, `continue`, `return` and `.await`, which mean what they mean around the
+///    `select!`.
+/// 6. When all branches are disabled, `else` runs.
+///
+/// All of this is one task: while one of the futures computes or blocks, the others wait.
+///
+/// # Biased
+///
+/// The order of the branches is then their precedence: an end that is asked for, first; what is always ready,
+/// last, since nothing behind it is ever polled. It also spares drawing a number.
+///
+/// # Giving way
+///
+/// Nothing is polled in a task that has used up its [budget](crate::task::coop): the task gives way first.
+/// What `select!` itself does costs nothing, so a loop in which only futures are ready that do not take from
+/// the budget does not give way.
+///
+/// # Cancel safety
+///
+/// Futures that lose are dropped, in each round of a loop again: only such should stand in a branch whose
+/// method says that it is cancel safe. One that is not, or that shall go on in the next round, is made
+/// before the loop, [pinned](crate::pin!), and given by reference.
+///
+/// # Panics
+///
+/// Panics if all branches are disabled and there is no `else`.
+///
+/// # Examples
+///
+/// ```
+/// use liten::time::{Duration, sleep};
+///
+/// # liten::block_on(async {
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// let mut job = liten::task::spawn_blocking(move || receiver.recv());
+/// liten::pin! {
+///     let patience = sleep(Duration::from_millis(5));
+/// }
+///
+/// let mut is_told = false;
+/// let answer = loop {
+///     liten::select! {
+///         Ok(answer) = &mut job => break answer,
+///         () = &mut patience, if !is_told => {
+///             is_told = true;
+///             sender.send("go on").unwrap();
+///         }
+///         else => unreachable!("the job does not panic"),
+///     }
+/// };
+/// assert_eq!(answer, Ok("go on"));
+/// # });
+/// ```
+#[macro_export]
+macro_rules! select {
+    () => {
+        ::core::compile_error!("`select!` needs at least one branch")
+    };
+    ($(biased;)? else => $else:expr $(,)?) => {
+        $else
+    };
+    (biased; $($branches:tt)+) => {
+        $crate::__select!(@first first_branch $($branches)+)
+    };
+    ($($branches:tt)+) => {
+        $crate::__select!(@first start_branch $($branches)+)
+    };
+}
+
+/// `@first`: hands out names and places. `@branch`: takes one branch off the input. `@code`: the code.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select {
+    (@first $start:ident $($branches:tt)+) => {
+        $crate::__select! {
+            @branch $start
+            [
+                B0 0 B1 1 B2 2 B3 3 B4 4 B5 5 B6 6 B7 7 B8 8 B9 9 B10 10 B11 11 B12 12
+                B13 13 B14 14 B15 15 B16 16 B17 17 B18 18 B19 19 B20 20 B21 21 B22 22
+                B23 23 B24 24 B25 25 B26 26 B27 27 B28 28 B29 29 B30 30 B31 31 B32 32
+                B33 33 B34 34 B35 35 B36 36 B37 37 B38 38 B39 39 B40 40 B41 41 B42 42
+                B43 43 B44 44 B45 45 B46 46 B47 47 B48 48 B49 49 B50 50 B51 51 B52 52
+                B53 53 B54 54 B55 55 B56 56 B57 57 B58 58 B59 59 B60 60 B61 61 B62 62
+                B63 63
+            ]
+            [] $($branches)+
+        }
+    };
+    (@branch $start:ident [$($names:tt)*] [$($taken:tt)*]) => {
+        $crate::__select! {
+            @code $start [$($taken)*]
+            ::core::panic!("all branches of `select!` are disabled, and it has no `else`")
+        }
+    };
+    (@branch $start:ident [$($names:tt)*] [$($taken:tt)*] else => $else:expr $(,)?) => {
+        $crate::__select!(@code $start [$($taken)*] $else)
+    };
+    (@branch $start:ident [] [$($taken:tt)*] $($rest:tt)+) => {
+        ::core::compile_error!("`select!` takes up to 64 branches")
+    };
+    // A handler that is a block, with a comma behind it or without; another one, with a comma or at the end.
+    (@branch $start:ident [$name:ident $place:tt $($names:tt)*] [$($taken:tt)*]
+        $output:pat = $future:expr $(, if $condition:expr)? => $handler:block, $($rest:tt)*
+    ) => {
+        $crate::__select! {
+            @branch $start [$($names)*]
+            [$($taken)* ($name $place [$output] [$future] [$($condition)?] [$handler])] $($rest)*
+        }
+    };
+    (@branch $start:ident [$name:ident $place:tt $($names:tt)*] [$($taken:tt)*]
+        $output:pat = $future:expr $(, if $condition:expr)? => $handler:block $($rest:tt)*
+    ) => {
+        $crate::__select! {
+            @branch $start [$($names)*]
+            [$($taken)* ($name $place [$output] [$future] [$($condition)?] [$handler])] $($rest)*
+        }
+    };
+    (@branch $start:ident [$name:ident $place:tt $($names:tt)*] [$($taken:tt)*]
+        $output:pat = $future:expr $(, if $condition:expr)? => $handler:expr, $($rest:tt)*
+    ) => {
+        $crate::__select! {
+            @branch $start [$($names)*]
+            [$($taken)* ($name $place [$output] [$future] [$($condition)?] [$handler])] $($rest)*
+        }
+    };
+    (@branch $start:ident [$name:ident $place:tt $($names:tt)*] [$($taken:tt)*]
+        $output:pat = $future:expr $(, if $condition:expr)? => $handler:expr
+    ) => {
+        $crate::__select! {
+            @branch $start [$($names)*]
+            [$($taken)* ($name $place [$output] [$future] [$($condition)?] [$handler])]
+        }
+    };
+    (@code $start:ident
+        [$((
+            $name:ident $place:tt [$output:pat] [$future:expr] [$($condition:expr)?] [$handler:expr]
+        ))+]
+        $else:expr
+    ) => {{
+        // Handlers see this name, because items have no hygiene.
+        #[doc(hidden)]
+        enum __LitenFirst<$($name),+> {
+            $($name($name),)+
+            Disabled,
+        }
+
+        let mut disabled = 0_u64;
+        $(
+            if !(true $(&& $condition)?) {
+                disabled |= $crate::combinators::bit($place);
+            }
+        )+
+        #[allow(unused_mut)]
+        let mut first = {
+            // First the expressions alone: what they borrow from values without a name then lives as long as
+            // the block, as in any `let`.
+            let unmade = ($($future,)+);
+            let mut futures = ($(::core::future::IntoFuture::into_future(unmade.$place),)+);
+            // The closure below has a reference to the futures and not the futures: moved, it does not move
+            // them.
+            let futures = &mut futures;
+            ::core::future::poll_fn(move |cx| {
+                if $crate::combinators::poll_budget(cx).is_pending() {
+                    return ::core::task::Poll::Pending;
+                }
+                let count = $crate::combinators::count([$($place),+]);
+                let mut is_pending = false;
+                for place in
+                    $crate::combinators::places($crate::combinators::$start(count), count)
+                {
+                    if disabled & $crate::combinators::bit(place) != 0 {
+                        continue;
+                    }
+                    match place {
+                        // An output may have no values: then nothing behind its poll is ever reached.
+                        $(#[allow(unreachable_code)] $place => {
+                            // SAFETY: nothing but this closure reaches the tuple, which lies in the frame of
+                            // the block around it; nothing is moved out of it before the frame is dropped.
+                            let future =
+                                unsafe { ::core::pin::Pin::new_unchecked(&mut futures.$place) };
+                            // The form of this `match`, in which one arm gives the output and the other one
+                            // goes elsewhere, settles the type of an output that nothing else settles.
+                            let mut output = match ::core::future::Future::poll(future, cx) {
+                                ::core::task::Poll::Ready(output) => output,
+                                ::core::task::Poll::Pending => {
+                                    is_pending = true;
+                                    continue;
+                                }
+                            };
+                            disabled |= $crate::combinators::bit($place);
+                            let mut fits = false;
+                            #[allow(unreachable_patterns, unused_variables, unused_mut)]
+                            match output {
+                                $output if { fits = true; false } => ::core::unreachable!(),
+                                _ => {}
+                            }
+                            if fits {
+                                return ::core::task::Poll::Ready(__LitenFirst::$name(output));
+                            }
+                        })+
+                        _ => {}
+                    }
+                }
+                if is_pending {
+                    ::core::task::Poll::Pending
+                } else {
+                    ::core::task::Poll::Ready(__LitenFirst::Disabled)
+                }
+            })
+            .await
+        };
+        match first {
+            $(__LitenFirst::$name($output) => $handler,)+
+            __LitenFirst::Disabled => $else,
+            #[allow(unreachable_patterns)]
+            _ => ::core::unreachable!("the output has matched once"),
+        }
+    }};
+}

@@ -1,0 +1,301 @@
+//! A runtime without workers: the threads in `block_on` run its tasks, one of them at a time.
+//!
+//! That thread *drives*: it polls its root, the tasks and the driver in turn. It has the executor meanwhile,
+//! which is that of a [`LocalRuntime`](super::LocalRuntime), and the same loop. The differences are two. The
+//! tasks are `Send`, so the executor may go to another thread (`SendExecutor` in local.rs). And threads that
+//! call `block_on` while another one drives wait in line: each polls its own root on its own thread, and
+//! drives when it finds that no thread does before its root is ready. So all that is new is this line.
+//!
+//! A thread that calls `Handle::block_on` polls its future and nothing else. Tasks that are spawned or woken
+//! while no thread drives lie in the queue. There is no driver thread: the thread that drives sleeps in the
+//! poller itself, where a foreign wake or spawn finds it (local_runtime.rs).
+//!
+//! # The driving is not lost
+//!
+//! Claim: when no thread drives and threads wait in line, each of them has been woken since, and will drive,
+//! wait on because another one does, or leave the line.
+//!
+//! The executor and the line are under one lock. A thread looks for the executor and enters the line under
+//! it. One that stops driving puts the executor back and reads the line under it, and wakes all threads in
+//! line. So one that leaves the line without having driven need not tell the others. A thread that comes new
+//! may take the executor before those that were woken; they stay in line, and the newcomer wakes them when it
+//! stops. Models: `the_driving_is_handed_over`,
+//! `a_root_that_is_ready_when_it_is_told_to_drive_leaves_it_to_the_next`.
+//!
+//! Rejected: to wake the first alone. It may be stuck in its root's poll, perhaps until a task has run, and
+//! no thread would drive although others wait in line. Lines are short.
+//!
+//! # A clock that stands still
+//!
+//! It jumps when everything waits. The thread that drives asks that in `idle_turn` (local_runtime.rs), of
+//! itself, of blocking work and of the roots that other threads poll (in line, in `Handle::block_on`, those
+//! of pinned tasks). Those are counted while they are awake, by their thread or by what wakes them
+//! (`Presence`), and so is each coming. The last one that goes to sleep wakes the thread that drives.
+//!
+//! `Others::look` reads that no root is awake, then that there is no work, then that no root has come
+//! meanwhile: so both hold at the second step. Asked one after the other without the third, a root could
+//! begin work after the one look and sleep before the other. After that only wakes by the thread that drives,
+//! or by threads that the runtime does not know, could wake a root, and after a turn with wakes it asks
+//! again. Models: `the_clock_stands_when_a_root_begins_work`, `the_clock_stands_from_one_work_to_the_next`.
+//!
+//! `time::advance` waits for a lull, which waits for roots (a pinned task that the advance has woken), for a
+//! tenth of a second, but not for blocking work.
+//!
+//! # Rejected
+//!
+//! *The scheduler without threads*, where the thread in `block_on` plays its one worker. It would bring the
+//! counts per worker and its census. But the worker's loop would get a second
+//! way to end, the root's wake one more place in the proof against lost wakes, and the end of a long wait for
+//! a lull (the watchdog's) another owner. Each push and pop would pay for thieves that never come: deques
+//! with fences, an idle word, a next slot.
+//!
+//! *To let `Handle::block_on` drive*, which would make fewer programs wait for ever. Tasks would run on
+//! threads of the blocking pool, where a program that counts on its one thread does not expect them; tokio
+//! does not do it either.
+
+use super::block_on;
+use super::handle::Present;
+use super::local::{LocalShared, SendExecutor};
+use super::local_runtime::{Rest, drive};
+use super::local_thread::in_local;
+use crate::driver::Driver;
+use crate::scheduler::{CountsRoots, Presence};
+use crate::sync_shim::atomic::{AtomicU64, Ordering, fence};
+use crate::sync_shim::{Arc, Mutex};
+use crate::wakers;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+pub(super) struct CurrentThread {
+    local: Arc<LocalShared>,
+    line: Mutex<Line>,
+    /// The wakers of roots that wait until no task is alive.
+    quiet: Mutex<Vec<Waker>>,
+    others: Arc<Others>,
+}
+
+/// The roots that are awake on threads which do not drive.
+struct Others {
+    /// How many are awake in the lower half, how many have come so far in the upper.
+    word: AtomicU64,
+    driver: Arc<Driver>,
+}
+
+const CAME: u64 = 1 << 32;
+const AWAKE: u64 = CAME - 1;
+
+impl Others {
+    fn new(driver: Arc<Driver>) -> Arc<Self> {
+        Arc::new(Self { word: AtomicU64::new(0), driver })
+    }
+
+    /// Whether none is awake, and `no_work` says that there is no blocking work, at one moment. Asked by the
+    /// thread that drives while the clock stands still.
+    fn look(&self, no_work: &dyn Fn() -> bool) -> Rest {
+        // Ordering: SeqCst fence, Dekker with `goes`: stop the clock, fence, look at the count; leave the
+        // count, fence, look at the clock. Acquire pairs with `goes`: what those roots woke is seen.
+        fence(Ordering::SeqCst);
+        let seen = self.word.load(Ordering::Acquire);
+        if seen & AWAKE != 0 {
+            return Rest { roots: false, all: false };
+        }
+        let no_work = no_work();
+        // Ordering: Acquire, as above. Work that has ended has counted the root that it woke before; the lock
+        // of the pool passes that on.
+        let still = self.word.load(Ordering::Acquire) == seen;
+        Rest { roots: still, all: still && no_work }
+    }
+}
+
+impl CountsRoots for Others {
+    fn comes(&self) {
+        // Ordering: AcqRel, so that the count passes on what all threads counted before have done.
+        self.word.fetch_add(CAME + 1, Ordering::AcqRel);
+    }
+
+    fn goes(&self) {
+        // Ordering: AcqRel, as above, and for `look`.
+        if self.word.fetch_sub(1, Ordering::AcqRel) & AWAKE == 1 {
+            // Ordering: SeqCst, see `look`.
+            fence(Ordering::SeqCst);
+            if self.driver.clock().is_stopped() {
+                self.driver.wake();
+            }
+        }
+    }
+}
+
+struct Line {
+    /// Away while a thread drives, and after the end.
+    executor: Option<SendExecutor>,
+    /// The wakers of roots in `block_on`, so the house's own, each with the number of its place.
+    waiting: Vec<(u64, Waker)>,
+    places: u64,
+}
+
+impl CurrentThread {
+    pub(super) fn new(driver: Arc<Driver>) -> Self {
+        let executor = SendExecutor::new();
+        Self {
+            local: executor.shared().clone(),
+            line: Mutex::new(Line { executor: Some(executor), waiting: Vec::new(), places: 0 }),
+            quiet: Mutex::new(Vec::new()),
+            others: Others::new(driver),
+        }
+    }
+
+    pub(super) fn local(&self) -> &Arc<LocalShared> {
+        &self.local
+    }
+
+    /// Counts a root that another thread than the one that drives polls.
+    pub(super) fn present(&self) -> Present {
+        Present(Some(Presence::counted_by(self.others.clone())))
+    }
+
+    /// Runs `root` on the calling thread, and drives if no other thread does.
+    ///
+    /// `no_work`: whether no blocking work is queued or being done.
+    pub(super) fn block_on<F: Future>(&self, no_work: &dyn Fn() -> bool, root: F) -> F::Output {
+        let mut root = pin!(root);
+        let executor = self.line.lock().executor.take();
+        let driving = match executor {
+            Some(executor) => Driving::begin(self, executor),
+            None => match self.wait(root.as_mut()) {
+                Turn::Drive(driving) => driving,
+                Turn::Done(output) => return output,
+            },
+        };
+        driving.run(no_work, root)
+    }
+
+    /// Polls `root` while another thread drives.
+    fn wait<F: Future>(&self, mut root: Pin<&mut F>) -> Turn<'_, F::Output> {
+        let place = Place::new(self);
+        let turn = poll_fn(|cx| match place.take_turn(cx) {
+            Some(executor) => Poll::Ready(Turn::Drive(Driving::begin(self, executor))),
+            None => in_local(|| root.as_mut().poll(cx)).map(Turn::Done),
+        });
+        let present = self.present();
+        block_on::run(turn, present.0.clone())
+    }
+
+    /// Lets another thread drive: wakes all that are in line.
+    fn hand_over(&self, executor: Option<SendExecutor>) {
+        let mut line = self.line.lock();
+        line.executor = executor;
+        let mut wakes: Vec<_> = line.waiting.iter().map(|(_, waker)| waker.clone()).collect();
+        drop(line);
+        wakers::wake_all(&mut wakes);
+    }
+
+    /// Ready when no task is alive. For roots in `block_on`.
+    pub(super) fn poll_quiet(&self, cx: &Context<'_>) -> Poll<()> {
+        if self.local.alive_tasks() == 0 {
+            return Poll::Ready(());
+        }
+        let mut quiet = self.quiet.lock();
+        if !quiet.iter().any(|waker| waker.will_wake(cx.waker())) {
+            quiet.push(cx.waker().clone());
+        }
+        drop(quiet);
+        // Once more: the thread that drives looks first, and then wakes those it finds here.
+        if self.local.alive_tasks() > 0 {
+            return Poll::Pending;
+        }
+        // That thread may have looked before, and may not look again for long.
+        self.quiet.lock().retain(|waker| !waker.will_wake(cx.waker()));
+        Poll::Ready(())
+    }
+
+    /// Drops all tasks, on the calling thread, and takes none any more. Called by the owner of the runtime,
+    /// from whom each thread in `block_on` borrows it: none drives.
+    pub(super) fn close(&self) {
+        let executor = self.line.lock().executor.take();
+        drop(executor);
+    }
+}
+
+/// What a thread in line is to do next.
+enum Turn<'a, T> {
+    Drive(Driving<'a>),
+    /// Nothing: its root is ready.
+    Done(T),
+}
+
+/// A place in line, from which a thread goes when it is dropped.
+struct Place<'a> {
+    runtime: &'a CurrentThread,
+    number: u64,
+}
+
+impl<'a> Place<'a> {
+    fn new(runtime: &'a CurrentThread) -> Self {
+        let mut line = runtime.line.lock();
+        line.places += 1;
+        Self { runtime, number: line.places }
+    }
+
+    /// The executor, if no thread drives. Otherwise leaves the waker, which is always the same.
+    fn take_turn(&self, cx: &Context<'_>) -> Option<SendExecutor> {
+        let mut line = self.runtime.line.lock();
+        let executor = line.executor.take();
+        if executor.is_none() && !line.waiting.iter().any(|(number, _)| *number == self.number) {
+            line.waiting.push((self.number, cx.waker().clone()));
+        }
+        executor
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.runtime.line.lock().waiting.retain(|(number, _)| *number != self.number);
+    }
+}
+
+/// A thread that drives, until it is dropped.
+struct Driving<'a> {
+    runtime: &'a CurrentThread,
+    /// Taken by drop only.
+    executor: Option<SendExecutor>,
+}
+
+impl<'a> Driving<'a> {
+    fn begin(runtime: &'a CurrentThread, executor: SendExecutor) -> Self {
+        Self { runtime, executor: Some(executor) }
+    }
+
+    fn run<F: Future>(self, no_work: &dyn Fn() -> bool, root: Pin<&mut F>) -> F::Output {
+        let others = &*self.runtime.others;
+        let rest = || others.look(no_work);
+        let executor = self.executor.as_ref().expect("taken by drop only");
+        let mut run = pin!(executor.run(root));
+        let run = poll_fn(|cx| {
+            let polled = run.as_mut().poll(cx);
+            self.tell_quiet();
+            polled
+        });
+        executor.here(|| drive(&others.driver, &rest, run))
+    }
+
+    /// After a turn of the tasks: wakes the roots that wait until none is alive. The lock is what makes sure
+    /// that they have left their wakers already, or look after the tasks have been counted.
+    fn tell_quiet(&self) {
+        if self.runtime.local.alive_tasks() == 0 {
+            let mut quiet = std::mem::take(&mut *self.runtime.quiet.lock());
+            wakers::wake_all(&mut quiet);
+        }
+    }
+}
+
+impl Drop for Driving<'_> {
+    fn drop(&mut self) {
+        self.runtime.hand_over(self.executor.take());
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

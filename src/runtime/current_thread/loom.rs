@@ -1,0 +1,182 @@
+//! Models of threads that want to drive: one sleeps in the driver beside a foreign spawn, two and three hand
+//! the driving over.
+
+use super::*;
+use crate::park::{Parker, Unpark, Unparker};
+use crate::runtime::block_on::loom::forget_habit;
+use crate::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::sync_shim::thread;
+use std::task::Wake;
+
+fn new() -> CurrentThread {
+    CurrentThread::new(Driver::new(1).expect("a selector"))
+}
+
+struct Sleeper(Unparker);
+
+impl Wake for Sleeper {
+    fn wake(self: std::sync::Arc<Self>) {
+        assert_eq!(self.0.unpark(), Unpark::Done);
+    }
+}
+
+type Left = Arc<Mutex<Option<Waker>>>;
+
+/// Ready when `flag` is set; leaves its waker in `left`.
+fn watch(flag: &Arc<AtomicBool>, left: &Left) -> impl Future<Output = ()> + Send + 'static {
+    let (flag, left) = (flag.clone(), left.clone());
+    poll_fn(move |cx| {
+        *left.lock() = Some(cx.waker().clone());
+        // Relaxed on purpose: only the runtime may carry it over.
+        if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+    })
+}
+
+/// A task that sets the flag and calls the waker, if one has been left.
+fn spawn_setter(local: &Arc<LocalShared>, flag: &Arc<AtomicBool>, left: &Left) {
+    let (flag, left) = (flag.clone(), left.clone());
+    drop(local.spawn_send(async move {
+        flag.store(true, Ordering::Relaxed);
+        let root = left.lock().take();
+        root.into_iter().for_each(Waker::wake);
+    }));
+}
+
+/// Another thread spawns while the one in `block_on` runs dry and goes to sleep in the driver: the task is
+/// run.
+#[test]
+fn a_foreign_spawn_wakes_the_thread_that_drives() {
+    ::loom::model(|| {
+        let runtime = new();
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), Left::new(Mutex::new(None)));
+        let other = {
+            let (local, flag, left) = (runtime.local().clone(), flag.clone(), left.clone());
+            thread::spawn(move || spawn_setter(&local, &flag, &left))
+        };
+        runtime.block_on(&|| true, watch(&flag, &left));
+        other.join().expect("no panic");
+        runtime.close();
+    });
+}
+
+/// Two threads block on the runtime at a time, and one root needs a task that only a thread which drives
+/// runs: it is run, whichever thread drives first.
+#[test]
+fn the_driving_is_handed_over() {
+    ::loom::model(|| {
+        forget_habit();
+        let runtime = Arc::new(new());
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), Left::new(Mutex::new(None)));
+        spawn_setter(runtime.local(), &flag, &left);
+        let other = {
+            let runtime = runtime.clone();
+            thread::spawn(move || runtime.block_on(&|| true, std::future::ready(1)))
+        };
+        runtime.block_on(&|| true, watch(&flag, &left));
+        assert_eq!(other.join().expect("no panic"), 1);
+        runtime.close();
+    });
+}
+
+/// The first in line is told to drive while its root becomes ready: it leaves, and the second one drives,
+/// which has been told, too.
+#[test]
+fn a_root_that_is_ready_when_it_is_told_to_drive_leaves_it_to_the_next() {
+    ::loom::model(|| {
+        let runtime = Arc::new(new());
+        let executor = runtime.line.lock().executor.take().expect("not driven yet");
+        let driving = Driving::begin(&runtime, executor);
+        let leaves = {
+            let runtime = runtime.clone();
+            let first = Place::new(&runtime);
+            assert!(first.take_turn(&Context::from_waker(Waker::noop())).is_none());
+            std::mem::forget(first);
+            thread::spawn(move || drop(Place { runtime: &runtime, number: 1 }))
+        };
+        let waits = {
+            let runtime = runtime.clone();
+            thread::spawn(move || {
+                // As `CurrentThread::wait`, without its root.
+                let (parker, place) = (Parker::new(), Place::new(&runtime));
+                let waker = Waker::from(std::sync::Arc::new(Sleeper(parker.unparker())));
+                loop {
+                    match place.take_turn(&Context::from_waker(&waker)) {
+                        Some(executor) => return drop(Driving::begin(&runtime, executor)),
+                        None => parker.park(),
+                    }
+                }
+            })
+        };
+        drop(driving);
+        leaves.join().expect("no panic");
+        waits.join().expect("no panic");
+        runtime.close();
+    });
+}
+
+/// A thread waits until no task is alive while another one, which drives, runs the last task: it is told.
+#[test]
+fn a_thread_that_waits_for_the_last_task_is_told() {
+    ::loom::model(|| {
+        forget_habit();
+        let runtime = Arc::new(new());
+        drop(runtime.local().spawn_send(async {}));
+        let waits = {
+            let runtime = runtime.clone();
+            thread::spawn(move || block_on::run(poll_fn(|cx| runtime.poll_quiet(cx)), None))
+        };
+        let mut polled = false;
+        let root = poll_fn(|cx| {
+            cx.waker().wake_by_ref();
+            if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
+        });
+        runtime.block_on(&|| true, root);
+        waits.join().expect("no panic");
+        assert!(runtime.quiet.lock().is_empty());
+        runtime.close();
+    });
+}
+
+/// Others with so many roots awake, and whether there is blocking work.
+fn others(awake: usize, work: bool) -> (Arc<Others>, Arc<Mutex<bool>>) {
+    let others = Others::new(Driver::new(1).expect("a selector"));
+    (0..awake).for_each(|_| others.comes());
+    (others, Arc::new(Mutex::new(work)))
+}
+
+/// A root of another thread begins work and sleeps until it is done, while the thread that drives looks:
+/// there is no moment without both.
+#[test]
+fn the_clock_stands_when_a_root_begins_work() {
+    ::loom::model(|| {
+        let (others, work) = others(1, false);
+        let root = {
+            let (others, work) = (others.clone(), work.clone());
+            thread::spawn(move || {
+                *work.lock() = true;
+                others.goes();
+            })
+        };
+        assert!(!others.look(&|| !*work.lock()).all);
+        root.join().expect("no panic");
+    });
+}
+
+/// Work ends, after it has woken its root; that one begins more and sleeps again.
+#[test]
+fn the_clock_stands_from_one_work_to_the_next() {
+    ::loom::model(|| {
+        let (others, work) = others(0, true);
+        let root = {
+            let (others, work) = (others.clone(), work.clone());
+            thread::spawn(move || {
+                others.comes();
+                *work.lock() = false;
+                *work.lock() = true;
+                others.goes();
+            })
+        };
+        assert!(!others.look(&|| !*work.lock()).all);
+        root.join().expect("no panic");
+    });
+}

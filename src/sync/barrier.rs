@@ -1,0 +1,183 @@
+//! [`Barrier`]: tasks wait for each other, in groups of a fixed number.
+//!
+//! The list of waiting futures and the count of those that have arrived are under one lock. The word of a
+//! place is the generation, the number of the group, in which its future has arrived. The future that
+//! completes the group is the leader: it begins the next generation, and then takes out, in rounds, the
+//! places of older ones. A future that arrives during the rounds belongs to the new generation or a later
+//! one, stands behind those places and ends the rounds.
+//!
+//! No wake is lost: a future arrives and joins under the lock, so the leader's rounds find it. One that is
+//! polled before they do sees that its generation is over, and leaves by itself.
+
+use crate::task::budget;
+use crate::wakers::{self, Locked, Place, WaitList};
+use pin_project_lite::pin_project;
+use std::fmt;
+use std::future::Future;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Lets tasks wait until a fixed number of them has arrived.
+///
+/// When they all have, all go on, and the barrier can be used again.
+///
+/// # Examples
+///
+/// ```
+/// use liten::sync::Barrier;
+/// use std::sync::Arc;
+///
+/// # liten::block_on(async {
+/// let barrier = Arc::new(Barrier::new(10));
+/// let tasks: Vec<_> = (0..10)
+///     .map(|_| {
+///         let barrier = barrier.clone();
+///         liten::spawn(async move {
+///             // Everything before this has happened in all tasks before anything after it happens in one.
+///             barrier.wait().await.is_leader()
+///         })
+///     })
+///     .collect();
+/// let mut leaders = 0;
+/// for task in tasks {
+///     leaders += u32::from(task.await.unwrap());
+/// }
+/// assert_eq!(leaders, 1);
+/// # });
+/// ```
+pub struct Barrier {
+    count: usize,
+    waiting: WaitList<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    arrived: usize,
+    generation: usize,
+}
+
+impl Barrier {
+    /// Returns a barrier for groups of `n` tasks; for 0 it is as for 1, where no task waits.
+    pub fn new(n: usize) -> Self {
+        Self { count: n.max(1), waiting: WaitList::new(State { arrived: 0, generation: 0 }) }
+    }
+
+    /// Waits until the group is complete. For one task of the group the result is the leader's.
+    ///
+    /// # Cancel safety
+    ///
+    /// None: a future that was polled and is dropped has arrived all the same.
+    pub async fn wait(&self) -> BarrierWaitResult {
+        let at = At::OnTheWay;
+        BarrierWaitResult(Waiting { barrier: self, place: Place::new(0), at }.await)
+    }
+
+    /// Wakes the futures of all generations before `now`.
+    fn wake_before(&self, now: usize) {
+        // A distance, because generations begin at 0 again when they have used up the word.
+        let is_before = |word| (1..=usize::MAX >> 1).contains(&now.wrapping_sub(word));
+        self.waiting.wake(self.waiting.lock(), now, is_before);
+    }
+}
+
+impl fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Barrier").field("n", &self.count).finish_non_exhaustive()
+    }
+}
+
+// No user code runs under the lock, so a panic leaves nothing half done.
+impl UnwindSafe for Barrier {}
+impl RefUnwindSafe for Barrier {}
+
+/// Says whether a task was the leader of its group; made by [`Barrier::wait`].
+#[derive(Debug, Clone)]
+pub struct BarrierWaitResult(bool);
+
+impl BarrierWaitResult {
+    /// Returns whether this task is the one that has completed the group.
+    pub fn is_leader(&self) -> bool {
+        self.0
+    }
+}
+
+/// How far a future has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    OnTheWay,
+    Arrived,
+    /// It has completed the group of the generation before this one.
+    Leads(usize),
+}
+
+pin_project! {
+    /// Arrives when it is first polled; brings whether it leads.
+    struct Waiting<'a> {
+        barrier: &'a Barrier,
+        #[pin]
+        place: Place,
+        at: At,
+    }
+
+    impl PinnedDrop for Waiting<'_> {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            this.barrier.waiting.leave(this.place.as_ref());
+        }
+    }
+}
+
+impl Future for Waiting<'_> {
+    type Output = bool;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
+        if self.at == At::OnTheWay {
+            // An arrival is not put off for lack of budget: others wait for it.
+            return self.look(cx);
+        }
+        budget::poll_leaf(cx, |cx| self.look(cx))
+    }
+}
+
+impl Waiting<'_> {
+    fn look(self: Pin<&mut Self>, cx: &Context<'_>) -> Poll<bool> {
+        let this = self.project();
+        let (barrier, place, at) = (*this.barrier, this.place.as_ref(), this.at);
+        if *at == At::Arrived && !place.is_linked() {
+            return Poll::Ready(false);
+        }
+        let mut left = None;
+        let poll = barrier.waiting.poll(place, cx, |locked: &mut Locked<'_, State>| {
+            if *at == At::OnTheWay {
+                *at = arrive(locked, barrier.count);
+                place.prepare(locked.generation);
+            } else if locked.word(&place) == Some(locked.generation) {
+                return Poll::Pending;
+            } else {
+                left = locked.leave(place);
+                return Poll::Ready(false);
+            }
+            if *at == At::Arrived { Poll::Pending } else { Poll::Ready(true) }
+        });
+        wakers::drop_all(left);
+        if let At::Leads(now) = *at {
+            barrier.wake_before(now);
+        }
+        poll
+    }
+}
+
+/// Counts a future that arrives, and begins the next generation if it completes the group.
+fn arrive(state: &mut State, count: usize) -> At {
+    state.arrived += 1;
+    if state.arrived < count {
+        return At::Arrived;
+    }
+    state.arrived = 0;
+    state.generation = state.generation.wrapping_add(1);
+    At::Leads(state.generation)
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;

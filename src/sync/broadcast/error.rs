@@ -1,0 +1,61 @@
+//! Errors of broadcast channels.
+
+use std::error::Error;
+use std::fmt;
+
+/// The value that was not sent, because there is no receiver.
+#[derive(Debug)]
+pub struct SendError<T>(pub T);
+
+impl<T> fmt::Display for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("channel closed")
+    }
+}
+
+impl<T: fmt::Debug> Error for SendError<T> {}
+
+/// Why [`Receiver::recv`](super::Receiver::recv) returned no value.
+#[derive(Debug, PartialEq, Eq, Clone)]
+pub enum RecvError {
+    /// All senders are gone, and all values have been received.
+    Closed,
+    /// The receiver was too slow: so many values were overwritten. The next call returns the oldest one that
+    /// is left.
+    Lagged(u64),
+}
+
+impl fmt::Display for RecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("channel closed"),
+            Self::Lagged(count) => write!(f, "channel lagged by {count}"),
+        }
+    }
+}
+
+impl Error for RecvError {}
+
+/// Why [`Receiver::try_recv`](super::Receiver::try_recv) returned no value.
+#[derive(Debug, PartialEq, Eq, Clone)]
+pub enum TryRecvError {
+    /// There is no value yet.
+    Empty,
+    /// All senders are gone, and all values have been received.
+    Closed,
+    /// The receiver was too slow: so many values were overwritten. The next call returns the oldest one that
+    /// is left.
+    Lagged(u64),
+}
+
+impl fmt::Display for TryRecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("channel empty"),
+            Self::Closed => f.write_str("channel closed"),
+            Self::Lagged(count) => write!(f, "channel lagged by {count}"),
+        }
+    }
+}
+
+impl Error for TryRecvError {}

@@ -1,0 +1,100 @@
+//! Channels with many senders and one receiver.
+//!
+//! | to make one | the sender | the receiver | when it is full |
+//! |---|---|---|---|
+//! | [`channel`] | [`Sender`] | [`Receiver`] | the sender waits, in the order of the senders |
+//! | [`unbounded_channel`] | [`UnboundedSender`] | [`UnboundedReceiver`] | never |
+//!
+//! Messages of one sender are received in the order in which they were sent. A bound is what makes a fast
+//! sender wait for a slow receiver; without one, the queue grows as long as there is memory.
+//!
+//! # Actors
+//!
+//! A task that owns some state and takes requests from a channel (an *actor*) needs no lock. Where a request
+//! has an answer, it brings the sender of a [`oneshot`](super::oneshot) channel for it:
+//!
+//! ```
+//! use liten::sync::{mpsc, oneshot};
+//!
+//! enum Request {
+//!     Add(u64),
+//!     Total(oneshot::Sender<u64>),
+//! }
+//!
+//! # liten::block_on(async {
+//! let (requests, mut inbox) = mpsc::channel(8);
+//! let actor = liten::spawn(async move {
+//!     let mut total = 0;
+//!     while let Some(request) = inbox.recv().await {
+//!         match request {
+//!             Request::Add(number) => total += number,
+//!             // It is no mistake if the asker has gone meanwhile.
+//!             Request::Total(answer) => drop(answer.send(total)),
+//!         }
+//!     }
+//! });
+//!
+//! requests.send(Request::Add(40)).await.unwrap();
+//! requests.send(Request::Add(2)).await.unwrap();
+//! let (answer, total) = oneshot::channel();
+//! requests.send(Request::Total(answer)).await.unwrap();
+//! assert_eq!(total.await, Ok(42));
+//!
+//! // Without senders the actor's loop ends.
+//! drop(requests);
+//! actor.await.unwrap();
+//! # });
+//! ```
+//!
+//! # The end
+//!
+//! * When all senders have been dropped, the receiver still gets what was sent, and then `None`. A weak
+//!   sender ([`WeakSender`], [`WeakUnboundedSender`]) does not count.
+//! * [`Receiver::close`] ends the channel from the other side: sending fails from then on, and the receiver
+//!   gets what was sent before, then `None`. Permits that were given out before are waited for.
+//! * When the receiver has been dropped, sending fails, and the messages that it had not received are
+//!   dropped.
+//!
+//! # Reserving
+//!
+//! [`Sender::reserve`] waits for room before the message exists, and returns a [`Permit`] which then sends
+//! without waiting. So a message need not be made that could not be sent, and none is lost when a `select!`
+//! gives up waiting.
+//!
+//! # Blocking code
+//!
+//! Threads outside the runtime use [`Sender::blocking_send`] and [`Receiver::blocking_recv`], also in
+//! [`spawn_blocking`](crate::task::spawn_blocking); sending to an unbounded channel never waits.
+//!
+//! # Budget and runtimes
+//!
+//! Receiving and waiting for room take part in the budget of the task
+//! ([`consume_budget`](crate::task::consume_budget)). Channels work without a runtime, and between runtimes.
+//!
+//! # Compared with tokio's
+//!
+//! Names, signatures and behaviour are those of `tokio::sync::mpsc`, so a changed `use` is enough. One thing
+//! is stricter: a message that a permit sends after the receiver was dropped is dropped at once, and not
+//! with the last sender.
+
+mod bounded;
+pub mod error;
+mod permit;
+mod queue;
+mod receive;
+mod receiver;
+mod room;
+mod shared;
+mod unbounded;
+mod weak;
+
+pub use self::bounded::{Sender, channel};
+pub use self::permit::{OwnedPermit, Permit, PermitIterator};
+pub use self::receiver::Receiver;
+pub use self::unbounded::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+pub use self::weak::{WeakSender, WeakUnboundedSender};
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

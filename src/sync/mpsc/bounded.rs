@@ -1,0 +1,409 @@
+//! Channels with a bound, and their senders.
+
+use super::error::{SendError, SendTimeoutError, TrySendError};
+use super::permit::{OwnedPermit, Permit, PermitIterator};
+use super::receive::Rx;
+use super::receiver::Receiver;
+use super::room::{Bounded, Room};
+use super::shared::{Shared, Tx};
+use super::weak::WeakSender;
+use crate::runtime::block_on::wait_outside;
+use crate::sync::permits::{Permits, Refusal};
+use crate::sync_shim::Arc;
+use crate::time::{Duration, timeout};
+use std::fmt;
+use std::mem;
+
+/// Returns the two ends of a new channel with room for `buffer` messages.
+///
+/// # Panics
+///
+/// If `buffer` is 0, or more than `usize::MAX / 8`.
+///
+/// # Examples
+///
+/// ```
+/// # liten::block_on(async {
+/// let (sender, mut receiver) = liten::sync::mpsc::channel(8);
+/// for number in 0..3 {
+///     let sender = sender.clone();
+///     liten::spawn(async move { sender.send(number).await });
+/// }
+/// drop(sender);
+///
+/// let mut sum = 0;
+/// while let Some(number) = receiver.recv().await {
+///     sum += number;
+/// }
+/// assert_eq!(sum, 3);
+/// # });
+/// ```
+#[track_caller]
+pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
+    assert!(buffer > 0, "a bounded channel needs room for one message at least");
+    assert!(
+        buffer <= Permits::MAX,
+        "a bounded channel has room for {} messages at most, not for {buffer}",
+        Permits::MAX
+    );
+    let room = Bounded { permits: Permits::new(buffer), bound: buffer };
+    let shared = Arc::new(Shared::new(room));
+    (Sender { tx: Tx { shared: shared.clone() } }, Receiver { rx: Rx::new(shared) })
+}
+
+/// Sends messages to a [`Receiver`]; may be cloned. Made by [`channel`].
+pub struct Sender<T> {
+    pub(super) tx: Tx<T, Bounded>,
+}
+
+/// A future that waited for room gives back what it had collected, and the receiver of a closed channel may
+/// wait for that.
+struct GivesUp<'a, T>(&'a Shared<T, Bounded>);
+
+impl<T> Drop for GivesUp<'_, T> {
+    fn drop(&mut self) {
+        self.0.wake_if_ended();
+    }
+}
+
+impl<T> Sender<T> {
+    fn shared(&self) -> &Shared<T, Bounded> {
+        &self.tx.shared
+    }
+
+    fn room(&self) -> &Bounded {
+        &self.tx.shared.room
+    }
+
+    /// Sends `value` as soon as there is room for it.
+    ///
+    /// Success does not mean that it will be received: the receiver may be closed or dropped before.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], with the value, if the channel is closed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped before it is ready, the future has not sent the value, which is lost with it, and has lost
+    /// its place among the senders that wait. [`reserve`](Self::reserve) keeps the value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let (sender, mut receiver) = liten::sync::mpsc::channel(1);
+    /// sender.send("hello").await.unwrap();
+    /// assert_eq!(receiver.recv().await, Some("hello"));
+    /// drop(receiver);
+    /// assert_eq!(sender.send("too late").await.unwrap_err().0, "too late");
+    /// # });
+    /// ```
+    pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
+        match self.acquire(1).await {
+            Ok(()) => {
+                // The room was there before the receiver went.
+                drop(self.shared().push(value));
+                Ok(())
+            }
+            Err(SendError(())) => Err(SendError(value)),
+        }
+    }
+
+    /// Waits until the receiver closes the channel or is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost when the future is dropped.
+    ///
+    /// # Examples
+    ///
+    /// Work is given up when no receiver waits for its result:
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let (sender, receiver) = liten::sync::mpsc::channel::<u32>(1);
+    /// let task = liten::spawn(async move {
+    ///     liten::select! {
+    ///         _ = sender.closed() => "given up",
+    ///         _ = std::future::pending::<u32>() => "done",
+    ///     }
+    /// });
+    /// drop(receiver);
+    /// assert_eq!(task.await.unwrap(), "given up");
+    /// # });
+    /// ```
+    pub async fn closed(&self) {
+        self.tx.closed().await;
+    }
+
+    /// Sends `message` if there is room for it now.
+    ///
+    /// # Errors
+    ///
+    /// [`TrySendError`], with the message: no room, or the channel is closed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::mpsc::{channel, error::TrySendError};
+    ///
+    /// let (sender, receiver) = channel(1);
+    /// assert_eq!(sender.try_send(1), Ok(()));
+    /// assert_eq!(sender.try_send(2), Err(TrySendError::Full(2)));
+    /// drop(receiver);
+    /// assert_eq!(sender.try_send(3), Err(TrySendError::Closed(3)));
+    /// ```
+    pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
+        match self.room().permits.try_acquire(1) {
+            Ok(()) => {
+                drop(self.shared().push(message));
+                Ok(())
+            }
+            Err(Refusal::TooFew) => Err(TrySendError::Full(message)),
+            Err(Refusal::Closed) => Err(TrySendError::Closed(message)),
+        }
+    }
+
+    /// Sends `value` if there is room for it within `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`SendTimeoutError`], with the value: the time has passed, or the channel is closed.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime.
+    ///
+    /// # Cancel safety
+    ///
+    /// As of [`send`](Self::send).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::mpsc::{channel, error::SendTimeoutError};
+    /// use std::time::Duration;
+    ///
+    /// # liten::block_on(async {
+    /// let (sender, _receiver) = channel(1);
+    /// let soon = Duration::from_millis(1);
+    /// assert_eq!(sender.send_timeout(1, soon).await, Ok(()));
+    /// assert_eq!(sender.send_timeout(2, soon).await, Err(SendTimeoutError::Timeout(2)));
+    /// # });
+    /// ```
+    pub async fn send_timeout(
+        &self,
+        value: T,
+        timeout: Duration,
+    ) -> Result<(), SendTimeoutError<T>> {
+        match self::timeout(timeout, self.reserve()).await {
+            Ok(Ok(permit)) => {
+                permit.send(value);
+                Ok(())
+            }
+            Ok(Err(_)) => Err(SendTimeoutError::Closed(value)),
+            Err(_) => Err(SendTimeoutError::Timeout(value)),
+        }
+    }
+
+    /// Sends `value`, and blocks the thread until there is room for it. For code that is not async.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], with the value, if the channel is closed.
+    ///
+    /// # Panics
+    ///
+    /// In async code: inside a task, or in the future of a `block_on`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (sender, mut receiver) = liten::sync::mpsc::channel(1);
+    /// let thread = std::thread::spawn(move || sender.blocking_send(1));
+    /// assert_eq!(receiver.blocking_recv(), Some(1));
+    /// assert!(thread.join().unwrap().is_ok());
+    /// ```
+    #[track_caller]
+    pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
+        wait_outside("blocking_send", self.send(value))
+    }
+
+    /// Whether the receiver has closed the channel, or has been dropped.
+    pub fn is_closed(&self) -> bool {
+        self.room().is_closed()
+    }
+
+    /// Waits for room for one message, and returns it as a [`Permit`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] if the channel is closed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost when the future is dropped, but for its place among the senders that wait.
+    ///
+    /// # Examples
+    ///
+    /// See [`Permit::send`].
+    pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
+        self.acquire(1).await?;
+        Ok(Permit::new(self.shared()))
+    }
+
+    /// Waits for room for `n` messages, and returns an iterator of so many [`Permit`]s.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] if the channel is closed, or has room for fewer messages even when it is empty.
+    ///
+    /// # Cancel safety
+    ///
+    /// As of [`reserve`](Self::reserve).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let (sender, mut receiver) = liten::sync::mpsc::channel(4);
+    /// for (number, permit) in sender.reserve_many(3).await.unwrap().enumerate() {
+    ///     permit.send(number);
+    /// }
+    /// let mut numbers = Vec::new();
+    /// receiver.recv_many(&mut numbers, 10).await;
+    /// assert_eq!(numbers, [0, 1, 2]);
+    /// # });
+    /// ```
+    pub async fn reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
+        self.acquire(n).await?;
+        Ok(PermitIterator::new(self.shared(), n))
+    }
+
+    /// Waits for room for one message, and returns it together with this sender.
+    ///
+    /// A clone keeps the sender: `sender.clone().reserve_owned()`.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] if the channel is closed; the sender is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// As of [`reserve`](Self::reserve); the sender is dropped with the future.
+    ///
+    /// # Examples
+    ///
+    /// See [`OwnedPermit::send`].
+    pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
+        self.acquire(1).await?;
+        Ok(OwnedPermit::new(self.tx))
+    }
+
+    async fn acquire(&self, count: usize) -> Result<(), SendError<()>> {
+        if count > self.room().bound {
+            return Err(SendError(()));
+        }
+        let gives_up = GivesUp(self.shared());
+        match self.room().permits.acquire(count).await {
+            Ok(()) if self.room().is_closed() => {
+                // It waited when the channel was closed, and had been given its permits before.
+                self.room().release(count);
+                Err(SendError(()))
+            }
+            Ok(()) => {
+                mem::forget(gives_up);
+                Ok(())
+            }
+            Err(_) => Err(SendError(())),
+        }
+    }
+
+    /// Returns room for one message if there is some now.
+    ///
+    /// # Errors
+    ///
+    /// [`TrySendError`]: no room, or the channel is closed.
+    pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
+        self.try_acquire(1)?;
+        Ok(Permit::new(self.shared()))
+    }
+
+    /// Returns room for `n` messages, as an iterator of so many [`Permit`]s, if there is as much now.
+    ///
+    /// # Errors
+    ///
+    /// [`TrySendError`]: not as much room, or the channel is closed.
+    pub fn try_reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
+        // Also when it is closed, because there never was room for so many.
+        if n > self.room().bound {
+            return Err(TrySendError::Full(()));
+        }
+        self.try_acquire(n)?;
+        Ok(PermitIterator::new(self.shared(), n))
+    }
+
+    /// Returns room for one message, together with this sender, if there is some now.
+    ///
+    /// # Errors
+    ///
+    /// [`TrySendError`], with the sender: no room, or the channel is closed.
+    pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
+        match self.try_acquire(1) {
+            Ok(()) => Ok(OwnedPermit::new(self.tx)),
+            Err(TrySendError::Full(())) => Err(TrySendError::Full(self)),
+            Err(TrySendError::Closed(())) => Err(TrySendError::Closed(self)),
+        }
+    }
+
+    fn try_acquire(&self, count: usize) -> Result<(), TrySendError<()>> {
+        self.room().permits.try_acquire(count).map_err(|refusal| match refusal {
+            Refusal::TooFew => TrySendError::Full(()),
+            Refusal::Closed => TrySendError::Closed(()),
+        })
+    }
+
+    /// Whether both senders are of the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        self.tx.same_channel(&other.tx)
+    }
+
+    /// For how many messages there is room now. Reserved room counts as used.
+    pub fn capacity(&self) -> usize {
+        self.room().permits.available()
+    }
+
+    /// Returns a sender that does not keep the channel open.
+    #[must_use = "the sender itself stays as it is"]
+    pub fn downgrade(&self) -> WeakSender<T> {
+        WeakSender { tx: self.tx.downgrade() }
+    }
+
+    /// For how many messages there is room in the empty channel, as [`channel`] was told.
+    pub fn max_capacity(&self) -> usize {
+        self.room().bound
+    }
+
+    /// How many senders there are.
+    pub fn strong_count(&self) -> usize {
+        self.tx.shared.senders()
+    }
+
+    /// How many weak senders there are.
+    pub fn weak_count(&self) -> usize {
+        self.tx.shared.weak()
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        Self { tx: self.tx.clone() }
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("channel", &self.tx.shared).finish()
+    }
+}

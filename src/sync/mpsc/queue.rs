@@ -1,0 +1,130 @@
+//! A queue of values in chunks.
+//!
+//! A channel has two: the senders push into one under the channel's lock, and the receiver takes values out
+//! of the other without a lock. When the receiver's is empty, the two are exchanged.
+//!
+//! Why chunks: a ring that grows moves all its values, and it would do so under the lock, while all senders
+//! and the receiver wait. A chunk that is full is put aside as it is. So one push moves the values of less
+//! than one chunk, or the 32-byte handles of the full chunks: 128 KiB for a million small values.
+//!
+//! What stays allocated after a burst: the chunk in use and one spare chunk in each of the two queues, and
+//! the handles of [`KEPT`] chunks. The first chunk grows by doubling, so that a channel that never holds many
+//! values never has a large chunk. In the steady state nothing is allocated while the values fit into a chunk
+//! and its spare.
+
+use std::collections::VecDeque;
+use std::mem;
+
+/// So many bytes of values make a chunk full, unless that is too few or too many values.
+const CHUNK_BYTES: usize = 4096;
+const CHUNK_MIN: usize = 32;
+const CHUNK_MAX: usize = 256;
+
+/// Handles of full chunks for which the memory is kept.
+const KEPT: usize = 32;
+
+/// Values, the oldest first.
+#[derive(Debug)]
+pub(super) struct Queue<T> {
+    /// Older than `last`. None of them is empty, and all but the first are full.
+    full: VecDeque<VecDeque<T>>,
+    last: VecDeque<T>,
+    /// Empty, with the memory of a chunk or none.
+    spare: VecDeque<T>,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Queue<T> {
+    /// How many values a chunk has room for: a power of two, as the capacities of rings that grow are.
+    const CHUNK: usize = {
+        let fit = CHUNK_BYTES / if size_of::<T>() == 0 { 1 } else { size_of::<T>() };
+        let at_most = if fit > CHUNK_MAX { CHUNK_MAX } else { fit };
+        if at_most < CHUNK_MIN { CHUNK_MIN } else { 1 << at_most.ilog2() }
+    };
+
+    /// Returns an empty queue, without memory.
+    pub(super) const fn new() -> Self {
+        Self { full: VecDeque::new(), last: VecDeque::new(), spare: VecDeque::new() }
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.last.is_empty() && self.full.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let first = self.full.front().map_or(0, VecDeque::len);
+        first + self.full.len().saturating_sub(1) * Self::CHUNK + self.last.len()
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, value: T) {
+        if self.last.len() == Self::CHUNK {
+            self.put_aside();
+        }
+        self.last.push_back(value);
+    }
+
+    #[cold]
+    fn put_aside(&mut self) {
+        let mut next = mem::take(&mut self.spare);
+        next.reserve_exact(Self::CHUNK);
+        self.full.push_back(mem::replace(&mut self.last, next));
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<T> {
+        if self.full.is_empty() {
+            return self.last.pop_front();
+        }
+        let value = self.full.front_mut().and_then(VecDeque::pop_front);
+        self.tidy_up();
+        value
+    }
+
+    /// Moves up to `limit` values to the end of `buffer`; returns how many.
+    pub(super) fn pop_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+        let mut moved = 0;
+        while moved < limit && !self.is_empty() {
+            let chunk = self.full.front_mut().unwrap_or(&mut self.last);
+            let count = chunk.len().min(limit - moved);
+            buffer.extend(chunk.drain(..count));
+            moved += count;
+            self.tidy_up();
+        }
+        moved
+    }
+
+    /// Keeps the memory of a first chunk that has become empty, as the spare one.
+    fn tidy_up(&mut self) {
+        if self.full.front().is_some_and(VecDeque::is_empty) {
+            self.spare = self.full.pop_front().unwrap_or_default();
+            if self.full.is_empty() && self.full.capacity() > KEPT {
+                self.full = VecDeque::new();
+            }
+        }
+    }
+
+    /// Takes all values of `other`, and leaves the own memory there. For an empty queue.
+    #[inline]
+    pub(super) fn take_all(&mut self, other: &mut Self) {
+        debug_assert!(self.is_empty());
+        mem::swap(&mut self.last, &mut other.last);
+        if !other.full.is_empty() {
+            mem::swap(&mut self.full, &mut other.full);
+            mem::swap(&mut self.spare, &mut other.spare);
+        }
+    }
+
+    /// For how many values there is memory, and for how many handles of chunks.
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+    pub(super) fn memory(&self) -> (usize, usize) {
+        let full: usize = self.full.iter().map(VecDeque::capacity).sum();
+        (full + self.last.capacity() + self.spare.capacity(), self.full.capacity())
+    }
+}

@@ -1,0 +1,165 @@
+//! The receiver's end, for both kinds of channels.
+
+use super::error::TryRecvError;
+use super::queue::Queue;
+use super::room::Room;
+use super::shared::{Inbox, Shared, abandon};
+use crate::sync_shim::{Arc, Mutex};
+use crate::task::budget;
+use crate::task::waker::is_task;
+use crate::wakers::{Locked, drop_all};
+use std::mem;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::task::{Context, Poll, ready};
+
+/// A receiver of either kind.
+pub(super) struct Rx<T, R: Room> {
+    pub(super) shared: Arc<Shared<T, R>>,
+    /// What was taken out of the shared queue. The lock is never waited for: it is a way to let other
+    /// threads look at the number of values through a shared reference although the values are not `Sync`.
+    taken: Mutex<Queue<T>>,
+}
+
+impl<T, R: Room> UnwindSafe for Rx<T, R> {}
+impl<T, R: Room> RefUnwindSafe for Rx<T, R> {}
+/// No value is pinned in a queue.
+impl<T, R: Room> Unpin for Rx<T, R> {}
+
+impl<T, R: Room> Rx<T, R> {
+    pub(super) fn new(shared: Arc<Shared<T, R>>) -> Self {
+        Self { shared, taken: Mutex::new(Queue::new()) }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.shared.room.is_closed() || self.shared.senders() == 0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let taken = self.taken.lock().len();
+        let there = self.shared.inbox.lock().queue.len();
+        taken + there
+    }
+
+    /// The next of the values that were taken out of the shared queue.
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        let value = self.taken.get_mut().pop()?;
+        self.shared.room.release(1);
+        Some(value)
+    }
+
+    /// Sees to it that there are values: ready with `true`, or with `false` if none will come. Pending: the
+    /// waker of `cx` is called when either is so.
+    #[inline]
+    fn poll_take(&mut self, cx: &Context<'_>) -> Poll<bool> {
+        let taken = self.taken.get_mut();
+        if !taken.is_empty() {
+            return Poll::Ready(true);
+        }
+        let mut inbox = self.shared.inbox.lock();
+        if inbox.queue.is_empty() {
+            return wait(&self.shared, taken, inbox, cx);
+        }
+        taken.take_all(&mut inbox.queue);
+        Poll::Ready(true)
+    }
+
+    pub(super) fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        budget::poll_leaf(cx, |cx| {
+            // Empty after the end, too.
+            let _found = ready!(self.poll_take(cx));
+            Poll::Ready(self.next())
+        })
+    }
+
+    pub(super) fn poll_recv_many(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut Vec<T>,
+        limit: usize,
+    ) -> Poll<usize> {
+        budget::poll_leaf(cx, |cx| {
+            if limit == 0 {
+                return Poll::Ready(0);
+            }
+            if !ready!(self.poll_take(cx)) {
+                return Poll::Ready(0);
+            }
+            let mut count = self.taken.get_mut().pop_many(buffer, limit);
+            if count < limit {
+                count += self.pop_more(buffer, limit - count);
+            }
+            self.shared.room.release(count);
+            Poll::Ready(count)
+        })
+    }
+
+    /// Takes the shared queue, and moves values from it to `buffer`.
+    fn pop_more(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+        let taken = self.taken.get_mut();
+        taken.take_all(&mut self.shared.inbox.lock().queue);
+        taken.pop_many(buffer, limit)
+    }
+
+    pub(super) fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        if let Some(value) = self.next() {
+            return Ok(value);
+        }
+        let mut inbox = self.shared.inbox.lock();
+        self.taken.get_mut().take_all(&mut inbox.queue);
+        let ended = self.shared.has_ended();
+        drop(inbox);
+        match self.next() {
+            Some(value) => Ok(value),
+            None if ended => Err(TryRecvError::Disconnected),
+            None => Err(TryRecvError::Empty),
+        }
+    }
+}
+
+/// Leaves the waker of `cx` in the inbox, which was found empty. Ready: as [`Rx::poll_take`].
+#[inline(never)]
+fn wait<'a, T, R: Room>(
+    shared: &'a Shared<T, R>,
+    taken: &mut Queue<T>,
+    mut inbox: Locked<'a, Inbox<T>>,
+    cx: &Context<'_>,
+) -> Poll<bool> {
+    let mut clone = None;
+    let poll = loop {
+        if !inbox.queue.is_empty() {
+            taken.take_all(&mut inbox.queue);
+            break Poll::Ready(true);
+        }
+        if shared.has_ended() {
+            break Poll::Ready(false);
+        }
+        if inbox.waker.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+            break Poll::Pending;
+        }
+        // Under the lock: two accesses less than to lock again.
+        let new = clone.take().or_else(|| is_task(cx.waker()).then(|| cx.waker().clone()));
+        if let Some(new) = new {
+            clone = inbox.waker.replace(new);
+            break Poll::Pending;
+        }
+        // To clone another runtime's waker is user code.
+        drop(inbox);
+        clone = Some(cx.waker().clone());
+        inbox = shared.inbox.lock();
+    };
+    drop(inbox);
+    drop_all(clone);
+    poll
+}
+
+impl<T, R: Room> Drop for Rx<T, R> {
+    fn drop(&mut self) {
+        self.shared.close();
+        let taken = mem::take(self.taken.get_mut());
+        let rest = abandon(&self.shared);
+        self.shared.room.release(taken.len() + rest.len());
+        // Their destructors may use the channel, or panic: then the rest is dropped all the same.
+        drop((taken, rest));
+    }
+}

@@ -1,0 +1,200 @@
+//! The receiver of a bounded channel.
+
+use super::error::TryRecvError;
+use super::receive::Rx;
+use super::room::Bounded;
+use crate::runtime::block_on::wait_outside;
+use std::fmt;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+/// Receives the messages of [`Sender`](super::Sender)s. Made by [`channel`](super::channel).
+pub struct Receiver<T> {
+    pub(super) rx: Rx<T, Bounded>,
+}
+
+impl<T> Receiver<T> {
+    /// Returns the next message as soon as there is one; `None` if none will come.
+    ///
+    /// `None` means: there is no message, and either all senders have been dropped, or
+    /// the channel is closed and all permits were used or dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// A message is taken only when the future is ready: nothing is lost when it is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let (sender, mut receiver) = liten::sync::mpsc::channel(1);
+    /// sender.send("hello").await.unwrap();
+    /// drop(sender);
+    /// assert_eq!(receiver.recv().await, Some("hello"));
+    /// assert_eq!(receiver.recv().await, None);
+    /// # });
+    /// ```
+    pub async fn recv(&mut self) -> Option<T> {
+        poll_fn(|cx| self.rx.poll_recv(cx)).await
+    }
+
+    /// Waits for a message, and then moves up to `limit` messages that are there to the end of `buffer`;
+    /// returns how many.
+    ///
+    /// 0 means that `limit` is 0, or that no message will come, as with [`recv`](Self::recv).
+    ///
+    /// # Cancel safety
+    ///
+    /// Messages are taken only when the future is ready: nothing is lost when it is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let (sender, mut receiver) = liten::sync::mpsc::channel(8);
+    /// for number in 0..5 {
+    ///     sender.send(number).await.unwrap();
+    /// }
+    /// let mut numbers = Vec::new();
+    /// assert_eq!(receiver.recv_many(&mut numbers, 3).await, 3);
+    /// assert_eq!(receiver.recv_many(&mut numbers, 3).await, 2);
+    /// assert_eq!(numbers, [0, 1, 2, 3, 4]);
+    /// # });
+    /// ```
+    pub async fn recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+        poll_fn(|cx| self.rx.poll_recv_many(cx, buffer, limit)).await
+    }
+
+    /// Returns the next message if there is one now.
+    ///
+    /// # Errors
+    ///
+    /// [`TryRecvError`]: there is no message yet, or none will come.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::mpsc::{channel, error::TryRecvError};
+    ///
+    /// let (sender, mut receiver) = channel(1);
+    /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    /// sender.try_send(1).unwrap();
+    /// drop(sender);
+    /// assert_eq!(receiver.try_recv(), Ok(1));
+    /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
+    /// ```
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        self.rx.try_recv()
+    }
+
+    /// Returns the next message, and blocks the thread until there is one; `None` if none will come. For
+    /// code that is not async.
+    ///
+    /// # Panics
+    ///
+    /// In async code: inside a task, or in the future of a `block_on`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (sender, mut receiver) = liten::sync::mpsc::channel(1);
+    /// let thread = std::thread::spawn(move || receiver.blocking_recv());
+    /// sender.blocking_send(1).unwrap();
+    /// assert_eq!(thread.join().unwrap(), Some(1));
+    /// ```
+    #[track_caller]
+    pub fn blocking_recv(&mut self) -> Option<T> {
+        wait_outside("blocking_recv", self.recv())
+    }
+
+    /// As [`recv_many`](Self::recv_many), but blocks the thread. For code that is not async.
+    ///
+    /// # Panics
+    ///
+    /// In async code: inside a task, or in the future of a `block_on`.
+    #[track_caller]
+    pub fn blocking_recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+        wait_outside("blocking_recv_many", self.recv_many(buffer, limit))
+    }
+
+    /// Closes the channel: sending fails from now on. Messages that were sent before can still be received,
+    /// and permits that were given out before can still send.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let (sender, mut receiver) = liten::sync::mpsc::channel(8);
+    /// sender.send("sent before").await.unwrap();
+    /// receiver.close();
+    /// assert!(sender.send("too late").await.is_err());
+    /// assert_eq!(receiver.recv().await, Some("sent before"));
+    /// assert_eq!(receiver.recv().await, None);
+    /// # });
+    /// ```
+    pub fn close(&mut self) {
+        self.rx.shared.close();
+    }
+
+    /// Whether the channel was closed, or all senders have been dropped. There may still be messages.
+    pub fn is_closed(&self) -> bool {
+        self.rx.is_closed()
+    }
+
+    /// Whether there is no message.
+    pub fn is_empty(&self) -> bool {
+        self.rx.len() == 0
+    }
+
+    /// How many messages there are.
+    pub fn len(&self) -> usize {
+        self.rx.len()
+    }
+
+    /// For how many messages there is room now. Reserved room counts as used.
+    pub fn capacity(&self) -> usize {
+        self.rx.shared.room.permits.available()
+    }
+
+    /// For how many messages there is room in the empty channel.
+    pub fn max_capacity(&self) -> usize {
+        self.rx.shared.room.bound
+    }
+
+    /// As [`recv`](Self::recv), for futures and streams that are written by hand.
+    ///
+    /// While it returns [`Poll::Pending`], the waker of the last call is called when a message comes, or
+    /// none will come. It may be called when neither is so.
+    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        self.rx.poll_recv(cx)
+    }
+
+    /// As [`recv_many`](Self::recv_many), for futures and streams that are written by hand.
+    ///
+    /// While it returns [`Poll::Pending`], nothing was moved, and the waker of the last call is called as by
+    /// [`poll_recv`](Self::poll_recv).
+    pub fn poll_recv_many(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut Vec<T>,
+        limit: usize,
+    ) -> Poll<usize> {
+        self.rx.poll_recv_many(cx, buffer, limit)
+    }
+
+    /// How many senders there are.
+    pub fn sender_strong_count(&self) -> usize {
+        self.rx.shared.senders()
+    }
+
+    /// How many weak senders there are.
+    pub fn sender_weak_count(&self) -> usize {
+        self.rx.shared.weak()
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").field("channel", &self.rx.shared).finish()
+    }
+}

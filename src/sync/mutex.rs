@@ -1,0 +1,246 @@
+//! A lock for data that one task at a time reaches.
+
+mod guard;
+mod mapped;
+
+pub use self::guard::{MutexGuard, OwnedMutexGuard};
+pub use self::mapped::{MappedMutexGuard, OwnedMappedMutexGuard};
+
+use super::guarded::{Guarded, Held, One};
+use crate::runtime::block_on::wait_outside;
+use crate::sync_shim::const_fn;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// Guards data that one task at a time may reach; a guard may be held across an await.
+///
+/// Fair: the lock goes to the futures that wait, in the order in which they came.
+///
+/// # Which mutex?
+///
+/// [`std::sync::Mutex`], as long as the guard is not held across an await: it is faster, and its guard cannot
+/// be held across one by mistake in a task that has to be `Send`. What tasks share is often a map or a
+/// counter that is locked for a few instructions:
+///
+/// ```
+/// use std::collections::HashMap;
+/// use std::sync::Mutex;
+///
+/// struct Cache(Mutex<HashMap<String, String>>);
+///
+/// impl Cache {
+///     fn get(&self, key: &str) -> Option<String> {
+///         self.0.lock().unwrap().get(key).cloned()
+///     }
+/// }
+/// ```
+///
+/// This one, where what is guarded is used across an await: a connection on which a request and its answer
+/// must not mix with others. A task that owns the connection and takes requests from a channel is often the
+/// better form of that.
+///
+/// # Panics in the task that holds it
+///
+/// The guard is dropped, and the next one gets the lock: it is not poisoned. Data that a panic may leave half
+/// changed needs a mark of its own.
+///
+/// # Examples
+///
+/// State that tasks share, changed across an await:
+///
+/// ```
+/// use liten::sync::Mutex;
+/// use std::sync::Arc;
+///
+/// # liten::block_on(async {
+/// let total = Arc::new(Mutex::new(0));
+/// let tasks: Vec<_> = (1..=10)
+///     .map(|i| {
+///         let total = total.clone();
+///         liten::spawn(async move {
+///             let mut total = total.lock().await;
+///             let before = *total;
+///             liten::task::yield_now().await;
+///             // Nothing has come in between.
+///             *total = before + i;
+///         })
+///     })
+///     .collect();
+/// for task in tasks {
+///     task.await.unwrap();
+/// }
+/// assert_eq!(*total.lock().await, 55);
+/// # });
+/// ```
+pub struct Mutex<T: ?Sized> {
+    pub(super) guarded: Guarded<T, One>,
+}
+
+impl<T> Mutex<T> {
+    /// Returns an unlocked mutex.
+    pub fn new(data: T) -> Self {
+        Self { guarded: Guarded::exclusive(data) }
+    }
+
+    const_fn! {
+        /// Returns an unlocked mutex, for a static.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use liten::sync::Mutex;
+        ///
+        /// static LOG: Mutex<Vec<String>> = Mutex::const_new(Vec::new());
+        ///
+        /// # liten::block_on(async {
+        /// LOG.lock().await.push("started".into());
+        /// assert_eq!(LOG.lock().await.len(), 1);
+        /// # });
+        /// ```
+        pub fn const_new(data: T) -> Self {
+            Self { guarded: Guarded::exclusive(data) }
+        }
+    }
+
+    /// Returns the data.
+    pub fn into_inner(self) -> T {
+        self.guarded.into_inner()
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// Waits for the lock; the guard that it returns unlocks when it is dropped.
+    ///
+    /// A task that locks it a second time waits for itself, for ever.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost, but the place in the line: a lock that came while the future was dropped goes to the
+    /// next one.
+    pub async fn lock(&self) -> MutexGuard<'_, T> {
+        MutexGuard::new(Held::all(self).await)
+    }
+
+    /// As [`lock`](Self::lock), but the guard keeps the mutex alive and borrows nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`lock`](Self::lock).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::Mutex;
+    /// use std::sync::Arc;
+    ///
+    /// # liten::block_on(async {
+    /// let lock = Arc::new(Mutex::new(1));
+    /// let mut guard = lock.clone().lock_owned().await;
+    /// liten::spawn(async move { *guard += 1 }).await.unwrap();
+    /// assert_eq!(*lock.lock().await, 2);
+    /// # });
+    /// ```
+    pub async fn lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
+        OwnedMutexGuard::new(Held::all(self).await)
+    }
+
+    /// Blocks the thread until it has the lock. For threads that run no tasks, and for `spawn_blocking`.
+    ///
+    /// # Panics
+    ///
+    /// In async code: inside a task, and in the future of a `block_on`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::Mutex;
+    /// use std::sync::Arc;
+    ///
+    /// # liten::block_on(async {
+    /// let lock = Arc::new(Mutex::new(1));
+    /// let blocking = {
+    ///     let lock = lock.clone();
+    ///     liten::spawn_blocking(move || *lock.blocking_lock() += 1)
+    /// };
+    /// blocking.await.unwrap();
+    /// assert_eq!(*lock.lock().await, 2);
+    /// # });
+    /// ```
+    #[track_caller]
+    #[doc(alias = "lock_blocking")]
+    pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
+        wait_outside("blocking_lock", self.lock())
+    }
+
+    /// As [`blocking_lock`](Self::blocking_lock), but the guard keeps the mutex alive and borrows nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`blocking_lock`](Self::blocking_lock).
+    #[track_caller]
+    pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
+        wait_outside("blocking_lock_owned", self.lock_owned())
+    }
+
+    /// Locks it if it is unlocked.
+    ///
+    /// # Errors
+    ///
+    /// [`TryLockError`] if it is locked.
+    pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
+        Held::try_all(self).map(MutexGuard::new)
+    }
+
+    /// As [`try_lock`](Self::try_lock), but the guard keeps the mutex alive and borrows nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`TryLockError`] if it is locked.
+    pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
+        Held::try_all(self).map(OwnedMutexGuard::new)
+    }
+
+    /// The data, which is borrowed with the mutex: no other lock of it exists.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.guarded.get_mut()
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    fn from(data: T) -> Self {
+        Self::new(data)
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Mutex");
+        match self.try_lock() {
+            Ok(guard) => debug.field("data", &&*guard),
+            Err(_) => debug.field("data", &format_args!("<locked>")),
+        };
+        debug.finish()
+    }
+}
+
+/// The lock is taken; returned by the `try_` methods of [`Mutex`] and [`RwLock`](super::RwLock).
+#[derive(Debug)]
+pub struct TryLockError(pub(super) ());
+
+impl fmt::Display for TryLockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("operation would block")
+    }
+}
+
+impl Error for TryLockError {}
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -1,0 +1,288 @@
+//! A value that is made once, by async code.
+//!
+//! A [`Semaphore`] with one permit lets one task at a time make the value. It is closed when there is one:
+//!
+//! | semaphore | value | read by | written by |
+//! |---|---|---|---|
+//! | open, permit there | `None` | | |
+//! | open, permit held | `None`, then `Some` | | the holder of the permit |
+//! | closed | `Some` for ever | all | |
+//!
+//! Closing has Release, and to see it has Acquire, so whichever task sees it closed sees the value.
+//!
+//! Rejected: std's `OnceLock` beside the semaphore. `const_new_with` could not make one, and each cell would
+//! be larger by a second state.
+#![allow(unsafe_code)]
+
+use super::{Semaphore, SemaphorePermit, TryAcquireError};
+use crate::sync_shim::const_fn;
+use std::cell::UnsafeCell;
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+
+/// A value that is made once, by whichever task needs it first, while the others wait.
+///
+/// If all that makes it is not async, [`std::sync::OnceLock`] or [`std::sync::LazyLock`] is enough.
+///
+/// # Examples
+///
+/// ```
+/// use liten::sync::OnceCell;
+///
+/// static SETTINGS: OnceCell<String> = OnceCell::const_new();
+///
+/// async fn settings() -> &'static String {
+///     SETTINGS.get_or_init(|| async { "read from a file".to_string() }).await
+/// }
+///
+/// # liten::block_on(async {
+/// assert_eq!(settings().await, "read from a file");
+/// # });
+/// ```
+pub struct OnceCell<T> {
+    /// One permit, for the task that makes the value; closed when there is one.
+    making: Semaphore,
+    value: UnsafeCell<Option<T>>,
+}
+
+// SAFETY: references to the value go to several threads, for which it is `Sync`, and a value that one thread
+// has made is dropped by another, for which it is `Send`. The table above says who writes it when.
+unsafe impl<T: Send + Sync> Sync for OnceCell<T> {}
+
+impl<T> OnceCell<T> {
+    /// Returns an empty cell.
+    pub fn new() -> Self {
+        Self { making: Semaphore::new(1), value: UnsafeCell::new(None) }
+    }
+
+    const_fn! {
+        /// Returns an empty cell, for a static.
+        pub fn const_new() -> Self {
+            Self { making: Semaphore::const_new(1), value: UnsafeCell::new(None) }
+        }
+    }
+
+    /// Returns a cell with this value, if there is one.
+    pub fn new_with(value: Option<T>) -> Self {
+        value.map_or_else(Self::new, Self::from)
+    }
+
+    const_fn! {
+        /// Returns a cell with this value, for a static.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use liten::sync::OnceCell;
+        ///
+        /// static ANSWER: OnceCell<u32> = OnceCell::const_new_with(42);
+        /// assert_eq!(ANSWER.get(), Some(&42));
+        /// ```
+        pub fn const_new_with(value: T) -> Self {
+            Self { making: Semaphore::closed(), value: UnsafeCell::new(Some(value)) }
+        }
+    }
+
+    /// Whether it has its value.
+    pub fn initialized(&self) -> bool {
+        self.making.is_closed()
+    }
+
+    /// The value, if it has one.
+    pub fn get(&self) -> Option<&T> {
+        if !self.initialized() {
+            return None;
+        }
+        // SAFETY: closed, so the value is not written any more while the cell is borrowed.
+        unsafe { &*self.value.get() }.as_ref()
+    }
+
+    /// The value, if it has one, which is borrowed with the cell.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.value.get_mut().as_mut()
+    }
+
+    /// Gives it its value.
+    ///
+    /// # Errors
+    ///
+    /// [`SetError`] with the value, if it has one or a task is making it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::{OnceCell, SetError};
+    ///
+    /// let cell = OnceCell::new();
+    /// assert_eq!(cell.set(1), Ok(()));
+    /// assert_eq!(cell.set(2), Err(SetError::AlreadyInitializedError(2)));
+    /// ```
+    pub fn set(&self, value: T) -> Result<(), SetError<T>> {
+        match self.making.try_acquire() {
+            Ok(permit) => {
+                self.fill(value, permit);
+                Ok(())
+            }
+            Err(TryAcquireError::NoPermits) => Err(SetError::InitializingError(value)),
+            Err(TryAcquireError::Closed) => Err(SetError::AlreadyInitializedError(value)),
+        }
+    }
+
+    /// Stores the value. The permit is that of this cell.
+    fn fill(&self, value: T, permit: SemaphorePermit<'_>) -> &T {
+        assert!(std::ptr::eq(permit.semaphore(), &self.making) && permit.num_permits() == 1);
+        // SAFETY: this is the only permit, and nothing reads before it is closed.
+        let value = unsafe { (*self.value.get()).insert(value) };
+        self.making.close();
+        permit.forget();
+        value
+    }
+
+    /// Returns the value, which `f` makes if there is none. While a task makes it, others wait.
+    ///
+    /// If the future that makes it is dropped or panics, the next one that waits makes it.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost but the work of `f`.
+    ///
+    /// # Deadlock
+    ///
+    /// If `f` waits for the same cell, it waits for itself.
+    pub async fn get_or_init<F, Fut>(&self, f: F) -> &T
+    where
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = T>,
+    {
+        if let Some(value) = self.get() {
+            return value;
+        }
+        match self.making.acquire().await {
+            Ok(permit) => {
+                let value = f().await;
+                self.fill(value, permit)
+            }
+            Err(_) => self.made(),
+        }
+    }
+
+    /// As [`get_or_init`](Self::get_or_init), but `f` may fail; the next one that waits tries it again.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`get_or_init`](Self::get_or_init).
+    ///
+    /// # Errors
+    ///
+    /// The error of `f`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::OnceCell;
+    ///
+    /// # liten::block_on(async {
+    /// let cell = OnceCell::new();
+    /// let parse = |text: &'static str| cell.get_or_try_init(move || async { text.parse::<u32>() });
+    /// assert!(parse("seven").await.is_err());
+    /// assert_eq!(parse("7").await, Ok(&7));
+    /// assert_eq!(parse("never looked at").await, Ok(&7));
+    /// # });
+    /// ```
+    pub async fn get_or_try_init<E, F, Fut>(&self, f: F) -> Result<&T, E>
+    where
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        if let Some(value) = self.get() {
+            return Ok(value);
+        }
+        match self.making.acquire().await {
+            Ok(permit) => {
+                let value = f().await?;
+                Ok(self.fill(value, permit))
+            }
+            Err(_) => Ok(self.made()),
+        }
+    }
+
+    /// The value, which is there.
+    fn made(&self) -> &T {
+        self.get().expect("closed after the value was stored")
+    }
+
+    /// Returns the value, if it has one.
+    pub fn into_inner(self) -> Option<T> {
+        self.value.into_inner()
+    }
+
+    /// Returns the value, if it has one; the cell is empty then.
+    pub fn take(&mut self) -> Option<T> {
+        std::mem::take(self).into_inner()
+    }
+}
+
+impl<T> Default for OnceCell<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> From<T> for OnceCell<T> {
+    fn from(value: T) -> Self {
+        Self { making: Semaphore::closed(), value: UnsafeCell::new(Some(value)) }
+    }
+}
+
+impl<T: Clone> Clone for OnceCell<T> {
+    fn clone(&self) -> Self {
+        Self::new_with(self.get().cloned())
+    }
+}
+
+impl<T: PartialEq> PartialEq for OnceCell<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq> Eq for OnceCell<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnceCell").field("value", &self.get()).finish()
+    }
+}
+
+/// Why [`OnceCell::set`] did not set the value, which comes back with it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum SetError<T> {
+    /// The cell has a value.
+    AlreadyInitializedError(T),
+    /// A task is making the value.
+    InitializingError(T),
+}
+
+impl<T> SetError<T> {
+    /// Whether the cell has a value.
+    pub fn is_already_init_err(&self) -> bool {
+        matches!(self, Self::AlreadyInitializedError(_))
+    }
+
+    /// Whether a task is making the value.
+    pub fn is_initializing_err(&self) -> bool {
+        matches!(self, Self::InitializingError(_))
+    }
+}
+
+impl<T> fmt::Display for SetError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AlreadyInitializedError(_) => "AlreadyInitializedError",
+            Self::InitializingError(_) => "InitializingError",
+        })
+    }
+}
+
+impl<T: fmt::Debug> Error for SetError<T> {}

@@ -1,0 +1,368 @@
+//! Channels for one value, from one [`Sender`] to one [`Receiver`].
+//!
+//! [`channel`] makes both. The sender sends without waiting; the receiver is a future, ready with the value
+//! or, if the sender has gone without sending, with an error. Neither locks: the halves meet in one word
+//! beside the value, in one allocation (how: `sync/oneshot/cell.rs`).
+//!
+//! The typical use is the answer to a request. A task that owns some state (an *actor*) takes requests from a
+//! channel with many senders, and each request brings the sender for its answer:
+//!
+//! ```
+//! use liten::sync::{mpsc, oneshot};
+//!
+//! enum Request {
+//!     Add(u64),
+//!     Total(oneshot::Sender<u64>),
+//! }
+//!
+//! # liten::block_on(async {
+//! let (requests, mut inbox) = mpsc::channel(8);
+//! let actor = liten::spawn(async move {
+//!     let mut total = 0;
+//!     while let Some(request) = inbox.recv().await {
+//!         match request {
+//!             Request::Add(number) => total += number,
+//!             // It is no mistake if the asker has gone meanwhile.
+//!             Request::Total(answer) => drop(answer.send(total)),
+//!         }
+//!     }
+//! });
+//!
+//! requests.send(Request::Add(40)).await.unwrap();
+//! requests.send(Request::Add(2)).await.unwrap();
+//! let (answer, receiver) = oneshot::channel();
+//! requests.send(Request::Total(answer)).await.unwrap();
+//! assert_eq!(receiver.await, Ok(42));
+//!
+//! drop(requests);
+//! actor.await.unwrap();
+//! # });
+//! ```
+//!
+//! To receive, and to find the channel [closed](Sender::closed), costs the task a unit of its budget (see
+//! [`consume_budget`]). Channels work without a runtime, and between runtimes.
+//!
+//! [`consume_budget`]: crate::task::consume_budget
+
+mod cell;
+pub mod error;
+
+use self::cell::{ReceiveHalf, SendHalf};
+use self::error::{RecvError, TryRecvError};
+use crate::runtime::block_on::wait_outside;
+use crate::task::budget;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Returns the two halves of a new channel.
+///
+/// # Examples
+///
+/// ```
+/// # liten::block_on(async {
+/// let (sender, receiver) = liten::sync::oneshot::channel();
+/// liten::spawn(async move { sender.send(42) });
+/// assert_eq!(receiver.await, Ok(42));
+/// # });
+/// ```
+#[must_use]
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let (sender, receiver) = cell::halves();
+    (Sender { half: sender }, Receiver { half: Some(receiver) })
+}
+
+/// Sends one value to its [`Receiver`]; made by [`channel`].
+///
+/// A sender that is dropped without having sent gives its receiver a [`RecvError`].
+pub struct Sender<T> {
+    half: SendHalf<T>,
+}
+
+impl<T> Sender<T> {
+    /// Sends `value`. Never waits, so it may be called outside of async code, too.
+    ///
+    /// `Ok` says that the value is in the channel, not that it will be received: the receiver may be dropped
+    /// before it takes it out.
+    ///
+    /// # Errors
+    ///
+    /// The value, if the receiver has been dropped or closed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (sender, receiver) = liten::sync::oneshot::channel();
+    /// drop(receiver);
+    /// assert_eq!(sender.send("come back"), Err("come back"));
+    /// ```
+    #[inline]
+    pub fn send(self, value: T) -> Result<(), T> {
+        self.half.send(value)
+    }
+
+    /// Waits until the receiver is dropped or closed: the value would be of no use any more.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future loses nothing; the sender may wait again, or send.
+    ///
+    /// # Examples
+    ///
+    /// A computation that stops when its result is not wanted any more:
+    ///
+    /// ```
+    /// use liten::future::{self, Either};
+    /// use liten::sync::oneshot;
+    /// use std::pin::pin;
+    ///
+    /// async fn compute() -> u64 {
+    ///     // …
+    /// #   std::future::pending().await
+    /// }
+    ///
+    /// # liten::block_on(async {
+    /// let (mut sender, receiver) = oneshot::channel();
+    /// let task = liten::spawn(async move {
+    ///     let result = match future::select(pin!(compute()), pin!(sender.closed())).await {
+    ///         Either::Left((result, _)) => result,
+    ///         Either::Right(_) => return "stopped",
+    ///     };
+    ///     drop(sender.send(result));
+    ///     "computed"
+    /// });
+    /// drop(receiver);
+    /// assert_eq!(task.await.unwrap(), "stopped");
+    /// # });
+    /// ```
+    pub async fn closed(&mut self) {
+        poll_fn(|cx| self.poll_closed(cx)).await;
+    }
+
+    /// Returns whether the receiver has been dropped or closed, so that [`send`](Self::send) would fail.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (sender, receiver) = liten::sync::oneshot::channel::<()>();
+    /// assert!(!sender.is_closed());
+    /// drop(receiver);
+    /// assert!(sender.is_closed());
+    /// ```
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.half.is_closed()
+    }
+
+    /// Ready when the receiver has been dropped or closed; [`closed`](Self::closed) for futures made by hand.
+    ///
+    /// If it is `Pending`, the task of `cx` is woken then. Only the task of the last call is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::future::poll_fn;
+    ///
+    /// # liten::block_on(async {
+    /// let (mut sender, receiver) = liten::sync::oneshot::channel::<()>();
+    /// liten::spawn(async move { drop(receiver) });
+    /// poll_fn(|cx| sender.poll_closed(cx)).await;
+    /// # });
+    /// ```
+    pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        budget::poll_leaf(cx, |cx| self.half.poll_closed(cx.waker()))
+    }
+}
+
+// A panic leaves a channel as it was, or ended.
+impl<T> UnwindSafe for Sender<T> {}
+impl<T> RefUnwindSafe for Sender<T> {}
+impl<T> UnwindSafe for Receiver<T> {}
+impl<T> RefUnwindSafe for Receiver<T> {}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("is_closed", &self.is_closed()).finish_non_exhaustive()
+    }
+}
+
+/// Receives one value from its [`Sender`]; made by [`channel`].
+///
+/// It is a future, ready with the value, or with a [`RecvError`] when the sender has gone without sending or
+/// the receiver was [closed](Self::close) before. A receiver that is dropped drops a value that it has not
+/// taken out.
+///
+/// # Cancel safety
+///
+/// A receiver that is polled by reference (`(&mut receiver).await`, a branch of a `select`) loses nothing
+/// when that wait is dropped: the next one gets the value.
+///
+/// # Panics
+///
+/// If it is polled after it was ready, or after [`try_recv`](Self::try_recv) has taken the value or said
+/// `Closed`. [`is_terminated`](Self::is_terminated) tells.
+///
+/// # Examples
+///
+/// A wait that is given up, and taken up again:
+///
+/// ```
+/// use liten::time::{sleep, timeout};
+/// use std::time::Duration;
+///
+/// # liten::block_on(async {
+/// let (sender, mut receiver) = liten::sync::oneshot::channel();
+/// assert!(timeout(Duration::from_millis(1), &mut receiver).await.is_err());
+/// sender.send("late").unwrap();
+/// assert_eq!(receiver.await, Ok("late"));
+/// # });
+/// ```
+pub struct Receiver<T> {
+    /// `None` when it has been ready.
+    half: Option<ReceiveHalf<T>>,
+}
+
+impl<T> Receiver<T> {
+    /// Closes the channel: from now on [`Sender::send`] fails.
+    ///
+    /// What was sent before may still be received. Does nothing if the channel is closed already, or the
+    /// value has been taken out.
+    ///
+    /// # Examples
+    ///
+    /// After `close` no value can slip in, and so none is lost:
+    ///
+    /// ```
+    /// let (sender, mut receiver) = liten::sync::oneshot::channel();
+    /// receiver.close();
+    /// let last = receiver.try_recv().ok();
+    /// assert_eq!(last, None);
+    /// assert_eq!(sender.send(1), Err(1));
+    /// ```
+    pub fn close(&mut self) {
+        if let Some(half) = &mut self.half {
+            half.close();
+        }
+    }
+
+    /// Returns whether the receiver has given its answer, so that polling it would panic.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let (sender, mut receiver) = liten::sync::oneshot::channel();
+    /// sender.send(42).unwrap();
+    /// assert!(!receiver.is_terminated());
+    /// assert_eq!((&mut receiver).await, Ok(42));
+    /// assert!(receiver.is_terminated());
+    /// # });
+    /// ```
+    #[must_use]
+    pub fn is_terminated(&self) -> bool {
+        self.half.is_none()
+    }
+
+    /// Returns whether there is no value to be taken out: it is not there yet, never will be, or has been
+    /// taken.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (sender, receiver) = liten::sync::oneshot::channel();
+    /// assert!(receiver.is_empty());
+    /// sender.send(42).unwrap();
+    /// assert!(!receiver.is_empty());
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !self.half.as_ref().is_some_and(ReceiveHalf::has_value)
+    }
+
+    /// Takes the value out if it is there, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// [`TryRecvError::Empty`] if nothing has been sent yet. [`TryRecvError::Closed`] if the sender has gone
+    /// without sending, or the receiver was closed before, or has given its answer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::oneshot::{self, error::TryRecvError};
+    ///
+    /// let (sender, mut receiver) = oneshot::channel();
+    /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    /// sender.send(42).unwrap();
+    /// assert_eq!(receiver.try_recv(), Ok(42));
+    /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Closed));
+    /// ```
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        match self.half.take_if(|half| half.has_ended()) {
+            Some(half) => half.finish().ok_or(TryRecvError::Closed),
+            None if self.half.is_some() => Err(TryRecvError::Empty),
+            None => Err(TryRecvError::Closed),
+        }
+    }
+
+    /// Blocks the calling thread until the value is there; for threads that run no async code.
+    ///
+    /// It needs no runtime.
+    ///
+    /// # Errors
+    ///
+    /// As of the future: if there will be no value.
+    ///
+    /// # Panics
+    ///
+    /// In async code: inside a task, or in the future of a `block_on`, where it would block what may have
+    /// to run for the value to be sent. [`spawn_blocking`](crate::spawn_blocking) and
+    /// [`block_in_place`](crate::task::block_in_place) are no such places. If the receiver has given its
+    /// answer before. On wasm, where there is no other thread that could send, if the value is not there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (sender, receiver) = liten::sync::oneshot::channel();
+    /// let thread = std::thread::spawn(move || receiver.blocking_recv());
+    /// liten::block_on(async move { sender.send(42).unwrap() });
+    /// assert_eq!(thread.join().unwrap(), Ok(42));
+    /// ```
+    #[track_caller]
+    pub fn blocking_recv(self) -> Result<T, RecvError> {
+        wait_outside("blocking_recv", self)
+    }
+}
+
+impl<T> Future for Receiver<T> {
+    type Output = Result<T, RecvError>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let slot = &mut self.get_mut().half;
+        assert!(slot.is_some(), "a oneshot::Receiver was polled after it had given its answer");
+        budget::poll_leaf(cx, |cx| {
+            let waits =
+                |half: &mut ReceiveHalf<T>| !half.has_ended() && half.leave_waker(cx.waker());
+            match slot.take_if(|half| !waits(half)) {
+                Some(half) => Poll::Ready(half.finish().ok_or(RecvError(()))),
+                None => Poll::Pending,
+            }
+        })
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Receiver");
+        out.field("is_terminated", &self.is_terminated()).field("is_empty", &self.is_empty());
+        out.finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

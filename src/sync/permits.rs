@@ -1,0 +1,428 @@
+//! The counter of permits that `Semaphore`, `Mutex`, `RwLock` and the bounded channel stand on.
+//!
+//! Fair: permits go to the futures that wait, in the order in which they came. A future that wants many
+//! collects them as they come, and those behind it wait for it.
+//!
+//! The state word is `permits · 4 + CROWDED + CLOSED`:
+//!
+//! | word | acquire `n` | release `n` |
+//! |---|---|---|
+//! | enough permits | takes them: one exchange | adds them: one exchange |
+//! | too few | under the lock: takes what there is, sets `CROWDED`, joins | adds them |
+//! | `CROWDED` | joins, under the lock | under the lock: gives them to the first places |
+//! | `CLOSED` | fails | as above |
+//!
+//! * While `CROWDED` is set there are no permits in the word: what is released goes to the futures that wait.
+//!   So a future that comes later finds nothing to take, and cannot overtake.
+//! * `CROWDED` is set and cleared under the lock only, and only a holder of the lock adds permits while it is
+//!   set.
+//!
+//! No wake is lost: a future sets `CROWDED` by an exchange that fails if permits have come in between, and
+//! joins before it releases the lock. A release that comes after the exchange sees `CROWDED` and waits for
+//! the lock. A release that came before made the exchange fail.
+//!
+//! A place's word says how many permits its future still waits for. 0 means that it has all; `CLOSED_PLACE`
+//! is added when the permits were closed, and the rest says how many were missing, because the others go
+//! back.
+//!
+//! Counted beside a lock around a counter (as tokio's, which locks for each release): a release without a
+//! waiter is one exchange in place of three.
+
+use crate::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::sync_shim::const_fn;
+use crate::task::budget;
+use crate::wakers::{self, Batch, Locked, Place, WaitList};
+use pin_project_lite::pin_project;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// Added to the word of a place whose list was closed.
+const CLOSED_PLACE: usize = !(usize::MAX >> 1);
+
+const CLOSED: usize = 1;
+const CROWDED: usize = 2;
+const SHIFT: u32 = 2;
+
+/// Permits that can be acquired, awaited and released.
+pub(crate) struct Permits {
+    state: AtomicUsize,
+    waiting: WaitList<()>,
+}
+
+/// Why no permits were acquired at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Closed,
+    TooFew,
+}
+
+/// The permits were closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Closed;
+
+impl Permits {
+    /// The most permits there can be. tokio's number, which programs pass on.
+    pub(crate) const MAX: usize = usize::MAX >> 3;
+
+    const_fn! {
+        /// Returns so many permits; the caller has made sure that it is at most [`Self::MAX`].
+        pub(crate) fn new(permits: usize) -> Self {
+            Self { state: AtomicUsize::new(permits << SHIFT), waiting: WaitList::new(()) }
+        }
+    }
+
+    const_fn! {
+        /// Returns no permits, which are closed.
+        pub(crate) fn new_closed() -> Self {
+            Self { state: AtomicUsize::new(CLOSED), waiting: WaitList::new(()) }
+        }
+    }
+
+    /// How many permits could be acquired at once.
+    pub(crate) fn available(&self) -> usize {
+        // Ordering: Acquire pairs with the Release of `release`: a caller that sees permits back sees what
+        // was done with them.
+        self.state.load(Ordering::Acquire) >> SHIFT
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `close`.
+        self.state.load(Ordering::Acquire) & CLOSED != 0
+    }
+
+    /// Takes `count` permits if there are as many and the permits are not closed.
+    #[inline]
+    pub(crate) fn try_acquire(&self, count: usize) -> Result<(), Refusal> {
+        // Ordering: Relaxed, the exchange below decides.
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            // Asked again, for its Acquire: the caller sees what was done before the closing.
+            if state & CLOSED != 0 && self.is_closed() {
+                return Err(Refusal::Closed);
+            }
+            if state >> SHIFT < count {
+                return Err(Refusal::TooFew);
+            }
+            match self.exchange(state, state - (count << SHIFT)) {
+                Ok(()) => return Ok(()),
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// One attempt to change the word and to take permits by it; fails with the word that is there.
+    #[inline]
+    fn exchange(&self, old: usize, new: usize) -> Result<(), usize> {
+        // Ordering: Acquire pairs with the Release of `release` and `keep`: what was done with the permits
+        // before is seen.
+        let exchanged =
+            self.state.compare_exchange_weak(old, new, Ordering::Acquire, Ordering::Relaxed);
+        exchanged.map(drop)
+    }
+
+    /// Returns a future that takes `count` permits as soon as there are as many.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is more than [`Self::MAX`]: a place's word has room for no more.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn acquire(&self, count: usize) -> Acquiring<'_> {
+        if count > Self::MAX {
+            never_so_many(count);
+        }
+        Acquiring { permits: self, place: Place::new(0), count, waits: false }
+    }
+
+    /// Gives `count` permits to the futures that wait, and keeps the rest.
+    ///
+    /// # Panics
+    ///
+    /// If there would be more than [`Self::MAX`].
+    #[inline]
+    pub(crate) fn release(&self, count: usize) {
+        // Ordering: Relaxed, the exchange below decides.
+        let mut state = self.state.load(Ordering::Relaxed);
+        while state & CROWDED == 0 {
+            let more = add(state, count).unwrap_or_else(|before| too_many(before, count));
+            // Ordering: Release pairs with the Acquire of whichever takes these permits.
+            let exchanged =
+                self.state.compare_exchange_weak(state, more, Ordering::Release, Ordering::Relaxed);
+            match exchanged {
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
+        }
+        self.hand_out(self.waiting.lock(), count);
+    }
+
+    /// Gives `count` permits to the places, wakes their futures after the lock was released, and keeps the
+    /// rest.
+    #[cold]
+    fn hand_out<'a>(&'a self, mut locked: Locked<'a, ()>, mut count: usize) {
+        let mut batch = Batch::new();
+        loop {
+            while let Some(missing) = locked.front() {
+                if count < missing {
+                    locked.set_front(missing - count);
+                    count = 0;
+                }
+                if count == 0 || batch.is_full() {
+                    break;
+                }
+                count -= missing;
+                batch.push(locked.pop_front(0));
+            }
+            let kept = if locked.is_empty() { self.keep(count) } else { Ok(()) };
+            let done = count == 0 || locked.is_empty();
+            drop(locked);
+            // Also before the panic: the futures have their permits.
+            batch.wake();
+            if let Err(before) = kept {
+                too_many(before, count);
+            }
+            if done {
+                return;
+            }
+            locked = self.waiting.lock();
+        }
+    }
+
+    /// Adds `count` permits to the word; fails with the number of those that are there if that is too many.
+    /// The caller holds the lock, and no future waits.
+    fn keep(&self, count: usize) -> Result<(), usize> {
+        // Ordering: Relaxed, the exchange below decides.
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let (kept, sum) = match add(state, count) {
+                Ok(more) => (Ok(()), more),
+                Err(before) => (Err(before), state),
+            };
+            // Ordering: Release, as in `release`.
+            let exchanged = self.state.compare_exchange(
+                state,
+                sum & !CROWDED,
+                Ordering::Release,
+                Ordering::Relaxed,
+            );
+            match exchanged {
+                Ok(_) => return kept,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Takes up to `count` permits away for ever; returns how many there were.
+    pub(crate) fn forget(&self, count: usize) -> usize {
+        // Ordering: Relaxed, the exchange below decides.
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let taken = count.min(state >> SHIFT);
+            match self.exchange(state, state - (taken << SHIFT)) {
+                Ok(()) => return taken,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Refuses all permits from now on, also to the futures that wait.
+    pub(crate) fn close(&self) {
+        let mut batch = Batch::new();
+        loop {
+            let mut locked = self.waiting.lock();
+            // Ordering: Release pairs with the Acquire in `is_closed`. Under the lock, so that no future
+            // joins later.
+            self.state.fetch_or(CLOSED, Ordering::Release);
+            while !batch.is_full() {
+                let Some(missing) = locked.front() else { break };
+                batch.push(locked.pop_front(missing | CLOSED_PLACE));
+            }
+            let done = locked.is_empty();
+            if done {
+                // Adds none, so it is not one too many.
+                let _ = self.keep(0);
+            }
+            drop(locked);
+            batch.wake();
+            if done {
+                return;
+            }
+        }
+    }
+
+    /// Under the lock: takes `count` permits, or takes what there is and lets the caller join. Pending: so
+    /// many are missing.
+    fn take_or_crowd(&self, count: usize) -> Result<Option<usize>, Closed> {
+        // Ordering: Relaxed, the exchange below decides.
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            if state & CLOSED != 0 {
+                return Err(Closed);
+            }
+            let there = state >> SHIFT;
+            let (next, missing) = match count.checked_sub(there) {
+                None | Some(0) => (state - (count << SHIFT), None),
+                Some(missing) => (CROWDED, Some(missing)),
+            };
+            match self.exchange(state, next) {
+                Ok(()) => return Ok(missing),
+                Err(now) => state = now,
+            }
+        }
+    }
+}
+
+/// The word with `count` more permits; fails with the number of those that are there if that is too many.
+#[inline]
+fn add(state: usize, count: usize) -> Result<usize, usize> {
+    let before = state >> SHIFT;
+    match before.checked_add(count) {
+        Some(permits) if permits <= Permits::MAX => Ok(state + (count << SHIFT)),
+        _ => Err(before),
+    }
+}
+
+#[cold]
+#[track_caller]
+fn never_so_many(count: usize) -> ! {
+    panic!(
+        "{count} permits cannot be acquired: a semaphore has at most Semaphore::MAX_PERMITS ({})",
+        Permits::MAX
+    )
+}
+
+#[cold]
+#[track_caller]
+fn too_many(before: usize, count: usize) -> ! {
+    panic!(
+        "{count} permits cannot be added to {before}: a semaphore has at most \
+         Semaphore::MAX_PERMITS ({})",
+        Permits::MAX
+    )
+}
+
+impl fmt::Debug for Permits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Permits");
+        debug.field("available", &self.available()).field("closed", &self.is_closed()).finish()
+    }
+}
+
+pin_project! {
+    /// Takes permits as soon as there are enough; made by [`Permits::acquire`].
+    ///
+    /// Dropped while it waits, it leaves the line and gives back what it has collected. The permits it has
+    /// brought are the caller's.
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    pub(crate) struct Acquiring<'a> {
+        permits: &'a Permits,
+        #[pin]
+        place: Place,
+        count: usize,
+        // It has joined, and has not been told of the end.
+        waits: bool,
+    }
+
+    impl PinnedDrop for Acquiring<'_> {
+        fn drop(this: Pin<&mut Self>) {
+            if this.waits {
+                this.leave();
+            }
+        }
+    }
+}
+
+impl Acquiring<'_> {
+    /// Leaves the line, and gives back what was collected.
+    #[cold]
+    fn leave(self: Pin<&mut Self>) {
+        let this = self.project();
+        *this.waits = false;
+        let mut locked = this.permits.waiting.lock();
+        let waker = locked.leave(this.place.as_ref());
+        let missing = this.place.given().expect("it has left") & !CLOSED_PLACE;
+        // Also for none: a line that is empty now is not crowded.
+        this.permits.hand_out(locked, *this.count - missing);
+        wakers::drop_all(waker);
+    }
+}
+
+impl Future for Acquiring<'_> {
+    type Output = Result<(), Closed>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+        // First the permits, or a place in the line: a task at the end of its budget must not be overtaken
+        // for that.
+        let closed = ready!(self.as_mut().poll_waiting(cx)).is_err();
+        if closed {
+            return Poll::Ready(Err(Closed));
+        }
+        // Until the budget grants them they are kept as those that were handed out to its place: found by
+        // the next poll, given back by drop. Set before the call, which may run a waker that panics.
+        debug_assert_eq!(self.place.given(), Some(0));
+        *self.as_mut().project().waits = true;
+        ready!(budget::poll_proceed(cx));
+        *self.project().waits = false;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Acquiring<'_> {
+    /// As [`Future::poll`], without the budget.
+    pub(crate) fn poll_waiting(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Closed>> {
+        let this = self.project();
+        let (permits, count, place) = (*this.permits, *this.count, this.place.as_ref());
+        if !*this.waits {
+            match permits.try_acquire(count) {
+                Ok(()) => return Poll::Ready(Ok(())),
+                Err(Refusal::Closed) => return Poll::Ready(Err(Closed)),
+                Err(Refusal::TooFew) => {}
+            }
+        }
+        let given = |waits: &mut bool| {
+            let word = place.given()?;
+            *waits = false;
+            Some(word)
+        };
+        let told = |word: usize| {
+            if word == 0 {
+                return Ok(());
+            }
+            match count - (word & !CLOSED_PLACE) {
+                0 => {}
+                collected => permits.release(collected),
+            }
+            Err(Closed)
+        };
+        if *this.waits {
+            if let Some(word) = given(this.waits) {
+                return Poll::Ready(told(word));
+            }
+        }
+        let poll = permits.waiting.poll(place, cx, |_| {
+            if *this.waits {
+                return given(this.waits).map_or(Poll::Pending, |word| Poll::Ready(Some(word)));
+            }
+            match permits.take_or_crowd(count) {
+                Ok(None) => Poll::Ready(Some(0)),
+                Ok(Some(missing)) => {
+                    place.prepare(missing);
+                    *this.waits = true;
+                    Poll::Pending
+                }
+                Err(Closed) => Poll::Ready(None),
+            }
+        });
+        poll.map(|word| word.map_or(Err(Closed), told))
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

@@ -1,0 +1,129 @@
+//! Models of the permits: none is lost, none comes twice, and no future waits while there are enough.
+
+use super::*;
+use crate::sync_shim::{Arc, block_on, thread};
+use std::pin::pin;
+use std::task::Waker;
+
+fn acquire(permits: &Permits, count: usize) -> Result<(), Closed> {
+    block_on(permits.acquire(count))
+}
+
+/// Polls once and gives up; returns whether it was granted.
+fn try_once(permits: &Permits, count: usize) -> bool {
+    let acquire = pin!(permits.acquire(count));
+    acquire.poll(&mut Context::from_waker(Waker::noop())).is_ready()
+}
+
+/// One permit goes round among three.
+#[test]
+fn a_permit_excludes_and_comes_to_each() {
+    ::loom::model(|| {
+        let permits = Arc::new(Permits::new(1));
+        let turns = || {
+            let permits = permits.clone();
+            thread::spawn(move || {
+                acquire(&permits, 1).expect("open");
+                permits.release(1);
+            })
+        };
+        let other = turns();
+        acquire(&permits, 1).expect("open");
+        permits.release(1);
+        other.join().expect("no panic");
+        assert_eq!(permits.available(), 1);
+    });
+}
+
+#[test]
+fn what_is_released_in_parts_is_collected() {
+    ::loom::model(|| {
+        let permits = Arc::new(Permits::new(0));
+        let wants_two = {
+            let permits = permits.clone();
+            thread::spawn(move || acquire(&permits, 2).expect("open"))
+        };
+        permits.release(1);
+        permits.release(2);
+        wants_two.join().expect("no panic");
+        assert_eq!(permits.available(), 1);
+    });
+}
+
+/// A future that gives up while permits come passes them on to the one behind it.
+#[test]
+fn a_future_that_gives_up_takes_nothing_with_it() {
+    ::loom::model(|| {
+        let permits = Arc::new(Permits::new(0));
+        let gives_up = {
+            let permits = permits.clone();
+            thread::spawn(move || {
+                if try_once(&permits, 2) {
+                    permits.release(2);
+                }
+            })
+        };
+        let waits = {
+            let permits = permits.clone();
+            thread::spawn(move || acquire(&permits, 1).expect("open"))
+        };
+        permits.release(1);
+        waits.join().expect("no panic");
+        gives_up.join().expect("no panic");
+        assert_eq!(permits.available(), 0);
+        // Not crowded any more.
+        permits.release(1);
+        assert_eq!(permits.available(), 1);
+    });
+}
+
+#[test]
+fn closing_reaches_each_future_and_gives_back_what_it_had() {
+    ::loom::model(|| {
+        let permits = Arc::new(Permits::new(1));
+        let waits = {
+            let permits = permits.clone();
+            thread::spawn(move || acquire(&permits, 2))
+        };
+        permits.close();
+        assert_eq!(waits.join().expect("no panic"), Err(Closed));
+        assert_eq!(permits.available(), 1);
+        assert!(permits.is_closed());
+    });
+}
+
+/// A permit that is released while it is being forgotten is one or the other.
+#[test]
+fn forgetting_races_with_a_release() {
+    ::loom::model(|| {
+        let permits = Arc::new(Permits::new(1));
+        let releases = {
+            let permits = permits.clone();
+            thread::spawn(move || permits.release(1))
+        };
+        let forgotten = permits.forget(2);
+        releases.join().expect("no panic");
+        assert_eq!(forgotten + permits.available(), 2);
+    });
+}
+
+/// What was done before the permits were closed is seen by a caller that they are refused to.
+#[test]
+fn closing_shows_what_was_done_before() {
+    ::loom::model(|| {
+        let shared = Arc::new((Permits::new(0), AtomicUsize::new(0)));
+        let closes = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                // Ordering: Relaxed, the closing publishes it.
+                shared.1.store(1, Ordering::Relaxed);
+                shared.0.close();
+            })
+        };
+        if shared.0.try_acquire(1) == Err(Refusal::Closed) {
+            // Ordering: Relaxed, as above.
+            assert_eq!(shared.1.load(Ordering::Relaxed), 1);
+        }
+        closes.join().expect("no panic");
+    });
+}

@@ -1,0 +1,136 @@
+use super::*;
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::task::Waker;
+
+fn poll(acquire: Pin<&mut Acquiring<'_>>) -> Poll<Result<(), Closed>> {
+    acquire.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn permits_come_in_the_order_of_the_futures() {
+    let permits = Permits::new(3);
+    let (mut wants_five, mut wants_one) = (pin!(permits.acquire(5)), pin!(permits.acquire(1)));
+    assert!(poll(wants_five.as_mut()).is_pending());
+    assert_eq!(permits.available(), 0, "it has collected what there was");
+    assert!(poll(wants_one.as_mut()).is_pending());
+    permits.release(1);
+    assert!(poll(wants_one.as_mut()).is_pending(), "it would overtake");
+    assert_eq!(permits.try_acquire(1), Err(Refusal::TooFew));
+    permits.release(2);
+    assert_eq!(poll(wants_five), Poll::Ready(Ok(())));
+    assert_eq!(poll(wants_one), Poll::Ready(Ok(())));
+    assert_eq!(permits.available(), 0);
+}
+
+#[test]
+fn a_crowd_larger_than_a_batch_is_woken_to_the_last() {
+    let permits = Permits::new(0);
+    let mut all: VecDeque<_> = (0..100).map(|_| Box::pin(permits.acquire(1))).collect();
+    assert!(all.iter_mut().all(|acquire| poll(acquire.as_mut()).is_pending()));
+    permits.release(101);
+    assert!(all.iter_mut().all(|acquire| poll(acquire.as_mut()) == Poll::Ready(Ok(()))));
+    assert_eq!(permits.available(), 1);
+}
+
+#[test]
+fn closing_a_crowd_gives_back_what_was_collected() {
+    let permits = Permits::new(5);
+    let mut all: VecDeque<_> = (0..100).map(|_| Box::pin(permits.acquire(6))).collect();
+    assert!(all.iter_mut().all(|acquire| poll(acquire.as_mut()).is_pending()));
+    permits.close();
+    assert_eq!(permits.available(), 0);
+    drop(all.pop_back());
+    assert!(all.iter_mut().all(|acquire| poll(acquire.as_mut()) == Poll::Ready(Err(Closed))));
+    assert_eq!(permits.available(), 5);
+    assert_eq!(permits.try_acquire(1), Err(Refusal::Closed));
+    permits.release(1);
+    assert_eq!(permits.available(), 6);
+}
+
+/// The futures that were served are woken although the rest is refused.
+#[test]
+fn too_many_permits_panic_and_cost_no_future_its_own() {
+    let permits = Permits::new(0);
+    let mut waits = pin!(permits.acquire(1));
+    assert!(poll(waits.as_mut()).is_pending());
+    let release = || permits.release(usize::MAX);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(release)).is_err());
+    assert_eq!(poll(waits), Poll::Ready(Ok(())));
+    permits.release(Permits::MAX);
+    let release = || permits.release(1);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(release)).is_err());
+    assert_eq!(permits.available(), Permits::MAX);
+}
+
+/// Half of the numbers say in a place's word that the permits were closed.
+#[test]
+#[should_panic(expected = "at most Semaphore::MAX_PERMITS")]
+fn more_permits_than_there_can_be_are_refused() {
+    let permits = Permits::new(0);
+    drop(permits.acquire(Permits::MAX + 1));
+}
+
+/// A future that was forgotten borrows the permits no more, which may then be moved.
+#[test]
+fn permits_that_are_moved_forget_the_futures_that_were_forgotten() {
+    let permits = Permits::new(0);
+    let mut forgotten = Box::pin(permits.acquire(1));
+    assert!(poll(forgotten.as_mut()).is_pending());
+    std::mem::forget(forgotten);
+    let moved = Box::new(permits);
+    assert_eq!(moved.try_acquire(0), Ok(()));
+    moved.release(2);
+    assert_eq!(moved.available(), 2);
+    assert_eq!(poll(pin!(moved.acquire(2))), Poll::Ready(Ok(())));
+}
+
+/// Runs `f` with a budget that is used up.
+fn spent<R>(f: impl FnOnce() -> R) -> R {
+    budget::with_budget(|| {
+        let cx = &mut Context::from_waker(Waker::noop());
+        while budget::poll_proceed(cx).is_ready() {}
+        f()
+    })
+}
+
+/// Its place in the line does not depend on when it has a budget again.
+#[test]
+fn a_future_without_a_budget_is_not_overtaken() {
+    let permits = Permits::new(0);
+    let (mut first, mut second) = (pin!(permits.acquire(1)), pin!(permits.acquire(1)));
+    assert!(spent(|| poll(first.as_mut())).is_pending());
+    assert!(poll(second.as_mut()).is_pending());
+    permits.release(1);
+    assert!(poll(second.as_mut()).is_pending(), "it came later");
+    assert!(spent(|| poll(first.as_mut())).is_pending(), "it has the permit, but no budget");
+    assert_eq!(poll(first), Poll::Ready(Ok(())));
+}
+
+#[test]
+fn permits_that_the_budget_keeps_back_go_back_on_drop() {
+    let permits = Permits::new(2);
+    let mut waits = Box::pin(permits.acquire(2));
+    assert!(spent(|| poll(waits.as_mut())).is_pending());
+    assert_eq!(permits.available(), 0);
+    drop(waits);
+    assert_eq!(permits.available(), 2);
+}
+
+/// The budget asks for another poll by a waker that panics.
+#[test]
+fn a_waker_that_panics_at_the_end_of_the_budget_costs_no_permit() {
+    struct Bad;
+    impl std::task::Wake for Bad {
+        fn wake(self: std::sync::Arc<Self>) {
+            panic!("a waker that panics");
+        }
+    }
+    let permits = Permits::new(1);
+    let mut waits = Box::pin(permits.acquire(1));
+    let waker = Waker::from(std::sync::Arc::new(Bad));
+    let polling = || spent(|| waits.as_mut().poll(&mut Context::from_waker(&waker)));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(polling)).is_err());
+    drop(waits);
+    assert_eq!(permits.available(), 1);
+}

@@ -1,0 +1,254 @@
+//! A lock for data that many tasks read at the same time, or one changes.
+
+mod mapped;
+mod owned;
+mod read;
+mod write;
+
+pub use self::mapped::{OwnedRwLockMappedWriteGuard, RwLockMappedWriteGuard};
+pub use self::owned::OwnedRwLockWriteGuard;
+pub use self::read::{OwnedRwLockReadGuard, RwLockReadGuard};
+pub use self::write::RwLockWriteGuard;
+
+use super::guarded::{Guarded, Held};
+use super::mutex::TryLockError;
+use crate::runtime::block_on::wait_outside;
+use crate::sync_shim::const_fn;
+use std::fmt;
+use std::sync::Arc;
+
+/// The most that can read at the same time, unless the program says fewer; tokio's number.
+const MAX_READERS: u32 = u32::MAX >> 3;
+
+/// Guards data that many tasks read at the same time, or one changes; a guard may be held across an await.
+///
+/// Fair: the lock goes to the futures that wait, in the order in which they came. A reader that comes while a
+/// writer waits stands behind it. So a task that holds a read guard must not wait for a second one: when a
+/// writer has come in between, both wait for ever.
+///
+/// Where no guard is held across an await, [`std::sync::RwLock`] or a [`std::sync::Mutex`] is faster. Like
+/// [`Mutex`](super::Mutex) it is not poisoned when a task that holds it panics.
+///
+/// # Examples
+///
+/// ```
+/// use liten::sync::RwLock;
+///
+/// # liten::block_on(async {
+/// let routes = RwLock::new(vec!["/"]);
+/// {
+///     let (one, other) = (routes.read().await, routes.read().await);
+///     assert_eq!(one.len() + other.len(), 2);
+/// }
+/// routes.write().await.push("/status");
+/// assert_eq!(*routes.read().await, ["/", "/status"]);
+/// # });
+/// ```
+pub struct RwLock<T: ?Sized> {
+    pub(super) guarded: Guarded<T, u32>,
+}
+
+impl<T> RwLock<T> {
+    /// Returns an unlocked one.
+    pub fn new(value: T) -> Self {
+        Self { guarded: Guarded::shared(value, MAX_READERS) }
+    }
+
+    /// Returns an unlocked one, which at most `max_reads` can read at the same time.
+    ///
+    /// # Panics
+    ///
+    /// If `max_reads` is 0, or more than `u32::MAX >> 3`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let lock = liten::sync::RwLock::with_max_readers((), 2);
+    /// let guards = (lock.try_read().unwrap(), lock.try_read().unwrap());
+    /// assert!(lock.try_read().is_err());
+    /// # drop(guards);
+    /// ```
+    #[track_caller]
+    pub fn with_max_readers(value: T, max_reads: u32) -> Self {
+        assert!(max_reads > 0, "a RwLock may not be created with 0 readers");
+        assert!(
+            max_reads <= MAX_READERS,
+            "a RwLock has at most {MAX_READERS} readers, not {max_reads}"
+        );
+        Self { guarded: Guarded::shared(value, max_reads) }
+    }
+
+    const_fn! {
+        /// Returns an unlocked one, for a static.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use liten::sync::RwLock;
+        ///
+        /// static LEVEL: RwLock<u32> = RwLock::const_new(1);
+        ///
+        /// # liten::block_on(async {
+        /// *LEVEL.write().await += 1;
+        /// assert_eq!(*LEVEL.read().await, 2);
+        /// # });
+        /// ```
+        pub fn const_new(value: T) -> Self {
+            Self { guarded: Guarded::shared(value, MAX_READERS) }
+        }
+    }
+
+    const_fn! {
+        /// Returns an unlocked one, for a static, which at most `max_reads` can read at the same time.
+        ///
+        /// # Panics
+        ///
+        /// If `max_reads` is 0, or more than `u32::MAX >> 3`; in a static, that is an error of the compiler.
+        pub fn const_with_max_readers(value: T, max_reads: u32) -> Self {
+            assert!(max_reads > 0, "a RwLock may not be created with 0 readers");
+            assert!(max_reads <= MAX_READERS, "a RwLock has at most u32::MAX >> 3 readers");
+            Self { guarded: Guarded::shared(value, max_reads) }
+        }
+    }
+
+    /// Returns the data.
+    pub fn into_inner(self) -> T {
+        self.guarded.into_inner()
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    /// Waits until it can be read; the guard that it returns unlocks when it is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost, but the place in the line: a lock that came while the future was dropped goes to the
+    /// next one.
+    pub async fn read(&self) -> RwLockReadGuard<'_, T> {
+        RwLockReadGuard::new(Held::one(self).await.shared().narrow())
+    }
+
+    /// Waits until it can be changed; the guard that it returns unlocks when it is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`read`](Self::read).
+    pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
+        RwLockWriteGuard::new(Held::all(self).await.exclusive().narrow())
+    }
+
+    /// As [`read`](Self::read), but the guard keeps the lock alive and borrows nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`read`](Self::read).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::RwLock;
+    /// use std::sync::Arc;
+    ///
+    /// # liten::block_on(async {
+    /// let lock = Arc::new(RwLock::new(7));
+    /// let guard = lock.clone().read_owned().await;
+    /// liten::spawn(async move { assert_eq!(*guard, 7) }).await.unwrap();
+    /// # });
+    /// ```
+    pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
+        OwnedRwLockReadGuard::new(Held::one(self).await.shared())
+    }
+
+    /// As [`write`](Self::write), but the guard keeps the lock alive and borrows nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`read`](Self::read).
+    pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
+        OwnedRwLockWriteGuard::new(Held::all(self).await.exclusive())
+    }
+
+    /// Blocks the thread until it can be read. For threads that run no tasks, and for `spawn_blocking`.
+    ///
+    /// # Panics
+    ///
+    /// In async code: inside a task, and in the future of a `block_on`.
+    #[track_caller]
+    pub fn blocking_read(&self) -> RwLockReadGuard<'_, T> {
+        wait_outside("blocking_read", self.read())
+    }
+
+    /// Blocks the thread until it can be changed. For threads that run no tasks, and for `spawn_blocking`.
+    ///
+    /// # Panics
+    ///
+    /// In async code: inside a task, and in the future of a `block_on`.
+    #[track_caller]
+    pub fn blocking_write(&self) -> RwLockWriteGuard<'_, T> {
+        wait_outside("blocking_write", self.write())
+    }
+
+    /// Locks it for reading if no writer has it or waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`TryLockError`] otherwise, and if there are as many readers as there can be.
+    pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
+        Held::try_one(self).map(|held| RwLockReadGuard::new(held.shared().narrow()))
+    }
+
+    /// Locks it for changing if it is unlocked.
+    ///
+    /// # Errors
+    ///
+    /// [`TryLockError`] otherwise.
+    pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
+        Held::try_all(self).map(|held| RwLockWriteGuard::new(held.exclusive().narrow()))
+    }
+
+    /// As [`try_read`](Self::try_read), but the guard keeps the lock alive and borrows nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_read`](Self::try_read).
+    pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
+        Held::try_one(self).map(|held| OwnedRwLockReadGuard::new(held.shared()))
+    }
+
+    /// As [`try_write`](Self::try_write), but the guard keeps the lock alive and borrows nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_write`](Self::try_write).
+    pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
+        Held::try_all(self).map(|held| OwnedRwLockWriteGuard::new(held.exclusive()))
+    }
+
+    /// The data, which is borrowed with the lock: no other guard of it exists.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.guarded.get_mut()
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: Default> Default for RwLock<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("RwLock");
+        match self.try_read() {
+            Ok(guard) => debug.field("data", &&*guard),
+            Err(_) => debug.field("data", &format_args!("<locked>")),
+        };
+        debug.finish()
+    }
+}

@@ -1,0 +1,339 @@
+//! Permits that tasks wait for.
+
+mod errors;
+mod permit;
+
+pub use self::errors::{AcquireError, TryAcquireError};
+pub use self::permit::{OwnedSemaphorePermit, SemaphorePermit};
+
+use super::permits::Permits;
+use crate::runtime::block_on::wait_outside;
+use crate::sync_shim::const_fn;
+use std::fmt;
+use std::sync::Arc;
+
+/// A number of permits, for which tasks wait.
+///
+/// Fair: permits go to the futures that wait, in the order in which they came. A future that wants many
+/// collects them as they come, and those behind it wait for it, also if they want fewer.
+///
+/// # Examples
+///
+/// At most so many connections at the same time: the accepting task waits for a permit before it accepts, and
+/// the task of the connection returns the permit when it ends.
+///
+/// ```
+/// use liten::net::TcpListener;
+/// use liten::sync::Semaphore;
+/// use std::sync::Arc;
+///
+/// # fn main() {}
+/// # async fn serve() -> std::io::Result<()> {
+/// let listener = TcpListener::bind("127.0.0.1:8080").await?;
+/// let permits = Arc::new(Semaphore::new(1000));
+/// loop {
+///     let permit = permits.clone().acquire_owned().await.expect("never closed");
+///     let (stream, _) = listener.accept().await?;
+///     liten::spawn(async move {
+///         talk(stream).await;
+///         drop(permit);
+///     });
+/// }
+/// # }
+/// # async fn talk(_: liten::net::TcpStream) {}
+/// ```
+///
+/// At most three at a time inside one function:
+///
+/// ```
+/// use liten::sync::Semaphore;
+///
+/// static QUERIES: Semaphore = Semaphore::const_new(3);
+///
+/// async fn query(number: u32) -> u32 {
+///     let _permit = QUERIES.acquire().await.expect("never closed");
+///     liten::task::yield_now().await;
+///     number * 2
+/// }
+///
+/// # liten::block_on(async {
+/// assert_eq!(query(21).await, 42);
+/// assert_eq!(QUERIES.available_permits(), 3);
+/// # });
+/// ```
+pub struct Semaphore {
+    permits: Permits,
+}
+
+impl Semaphore {
+    /// The most permits a semaphore can have.
+    pub const MAX_PERMITS: usize = Permits::MAX;
+
+    /// Returns a semaphore with so many permits.
+    ///
+    /// # Panics
+    ///
+    /// If that is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    #[track_caller]
+    pub fn new(permits: usize) -> Self {
+        assert!(
+            permits <= Self::MAX_PERMITS,
+            "a semaphore has at most Semaphore::MAX_PERMITS ({}) permits, not {permits}",
+            Self::MAX_PERMITS
+        );
+        Self { permits: Permits::new(permits) }
+    }
+
+    const_fn! {
+        /// Returns a semaphore with so many permits, for a static.
+        ///
+        /// # Panics
+        ///
+        /// If that is more than [`MAX_PERMITS`](Self::MAX_PERMITS); in a static, that is an error of the
+        /// compiler.
+        pub fn const_new(permits: usize) -> Self {
+            assert!(
+                permits <= Self::MAX_PERMITS,
+                "a semaphore has at most Semaphore::MAX_PERMITS permits"
+            );
+            Self { permits: Permits::new(permits) }
+        }
+    }
+
+    const_fn! {
+        /// Returns one that was closed before it had permits.
+        pub(super) fn closed() -> Self {
+            Self { permits: Permits::new_closed() }
+        }
+    }
+
+    /// How many permits could be acquired at once.
+    pub fn available_permits(&self) -> usize {
+        self.permits.available()
+    }
+
+    /// Adds `n` permits: first to the futures that wait.
+    ///
+    /// # Panics
+    ///
+    /// If there would be more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    pub fn add_permits(&self, n: usize) {
+        if n > 0 {
+            self.permits.release(n);
+        }
+    }
+
+    /// Takes up to `n` of the available permits away for ever; returns how many.
+    ///
+    /// Permits that are held, or that a future has collected, are not among them.
+    pub fn forget_permits(&self, n: usize) -> usize {
+        self.permits.forget(n)
+    }
+
+    /// Waits for a permit.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost, but the place in the line: a permit that came while the future was dropped goes to
+    /// the next one.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError`] if the semaphore is closed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::Semaphore;
+    ///
+    /// # liten::block_on(async {
+    /// let semaphore = Semaphore::new(2);
+    /// let permit = semaphore.acquire().await.unwrap();
+    /// assert_eq!(semaphore.available_permits(), 1);
+    /// drop(permit);
+    /// assert_eq!(semaphore.available_permits(), 2);
+    /// # });
+    /// ```
+    pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        self.permits.acquire(1).await?;
+        Ok(SemaphorePermit::new(self, 1))
+    }
+
+    /// Waits for `n` permits.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`acquire`](Self::acquire); permits that it has collected go back.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError`] if the semaphore is closed.
+    pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
+        self.permits.acquire(n as usize).await?;
+        Ok(SemaphorePermit::new(self, n as usize))
+    }
+
+    /// Takes a permit if one is available.
+    ///
+    /// # Errors
+    ///
+    /// [`TryAcquireError`]: none is available, or the semaphore is closed.
+    pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.try_acquire_many(1)
+    }
+
+    /// Takes `n` permits if as many are available.
+    ///
+    /// # Errors
+    ///
+    /// [`TryAcquireError`]: there are fewer, or the semaphore is closed.
+    pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.permits.try_acquire(n as usize)?;
+        Ok(SemaphorePermit::new(self, n as usize))
+    }
+
+    /// Blocks the thread until it has a permit. For threads that run no tasks, and for `spawn_blocking`.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError`] if the semaphore is closed.
+    ///
+    /// # Panics
+    ///
+    /// In async code: inside a task, and in the future of a `block_on`.
+    #[track_caller]
+    pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        wait_outside("blocking_acquire", self.acquire())
+    }
+
+    /// As [`blocking_acquire`](Self::blocking_acquire), for `n` permits.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_acquire`](Self::blocking_acquire).
+    ///
+    /// # Panics
+    ///
+    /// As [`blocking_acquire`](Self::blocking_acquire).
+    #[track_caller]
+    pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
+        wait_outside("blocking_acquire_many", self.acquire_many(n))
+    }
+
+    /// As [`acquire`](Self::acquire), but the permit keeps the semaphore alive and borrows nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`acquire`](Self::acquire).
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError`] if the semaphore is closed.
+    pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
+        self.permits.acquire(1).await?;
+        Ok(OwnedSemaphorePermit::new(self, 1))
+    }
+
+    /// As [`acquire_many`](Self::acquire_many), but the permit keeps the semaphore alive and borrows nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`acquire_many`](Self::acquire_many).
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError`] if the semaphore is closed.
+    pub async fn acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        self.permits.acquire(n as usize).await?;
+        Ok(OwnedSemaphorePermit::new(self, n as usize))
+    }
+
+    /// As [`try_acquire`](Self::try_acquire), but the permit keeps the semaphore alive and borrows nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire`](Self::try_acquire).
+    pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        self.try_acquire_many_owned(1)
+    }
+
+    /// As [`try_acquire_many`](Self::try_acquire_many), but the permit keeps the semaphore alive and borrows
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire_many`](Self::try_acquire_many).
+    pub fn try_acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        self.permits.try_acquire(n as usize)?;
+        Ok(OwnedSemaphorePermit::new(self, n as usize))
+    }
+
+    /// As [`blocking_acquire`](Self::blocking_acquire), but the permit keeps the semaphore alive and borrows
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_acquire`](Self::blocking_acquire).
+    ///
+    /// # Panics
+    ///
+    /// As [`blocking_acquire`](Self::blocking_acquire).
+    #[track_caller]
+    pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
+        wait_outside("blocking_acquire_owned", self.acquire_owned())
+    }
+
+    /// As [`blocking_acquire_owned`](Self::blocking_acquire_owned), for `n` permits.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_acquire`](Self::blocking_acquire).
+    ///
+    /// # Panics
+    ///
+    /// As [`blocking_acquire`](Self::blocking_acquire).
+    #[track_caller]
+    pub fn blocking_acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        wait_outside("blocking_acquire_many_owned", self.acquire_many_owned(n))
+    }
+
+    /// Refuses all permits from now on, also to the futures that wait. Permits that are held stay valid.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::{Semaphore, TryAcquireError};
+    ///
+    /// # liten::block_on(async {
+    /// let semaphore = Semaphore::new(1);
+    /// semaphore.close();
+    /// assert!(semaphore.acquire().await.is_err());
+    /// assert_eq!(semaphore.try_acquire().unwrap_err(), TryAcquireError::Closed);
+    /// # });
+    /// ```
+    pub fn close(&self) {
+        self.permits.close();
+    }
+
+    /// Whether [`close`](Self::close) was called.
+    pub fn is_closed(&self) -> bool {
+        self.permits.is_closed()
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Semaphore");
+        debug.field("available", &self.available_permits()).field("closed", &self.is_closed());
+        debug.finish()
+    }
+}

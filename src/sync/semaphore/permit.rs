@@ -1,0 +1,141 @@
+//! Permits that go back when they are dropped.
+
+use super::Semaphore;
+use std::ptr;
+use std::sync::Arc;
+
+/// Permits of a [`Semaphore`], which go back when this is dropped.
+#[must_use = "dropped at once, the permits go back at once"]
+#[clippy::has_significant_drop]
+#[derive(Debug)]
+pub struct SemaphorePermit<'a> {
+    semaphore: &'a Semaphore,
+    permits: usize,
+}
+
+impl<'a> SemaphorePermit<'a> {
+    pub(super) fn new(semaphore: &'a Semaphore, permits: usize) -> Self {
+        Self { semaphore, permits }
+    }
+
+    /// Keeps the permits from going back: the semaphore has fewer from now on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let semaphore = liten::sync::Semaphore::new(2);
+    /// semaphore.try_acquire().unwrap().forget();
+    /// assert_eq!(semaphore.available_permits(), 1);
+    /// ```
+    pub fn forget(mut self) {
+        self.permits = 0;
+    }
+
+    /// Adds the permits of `other`.
+    ///
+    /// # Panics
+    ///
+    /// If `other` is of another semaphore.
+    #[track_caller]
+    pub fn merge(&mut self, other: Self) {
+        assert!(ptr::eq(self.semaphore, other.semaphore), "{OTHER}");
+        merge(&mut self.permits, other.permits);
+        other.forget();
+    }
+
+    /// Splits `n` permits off; `None` if it has fewer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let semaphore = liten::sync::Semaphore::new(3);
+    /// let mut permit = semaphore.try_acquire_many(3).unwrap();
+    /// let two = permit.split(2).unwrap();
+    /// assert_eq!((permit.num_permits(), two.num_permits()), (1, 2));
+    /// permit.merge(two);
+    /// assert_eq!(permit.num_permits(), 3);
+    /// ```
+    pub fn split(&mut self, n: usize) -> Option<Self> {
+        self.permits = self.permits.checked_sub(n)?;
+        Some(Self { semaphore: self.semaphore, permits: n })
+    }
+
+    /// The semaphore whose permits these are.
+    pub fn semaphore(&self) -> &Semaphore {
+        self.semaphore
+    }
+
+    /// How many permits it has.
+    pub fn num_permits(&self) -> usize {
+        self.permits
+    }
+}
+
+impl Drop for SemaphorePermit<'_> {
+    fn drop(&mut self) {
+        self.semaphore.add_permits(self.permits);
+    }
+}
+
+/// As [`SemaphorePermit`], but keeps the semaphore alive and borrows nothing.
+#[must_use = "dropped at once, the permits go back at once"]
+#[clippy::has_significant_drop]
+#[derive(Debug)]
+pub struct OwnedSemaphorePermit {
+    semaphore: Arc<Semaphore>,
+    permits: usize,
+}
+
+impl OwnedSemaphorePermit {
+    pub(super) fn new(semaphore: Arc<Semaphore>, permits: usize) -> Self {
+        Self { semaphore, permits }
+    }
+
+    /// Keeps the permits from going back: the semaphore has fewer from now on.
+    pub fn forget(mut self) {
+        self.permits = 0;
+    }
+
+    /// Adds the permits of `other`.
+    ///
+    /// # Panics
+    ///
+    /// If `other` is of another semaphore.
+    #[track_caller]
+    pub fn merge(&mut self, other: Self) {
+        assert!(Arc::ptr_eq(&self.semaphore, &other.semaphore), "{OTHER}");
+        merge(&mut self.permits, other.permits);
+        other.forget();
+    }
+
+    /// Splits `n` permits off; `None` if it has fewer.
+    pub fn split(&mut self, n: usize) -> Option<Self> {
+        self.permits = self.permits.checked_sub(n)?;
+        Some(Self { semaphore: self.semaphore.clone(), permits: n })
+    }
+
+    /// The semaphore whose permits these are.
+    pub fn semaphore(&self) -> &Arc<Semaphore> {
+        &self.semaphore
+    }
+
+    /// How many permits it has.
+    pub fn num_permits(&self) -> usize {
+        self.permits
+    }
+}
+
+impl Drop for OwnedSemaphorePermit {
+    fn drop(&mut self) {
+        self.semaphore.add_permits(self.permits);
+    }
+}
+
+const OTHER: &str = "permits of different semaphores cannot be merged";
+
+/// Adds up what two of one semaphore have, which can be more than there ever were: added while they were
+/// held.
+#[track_caller]
+fn merge(permits: &mut usize, others: usize) {
+    *permits = permits.checked_add(others).expect("fewer permits than a usize can count");
+}

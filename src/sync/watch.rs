@@ -1,0 +1,408 @@
+//! A channel for one value that changes: receivers see the latest.
+//!
+//! A value that is replaced before a receiver has looked is never seen by it. So there is no queue, a send
+//! never waits, and a slow receiver costs nothing: what a configuration, a state or a progress needs.
+//!
+//! # Examples
+//!
+//! A configuration that is reloaded while the program runs:
+//!
+//! ```
+//! use liten::sync::watch;
+//!
+//! #[derive(Debug, Clone, PartialEq)]
+//! struct Config {
+//!     limit: u32,
+//! }
+//!
+//! # liten::block_on(async {
+//! let (reload, mut config) = watch::channel(Config { limit: 1 });
+//! let worker = liten::spawn(async move {
+//!     let mut seen = vec![config.borrow_and_update().limit];
+//!     // Until the sender is gone.
+//!     while config.changed().await.is_ok() {
+//!         seen.push(config.borrow_and_update().limit);
+//!     }
+//!     seen
+//! });
+//! reload.send(Config { limit: 2 }).unwrap();
+//! reload.send_modify(|config| config.limit += 1);
+//! drop(reload);
+//! assert_eq!(worker.await.unwrap().last(), Some(&3));
+//! # });
+//! ```
+//!
+//! Shutdown, where the last task to end is waited for:
+//!
+//! ```
+//! use liten::sync::watch;
+//!
+//! # liten::block_on(async {
+//! let (shutdown, _) = watch::channel(false);
+//! for _ in 0..4 {
+//!     let mut told = shutdown.subscribe();
+//!     liten::spawn(async move { told.wait_for(|begun| *begun).await.map(drop) });
+//! }
+//! shutdown.send_replace(true);
+//! // Each task drops its receiver when it ends.
+//! shutdown.closed().await;
+//! # });
+//! ```
+
+// The value stands under a read-write lock, and beside it a state word, `version · STEP + CLOSED`.
+//
+// * The version is raised under the write lock, before the futures are notified, so a version that was read
+//   under the read lock is that of the value there.
+// * A receiver has seen the version that it keeps. `changed` makes its `Notified` before it looks at the
+//   word: a send that comes later reaches it, although it may not be waiting yet. So no change is missed,
+//   and the same goes for the closing by the last sender, and for `Sender::closed` with the count of
+//   receivers.
+// * User code runs under the value's lock: the closures of `send_modify`, `send_if_modified` and
+//   `wait_for`, and what a `Ref` is held for. Nothing is half done if it panics: guards unwind, there is no
+//   poison, and the version is raised behind it. Old values leave the lock before they are dropped.
+//
+// Receivers are spread over several `Notify`s. One send wakes many tasks, which come back to wait while it
+// still wakes the others, and they would all meet at one lock.
+
+pub mod error;
+mod receiver;
+
+pub use self::receiver::{Receiver, Ref};
+
+use self::error::SendError;
+use super::Notify;
+use crate::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::sync_shim::{Arc, RwLock};
+use crate::task::budget;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::pin;
+
+const CLOSED: usize = 1;
+
+/// Over how many `Notify`s the receivers are spread; tokio's number. A send costs an addition for each. One
+/// says as much to the models, which would take hours for eight.
+const SPREAD: usize = if cfg!(all(test, liten_loom)) { 1 } else { 8 };
+
+/// Leaves room below a version: in the state word for `CLOSED`, and in a receiver's for its seat beside that.
+const STEP: usize = 2 * SPREAD;
+
+/// What the state word says of the value: which one in turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Version(usize);
+
+struct Shared<T> {
+    value: RwLock<T>,
+    state: AtomicUsize,
+    receivers: AtomicUsize,
+    senders: AtomicUsize,
+    changed: [Notify; SPREAD],
+    /// The last receiver is gone.
+    unwatched: Notify,
+}
+
+impl<T> Shared<T> {
+    /// The version, and whether all senders are gone.
+    fn state(&self) -> (Version, bool) {
+        // Ordering: Acquire pairs with the Release in `send_if_modified` and in the drop of the last
+        // sender: what was done before the change is seen.
+        let state = self.state.load(Ordering::Acquire);
+        (Version(state & !CLOSED), state & CLOSED != 0)
+    }
+
+    fn version(&self) -> Version {
+        self.state().0
+    }
+
+    fn notify_receivers(&self) {
+        self.changed.iter().for_each(Notify::notify_waiters);
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (version, closed) = self.state();
+        f.debug_struct("Shared")
+            .field("value", &self.value)
+            .field("version", &version)
+            .field("is_closed", &closed)
+            // Ordering: Relaxed, for people.
+            .field("receivers", &self.receivers.load(Ordering::Relaxed))
+            .finish_non_exhaustive()
+    }
+}
+
+// A panic leaves the value as the closure has left it, which is what the lock's users ask for.
+impl<T> UnwindSafe for Shared<T> {}
+impl<T> RefUnwindSafe for Shared<T> {}
+
+/// Runs a future as one operation of the task's budget.
+async fn within_budget<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|cx| budget::poll_leaf(cx, |cx| future.as_mut().poll(cx))).await
+}
+
+/// Returns the two halves of a channel with its first value, which the receiver counts as seen.
+///
+/// # Examples
+///
+/// ```
+/// use liten::sync::watch;
+///
+/// # liten::block_on(async {
+/// let (sender, mut receiver) = watch::channel("starting");
+/// assert_eq!(*receiver.borrow(), "starting");
+/// liten::spawn(async move { sender.send("ready") });
+/// receiver.changed().await.unwrap();
+/// assert_eq!(*receiver.borrow_and_update(), "ready");
+/// # });
+/// ```
+pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
+    let shared = Arc::new(Shared {
+        value: RwLock::new(init),
+        state: AtomicUsize::new(0),
+        receivers: AtomicUsize::new(0),
+        senders: AtomicUsize::new(1),
+        changed: std::array::from_fn(|_| Notify::new()),
+        unwatched: Notify::new(),
+    });
+    let receiver = Receiver::new(shared.clone(), Version(0));
+    (Sender { shared }, receiver)
+}
+
+/// Replaces the value; made by [`channel`].
+///
+/// Clones are senders of the same channel. The channel is closed when the last one is dropped.
+#[derive(Debug)]
+pub struct Sender<T> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T> Sender<T> {
+    /// Returns a sender of a new channel that has no receivers yet; [`subscribe`](Self::subscribe) makes
+    /// them.
+    pub fn new(init: T) -> Self {
+        channel(init).0
+    }
+
+    /// Replaces the value, and wakes all receivers.
+    ///
+    /// # Errors
+    ///
+    /// Gives the value back if there is no receiver; the old one stays then.
+    /// [`send_replace`](Self::send_replace) replaces it nevertheless.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::sync::watch;
+    ///
+    /// let (sender, receiver) = watch::channel(1);
+    /// assert!(sender.send(2).is_ok());
+    /// drop(receiver);
+    /// assert_eq!(sender.send(3).unwrap_err().0, 3);
+    /// assert_eq!(*sender.borrow(), 2);
+    /// ```
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        if self.is_closed() {
+            return Err(SendError(value));
+        }
+        self.send_replace(value);
+        Ok(())
+    }
+
+    /// Changes the value in its place, and wakes all receivers; also if there are none.
+    ///
+    /// `modify` runs under the lock of the value: it should be short, and must not use this channel.
+    ///
+    /// # Panics
+    ///
+    /// If `modify` panics. The value is then as `modify` has left it, no receiver is woken, and the channel
+    /// goes on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (sender, receiver) = liten::sync::watch::channel(vec![1]);
+    /// sender.send_modify(|numbers| numbers.push(2));
+    /// assert_eq!(*receiver.borrow(), [1, 2]);
+    /// ```
+    pub fn send_modify<F>(&self, modify: F)
+    where
+        F: FnOnce(&mut T),
+    {
+        self.send_if_modified(|value| {
+            modify(value);
+            true
+        });
+    }
+
+    /// Changes the value in its place, and wakes all receivers if `modify` returns true; returns what that
+    /// returns.
+    ///
+    /// If it returns false, a change that it has made all the same is seen by those who look, but no
+    /// receiver is told of it. `modify` runs under the lock of the value: it should be short, and must not
+    /// use this channel.
+    ///
+    /// # Panics
+    ///
+    /// If `modify` panics, as [`send_modify`](Self::send_modify).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (sender, receiver) = liten::sync::watch::channel(5);
+    /// let raise = |to: u32| {
+    ///     sender.send_if_modified(|most| {
+    ///         let more = to > *most;
+    ///         *most = to.max(*most);
+    ///         more
+    ///     })
+    /// };
+    /// assert!(!raise(4));
+    /// assert!(!receiver.has_changed().unwrap());
+    /// assert!(raise(6));
+    /// assert!(receiver.has_changed().unwrap());
+    /// ```
+    pub fn send_if_modified<F>(&self, modify: F) -> bool
+    where
+        F: FnOnce(&mut T) -> bool,
+    {
+        let mut value = self.shared.value.write();
+        if !modify(&mut value) {
+            return false;
+        }
+        // Ordering: Release pairs with the Acquire in `Shared::state`.
+        self.shared.state.fetch_add(STEP, Ordering::Release);
+        drop(value);
+        self.shared.notify_receivers();
+        true
+    }
+
+    /// Replaces the value, wakes all receivers, and returns the old value; also if there are no receivers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let sender = liten::sync::watch::Sender::new(1);
+    /// assert_eq!(sender.send_replace(2), 1);
+    /// assert_eq!(*sender.subscribe().borrow(), 2);
+    /// ```
+    pub fn send_replace(&self, mut value: T) -> T {
+        self.send_modify(|old| std::mem::swap(old, &mut value));
+        value
+    }
+
+    /// Returns the value, which no sender can replace as long as the [`Ref`] is held. See
+    /// [`Receiver::borrow`].
+    pub fn borrow(&self) -> Ref<'_, T> {
+        Ref::new(self.shared.value.read(), false)
+    }
+
+    /// Returns whether there is no receiver. A later [`subscribe`](Self::subscribe) makes one again.
+    pub fn is_closed(&self) -> bool {
+        self.receiver_count() == 0
+    }
+
+    /// Waits until there is no receiver.
+    ///
+    /// # Cancel safety
+    ///
+    /// It may be dropped and called again.
+    ///
+    /// # Examples
+    ///
+    /// Work that is not wanted any more is given up:
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let (progress, receiver) = liten::sync::watch::channel(0);
+    /// let work = liten::spawn(async move {
+    ///     progress.closed().await;
+    ///     "given up"
+    /// });
+    /// drop(receiver);
+    /// assert_eq!(work.await.unwrap(), "given up");
+    /// # });
+    /// ```
+    pub async fn closed(&self) {
+        within_budget(async {
+            loop {
+                // Made before the question, so that it is reached by what comes after it.
+                let unwatched = self.shared.unwatched.notified();
+                if self.is_closed() {
+                    return;
+                }
+                unwatched.await;
+            }
+        })
+        .await;
+    }
+
+    /// Returns a new receiver, which counts the present value as seen.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let sender = liten::sync::watch::Sender::new(1);
+    /// let mut receiver = sender.subscribe();
+    /// assert!(!receiver.has_changed().unwrap());
+    /// sender.send(2).unwrap();
+    /// receiver.changed().await.unwrap();
+    /// # });
+    /// ```
+    pub fn subscribe(&self) -> Receiver<T> {
+        Receiver::new(self.shared.clone(), self.shared.version())
+    }
+
+    /// Returns how many receivers there are.
+    pub fn receiver_count(&self) -> usize {
+        // Ordering: Acquire pairs with the Release in the drop of a receiver: a sender that finds none sees
+        // what they have done.
+        self.shared.receivers.load(Ordering::Acquire)
+    }
+
+    /// Returns how many senders there are.
+    pub fn sender_count(&self) -> usize {
+        // Ordering: Relaxed, a number.
+        self.shared.senders.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether both send to the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        // Ordering: Relaxed: this sender is counted, so none of them is the last.
+        self.shared.senders.fetch_add(1, Ordering::Relaxed);
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<T: Default> Default for Sender<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        // Ordering: Release pairs with the Acquire here of the last one: all versions come before the
+        // closing.
+        if self.shared.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // Ordering: Release pairs with the Acquire in `Shared::state`.
+            self.shared.state.fetch_or(CLOSED, Ordering::Release);
+            self.shared.notify_receivers();
+        }
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

@@ -1,0 +1,269 @@
+//! The half that looks, and the value while it is looked at.
+
+use super::error::RecvError;
+use super::{SPREAD, STEP, Shared, Version, within_budget};
+use crate::sync_shim::atomic::Ordering;
+use crate::sync_shim::{Arc, RwLockReadGuard};
+use std::fmt;
+use std::ops::Deref;
+
+/// Sees the latest value, and waits for a newer one; made by [`channel`](super::channel) and
+/// [`Sender::subscribe`](super::Sender::subscribe).
+///
+/// It remembers which value it has seen. A clone has seen the same.
+#[derive(Debug)]
+pub struct Receiver<T> {
+    shared: Arc<Shared<T>>,
+    memory: Memory,
+}
+
+/// What a receiver keeps, in one word, so that a channel is no larger than tokio's: the version that it has
+/// seen, and below that at which of the channel's `Notify`s it waits.
+#[derive(Debug, Clone, Copy)]
+struct Memory(usize);
+
+impl Memory {
+    fn new(seen: Version, seat: usize) -> Self {
+        Self(seen.0 | (seat << 1))
+    }
+
+    fn seen(self) -> Version {
+        Version(self.0 & !(STEP - 1))
+    }
+
+    fn seat(self) -> usize {
+        (self.0 & (STEP - 1)) >> 1
+    }
+
+    /// Counts `version` as seen, and returns whether it was not before.
+    fn see(&mut self, version: Version) -> bool {
+        let is_new = self.seen() != version;
+        *self = Self::new(version, self.seat());
+        is_new
+    }
+}
+
+impl<T> Receiver<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>, seen: Version) -> Self {
+        // Ordering: Relaxed: there is a sender or a receiver that keeps the channel as it is.
+        let before = shared.receivers.fetch_add(1, Ordering::Relaxed);
+        Self { shared, memory: Memory::new(seen, before % SPREAD) }
+    }
+
+    /// Returns the latest value, which does not count as seen by this.
+    ///
+    /// No sender can replace the value as long as the [`Ref`] is held: it should not be held for long, nor
+    /// across an await. A thread that holds one and asks for another may wait for ever, if a sender waits
+    /// between the two.
+    pub fn borrow(&self) -> Ref<'_, T> {
+        let value = self.shared.value.read();
+        let has_changed = self.memory.seen() != self.shared.version();
+        Ref::new(value, has_changed)
+    }
+
+    /// Returns the latest value, which is seen from now on: [`changed`](Self::changed) waits for a newer one.
+    ///
+    /// As [`borrow`](Self::borrow) otherwise.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (sender, mut receiver) = liten::sync::watch::channel(1);
+    /// sender.send(2).unwrap();
+    /// assert!(receiver.borrow_and_update().has_changed());
+    /// assert!(!receiver.has_changed().unwrap());
+    /// ```
+    pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
+        let value = self.shared.value.read();
+        let version = self.shared.version();
+        let has_changed = self.memory.see(version);
+        Ref::new(value, has_changed)
+    }
+
+    /// Returns whether there is a value that this receiver has not seen.
+    ///
+    /// # Errors
+    ///
+    /// If all senders are gone, also if their last value was not seen.
+    pub fn has_changed(&self) -> Result<bool, RecvError> {
+        match self.shared.state() {
+            (_, true) => Err(RecvError(())),
+            (version, false) => Ok(self.memory.seen() != version),
+        }
+    }
+
+    /// Returns whether all senders are gone.
+    pub fn is_closed(&self) -> bool {
+        self.shared.state().1
+    }
+
+    /// Counts the present value as not seen: the next [`changed`](Self::changed) returns at once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let (sender, mut receiver) = liten::sync::watch::channel(1);
+    /// receiver.mark_changed();
+    /// // So that the first value is handled as all that follow.
+    /// receiver.changed().await.unwrap();
+    /// assert_eq!(*receiver.borrow_and_update(), 1);
+    /// # drop(sender);
+    /// # });
+    /// ```
+    pub fn mark_changed(&mut self) {
+        self.memory.see(Version(self.memory.seen().0.wrapping_sub(STEP)));
+    }
+
+    /// Counts the present value as seen, without looking at it.
+    pub fn mark_unchanged(&mut self) {
+        self.memory.see(self.shared.version());
+    }
+
+    /// Waits until there is a value that was not seen, and counts it as seen.
+    ///
+    /// # Cancel safety
+    ///
+    /// If it is dropped before it returns, no value counts as seen by that.
+    ///
+    /// # Errors
+    ///
+    /// If all senders are gone and their last value was seen.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let (sender, mut receiver) = liten::sync::watch::channel(1);
+    /// liten::spawn(async move { sender.send(2) });
+    /// assert!(receiver.changed().await.is_ok());
+    /// assert_eq!(*receiver.borrow(), 2);
+    /// assert!(receiver.changed().await.is_err());
+    /// # });
+    /// ```
+    pub async fn changed(&mut self) -> Result<(), RecvError> {
+        within_budget(changed(&self.shared, &mut self.memory)).await
+    }
+
+    /// Waits until `f` returns true for the value, beginning with the present one, and returns that value,
+    /// which counts as seen.
+    ///
+    /// `f` runs under the lock of the value: it should be short, and must not use this channel. It is not
+    /// called for values that are replaced before this looks.
+    ///
+    /// # Cancel safety
+    ///
+    /// If it is dropped before it returns, a value for which `f` has returned false may count as seen.
+    ///
+    /// # Errors
+    ///
+    /// If all senders are gone, and `f` returns false for their last value.
+    ///
+    /// # Panics
+    ///
+    /// If `f` panics; the value that it was called for counts as seen.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let (sender, mut receiver) = liten::sync::watch::channel(0);
+    /// liten::spawn(async move { (1..=10).for_each(|number| drop(sender.send(number))) });
+    /// assert!(*receiver.wait_for(|number| *number > 7).await.unwrap() > 7);
+    /// # });
+    /// ```
+    pub async fn wait_for(&mut self, f: impl FnMut(&T) -> bool) -> Result<Ref<'_, T>, RecvError> {
+        within_budget(self.wait_for_unbudgeted(f)).await
+    }
+
+    async fn wait_for_unbudgeted(
+        &mut self,
+        mut f: impl FnMut(&T) -> bool,
+    ) -> Result<Ref<'_, T>, RecvError> {
+        let mut closed = false;
+        loop {
+            {
+                let value = self.shared.value.read();
+                let version = self.shared.version();
+                let has_changed = self.memory.see(version);
+                // Once it is closed, only a value that has come since it was last asked is new.
+                if (!closed || has_changed) && f(&value) {
+                    return Ok(Ref::new(value, has_changed));
+                }
+            }
+            if closed {
+                return Err(RecvError(()));
+            }
+            closed = changed(&self.shared, &mut self.memory).await.is_err();
+        }
+    }
+
+    /// Returns whether both receive from the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+/// As [`Receiver::changed`], without the budget.
+async fn changed<T>(shared: &Shared<T>, memory: &mut Memory) -> Result<(), RecvError> {
+    loop {
+        // Made before the question, so that it is reached by what comes after it.
+        let notified = shared.changed[memory.seat()].notified();
+        let (version, closed) = shared.state();
+        if memory.see(version) {
+            return Ok(());
+        }
+        if closed {
+            return Err(RecvError(()));
+        }
+        notified.await;
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        Self::new(self.shared.clone(), self.memory.seen())
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        // Ordering: Release pairs with the Acquire in `Sender::receiver_count`.
+        if self.shared.receivers.fetch_sub(1, Ordering::Release) == 1 {
+            self.shared.unwatched.notify_waiters();
+        }
+    }
+}
+
+/// The value of a channel, which no sender can replace as long as this is held.
+pub struct Ref<'a, T> {
+    value: RwLockReadGuard<'a, T>,
+    has_changed: bool,
+}
+
+impl<'a, T> Ref<'a, T> {
+    pub(super) fn new(value: RwLockReadGuard<'a, T>, has_changed: bool) -> Self {
+        Self { value, has_changed }
+    }
+
+    /// Returns whether the receiver had not seen this value before it borrowed it; false for what a sender
+    /// borrows.
+    pub fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Ref");
+        debug.field("inner", &**self).field("has_changed", &self.has_changed).finish()
+    }
+}

@@ -1,0 +1,44 @@
+//! Wakers that were collected under a lock, to be called when it is released.
+
+use super::guard;
+use std::task::Waker;
+
+/// How many fit. A crowd is woken in rounds of so many: the lock is held for a short time each, and the list
+/// needs no memory but the caller's stack.
+const ROOM: usize = 32;
+
+/// A list of wakers with a fixed room.
+pub(crate) struct Batch {
+    wakers: [Option<Waker>; ROOM],
+    len: usize,
+}
+
+impl Batch {
+    pub(crate) const fn new() -> Self {
+        Self { wakers: [const { None }; ROOM], len: 0 }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.len == ROOM
+    }
+
+    /// Adds a waker, if there is one.
+    ///
+    /// # Panics
+    ///
+    /// If it is full.
+    pub(crate) fn push(&mut self, waker: Option<Waker>) {
+        if waker.is_some() {
+            self.wakers[self.len] = waker;
+            self.len += 1;
+        }
+    }
+
+    /// Calls all wakers, in order, and is empty then.
+    pub(crate) fn wake(&mut self) {
+        let len = std::mem::take(&mut self.len);
+        for waker in self.wakers[..len].iter_mut().filter_map(Option::take) {
+            guard(|| waker.wake());
+        }
+    }
+}

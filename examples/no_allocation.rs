@@ -6,7 +6,9 @@
 //!
 //! The clients are tasks of the same program, so they are counted too. What is made once per connection
 //! (the task, its buffer, the registration of its socket) comes before the count begins; a message costs a
-//! wake, two system calls and no memory:
+//! wake, two system calls and no memory. What is made once per thread may come at any time: parking_lot
+//! enters a thread into its table when that thread first has to wait for a lock. Therefore the count is
+//! repeated a few times, and the lowest one is shown. What each message costs would be in all of them:
 //!
 //! ```text
 //! 8 connections, 8000 messages: 0 allocations
@@ -23,8 +25,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const CONNECTIONS: usize = 8;
 /// Per connection, before the count begins: until then queues grow to their size.
 const WARM_UP: usize = 200;
-/// Per connection.
+/// Per connection, in each count.
 const MESSAGES: usize = 1_000;
+/// How often the messages are counted, at the most: a count of 0 is the last.
+const COUNTS: usize = 10;
 const MESSAGE: [u8; 32] = [b'm'; 32];
 
 struct Counting;
@@ -75,9 +79,15 @@ async fn run() -> io::Result<()> {
     }
 
     play(&mut clients, WARM_UP).await?;
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
-    play(&mut clients, MESSAGES).await?;
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let mut allocations = usize::MAX;
+    for _ in 0..COUNTS {
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        play(&mut clients, MESSAGES).await?;
+        allocations = allocations.min(ALLOCATIONS.load(Ordering::Relaxed) - before);
+        if allocations == 0 {
+            break;
+        }
+    }
     let messages = CONNECTIONS * MESSAGES;
     println!("{CONNECTIONS} connections, {messages} messages: {allocations} allocations");
     Ok(())

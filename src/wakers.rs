@@ -11,7 +11,7 @@ pub(crate) use self::batch::Batch;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 pub(crate) use self::line::LINE_STEP;
 pub(crate) use self::line::Line;
-pub(crate) use self::wait_list::{Locked, Place, WaitList};
+pub(crate) use self::wait_list::{Locked, Place, WaitList, is_before};
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

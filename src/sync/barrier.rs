@@ -75,9 +75,7 @@ impl Barrier {
 
     /// Wakes the futures of all generations before `now`.
     fn wake_before(&self, now: usize) {
-        // A distance, because generations begin at 0 again when they have used up the word.
-        let is_before = |word| (1..=usize::MAX >> 1).contains(&now.wrapping_sub(word));
-        self.waiting.wake(self.waiting.lock(), now, is_before);
+        self.waiting.wake(self.waiting.lock(), now, |word| wakers::is_before(word, now));
     }
 }
 

@@ -437,9 +437,7 @@ impl Notify {
 
 /// Whether the turn of `word` was over before that of `state`.
 fn is_before(word: usize, state: usize) -> bool {
-    // A distance, because turns begin at 0 again when they have used up the word.
-    let distance = (state & TURN).wrapping_sub(word & TURN);
-    (1..=usize::MAX >> 1).contains(&distance)
+    wakers::is_before(word & TURN, state & TURN)
 }
 
 impl Default for Notify {

@@ -65,6 +65,8 @@ unsafe impl<T: Send> Send for Chain<T> {}
 // No user code runs under the lock, so a panic of a waker finds the chain whole.
 impl<T: UnwindSafe> UnwindSafe for WaitList<T> {}
 impl<T: RefUnwindSafe> RefUnwindSafe for WaitList<T> {}
+impl UnwindSafe for Place {}
+impl RefUnwindSafe for Place {}
 
 /// Where a future waits. Made apart from any list.
 #[derive(Debug)]
@@ -383,6 +385,12 @@ impl<T> Locked<'_, T> {
         place.list.store(ptr::null_mut(), Ordering::Release);
         waker.expect("a linked place has a waker")
     }
+}
+
+/// Whether `word` is an earlier number than `now`, where both count the same thing.
+pub(crate) fn is_before(word: usize, now: usize) -> bool {
+    // A distance, because the numbers begin at 0 again when they have used up the word.
+    (1..=usize::MAX >> 1).contains(&now.wrapping_sub(word))
 }
 
 /// Ends the process if `place`, an end of the chain that it is in, is not the `end` of this one.

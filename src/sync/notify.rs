@@ -67,14 +67,15 @@ const NEXT_TURN: usize = KIND + 1;
 
 /// Tells one task, or all that wait, that something has happened; carries no value.
 ///
-/// [`notify_one`](Self::notify_one) lets one [`notified().await`](Self::notified) return. If none waits, it
-/// leaves a permit, which the next one takes; there is never more than one permit. Tasks are notified in the
-/// order in which they began to wait.
+/// [`notify_one`](Self::notify_one) lets one [`notified().await`](Self::notified) return. If no task waits,
+/// it leaves a permit, which the next `notified().await` takes; there is never more than one permit. Tasks
+/// are notified in the order in which they began to wait.
 ///
-/// [`notify_waiters`](Self::notify_waiters) lets all return that exist at that moment, and leaves nothing.
+/// [`notify_waiters`](Self::notify_waiters) lets every `notified()` future return that exists at that moment,
+/// and leaves no permit.
 ///
-/// Works on any runtime, and between runtimes. A notification says that it is time to look, so the data
-/// itself stands beside the `Notify`, in an atomic or under a lock.
+/// Works on any runtime, and between runtimes. A notification only says that something has changed. The data
+/// itself is kept beside the `Notify`, in an atomic or under a lock.
 ///
 /// # Examples
 ///
@@ -115,7 +116,7 @@ const NEXT_TURN: usize = KIND + 1;
 /// # });
 /// ```
 ///
-/// Shutdown: every task ends what it is doing, also one that begins to wait too late.
+/// Shutdown: every task is told to end, also one that begins to wait after the shutdown has begun.
 ///
 /// ```
 /// use liten::sync::Notify;
@@ -135,7 +136,7 @@ const NEXT_TURN: usize = KIND + 1;
 ///     }
 ///
 ///     async fn wait(&self) {
-///         // Made before the question, so that it is reached by a call that comes between the two.
+///         // Made before `begun` is read: a `notify_waiters` between the two reaches it.
 ///         let told = self.told.notified();
 ///         if !self.begun.load(Ordering::Acquire) {
 ///             told.await;
@@ -188,14 +189,14 @@ impl Notify {
 
     /// Waits for a notification.
     ///
-    /// The future takes a permit if there is one when it is first polled. Otherwise it waits in line from
-    /// then on, and a [`notify_one`](Self::notify_one) may reach it. A
-    /// [`notify_waiters`](Self::notify_waiters) reaches it from the moment it was made, polled or not.
+    /// The future takes a permit if there is one when it is first polled. Otherwise it begins to wait, and a
+    /// [`notify_one`](Self::notify_one) may notify it. A [`notify_waiters`](Self::notify_waiters) notifies it
+    /// from the moment when it was made, also if it was never polled.
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped loses its place in the line. If a `notify_one` or
-    /// [`notify_last`](Self::notify_last) has reached it and it was not polled since, the notification goes
+    /// A future that is dropped loses its place among those that wait. If a `notify_one` or
+    /// [`notify_last`](Self::notify_last) has notified it and it was not polled since, the notification goes
     /// to another future, or becomes the permit.
     pub fn notified(&self) -> Notified<'_> {
         Notified::new(self)
@@ -235,16 +236,15 @@ impl Notify {
 
     /// Notifies the future that has begun to wait last, or leaves a permit if none waits.
     ///
-    /// For a pool of tasks of which the one that has just worked has its data in the cache.
+    /// It suits a pool of tasks: the task that has worked last finds its data still in the processor's cache.
     #[inline]
     pub fn notify_last(&self) {
         self.notify(LAST);
     }
 
-    /// Notifies all futures that exist, also those that have not been polled. Leaves no permit, and takes
-    /// none away.
+    /// Notifies all futures that exist, also those that have not been polled.
     ///
-    /// A future that is made afterwards is not reached.
+    /// A future that is made afterwards is not notified. A permit that is there stays.
     pub fn notify_waiters(&self) {
         // Ordering: Release pairs with the Acquire in `turn` and `admit`: a future of the next turn, and one
         // that finds its turn over, see what was done before this call.
@@ -448,7 +448,7 @@ impl Default for Notify {
 
 impl fmt::Debug for Notify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Ordering: Relaxed, for people.
+        // Ordering: Relaxed, the value is only printed.
         let kind = self.state.load(Ordering::Relaxed) & KIND;
         let mut debug = f.debug_struct("Notify");
         debug.field("permit", &(kind == PERMIT)).field("waiting", &(kind == WAITING));

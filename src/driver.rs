@@ -24,7 +24,7 @@
 //! others sleep elsewhere. With the leader being a worker, the task that an event concerns runs on
 //! the very thread that fetched it; a thread that did nothing but poll would have to hand each
 //! event over, and at few connections that hand-over costs up to a third of a whole request. The
-//! price is that a leader who leaves with events leaves the seat empty. Filling it again is not the
+//! price is that a leader that leaves with events leaves the seat empty. Filling it again is not the
 //! driver's business; `is_attended` and `attendance` let the runtime's watchdog see it.
 //!
 //! A worker that is busy takes the seat with a limit of zero now and then: it fetches what is
@@ -38,8 +38,8 @@
 //!
 //! # A clock that stands still
 //!
-//! Tests may stop the driver's clock (`clock`). Nobody sleeps until a deadline then: who drives the runtime
-//! finds out that it is idle and calls `idle`, which brings the clock to the next deadline.
+//! Tests may stop the driver's clock (`clock`). No thread sleeps until a deadline then: the code that drives
+//! the runtime finds out that it is idle and calls `idle`, which brings the clock to the next deadline.
 //!
 //! # Closing
 //!

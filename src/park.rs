@@ -38,7 +38,7 @@ pub(crate) struct Parker {
     inner: Arc<Inner>,
 }
 
-/// The waking half: shared by everybody who may wake the thread.
+/// The waking half: shared by all threads that may wake this one.
 #[derive(Debug, Clone)]
 pub(crate) struct Unparker {
     inner: Arc<Inner>,

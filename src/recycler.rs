@@ -96,7 +96,8 @@ pub(crate) fn allocate(layout: Layout) -> NonNull<u8> {
 #[inline]
 pub(crate) unsafe fn release(memory: NonNull<u8>, layout: Layout) {
     if cfg!(all(test, liten_shuttle)) {
-        // SAFETY: nobody uses it, says the caller; who does all the same finds locks that are held.
+        // SAFETY: the caller promises that it is not used any more. A use all the same finds locks that are
+        // held.
         unsafe { memory.write_bytes(POISON, layout.size()) };
     }
     match class_of(layout) {

@@ -1,4 +1,4 @@
-//! The scheduler: which worker runs which task, and who is awake.
+//! The scheduler: which worker runs which task, and which workers are awake.
 //!
 //! # The ring
 //!
@@ -72,8 +72,8 @@
 //!    RMW tells it that nobody searches any more, and it looks at all queues itself.
 //!
 //! A wake channel is an extra queue in this argument, but only the pusher of its empty → non-empty edge
-//! wakes. Pushers that come later rely on that one, who is between its push and its fence at the latest:
-//! it wakes somebody after *their* push too.
+//! wakes. Pushers that come later rely on that one. It is between its push and its fence at the latest, so it
+//! wakes a worker after *their* push, too.
 //!
 //! *The thread loses its slot* (resizing): `active` takes the part of the parked bit, see `Slot::deactivate`.
 //! *The runtime closes*: `closed` does, see lifecycle.rs.

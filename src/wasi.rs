@@ -26,7 +26,7 @@
 //! | [`block_on`](fn@block_on) | polls one future, and turns the reactor while it waits |
 //!
 //! There is no spawn here. Joins, races and groups of any crate give as much concurrency as is wanted, by
-//! futures that borrow; `liten::task` has tasks for who wants them.
+//! futures that borrow; for tasks there is `liten::task`.
 //!
 //! Readiness, not completion: interest is in one operation, for one wait, and never in a file descriptor. A
 //! completion-based system (WASI 0.3) would be another [`Host::Pollable`], one per operation under way, and

@@ -1,4 +1,4 @@
-//! What is known about one source, and who waits for it.
+//! What is known about one source, and what waits for it.
 //!
 //! # The state word
 //!
@@ -126,7 +126,7 @@ impl Readiness {
     }
 
     /// Waits, for futures that are plain `poll_` functions. Any number of tasks may wait in one
-    /// direction; a crowd is now and then woken for nothing, to find out who has left.
+    /// direction; if there are many, all are woken now and then, to find out which of them still wait.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl Readiness {
             // Outside the lock: it may come back here.
             clone = Some(cx.waker().clone());
         }
-        // One that panics costs neither the others nor the newcomer, who has done nothing.
+        // A waker that panics keeps no other waker from being called, and the panic does not reach this task.
         wakers::wake_all(&mut swept);
         Poll::Pending
     }
@@ -205,7 +205,7 @@ impl Readiness {
     fn forget(&self, event: ReadyEvent, bits: Ready, unless: Ready) {
         let is_held = |ready: Ready| ready.intersects(bits) && !ready.intersects(unless);
         // Ordering: Relaxed suffices. Nothing is published; that the tick is still the event's is a
-        // matter of this one word, and its modification order decides who came first, `set` or this
+        // matter of this one word, and its modification order decides which came first, `set` or this
         // exchange.
         let mut state = self.state.load(Ordering::Relaxed);
         while state >> TICK_SHIFT == event.tick && is_held(Ready::from_state(state)) {

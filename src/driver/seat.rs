@@ -7,7 +7,7 @@
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `AWAKE` (0) | nobody sleeps: who enters next looks at the timers first |
+//! | `AWAKE` (0) | no thread sleeps: the thread that enters next looks at the timers first |
 //! | `NOTIFIED` (1) | as above, and the next sleep is called off |
 //! | `FIRST_DEADLINE` (2) | the holder gathers timers, or is about to: it sleeps for some 100 µs |
 //! | larger: a deadline | the holder sleeps until then, or is about to; `u64::MAX`: no end |
@@ -382,7 +382,7 @@ impl Driver {
     }
 
     /// While the clock stands still no deadline comes nearer by waiting. A new timer rings all the same, as
-    /// the caller may want to bring the clock there; and so does who lets the clock go on.
+    /// the caller may want to bring the clock there. A call that lets the clock go on rings, too.
     #[cold]
     fn fall_asleep_out_of_time(&self, limit: Option<Duration>) -> Sleep {
         if !self.alarm.wake_at.announce(u64::MAX) {

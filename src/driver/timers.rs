@@ -26,11 +26,11 @@
 //! | R2 `fence(SeqCst)`                         | H2 `fence(SeqCst)`                              |
 //! | R3 read the alarm word; ring if it is later than the deadline | H3 read every `next`, sleep no longer |
 //!
-//! R2 and H2 are ordered. If R2 comes first, H3 sees R1. If H2 comes first, R3 sees H1, or that this sleep
-//! is over. If R3 finds nobody asleep, the H2 of the next sleep is still to come, and so comes after R2. R2
-//! and R3 are `Alarm::deadline_moved`. A registrar whose deadline does not lower `next` does none of this:
-//! the one who wrote the lower value does or did, and the holder who wakes for it looks at the whole wheel.
-//! Models: `timers/loom.rs`; of R and H, `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
+//! R2 and H2 are ordered. If R2 comes first, H3 sees R1. If H2 comes first, R3 sees H1, or that this sleep is
+//! over. If R3 finds nobody asleep, the H2 of the next sleep is still to come, and so comes after R2. R2 and
+//! R3 are `Alarm::deadline_moved`. A registrar whose deadline does not lower `next` does none of this: the
+//! registrar that wrote the lower value does or did it, and the holder that wakes for it looks at the whole
+//! wheel. Models: `timers/loom.rs`; of R and H, `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
 //!
 //! # While the clock stands still
 //!

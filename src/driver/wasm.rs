@@ -19,7 +19,7 @@ use timers::Timers;
 /// Noted when a timer is set: until then none can be due.
 static TIMERS: Used = Used::new();
 
-/// The timers, and who waits until there is nothing to do.
+/// The timers, and the futures that wait until there is nothing to do.
 pub(crate) struct Driver {
     timers: Timers,
     lulls: Lulls,

@@ -51,7 +51,7 @@
 //!    it), or leave a program that is little more than `axum::serve` on tokio until it does.
 //! 2. Replace `tokio::net` and `tokio::time`. With `tokio-io` the code around the sockets stays the same.
 //! 3. When nothing asks for tokio any more, turn `tokio-context` off. `cargo tree -e features -i tokio` says
-//!    who still wants what.
+//!    which crate still enables which feature.
 //!
 //! # Name by name
 //!

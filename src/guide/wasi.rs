@@ -18,7 +18,7 @@
 //! ```
 //!
 //! [`block_on`](crate::wasi::block_on) hands the [`Reactor`](crate::wasi::Reactor) to a closure, so that a
-//! signature shows who waits for the host. Where an argument is in the way,
+//! signature shows which functions wait for the host. Where an argument is in the way,
 //! [`Reactor::current`](crate::wasi::Reactor::current) finds the same one. The future may borrow and need
 //! not be `Send`.
 //!
@@ -102,7 +102,7 @@
 //! ```
 //!
 //! [`Reactor::register`](crate::wasi::Reactor::register) keeps a pollable for several waits, or for several
-//! who wait. A pollable must not outlive what it was made from, or the host traps: keep the
+//! waiting tasks. A pollable must not outlive what it was made from, or the host traps: keep the
 //! [`Registration`](crate::wasi::Registration) in the same struct, in a field *before* it, as fields are
 //! dropped in order.
 //!

@@ -43,8 +43,8 @@ use std::task::{Context, Poll, ready};
 /// `S` is anything that mio can poll: mio's own sockets and pipes, and on Unix every file descriptor
 /// wrapped in `Fd`. The source must be in non-blocking mode; `Async` neither checks nor changes that.
 ///
-/// All methods take `&self`. Any number of tasks may wait on one source, in the same direction too: an
-/// event wakes all who wait for its direction. If `&S` implements [`std::io::Read`] and [`std::io::Write`],
+/// All methods take `&self`. Any number of tasks may wait on one source, in the same direction too: an event
+/// wakes all tasks that wait for its direction. If `&S` implements [`std::io::Read`] and [`std::io::Write`],
 /// then `Async<S>` and `&Async<S>` implement [`AsyncRead`](super::AsyncRead) and
 /// [`AsyncWrite`](super::AsyncWrite); closing then only flushes.
 ///

@@ -17,8 +17,8 @@ pub(super) trait Receive {
     /// Receives into `buf`: when it returns a length, so many bytes at the beginning are initialised. No
     /// byte is ever made uninitialised, whatever it returns.
     ///
-    /// The length is never more than there is room for. Who calls this builds `unsafe` on all that, so it
-    /// is implemented in this file only.
+    /// The length is never more than there is room for. Callers rely on all that in `unsafe` code, so the
+    /// trait is implemented in this file only.
     fn poll_receive(
         &self,
         cx: &mut Context<'_>,

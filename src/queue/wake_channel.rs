@@ -5,7 +5,7 @@
 //! same price. A taker takes everything with one swap, so there is no ABA problem: nobody ever pops a
 //! single node from the shared head. Taking reverses the chain, which makes the whole FIFO.
 //!
-//! Who may take: anybody. The worker itself does, an idle worker does when the owner is stuck in a long
+//! Every thread may take. The worker itself does, an idle worker does when the owner is stuck in a long
 //! poll, and a retiring worker empties it for good.
 //!
 //! | shared head | means |

@@ -126,7 +126,7 @@ impl Wake for RootWaker {
 ///
 /// A wake during the poll leaves a token, so that the next park returns at once: none is lost (park.rs).
 ///
-/// `presence`: who counts the root while it is awake, if anybody does.
+/// `presence` counts the root while it is awake, if the runtime counts roots.
 pub(super) fn run<F: Future>(future: F, presence: Option<Arc<Presence>>) -> F::Output {
     with_root(true, || poll_until_ready(future, presence))
 }

@@ -8,8 +8,8 @@
 //! and may be retired; all of that is harmless because every task can be taken elsewhere, and none of it
 //! would be any longer. Each worker would need a second queue that nobody steals from, looked at in each
 //! tick, and each wake would have to know whether its task may travel. Rejected: threads of the blocking
-//! pool. It is bounded, and who bounds it at one thread would lose it to the first pinned task for ever. It
-//! is another pool of the same kind instead: it names, starts and joins threads in the same way.
+//! pool. It is bounded, and a pool with one thread would lose it to the first pinned task for ever. It is
+//! another pool of the same kind instead: it names, starts and joins threads in the same way.
 //!
 //! The end: `close` tells the executors, each of which returns after the poll it is in, drops its tasks on
 //! its own thread, and gives the thread back to the pool, which is waited for like the other one. A task that

@@ -1,12 +1,13 @@
-//! Blocking work that borrows from the caller, who waits for it.
+//! Blocking work that borrows from the caller, which waits for it.
 //!
 //! Each function of a scope is a *job*, which lies in the scope's queue and is told of to the blocking pool
-//! by a *ticket* of its own. Whoever gets to a job first takes it out and calls it: the pool's thread that
-//! has the ticket, the one who joins it, or the thread that has opened the scope, which works the queue off
-//! before it returns. A ticket that comes too late finds nothing. So a scope ends whatever the pool does:
-//! with all its threads busy, or closed.
+//! by a *ticket* of its own. The first of three threads to get to a job takes it out and calls it: the pool's
+//! thread that has the ticket, the thread that joins the job, or the thread that has opened the scope, which
+//! runs all jobs of the queue before it returns. A ticket that comes too late finds nothing. So a scope ends
+//! whatever the pool does: with all its threads busy, or closed.
 //!
-//! Who joins one job calls that one and no other: another one may wait for what the joiner does next.
+//! A thread that joins one job calls that job and no other, because another one may wait for what this thread
+//! does next.
 //!
 //! # Why nothing outlives what it borrows
 //!
@@ -345,7 +346,7 @@ impl ScopeShared {
             state.queue.push_back(job.clone());
         }
         drop(state);
-        // Who waits at the end takes this one too.
+        // The thread that waits at the end takes this one, too.
         self.changed.notify_all();
     }
 

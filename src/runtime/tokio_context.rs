@@ -53,7 +53,7 @@ mod switched {
     static HELPER: Mutex<Option<Helper>> = Mutex::new(None);
 
     struct Helper {
-        /// Who started its thread.
+        /// The process that started its thread.
         process: u32,
         runtime: ManuallyDrop<Runtime>,
     }

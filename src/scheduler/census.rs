@@ -1,22 +1,23 @@
-//! Who is awake, counted: how a runtime whose clock stands still knows that it has nothing to do.
+//! Counts the threads that are awake: how a runtime whose clock stands still knows that it has nothing to do.
 //!
 //! Only runtimes that were built with such a clock count; for all others it is a branch per park. They count
 //! from their first thread on, because a census that begins in the middle would have to stop everybody first.
 //!
 //! A worker counts as awake except while it sleeps, in its parker or in the seat; a root, as long as its
 //! `block_on` lasts, except from the moment it lies down to the wake that ends that; the driver thread while
-//! it handles events. Whoever is the last to lie down wakes the holder of the seat, who asks
+//! it handles events. The last thread that goes to sleep wakes the holder of the seat, which asks
 //! (`Shared::settle`).
 //!
 //! # Why nothing is runnable when the answer is yes
 //!
-//! The word counts those awake, and each coming and going. The holder reads the word (nobody awake), then
-//! that no blocking work is there, then that no event is there, then that all queues are empty, then the word
-//! again, unchanged: so nobody was awake from the first reading to the last. Work that ends before the second
-//! step has queued before what it woke; nothing is pushed after it, except by threads that the runtime does
-//! not know. What work, or somebody who lies down before the first step, has written to a socket is an event
-//! at the third. A worker that has been woken and does not count yet has been woken for something that still
-//! lies in a queue, where the fourth step sees it. A root has no queue, so its waker counts it (`Presence`).
+//! The word counts the threads that are awake, and each coming and going. The holder reads the word (no
+//! thread is awake), then that no blocking work is there, then that no event is there, then that all queues
+//! are empty, then the word again, unchanged: so no thread was awake from the first reading to the last. Work
+//! that ends before the second step has queued before what it woke; nothing is pushed after it, except by
+//! threads that the runtime does not know. What work, or a thread that goes to sleep before the first step,
+//! has written to a socket is an event at the third. A worker that has been woken and does not count yet has
+//! been woken for something that still lies in a queue, where the fourth step sees it. A root has no queue,
+//! so its waker counts it (`Presence`).
 //!
 //! Models: `census/loom.rs`.
 
@@ -61,7 +62,7 @@ impl Census {
 }
 
 impl Shared {
-    /// Lets everybody who is awake be counted; called before the first thread starts.
+    /// Begins to count the threads that are awake; called before the first thread starts.
     pub(crate) fn take_census(&self, at_rest: impl Fn() -> bool + Send + Sync + 'static) {
         let census = Census { word: AtomicU64::new(0), at_rest: Box::new(at_rest) };
         assert!(self.census.set(census).is_ok(), "begun once");
@@ -110,7 +111,8 @@ impl Shared {
         }
     }
 
-    /// By the holder of the seat: if everything waits, tells who waits for that, or lets the time jump.
+    /// Called by the holder of the seat: if everything waits, tells the futures that wait for that, or lets
+    /// the time jump.
     #[cold]
     fn settle(&self, census: &Census, seat: &mut SeatGuard<'_>, wakes: &mut Vec<Waker>) {
         let seen = census.read();
@@ -149,7 +151,7 @@ impl Shared {
     }
 }
 
-/// Who counts the roots that are awake.
+/// Counts the roots that are awake.
 pub(crate) trait CountsRoots: Send + Sync {
     /// One is awake from now on.
     fn comes(&self);
@@ -168,8 +170,8 @@ impl CountsRoots for Shared {
     }
 }
 
-/// Whether a root is awake. It is moved from "rests" to "awake" by whoever wakes it, who also counts it: the
-/// thread itself may be slow to come.
+/// Whether a root is awake. It is moved from "rests" to "awake" by the thread that wakes it, which also
+/// counts it: the root's own thread may be slow to wake up.
 ///
 /// Under a lock, as the wake and the count have to be one step. Otherwise the root may run and lie down again
 /// between the two, and be counted as awake in its sleep.

@@ -1,4 +1,4 @@
-//! Who is parked, who searches, and whom to wake: one word per group of 48 workers.
+//! Which workers are parked, how many search, and which one to wake: one word per group of 48 workers.
 //!
 //! ```text
 //! bits 0..48   one bit per worker of the group: it is parked, or on its way there
@@ -145,8 +145,8 @@ impl Idle {
         let mut word = Word(group.load(Ordering::Relaxed));
         loop {
             let (result, next) = decide(word)?;
-            // Ordering: AcqRel, so that claims and parks form one chain: who parks after having been
-            // claimed sees what the claimer had pushed. Relaxed on failure, the new value is only looked
+            // Ordering: AcqRel, so that claims and parks form one chain: a worker that parks after having
+            // been claimed sees what the claimer had pushed. Relaxed on failure, the new value is only looked
             // at.
             match group.compare_exchange_weak(word.0, next.0, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return Some(result),

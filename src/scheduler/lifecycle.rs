@@ -12,9 +12,10 @@
 //!
 //! # The end
 //!
-//! 1. `close` sets `closed`, fences, and wakes everybody. From here on no worker starts another task, and who
-//!    spawns from outside counts the task, fences, sees `closed` and cancels the task itself. A wake from
-//!    outside only queues: nobody but the workers runs destructors of tasks that are not its own.
+//! 1. `close` sets `closed`, fences, and wakes all workers. From here on no worker starts another task. A
+//!    thread that spawns from outside counts the task, fences, sees `closed` and cancels the task itself. A
+//!    wake from outside only queues: only the workers run destructors of tasks that they have not spawned
+//!    themselves.
 //! 2. Each worker drains: it cancels all cold tasks (their registries are closed: later ones are cancelled on
 //!    the way in) and everything in every queue. It holds one task at a time, and ends when it finds no
 //!    other: a destructor may wait for that of another task, which then must not be in its own thread's

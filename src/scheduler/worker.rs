@@ -174,8 +174,9 @@ impl Worker {
 
     /// Whether this worker has been asked to leave, or the runtime is closed.
     pub(super) fn is_surplus(&self) -> bool {
-        // Ordering: Acquire pairs with the Release store in `Shared::close`: who sees the 0 sees `closed`
-        // too. Looked at in each step, and in each park after its fence; who lowers it unparks.
+        // Ordering: Acquire pairs with the Release store in `Shared::close`: a worker that sees the 0 sees
+        // `closed`, too. Read in each step, and in each park after its fence; a thread that lowers it
+        // unparks the worker.
         self.index >= self.shared.staying.load(Ordering::Acquire)
     }
 
@@ -576,8 +577,8 @@ impl Worker {
         }
     }
 
-    /// Gives up the slot's queues: moves what is in them to the injector, and who pushes to the channel from
-    /// here on finds the slot inactive. `true`: something was moved, and has to be announced.
+    /// Gives up the slot's queues: moves what is in them to the injector. A later push to the channel finds
+    /// the slot inactive. `true`: something was moved, and has to be announced.
     pub(super) fn hand_over(&self) -> bool {
         self.slot.deactivate();
         // Ordering: SeqCst, the pair of the fence in `Shared::sent`: deactivate, fence, empty the channel.

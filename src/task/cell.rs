@@ -9,7 +9,7 @@
 //! the slow one and rounds every small task up to 128 or 256 bytes. The price is that neighbouring tasks
 //! may share a cache line.
 //!
-//! # Who may touch what, and when
+//! # What may use which field, and when
 //!
 //! | field | written or moved by | when |
 //! |---|---|---|
@@ -20,7 +20,7 @@
 //! | `join_waker` | the JoinHandle | while JOIN_WAKER is 0 and COMPLETE is 0 |
 //! |              | read by the task and the JoinHandle | while JOIN_WAKER is 1 |
 //! |              | the later of: the task, having woken; the JoinHandle's drop | after COMPLETE |
-//! | the rest | nobody (or atomic) | |
+//! | the rest | nothing (or atomic) | |
 //!
 //! The [`Hot`] is unique: it exists exactly while SCHEDULED is set and COMPLETE is not, made by whoever
 //! set SCHEDULED. That is what makes the `&mut` access to the future sound (model
@@ -173,8 +173,8 @@ pub(crate) struct Hot(NonNull<Header>);
 // nothing of the future.
 unsafe impl Send for Hot {}
 
-// SAFETY: the link is the header's first field (repr(C)), and while the `Hot` is given away nobody
-// touches it: the owner of the `Hot` is the only one who may.
+// SAFETY: the link is the header's first field (repr(C)), and while the `Hot` is given away
+// nothing else uses it: only the owner of the `Hot` may.
 unsafe impl Linked for Hot {
     fn into_link(self) -> NonNull<Link> {
         self.0.cast()

@@ -111,7 +111,7 @@ pub(crate) fn id() -> Option<TaskId> {
     CURRENT.with(|current| current.id.get())
 }
 
-/// Asks for another poll through `waker`, after everybody who is already in the queue.
+/// Asks for another poll through `waker`, after all tasks that are already in the queue.
 ///
 /// If `waker` is the one of the task being polled, this sets a flag that [`enter`] hands to the worker: no
 /// RMW, and the state word stays untouched. Any other waker is simply woken.

@@ -20,7 +20,7 @@
 //! |        | running, CANCELLED | same | `Cancel` |
 //! | `abort` | cold | queued, CANCELLED | `Schedule` |
 //! |        | queued, running | same, CANCELLED | nothing |
-//! | `complete` | running | complete | who owns the output, see there |
+//! | `complete` | running | complete | which side owns the output, see there |
 //!
 //! SCHEDULED stays set through the poll. So a round trip costs two RMWs: one for the wake that sets it,
 //! one for the `pending` that clears it; `start` is a load unless the task was woken twice. WOKEN is a
@@ -107,7 +107,7 @@ pub(crate) enum Pending {
 pub(crate) enum Complete {
     /// The JoinHandle is gone: the caller drops the output, then calls `complete_detached`.
     OutputUnwanted,
-    /// Complete; the live reference still belongs to the caller, who wakes the joiner by reference and
+    /// Complete; the live reference still belongs to the caller, which wakes the joiner by reference and
     /// then releases it.
     WakeJoiner,
     /// Complete, the live reference is released; nothing may be touched unless this was the last reference.
@@ -281,7 +281,7 @@ impl State {
     }
 
     pub(crate) fn is_complete(&self) -> bool {
-        // Ordering: Acquire pairs with `complete`: who sees COMPLETE may read the output.
+        // Ordering: Acquire pairs with `complete`: a caller that sees COMPLETE may read the output.
         self.0.load(Ordering::Acquire) & COMPLETE != 0
     }
 
@@ -339,7 +339,7 @@ impl State {
     #[must_use]
     pub(crate) fn release(&self) -> bool {
         // Ordering: Release, so that this holder's accesses come before the free; Acquire, so that the
-        // one who frees sees those of all the others.
+        // holder that frees sees those of all the others.
         let before = self.0.fetch_sub(REF_ONE, Ordering::AcqRel);
         debug_assert!(before >= REF_ONE);
         before < 2 * REF_ONE

@@ -1,10 +1,10 @@
-//! Who waits for which pollable.
+//! Which waker waits for which pollable.
 //!
 //! # The life of a wait
 //!
 //! A [`Registration`] owns a pollable, together with its clones and its waiters; the reactor does not know
 //! it. Only a [`WaitFor`] that has been polled and is still pending has an entry here: its pollable in the
-//! poller, its waker in the slot beside it. So what nobody waits for is never put before the host, and
+//! poller, its waker in the slot beside it. So a pollable without a waiter is never put before the host, and
 //! several waiters of one pollable are several entries of which each stands for itself.
 //!
 //! | waiter | its key | in the tables under it | next |

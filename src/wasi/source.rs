@@ -151,13 +151,13 @@ impl Source {
 
     /// Gives the pollable back to the host, because its resource is about to go.
     ///
-    /// Who waits for it is woken by [`wake`](Self::wake) alone.
+    /// It wakes no task that waits for it; [`wake`](Self::wake) does.
     pub(super) fn unsubscribe(&self) {
         let subscription = self.subscription.replace(None);
         drop(subscription);
     }
 
-    /// Makes everybody who waits try again.
+    /// Makes all waiting tasks try again.
     pub(super) fn wake(&self) {
         self.tasks.wake_all();
     }

@@ -6,8 +6,8 @@
 //!
 //! | call | before | after it has been made |
 //! |---|---|---|
-//! | read | `ahead` is empty | what was read is in `ahead`, whoever waits for it or not |
-//! | write | realigns | the bytes are in the file, or the error waits for the next one who may report it |
+//! | read | `ahead` is empty | what was read is in `ahead`, also if no call waits for it |
+//! | write | realigns | the bytes are in the file, or the error waits for the next call that may report it |
 //! | seek | realigns, or forgets `ahead` if the new position does not depend on it | |
 //! | others | as they need | |
 //!

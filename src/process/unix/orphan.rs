@@ -6,7 +6,7 @@
 //! children are also dropped where nothing can be spawned; so was a thread, of which there would have to be
 //! one in every program that drops a child.
 //!
-//! When the driver closes it wakes all who wait, with an error. The orphan then goes to the rest
+//! When the driver closes it wakes all waiting futures, with an error. The orphan then goes to the rest
 //! ([`leave`]), which is looked after each time that the program starts a child or sees the end of one.
 //!
 //! # Looks

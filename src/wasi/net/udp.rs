@@ -147,7 +147,7 @@ impl UdpSocket {
                 }
             }
         };
-        // Who waited on the old streams tries again on the new ones.
+        // Tasks that waited on the old streams try again on the new ones.
         self.receiving.wake();
         self.sending.wake();
         before.map_or(Ok(()), Err)

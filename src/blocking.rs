@@ -51,7 +51,7 @@ use std::time::{Duration, Instant};
 
 /// Work for one thread. Exactly one of the two methods is called, once.
 ///
-/// Neither should panic: the job has somebody waiting for its outcome, whom only the job knows. If one
+/// Neither should panic: something waits for its outcome, which only the job knows. If one
 /// does, the panic is caught and its payload lost, and the pool goes on.
 pub(crate) trait Job: Send + 'static {
     /// Does the work, on a thread of the pool.

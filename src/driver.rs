@@ -15,7 +15,7 @@
 //! 4. return. The caller leaves the seat, and calls the wakers *then*.
 //!
 //! The last point is a rule. A wake may run a task's own code, and the first of many tasks may be
-//! long; the seat must be free for somebody else by then, and no lock of the driver be held.
+//! long; the seat must be free for another thread by then, and no lock of the driver be held.
 //!
 //! # Leader and followers
 //!
@@ -79,7 +79,7 @@ const COMMON_WAKES: usize = 64;
 pub(crate) struct Driver {
     seat: Seat,
     sources: Mutex<Sources>,
-    /// Registers without the seat: the selector takes new sources while somebody sleeps in it.
+    /// Registers without the seat: the selector takes new sources while a thread sleeps in it.
     registry: Registry,
     timers: Timers,
     alarm: Arc<Alarm>,
@@ -87,7 +87,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A driver with nobody in the seat; `timer_shards` is the number of timer wheels, one per
+    /// A driver with an empty seat; `timer_shards` is the number of timer wheels, one per
     /// worker.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl Driver {
         SeatGuard::take(self)
     }
 
-    /// Whether somebody sits: a hint, it may be wrong by the time it is read.
+    /// Whether a thread holds the seat: a hint, which may be wrong by the time it is read.
     pub(crate) fn is_attended(&self) -> bool {
         self.seat.is_attended()
     }
@@ -130,8 +130,8 @@ impl Driver {
         self.seat.attendance()
     }
 
-    /// Makes the sleep in the poller end, or, if nobody sleeps there, the next one not begin. Never
-    /// lost; costs a system call only if somebody sleeps, and only once per sleep. What was written
+    /// Makes the sleep in the poller end, or, if no thread sleeps there, the next one not begin. Never
+    /// lost; costs a system call only if a thread sleeps, and only once per sleep. What was written
     /// before it is visible after that turn.
     pub(crate) fn wake(&self) {
         self.alarm.wake();

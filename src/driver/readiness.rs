@@ -7,12 +7,12 @@
 //!
 //! | what happens | ready bits | tick | wakes |
 //! |---|---|---|---|
-//! | registration | assumed: what the interest asks for | 0 | nobody |
+//! | registration | assumed: what the interest asks for | 0 | none |
 //! | event: `set` | the reported ones are added | +1 | all waiters of its directions |
-//! | short count: `clear` | data of the direction goes, unless there is a mark | same | nobody |
-//! | `WouldBlock`: `clear_would_block` | data, closed, mark of the direction go | same | nobody |
-//! | the same for urgent data, errors: `clear_apart` | priority, error go | same | nobody |
-//! | a clear of an older tick | unchanged | same | nobody |
+//! | short count: `clear` | data of the direction goes, unless there is a mark | same | none |
+//! | `WouldBlock`: `clear_would_block` | data, closed, mark of the direction go | same | none |
+//! | the same for urgent data, errors: `clear_apart` | priority, error go | same | none |
+//! | a clear of an older tick | unchanged | same | none |
 //! | shutdown (a bit that never goes) | unchanged | same | everybody, with an error |
 //!
 //! # Clearing
@@ -20,7 +20,7 @@
 //! The source is registered edge-triggered: an event lost is lost for good. So whoever clears names
 //! the event he acted upon, and the bits go only if the tick is still the same, in one
 //! compare-and-swap. Had a newer event been written between his system call and the clear, its bits
-//! would otherwise vanish although nobody has acted on them. An event that the system has raised
+//! would otherwise vanish although no task has acted on them. An event that the system has raised
 //! but the driver not yet written needs no care: `set` comes later and adds its bits again. The
 //! tick counts the events of both directions. An event for the other side may thus keep the bits of
 //! this one, and costs one more system call that ends in `WouldBlock`; a tick per direction would

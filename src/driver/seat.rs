@@ -1,4 +1,4 @@
-//! The one seat in front of the poller, and how somebody asleep in it is woken.
+//! The one seat in front of the poller, and how a thread that sleeps in it is woken.
 //!
 //! # The alarm word
 //!
@@ -45,7 +45,7 @@
 //! longer than that. If the holder's is first, the registrar reads the holder's deadline (or
 //! something newer) and rings if its own is earlier. Should its exchange fail because the word has
 //! changed since, then the holder has risen, and will read `next` before it sleeps again, or
-//! somebody else has rung. Models `an_earlier_deadline_is_seen_or_rings`, and with the timers
+//! another thread has rung. Models `an_earlier_deadline_is_seen_or_rings`, and with the timers
 //! `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
 //!
 //! A turn with a limit of zero cannot sleep, so it does none of this. Nor does a sleep that gathers timers
@@ -103,14 +103,14 @@ impl AlarmWord {
         Self(AtomicU64::new(AWAKE))
     }
 
-    /// The holder is about to sleep until `wake_at`. False: it must not, somebody has called
+    /// The holder is about to sleep until `wake_at`. False: it must not, a thread has called
     /// `wake`.
     ///
     /// After true the holder reads the timers once more, and sleeps no longer than they say.
     #[must_use]
     fn announce(&self, wake_at: u64) -> bool {
         let wake_at = wake_at.max(FIRST_DEADLINE);
-        // Ordering: release goes to nobody, but keeps the chain from one `wake` to the next
+        // Ordering: the release has no reader, but keeps the chain from one `wake` to the next
         // read-modify-write; acquire pairs with `wake`, whose caller's writes must be seen if the
         // sleep is called off.
         let announced =
@@ -170,7 +170,7 @@ impl Alarm {
     }
 
     /// A timer shard's earliest deadline is now this one, in nanoseconds since the timers' epoch.
-    /// Call it after the deadline has been published. Cheap unless somebody sleeps past it.
+    /// Call it after the deadline has been published. Cheap unless a thread sleeps past it.
     pub(crate) fn deadline_moved(&self, deadline_ns: u64) {
         if self.wake_at.deadline_moved(deadline_ns) {
             self.ring();
@@ -205,7 +205,7 @@ impl Alarm {
 /// The place in front of the poller: one thread at a time.
 pub(super) struct Seat {
     poller: Mutex<Poller>,
-    /// Counts comings and goings, so it is odd while somebody sits. Written by the holder only.
+    /// Counts comings and goings, so it is odd while a thread holds the seat. Written by the holder only.
     attendance: AtomicU64,
 }
 
@@ -343,7 +343,7 @@ enum Sleep {
     Announced(End),
 }
 
-/// What ends a sleep that nobody disturbs: the first of the two that are set.
+/// What ends a sleep that no thread ends earlier: the first of the two that are set.
 struct End {
     now: u64,
     /// The earliest timer.

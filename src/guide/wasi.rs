@@ -108,7 +108,7 @@
 //!
 //! # Under another executor
 //!
-//! The reactor needs nobody in particular to poll its futures. An executor calls
+//! Any executor may poll the futures of the reactor. An executor calls
 //! [`Reactor::turn`](crate::wasi::Reactor::turn) when it has nothing to do, and is woken in there:
 //!
 //! ```
@@ -134,7 +134,7 @@
 //!
 //! # When it stands still
 //!
-//! A future that waits although nobody can wake it makes `block_on` panic with a message that begins with
+//! A future that waits although nothing can wake it makes `block_on` panic with a message that begins with
 //! "deadlock". Usually it waits for something that is not the host's, such as a channel whose sender waits
 //! for the same future.
 //!

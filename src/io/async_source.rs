@@ -400,7 +400,8 @@ fn interrupted<R>(result: &io::Result<R>) -> bool {
 impl<S: Source> Drop for Async<S> {
     fn drop(&mut self) {
         if let Some(source) = &mut self.source {
-            // Nobody is left to be told of an error, and the poller forgets a source that is closed anyway.
+            // No caller is left that could be told of an error, and the poller forgets a source that is
+            // closed anyway.
             let _ = self.registration.deregister(source);
         }
     }

@@ -25,7 +25,7 @@ use std::task::{Context, Poll};
 ///
 /// A datagram is received as a whole: what does not fit into the buffer is lost (on Windows with an error).
 /// Receiving or sending may return [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) on a connected
-/// socket: an *earlier* datagram found nobody listening. The socket stays usable.
+/// socket: an *earlier* datagram found no listening socket. The socket stays usable.
 ///
 /// # Examples
 ///

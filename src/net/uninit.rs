@@ -1,4 +1,4 @@
-//! Receiving into memory that nobody has initialised, for the families of I/O traits that lend such.
+//! Receiving into memory that is not initialised, for the families of I/O traits that lend such.
 //!
 //! It saves filling the buffer with zeros before each read. hyper makes a new buffer per read, of 8 KB for
 //! the first request and up to 400 KB for a large body; to clear that costs as much as a system call.

@@ -20,7 +20,7 @@ use std::task::{Context, Poll, ready};
 /// The pipe that a child reads its stdin from.
 ///
 /// The child reads the end when this is dropped or closed. Writing waits while the pipe is full, and is an
-/// error of the kind [`BrokenPipe`](io::ErrorKind::BrokenPipe) when nobody reads it any more.
+/// error of the kind [`BrokenPipe`](io::ErrorKind::BrokenPipe) when no process reads it any more.
 pub struct ChildStdin {
     /// `None` after `close`.
     pipe: Option<Input>,

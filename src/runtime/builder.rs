@@ -290,7 +290,7 @@ impl Builder {
                 inner,
                 at_rest,
             )),
-            // Its threads count as roots, asleep or awake: nobody asks whether it is at rest.
+            // Its threads count as roots, asleep or awake: no thread asks whether it is at rest.
             pinned: Pinned::new(pool("pinned", MAX_WORKERS, inner, Box::new(|| {}))),
             hooks: self.hooks.clone(),
             blocking_tasks: BlockingTasks::new(),

@@ -4,9 +4,9 @@
 //! them than there are workers, started when they are needed, and there until the runtime ends. A new task
 //! goes to the thread with the fewest tasks alive.
 //!
-//! Rejected: pinning them to the workers. A worker may be stuck in somebody's poll, may step aside to block,
+//! Rejected: pinning them to the workers. A worker may be stuck in a task's poll, may step aside to block,
 //! and may be retired; all of that is harmless because every task can be taken elsewhere, and none of it
-//! would be any longer. Each worker would need a second queue that nobody steals from, looked at in each
+//! would be any longer. Each worker would need a second queue that no worker steals from, looked at in each
 //! tick, and each wake would have to know whether its task may travel. Rejected: threads of the blocking
 //! pool. It is bounded, and a pool with one thread would lose it to the first pinned task for ever. It is
 //! another pool of the same kind instead: it names, starts and joins threads in the same way.
@@ -133,7 +133,7 @@ impl Pinned {
                 let executor = Unplaced::new();
                 let seat = executor.shared().clone();
                 if seats.closed {
-                    // There was nobody to be told to end, and nobody would tell this one. Without its
+                    // There was no executor to be told to end, and this one would never be told. Without its
                     // executor the seat refuses what comes.
                     return seat;
                 }

@@ -18,13 +18,13 @@
 //! dropped: what the function captured, and its share of the packet with the result.
 //!
 //! The result belongs to its handle then, whose type carries its lifetime. A handle that is leaked leaks
-//! the result with it: nobody waits by handles, so nothing depends on their destructors. A late ticket
+//! the result with it: no thread waits by handles, so nothing depends on their destructors. A late ticket
 //! holds an empty job. If the house itself panics in between, the process ends: [`AbortOnUnwind`].
 //!
 //! The closure cannot let a job escape either: `'scope` is chosen here, after the closure was written, and
 //! ends here, so nothing that has it in its type can be stored outside.
 //!
-//! # Why nobody waits for ever
+//! # Why no thread waits for ever
 //!
 //! A job that is not begun is called by its joiner, or is in the queue, where the end of the scope looks; one
 //! that is begun is being called, and ends by itself. All is looked at under the one lock: the end of a call
@@ -221,7 +221,7 @@ pub struct ScopedJoinHandle<'scope, T> {
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// Waits for the function, or calls it if nobody has begun to, and returns its result.
+    /// Waits for the function, or calls it if no thread has begun to, and returns its result.
     ///
     /// It blocks the calling thread: this is for the scope's closure and functions, and not for futures.
     ///
@@ -268,7 +268,7 @@ struct Packet<T> {
 }
 
 impl<T> Drop for Packet<T> {
-    /// Nobody has taken the result. If it is a panic, or panics in its destructor, the scope will tell.
+    /// The result was not taken. If it is a panic, or panics in its destructor, the scope will tell.
     fn drop(&mut self) {
         let result = self.result.lock().take();
         let mut panicked = matches!(result, Some(Err(_)));
@@ -283,11 +283,11 @@ impl<T> Drop for Packet<T> {
     }
 }
 
-/// One function, until somebody takes it out.
+/// One function, until a thread takes it out.
 struct Job(Mutex<Option<Box<dyn FnOnce() + Send>>>);
 
 impl Job {
-    /// Whether nobody has taken it out.
+    /// Whether no thread has taken it out.
     fn is_left(&self) -> bool {
         self.0.lock().is_some()
     }
@@ -330,7 +330,7 @@ struct State {
     queue: VecDeque<Arc<Job>>,
     /// How many have not ended.
     alive: usize,
-    /// One has panicked, and nobody has taken its result.
+    /// A function has panicked, and its result was not taken.
     panicked: bool,
 }
 
@@ -350,7 +350,7 @@ impl ScopeShared {
         self.changed.notify_all();
     }
 
-    /// Calls what is in `job`, if nobody has taken it.
+    /// Calls what is in `job`, if no thread has taken it.
     fn call(&self, job: &Job) {
         let Some(call) = job.0.lock().take() else { return };
         let abort = AbortOnUnwind;

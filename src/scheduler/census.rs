@@ -39,7 +39,7 @@ pub(crate) struct Census {
 const CHANGE: u64 = 1 << 32;
 const AWAKE: u64 = CHANGE - 1;
 
-/// How long somebody waits for a moment at which everything waits, if there is none.
+/// How long a future waits for a moment at which everything waits, if there is none.
 pub(super) const PATIENCE: Duration = Duration::from_millis(100);
 
 impl Census {
@@ -72,7 +72,7 @@ impl Shared {
         self.census.get().is_some()
     }
 
-    /// The caller is awake from now on, or has made somebody so.
+    /// The caller is awake from now on, or has woken a thread.
     pub(super) fn comes(&self) {
         if let Some(census) = self.census.get() {
             census.come();
@@ -139,12 +139,12 @@ impl Shared {
         }
     }
 
-    /// Whether somebody waits for everything to wait: the watchdog does not sleep meanwhile.
+    /// Whether a future waits for everything to wait: the watchdog does not sleep meanwhile.
     pub(super) fn is_lull_awaited(&self) -> bool {
         self.takes_census() && self.driver.lulls().is_awaited()
     }
 
-    /// Somebody has begun to wait for everything to wait.
+    /// A future has begun to wait for everything to wait.
     pub(crate) fn lull_awaited(&self) {
         self.driver.wake();
         self.watchdog.wake(&self.driver);
@@ -188,7 +188,7 @@ enum State {
 }
 
 impl Presence {
-    /// For a root that begins; `None` if nobody counts.
+    /// For a root that begins; `None` if the runtime does not count.
     pub(crate) fn begin(shared: &Arc<Shared>) -> Option<Arc<Self>> {
         shared.takes_census().then(|| Self::counted_by(shared.clone()))
     }

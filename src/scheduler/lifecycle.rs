@@ -81,7 +81,7 @@ pub(crate) struct Threads {
     /// Whether a live thread works in the slot.
     occupied: Vec<bool>,
     /// Threads that have left their slots to others; they are about to end, but what they still run
-    /// (destructors of thread-locals, a hook) is not ours, so nobody waits for it under the lock.
+    /// (destructors of thread-locals, a hook) is not ours, so no thread waits for it under the lock.
     left: Vec<JoinHandle<()>>,
     driver: Option<JoinHandle<()>>,
     /// A thread drains the closed runtime.
@@ -117,7 +117,7 @@ impl Threads {
             .chain(std::mem::take(&mut self.left))
     }
 
-    /// The threads that have left, those included whose slots nobody has taken over.
+    /// The threads that have left, those included whose slots no thread has taken over.
     fn take_leaving(&mut self) -> Vec<JoinHandle<()>> {
         let vacant =
             self.workers.iter_mut().zip(&self.occupied).filter(|(_, occupied)| !**occupied);

@@ -159,7 +159,7 @@ impl Shared {
         self.wake_regular(0);
     }
 
-    /// After a push by a thread that will not run what it pushed: somebody must see it.
+    /// After a push by a thread that will not run what it pushed: a worker must see it.
     pub(super) fn pushed_from_outside(&self) {
         self.announce_outside();
         self.wake_one(0);
@@ -245,7 +245,7 @@ impl Shared {
         }
     }
 
-    /// Wakes one parked worker unless somebody is searching already. `true`: it did.
+    /// Wakes one parked worker unless a worker is searching already. `true`: it did.
     #[inline]
     pub(super) fn wake_one(&self, near: usize) -> bool {
         !self.idle.is_settled() && self.wake_parked(near)
@@ -301,7 +301,7 @@ impl Shared {
         }
     }
 
-    /// After the push that made `home`'s channel non-empty: sees to it that somebody is awake to take it.
+    /// After the push that made `home`'s channel non-empty: makes sure that a worker is awake to take it.
     fn sent(&self, home: usize) {
         // Ordering: as in `pushed_from_outside`; also against the slot's retirement, which clears
         // `active`, fences, then empties the channel.
@@ -316,7 +316,7 @@ impl Shared {
         }
     }
 
-    /// Moves what is in a channel that nobody empties any more to the injector.
+    /// Moves what is in a channel that no worker empties any more to the injector.
     pub(super) fn rescue_channel(&self, home: usize) {
         self.inject_all(self.slots.get(home).channel.take_all());
     }

@@ -180,7 +180,7 @@ impl Slots {
     /// The guest slots that are taken, from slot `first` modulo [`GUESTS`] round to the one before it.
     pub(super) fn guests(&self, first: usize) -> impl Iterator<Item = &Slot> {
         // Ordering: Acquire pairs with `take_guest`, so that the stealer is seen; a guest that comes
-        // later wakes somebody.
+        // later wakes a worker.
         let taken = self.guests.load(Ordering::Acquire);
         let first = first % GUESTS;
         // The slots before the first one, once more behind the last one.

@@ -345,8 +345,8 @@ impl Worker {
         !self.slot.channel.is_empty() || self.shared.is_outside_announced()
     }
 
-    /// A worker that is busy with itself starves nobody: looks outside whatever the hints say, unless what
-    /// the last look brought is still in front of it, and polls the driver.
+    /// A worker that has tasks of its own must not starve others: looks outside whatever the hints say,
+    /// unless what the last look brought is still in front of it, and polls the driver.
     #[cold]
     fn fair_turn(&self) {
         let mut pace = self.pace.get();
@@ -425,7 +425,7 @@ impl Worker {
     }
 
     /// Brings up to `room` tasks in from the guests and the injector; returns how many. The guests have half
-    /// of it, and each slot for guests in turn the first choice, so that nobody is crowded out; what they
+    /// of it, and each slot for guests in turn the first choice, so that each gets its turn; what they
     /// leave is the injector's.
     fn take_batch(&self, room: usize) -> usize {
         let before = self.ready.len();
@@ -455,7 +455,7 @@ impl Worker {
         brought
     }
 
-    /// Looks for work in the other workers' queues, if nobody else does.
+    /// Looks for work in the other workers' queues, if no other worker does.
     fn search(&self) -> Option<Hot> {
         if !self.searching.get() {
             if !self.shared.idle.start_search(self.index) {
@@ -512,7 +512,7 @@ impl Worker {
         }
     }
 
-    /// Nobody searches any more: wakes a successor if there is more to find.
+    /// No worker searches any more: wakes a successor if there is more to find.
     #[inline(never)]
     fn pass_on(&self) {
         // Ordering: Dekker again: stop searching, fence, look; a push that saw us searching, and woke
@@ -557,11 +557,11 @@ impl Worker {
         }
     }
 
-    /// More than one task is runnable here: wakes an idle peer, if nobody searches. Exactly one: this
+    /// More than one task is runnable here: wakes an idle peer, if no worker searches. Exactly one: this
     /// worker runs it itself.
     #[inline]
     fn notify_surplus(&self) {
-        // The cheapest question first: mostly there is nobody to wake.
+        // The cheapest question first: mostly there is no worker to wake.
         if !self.shared.idle.is_settled() && !self.searching.get() {
             self.notify();
         }

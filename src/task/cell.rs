@@ -147,7 +147,7 @@ enum Polled {
     /// The output has been stored.
     Ready,
     Pending,
-    /// Pending, and the task asked for another turn (`yield_now`): nobody has woken it for that.
+    /// Pending, and the task asked for another turn (`yield_now`): it was not woken for that.
     Yielded,
 }
 
@@ -392,7 +392,7 @@ impl Hot {
             Complete::Released { last } => last,
             Complete::WakeJoiner => {
                 header.join_waker.with(|waker| {
-                    // SAFETY: JOIN_WAKER was set when COMPLETE was, so nobody writes the slot any more.
+                    // SAFETY: JOIN_WAKER was set when COMPLETE was, so nothing writes the slot any more.
                     if let Some(waker) = unsafe { &*waker } {
                         // The joiner's waker is user code; its panic is no reason to lose a worker.
                         wakers::guard(|| waker.wake_by_ref());

@@ -54,7 +54,7 @@ struct Current {
 /// Runs `f`, the poll of the task `id` whose wakers carry `data`, with a budget of `budget` operations.
 ///
 /// The flag returned beside the output says that the task asked for another turn through [`yield_to`]:
-/// nobody has woken it for that. If the poll ended `Pending`, the caller must requeue the task, at the
+/// it was not woken for that. If the poll ended `Pending`, the caller must requeue the task, at the
 /// back. If it ended `Ready` or unwound, the flag means nothing.
 #[inline]
 pub(crate) fn enter<R>(

@@ -64,7 +64,7 @@ pub(crate) fn drive<H: Host, F: Future>(
                 // By the attendant, or just now: a host without an interrupter would not hear of it.
                 reactor.look()
             } else if reactor.is_empty() && limit.is_none() {
-                // Only somebody else's waker can end this.
+                // Only a waker that other code holds can end this.
                 own = None;
                 if root.is_lost() {
                     return Err(Deadlock);

@@ -47,7 +47,8 @@ impl Subscription {
     fn wait(&mut self, tasks: &Arc<Tasks>) {
         let all = Waker::from(Arc::clone(tasks));
         let mut cx = Context::from_waker(&all);
-        // A waiter that has been woken is used up. It leaves nobody behind: it has woken all.
+        // A waiter that has been woken is used up. It leaves no other waiter behind, because its wake has
+        // woken all of them.
         let is_waiting =
             self.waiter.as_mut().is_some_and(|waiter| Pin::new(waiter).poll(&mut cx).is_pending());
         if !is_waiting {

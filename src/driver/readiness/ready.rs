@@ -71,7 +71,7 @@ impl Ready {
     pub const PRIORITY: Self = Self(1 << 5);
 
     /// The place where urgent data lies in the stream: a read stops there. It comes with `PRIORITY` and goes
-    /// when a read finds nothing, whether or not the urgent data has been fetched. It is told to nobody.
+    /// when a read finds nothing, whether or not the urgent data has been fetched. No task is told of it.
     pub(super) const MARK: Self = Self(1 << 6);
 
     pub(super) const ALL: Self = Self(0x7f);

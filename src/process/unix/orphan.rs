@@ -1,4 +1,4 @@
-//! Children that nobody waits for: reaped all the same, or they would stay in the system's table.
+//! Children that no task waits for: reaped all the same, or they would stay in the system's table.
 //!
 //! An [`Orphan`] is a process and a waker in one: whoever dispatches the event of its end calls the waker,
 //! and that reaps it, there and then, with one system call that does not block. So it needs the runtime's
@@ -67,7 +67,8 @@ impl Orphan {
         let waker = Waker::from(Arc::clone(self));
         let mut process = self.process.lock();
         let polled = process.as_mut().map(|process| {
-            // Nobody's turn: without this it would be charged to a task that happens to drop a child.
+            // Not as part of any task's turn: without this it would be charged to a task that happens to drop
+            // a child.
             budget::unlimited(|| process.poll_wait(&mut Context::from_waker(&waker)))
         });
         let ended = match polled {

@@ -60,7 +60,7 @@ impl<'a> Timekeeper<'a> {
             return Some(Duration::ZERO);
         }
         self.patience.set(PATIENCE);
-        // If nobody waits for a lull or a timer, only the host can help.
+        // If no future waits for a lull or a timer, only the host can help.
         self.wake(|wakes| self.driver.idle(true, wakes)).then_some(Duration::ZERO)
     }
 

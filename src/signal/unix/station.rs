@@ -162,7 +162,8 @@ fn look(
 
 impl Drop for Station {
     fn drop(&mut self) {
-        // Returns when no handler is in the action any more, so nobody writes to a socket without a reader.
+        // Returns when no handler is in the action any more, so no handler writes to a socket without a
+        // reader.
         signal_hook_registry::unregister(self.action);
         let mut stations = STATIONS.lock();
         // There may be a new one in its place.

@@ -27,7 +27,7 @@ use wasip2::sockets::udp_create_socket::create_udp_socket;
 ///
 /// A datagram is received as a whole: what does not fit into the buffer is lost. Receiving or sending may
 /// return [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) on a connected socket: an *earlier*
-/// datagram found nobody listening. The socket stays usable.
+/// datagram found no listening socket. The socket stays usable.
 ///
 /// # Examples
 ///

@@ -19,7 +19,7 @@
 //!
 //! They work in every runtime, between runtimes and outside of one. Waiting allocates nothing: a future's
 //! place in the list of waiting futures lies in the future itself. Waiting futures are served in the order in
-//! which they came. In a task of liten each operation that is ready counts against the
+//! which they came. In a task of liten, receiving and acquiring count against the
 //! [budget](crate::task::coop), so a loop over a channel that is never empty lets other tasks run.
 //!
 //! They are written here and not re-exported from another crate, because the operations of another crate do

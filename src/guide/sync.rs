@@ -123,8 +123,9 @@
 //!
 //! * They work in every runtime, between runtimes, and outside of one: only
 //!   [`send_timeout`](crate::sync::mpsc::Sender::send_timeout) needs liten's timers.
-//! * Each operation that is ready counts against the [budget](crate::task::coop) of the task, so a loop over
-//!   a channel that is never empty lets other tasks run.
+//! * Receiving from a channel, waiting for a lock, a permit or a barrier, and waiting for a change of a
+//!   `watch` count against the [budget](crate::task::coop) of the task. So a loop over a channel that is
+//!   never empty lets other tasks run. As in tokio, waiting for a `Notify` or a `SetOnce` does not count.
 //! * A future that is dropped while it waits leaves the list of waiting futures. A permit or a notification
 //!   that it had been given goes to the next future, so none is lost. The section "Cancel safety" of each
 //!   method says what else is to be known.

@@ -10,6 +10,7 @@
 //! future that is polled before the rounds reach it sees that its generation is over, and leaves the list by
 //! itself.
 
+use crate::runtime::context;
 use crate::task::budget;
 use crate::wakers::{self, Locked, Place, WaitList};
 use pin_project_lite::pin_project;
@@ -76,7 +77,8 @@ impl Barrier {
 
     /// Wakes the futures of all generations before `now`.
     fn wake_before(&self, now: usize) {
-        self.waiting.wake(self.waiting.lock(), now, |word| wakers::is_before(word, now));
+        let is_before = |word| wakers::is_before(word, now);
+        context::wake_together(|| self.waiting.wake(self.waiting.lock(), now, is_before));
     }
 }
 

@@ -28,6 +28,7 @@
 //! Rejected: a counter under a lock, as in tokio, which locks for each release. A release without a waiting
 //! future is one atomic exchange here, and three with a lock.
 
+use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::const_fn;
 use crate::task::budget;
@@ -61,6 +62,15 @@ pub(crate) enum Refusal {
 /// The permits were closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Closed;
+
+/// Wakes the futures that have their permits. Mostly it is one.
+fn wake(batch: &mut Batch) {
+    if batch.len() > 1 {
+        context::wake_together(|| batch.wake());
+    } else {
+        batch.wake();
+    }
+}
 
 impl Permits {
     /// The most permits there can be. tokio's number, which programs pass on.
@@ -180,7 +190,7 @@ impl Permits {
             let done = count == 0 || locked.is_empty();
             drop(locked);
             // Before the panic below, too, because these futures have been given their permits.
-            batch.wake();
+            wake(&mut batch);
             if let Err(before) = kept {
                 too_many(before, count);
             }
@@ -247,7 +257,7 @@ impl Permits {
                 let _ = self.keep(0);
             }
             drop(locked);
-            batch.wake();
+            wake(&mut batch);
             if done {
                 return;
             }

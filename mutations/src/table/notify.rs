@@ -117,7 +117,7 @@ pub const ROWS: &[Mutation] = &[
         file: BARRIER,
         models: "sync::barrier::loom",
         from: "|word| wakers::is_before(word, now)",
-        to: "|_| true",
+        to: "|_: usize| true",
         breaks: "the leader wakes futures of the next group",
     },
     Mutation {

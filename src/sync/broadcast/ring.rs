@@ -25,6 +25,7 @@
 //! overwritten. Its destructor is user code, so it never runs under a lock. Cloning a value is user code,
 //! too, but happens under the slot's lock: the alternative is a copy on the heap for each value.
 
+use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::{Mutex, MutexGuard, lock_briefly};
 use crate::wakers::{Batch, WaitList};
@@ -125,7 +126,7 @@ impl<T> Ring<T> {
         self.sent.store(tail.next as usize, Ordering::Relaxed);
         // The word of a place has only the low bits of a number on a 32-bit system. They are enough to tell
         // a number from the numbers near it.
-        self.tail.wake(tail, 0, |word| !is_later(word, number));
+        context::wake_together(|| self.tail.wake(tail, 0, |word| !is_later(word, number)));
         drop(old);
         Ok(receivers)
     }
@@ -134,7 +135,7 @@ impl<T> Ring<T> {
     pub(super) fn close(&self) {
         let mut tail = self.tail.lock();
         tail.closed = true;
-        self.tail.wake(tail, 0, |_| true);
+        context::wake_together(|| self.tail.wake(tail, 0, |_| true));
     }
 
     /// Whether value `number` has been sent, as far as can be seen without a lock.

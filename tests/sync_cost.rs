@@ -1,15 +1,15 @@
-//! What channels and locks cost besides time: bytes and polls, beside tokio's, and allocations, of which
-//! waiting makes none.
+//! What channels, locks, tokens and trackers cost besides time: bytes and polls, beside tokio's, and
+//! allocations, of which waiting makes none.
 //!
 //! A test binary of its own, because it replaces the allocator.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
 use liten::sync::{Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, watch};
-use liten::task::yield_now;
+use liten::task::{CancellationToken, TaskTracker, yield_now};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::hint::black_box;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -298,11 +298,30 @@ async fn blocks_of_locks() -> Vec<(&'static str, usize)> {
     vec![("Mutex", mutex), ("RwLock", rwlock), ("Semaphore", permits)]
 }
 
+/// Polls `future`, which is not ready, and drops it.
+async fn begin(future: impl Future<Output = ()>) {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        assert!(future.as_mut().poll(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// One task that begins to wait for the end of others, again and again.
+async fn blocks_of_ends() -> Vec<(&'static str, usize)> {
+    let (token, tracker) = (CancellationToken::new(), TaskTracker::new());
+    let token = blocks(async move || begin(token.cancelled()).await, async || {}).await;
+    let tracker = blocks(async move || begin(tracker.wait()).await, async || {}).await;
+    vec![("CancellationToken", token), ("TaskTracker", tracker)]
+}
+
 #[test]
 fn waiting_does_not_allocate() {
     let runtime = liten::runtime::LocalRuntime::new().unwrap();
     let mut table = runtime.block_on(blocks_of_messages());
     table.extend(runtime.block_on(blocks_of_locks()));
+    table.extend(runtime.block_on(blocks_of_ends()));
     // What is made once may be made late. What each wait costs shows up in each round, and what each block of
     // messages costs in each thirtieth.
     table.retain(|row| row.1 >= ROUNDS / 100);

@@ -22,7 +22,7 @@
 //! |---|---|
 //! | [`Host`] | four functions: is it ready, block, make a clock, get me out of there |
 //! | [`Poller`] | pollables under keys; positions become keys |
-//! | [`Reactor`] | futures that wait for pollables; wakes whoever is ready |
+//! | [`Reactor`] | futures that wait for pollables; wakes those that are ready |
 //! | [`block_on`](fn@block_on) | polls one future, and turns the reactor while it waits |
 //!
 //! There is no spawn here. Joins, races and groups of any crate give as much concurrency as is wanted, by

@@ -308,11 +308,14 @@ async fn begin(future: impl Future<Output = ()>) {
     .await;
 }
 
-/// One task that begins to wait for the end of others, again and again.
+/// What the first wait for a new token or tracker asks for, beside what the token or tracker itself does.
 async fn blocks_of_ends() -> Vec<(&'static str, usize)> {
-    let (token, tracker) = (CancellationToken::new(), TaskTracker::new());
-    let token = blocks(async move || begin(token.cancelled()).await, async || {}).await;
-    let tracker = blocks(async move || begin(tracker.wait()).await, async || {}).await;
+    let alone = blocks(async || drop(CancellationToken::new()), async || {}).await;
+    let waits = async || begin(CancellationToken::new().cancelled()).await;
+    let token = blocks(waits, async || {}).await - alone;
+    let alone = blocks(async || drop(TaskTracker::new()), async || {}).await;
+    let waits = async || begin(TaskTracker::new().wait()).await;
+    let tracker = blocks(waits, async || {}).await - alone;
     vec![("CancellationToken", token), ("TaskTracker", tracker)]
 }
 

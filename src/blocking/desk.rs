@@ -9,8 +9,8 @@
 //! * A thread falls asleep only if the queue is empty: holds.
 //! * A job is queued while a thread is asleep: by the claim all queued jobs have a thread under way, and
 //!   the sleeper is free besides, so free > queued, so `submit` answers `Signal`. The signal is sent under
-//!   the lock, and moves a thread from asleep to under way: one more job, one more thread. If nobody is
-//!   asleep, the claim says nothing.
+//!   the lock, and moves a thread from asleep to under way: one more job, one more thread. If no thread
+//!   is asleep, the claim says nothing.
 //! * A thread under way gets the lock: it takes a job (one less of each), or the queue is empty (holds with
 //!   any number).
 //! * A busy or a new thread gets the lock and takes a job: one job less.

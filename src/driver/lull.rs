@@ -1,7 +1,7 @@
 //! Floor 2: the futures that wait until the runtime has nothing to do.
 //!
-//! Whoever drives the driver knows when that is, and says so ([`Lulls::begin`]). There is no such moment in
-//! the middle of a turn, so a lull is a number and not a state.
+//! The code that drives the driver knows when that is, and says so ([`Lulls::begin`]). There is no such
+//! moment in the middle of a turn, so a lull is a number and not a state.
 
 use std::task::{Context, Poll, Waker};
 

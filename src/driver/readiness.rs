@@ -3,7 +3,7 @@
 //! # The state word
 //!
 //! Seven ready bits (`Ready`), one shutdown bit, and above them a tick that grows with each event. An
-//! event that comes before anybody waits stays in the word, and the next wait returns at once.
+//! event that comes before a task waits stays in the word, and the next wait returns at once.
 //!
 //! | what happens | ready bits | tick | wakes |
 //! |---|---|---|---|
@@ -13,11 +13,11 @@
 //! | `WouldBlock`: `clear_would_block` | data, closed, mark of the direction go | same | none |
 //! | the same for urgent data, errors: `clear_apart` | priority, error go | same | none |
 //! | a clear of an older tick | unchanged | same | none |
-//! | shutdown (a bit that never goes) | unchanged | same | everybody, with an error |
+//! | shutdown (a bit that never goes) | unchanged | same | all tasks, with an error |
 //!
 //! # Clearing
 //!
-//! The source is registered edge-triggered: an event lost is lost for good. So whoever clears names
+//! The source is registered edge-triggered: an event lost is lost for good. So the caller that clears names
 //! the event he acted upon, and the bits go only if the tick is still the same, in one
 //! compare-and-swap. Had a newer event been written between his system call and the clear, its bits
 //! would otherwise vanish although no task has acted on them. An event that the system has raised

@@ -54,11 +54,11 @@
 //!
 //! # How a sleep ends by itself
 //!
-//! At the earliest timer by the alarm clock (`alarm_clock`), which is as exact as the system allows; at
-//! the caller's limit by the poller's timeout, which is coarse: a limit is for looking around, and nobody
-//! waits for that moment. The limit is rounded up first, so that the word names no earlier end than the true
-//! one: a timer between the two would not ring, and be as late as the timeout is coarse. Where timers are
-//! gathered the two differ on purpose.
+//! At the earliest timer by the alarm clock (`alarm_clock`), which is as exact as the system allows; at the
+//! caller's limit by the poller's timeout, which is coarse: a limit only makes the holder look around, and no
+//! task waits for that moment. The limit is rounded up first, so that the word names no earlier end than the
+//! true one: a timer between the two would not ring, and be as late as the timeout is coarse. Where timers
+//! are gathered the two differ on purpose.
 
 #[cfg(all(test, liten_loom))]
 mod loom;
@@ -246,7 +246,7 @@ impl Seat {
     }
 }
 
-/// The right to poll. Whoever holds it calls no waker; it is dropped first.
+/// The right to poll. Its holder calls no waker; it drops it first.
 pub(crate) struct SeatGuard<'a> {
     driver: &'a Driver,
     pub(super) poller: MutexGuard<'a, Poller>,

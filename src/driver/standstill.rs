@@ -11,7 +11,7 @@ impl Driver {
         self.timers.clock()
     }
 
-    /// Lets the clock stand still, and whoever sleeps until a deadline look around.
+    /// Lets the clock stand still, and a thread that sleeps until a deadline look around.
     pub(crate) fn stop_clock(&self) -> Result<(), WrongState> {
         self.clock().stop()?;
         self.wake();

@@ -1,4 +1,4 @@
-//! Floor 2: the timers of one driver, a wheel per worker, all fired by whoever holds the seat.
+//! Floor 2: the timers of one driver, a wheel per worker, all fired by the holder of the seat.
 //!
 //! A worker registers and cancels in its own shard, so its lock is uncontended in the common life of a
 //! timer, which is to be created, polled once and dropped. Firing is not bound to the worker: the holder of
@@ -37,7 +37,7 @@
 //!
 //! Deadlines count to the nanosecond then (`Wheel::expire_exactly`), and what is due fires in the order of
 //! its deadlines over all shards. No sleep ends at a deadline: `jump` brings the clock there instead, when
-//! whoever drives the runtime has found that there is nothing else to do.
+//! the code that drives the runtime has found that there is nothing else to do.
 //!
 //! # Wakers
 //!

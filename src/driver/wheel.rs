@@ -1,4 +1,4 @@
-//! Floor 2: a hierarchical timer wheel. Pure: no lock, no clock, no call to anybody; time is a number
+//! Floor 2: a hierarchical timer wheel. Pure: no lock, no clock, no call to other code; time is a number
 //! passed in.
 //!
 //! Time is nanoseconds since an epoch of the caller's choice. A *tick* is 2^16 ns (65.5 µs). A deadline

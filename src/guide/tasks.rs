@@ -2,8 +2,8 @@
 //!
 //! # A task
 //!
-//! [`spawn`](crate::spawn) gives a future to the workers. It starts at once, whether or not anybody
-//! waits.
+//! [`spawn`](crate::spawn) gives a future to the workers. It starts at once, also if no task waits for
+//! it.
 //!
 //! ```
 //! # liten::block_on(async {

@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 /// several tasks. It is used in two ways:
 ///
 /// - **one to many**: after [`bind`](Self::bind), [`send_to`](Self::send_to) and
-///   [`recv_from`](Self::recv_from) talk to anybody;
+///   [`recv_from`](Self::recv_from) talk to any socket;
 /// - **one to one**: after [`connect`](Self::connect), [`send`](Self::send) and [`recv`](Self::recv) talk
 ///   to that address, and datagrams of others are not received.
 ///

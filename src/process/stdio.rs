@@ -26,12 +26,12 @@ pub struct ChildStdin {
     pipe: Option<Input>,
 }
 
-/// The pipe that a child writes its stdout to. The end is read when all who can write to it are gone.
+/// The pipe that a child writes its stdout to. The end is read when no process can write to it any more.
 pub struct ChildStdout {
     pipe: Output,
 }
 
-/// The pipe that a child writes its stderr to. The end is read when all who can write to it are gone.
+/// The pipe that a child writes its stderr to. The end is read when no process can write to it any more.
 pub struct ChildStderr {
     pipe: Output,
 }

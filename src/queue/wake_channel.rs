@@ -106,7 +106,7 @@ impl<T: Linked> WakeChannel<T> {
     }
 
     /// Sends one item. `true`: the channel was empty, so this caller has to wake a worker.
-    #[must_use = "the pusher of an edge wakes somebody, or the item waits for luck"]
+    #[must_use = "the pusher of an edge has to wake a worker, or the item may never be taken"]
     pub(crate) fn push(&self, item: T) -> bool {
         let mut chain = Chain::new();
         chain.push(item);
@@ -114,7 +114,7 @@ impl<T: Linked> WakeChannel<T> {
     }
 
     /// Sends a chain as one batch. `true` as for [`WakeChannel::push`]; an empty chain sends nothing.
-    #[must_use = "the pusher of an edge wakes somebody, or the items wait for luck"]
+    #[must_use = "the pusher of an edge has to wake a worker, or the items may never be taken"]
     pub(crate) fn push_chain(&self, mut chain: Chain<T>) -> bool {
         let Some((newest, oldest)) = chain.ends.take() else {
             return false;

@@ -218,8 +218,8 @@ impl Pinned {
 mod tests {
     use super::super::Runtime;
 
-    /// Between the two halves of `close`: whoever comes first then must not start a thread, which nobody
-    /// would tell to end.
+    /// Between the two halves of `close`: a spawn must not start a thread then, which would never be told to
+    /// end.
     #[test]
     fn the_first_task_that_comes_during_the_close_is_cancelled() {
         let runtime = Runtime::new().unwrap();

@@ -1,7 +1,8 @@
 //! Counts the threads that are awake: how a runtime whose clock stands still knows that it has nothing to do.
 //!
 //! Only runtimes that were built with such a clock count; for all others it is a branch per park. They count
-//! from their first thread on, because a census that begins in the middle would have to stop everybody first.
+//! from their first thread on, because a census that begins in the middle would have to stop all threads
+//! first.
 //!
 //! A worker counts as awake except while it sleeps, in its parker or in the seat; a root, as long as its
 //! `block_on` lasts, except from the moment it lies down to the wake that ends that; the driver thread while

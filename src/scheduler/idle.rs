@@ -13,7 +13,7 @@
 //! | event | parked bit | searching | by |
 //! |---|---|---|---|
 //! | `park` | 0 → 1 | −1 if it was searching | the worker |
-//! | `pick`, `claim` | 1 → 0 | +1 | whoever has work for it |
+//! | `pick`, `claim` | 1 → 0 | +1 | a thread that has work for it |
 //! | `unpark_self` | 1 → 0 if still 1 | – | the worker, woken by an event or a look that found work |
 //! | `start_search` | – | 0 → 1 | the worker |
 //! | `stop_search` | – | −1 | the worker, which has found work |

@@ -517,7 +517,7 @@ impl Worker {
     #[inline(never)]
     fn pass_on(&self) {
         // Ordering: Dekker again: stop searching, fence, look; a push that saw us searching, and woke
-        // nobody, is seen here.
+        // no worker, is seen here.
         fence(Ordering::SeqCst);
         if self.shared.has_ready() {
             self.shared.wake_one(self.index);

@@ -22,17 +22,17 @@
 //! |              | the later of: the task, having woken; the JoinHandle's drop | after COMPLETE |
 //! | the rest | nothing (or atomic) | |
 //!
-//! The [`Hot`] is unique: it exists exactly while SCHEDULED is set and COMPLETE is not, made by whoever
-//! set SCHEDULED. That is what makes the `&mut` access to the future sound (model
+//! The [`Hot`] is unique: it exists exactly while SCHEDULED is set and COMPLETE is not, made by the caller
+//! that set SCHEDULED. That is what makes the `&mut` access to the future sound (model
 //! `the_future_belongs_to_one_runner_at_a_time`).
 //!
 //! # Freed exactly once
 //!
-//! The cell is freed by whoever releases the last reference (`State::release` and its combined forms say
-//! so to exactly one caller, because they are RMWs on one word). An incomplete task has its live
-//! reference, so only complete tasks are freed: the future is gone, and the output has been taken or
-//! dropped by its one owner. The join waker is gone too (state.rs, "Join bits"). Freeing therefore runs no
-//! user code, cannot recurse, and may happen on any thread, also for tasks that are not `Send`.
+//! The cell is freed by the caller that releases the last reference (`State::release` and its combined forms
+//! say so to exactly one caller, because they are RMWs on one word). An incomplete task has its live
+//! reference, so only complete tasks are freed: the future is gone, and the output has been taken or dropped
+//! by its one owner. The join waker is gone too (state.rs, "Join bits"). Freeing therefore runs no user code,
+//! cannot recurse, and may happen on any thread, also for tasks that are not `Send`.
 //!
 //! # The scheduler outlives its tasks
 //!

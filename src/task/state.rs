@@ -1,6 +1,6 @@
 //! The word that says what a task is doing: bits, transitions, and what the caller must do after each.
 //!
-//! Pure but for the one atomic: no transition calls anybody. Each returns a `#[must_use]` action.
+//! Pure but for the one atomic: no transition calls other code. Each returns a `#[must_use]` action.
 //!
 //! | phase | SCHEDULED | WOKEN | COMPLETE | a [`Hot`](super::cell::Hot) exists |
 //! |---|---|---|---|---|
@@ -33,7 +33,7 @@
 //! Join bits. JOIN_INTEREST: the JoinHandle exists. JOIN_WAKER: the waker slot is filled and readable by
 //! the task; while it is 0 the slot belongs to the JoinHandle alone. Before COMPLETE both are changed by
 //! the JoinHandle only. After COMPLETE the task, when it has woken the joiner, clears JOIN_WAKER, and
-//! the JoinHandle, when it is dropped, clears JOIN_INTEREST: whoever comes second finds the other's bit
+//! the JoinHandle, when it is dropped, clears JOIN_INTEREST: the second of the two finds the other's bit
 //! cleared and empties the slot. So no complete task keeps a waker, which would keep another task, and
 //! so on along a chain of joins (models `a_complete_task_keeps_no_join_waker`,
 //! `the_slot_of_the_join_waker_changes_hands_both_ways`).
@@ -147,10 +147,10 @@ impl State {
 
     /// Runs `step` on the current word until its result has been stored; `Err` ends without a store.
     ///
-    /// Ordering: AcqRel on success for all transitions. Release, because whoever runs the task after a
-    /// wake must see what the waker's caller wrote (and whoever wakes after `pending` must see the
-    /// future as the poll left it); Acquire is the other end of the same pairs. Acquire on failure and
-    /// on `Err`, because COMPLETE may be read there and the output behind it.
+    /// Ordering: AcqRel on success for all transitions. Release, because the thread that runs the task after
+    /// a wake must see what the waker's caller wrote (and a thread that wakes after `pending` must see the
+    /// future as the poll left it); Acquire is the other end of the same pairs. Acquire on failure and on
+    /// `Err`, because COMPLETE may be read there and the output behind it.
     fn update<T>(&self, mut step: impl FnMut(usize) -> Result<(usize, T), T>) -> T {
         let mut word = self.0.load(Ordering::Acquire);
         loop {

@@ -52,7 +52,7 @@ impl fmt::Debug for EventKey {
 
 /// A set of pollables under keys, and a call that blocks until one of them is ready.
 ///
-/// The lowest of the building blocks, for whoever writes an event loop of their own;
+/// The lowest of the building blocks, for programs that have an event loop of their own;
 /// [`Reactor`](super::Reactor) adds wakers.
 ///
 /// # Examples

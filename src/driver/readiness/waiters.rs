@@ -35,7 +35,7 @@ impl Waiters {
         &mut self.keyed
     }
 
-    /// Moves out the wakers of everybody whom these bits concern.
+    /// Moves out all wakers that these bits concern.
     pub(super) fn take(&mut self, ready: Ready, wakes: &mut Vec<Waker>) {
         for direction in [Direction::Read, Direction::Write] {
             if ready.intersects(direction.mask()) {

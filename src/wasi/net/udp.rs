@@ -21,7 +21,7 @@ use wasip2::sockets::udp_create_socket::create_udp_socket;
 /// several tasks. It is used in two ways:
 ///
 /// - **one to many**: after [`bind`](Self::bind), [`send_to`](Self::send_to) and
-///   [`recv_from`](Self::recv_from) talk to anybody;
+///   [`recv_from`](Self::recv_from) talk to any socket;
 /// - **one to one**: after [`connect`](Self::connect), [`send`](Self::send) and [`recv`](Self::recv) talk
 ///   to that address, and datagrams of others are not received.
 ///

@@ -5,26 +5,26 @@
 //! | kind | `notify_one` | a `Notified` that is polled first | `notify_waiters` |
 //! |---|---|---|---|
 //! | `EMPTY` | → `PERMIT`: one exchange | under the lock: → `WAITING`, joins | next turn: one addition |
-//! | `PERMIT` | the same word again: one exchange | → `EMPTY`: one exchange, is through | as above |
+//! | `PERMIT` | the same word again: one exchange | → `EMPTY`: one exchange, is ready | as above |
 //! | `WAITING` | under the lock: takes a place out | under the lock: joins | next turn; then takes all out |
 //!
 //! | word of a place | means |
 //! |---|---|
 //! | a turn (`FRESH`) | made in that turn, not notified |
-//! | `FIRST`, `LAST` | has the notification of a `notify_one`, `notify_last`: passes it on if it is dropped |
-//! | `THROUGH` | was reached by `notify_waiters`, or has been polled to the end |
+//! | `FIRST`, `LAST` | has the notification of a `notify_one`, `notify_last`; a drop passes it on |
+//! | `THROUGH` | was notified by `notify_waiters`, or has returned `Ready` |
 //!
 //! * `WAITING` is set and cleared under the lock only. If a place of the present turn is linked, the kind is
 //!   `WAITING`. The kind may be `WAITING` for a while although no place is linked; a `notify_one` that
 //!   finds it so stores its permit under the lock.
 //! * A place joins only in the turn in which its future was made. So the turns of the linked places never
 //!   decrease from first to last.
-//! * A place of an older turn is owed a wake by the `notify_waiters` that ended its turn. Whichever call or
-//!   poll comes across it pays: the future itself, or a `notify_one` that finds one in front. Hence no
-//!   `notify_one` is spent on a future that was reached already.
+//! * The `notify_waiters` that ended an older turn has to wake the places of that turn. If it has not come to
+//!   one yet, the poll of its future takes it out, or a `notify_one` that finds it in front. So no
+//!   `notify_one` is used up by a future that `notify_waiters` has notified already.
 //! * `notify_waiters` takes out, in rounds, places older than the turn that it began, and no others. A future
-//!   that joins during the rounds belongs to that turn or a later one, stands behind, and ends the rounds: it
-//!   neither keeps the caller there nor takes the wake of an older one.
+//!   that joins during the rounds belongs to that turn or a later one. Its place is behind the older ones and
+//!   ends the rounds. So it neither keeps the caller in the rounds nor takes the wake of an older future.
 //!
 //! No notification is lost. All changes of the word are exchanges or additions, so they have one order.
 //! * A `notify_one` either comes before the joining future has set `WAITING`: then the exchange that should
@@ -34,8 +34,8 @@
 //!   and waits for the lock. A future that finds `WAITING` set by another one changes nothing and may read
 //!   an old turn, but then it holds the lock that the call will take.
 //!
-//! Beside tokio's: a `notify_waiters` that meets no future is one addition and takes no lock, and a
-//! `Notified` has 56 bytes in place of 64.
+//! Compared with tokio: a `notify_waiters` without a waiting future is one addition and takes no lock, and a
+//! `Notified` has 56 bytes and not 64.
 
 mod notified;
 
@@ -263,7 +263,7 @@ impl Notify {
         }
     }
 
-    /// Leaves a permit, unless futures may wait.
+    /// Leaves a permit, and returns true, unless futures may wait.
     #[inline]
     fn store_permit(&self) -> bool {
         // Ordering: Relaxed, the exchange below decides.

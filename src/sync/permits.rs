@@ -23,7 +23,7 @@
 //!
 //! A place's word says how many permits its future still waits for. 0 means that it has all; `CLOSED_PLACE`
 //! is added when the permits were closed, and the rest says how many were missing, because the others go
-//! back.
+//! back. A future that has all and finds the permits closed gives them back, too, as tokio's does.
 //!
 //! Counted beside a lock around a counter (as tokio's, which locks for each release): a release without a
 //! waiter is one exchange in place of three.
@@ -390,7 +390,9 @@ impl Acquiring<'_> {
             Some(word)
         };
         let told = |word: usize| {
-            if word == 0 {
+            // Closed after all had come, and before this: they go back, because from the closing on there are
+            // none.
+            if word == 0 && !permits.is_closed() {
                 return Ok(());
             }
             match count - (word & !CLOSED_PLACE) {

@@ -308,6 +308,8 @@ impl Semaphore {
 
     /// Refuses all permits from now on, also to the futures that wait. Permits that are held stay valid.
     ///
+    /// Permits that were given to a future which has not been polled since go back.
+    ///
     /// # Examples
     ///
     /// ```

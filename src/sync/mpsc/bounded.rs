@@ -307,11 +307,6 @@ impl<T> Sender<T> {
         }
         let gives_up = GivesUp(self.shared());
         match self.room().permits.acquire(count).await {
-            Ok(()) if self.room().is_closed() => {
-                // It waited when the channel was closed, and had been given its permits before.
-                self.room().release(count);
-                Err(SendError(()))
-            }
             Ok(()) => {
                 mem::forget(gives_up);
                 Ok(())

@@ -433,3 +433,6 @@ macro_rules! guards_mut {
 }
 
 pub(super) use {guards, guards_mut};
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

@@ -134,8 +134,9 @@ impl<T> OnceCell<T> {
     /// Stores the value. The permit is that of this cell.
     fn fill(&self, value: T, permit: SemaphorePermit<'_>) -> &T {
         assert!(std::ptr::eq(permit.semaphore(), &self.making) && permit.num_permits() == 1);
-        // SAFETY: this is the only permit, and nothing reads before it is closed.
-        let value = unsafe { (*self.value.get()).insert(value) };
+        // SAFETY: this is the only permit, and nothing reads before it is closed. Shared from here on: others
+        // read as soon as it is closed, while an exclusive reference would claim the value for itself.
+        let value: &T = unsafe { (*self.value.get()).insert(value) };
         self.making.close();
         permit.forget();
         value
@@ -289,3 +290,6 @@ impl<T> fmt::Display for SetError<T> {
 }
 
 impl<T: fmt::Debug> Error for SetError<T> {}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

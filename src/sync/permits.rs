@@ -23,7 +23,8 @@
 //!
 //! A place's word says how many permits its future still waits for; 0 means that it has all. When the permits
 //! are closed, `CLOSED_PLACE` is added to the word. The rest of the word still says how many were missing, so
-//! that the future can give back those that it has collected.
+//! that the future can give back those that it has collected. A future that has all and finds the permits
+//! closed gives them back, too, as tokio's does.
 //!
 //! Rejected: a counter under a lock, as in tokio, which locks for each release. A release without a waiting
 //! future is one atomic exchange here, and three with a lock.
@@ -404,7 +405,9 @@ impl Acquiring<'_> {
             Some(word)
         };
         let told = |word: usize| {
-            if word == 0 {
+            // Closed after all had come, and before this: they go back, because from the closing on there are
+            // none.
+            if word == 0 && !permits.is_closed() {
                 return Ok(());
             }
             match count - (word & !CLOSED_PLACE) {

@@ -311,6 +311,8 @@ impl Semaphore {
     ///
     /// Permits that are held stay valid.
     ///
+    /// Permits that were given to a future which has not been polled since go back.
+    ///
     /// # Examples
     ///
     /// ```

@@ -29,6 +29,7 @@ use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::{Mutex, MutexGuard, lock_briefly};
 use crate::wakers::{Batch, WaitList};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// The most receivers that a channel may have.
 pub(super) const MAX_RECEIVERS: usize = usize::MAX >> 2;
@@ -46,6 +47,10 @@ pub(super) struct Ring<T> {
     /// Tasks in [`Sender::closed`](super::Sender::closed).
     pub(super) unheard: WaitList<()>,
 }
+
+// User code under a lock is a value's `clone` alone, which changes nothing here.
+impl<T> UnwindSafe for Ring<T> {}
+impl<T> RefUnwindSafe for Ring<T> {}
 
 pub(super) struct Tail {
     /// The number of the next value.

@@ -308,12 +308,6 @@ impl<T> Sender<T> {
         }
         let gives_up = GivesUp(self.shared());
         match self.room().permits.acquire(count).await {
-            Ok(()) if self.room().is_closed() => {
-                // The permits were given to this future before the channel was closed, and it was polled
-                // after that.
-                self.room().release(count);
-                Err(SendError(()))
-            }
             Ok(()) => {
                 mem::forget(gives_up);
                 Ok(())

@@ -4,6 +4,7 @@ use super::RwLock;
 use crate::sync::guarded::{Exclusive, guards_mut};
 use crate::sync::permits::Permits;
 use std::marker::PhantomData;
+use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 
 /// A part of the data of a [`RwLock`], to be changed; unlocks it when it is dropped.
@@ -90,6 +91,9 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
         this.inner.way()
     }
 }
+
+// Shared, it only lends the data to be read.
+impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for RwLockMappedWriteGuard<'_, T> {}
 
 guards_mut! {
     [T: ?Sized] RwLockMappedWriteGuard<'_, T> => T;

@@ -4,6 +4,7 @@ use super::{RwLock, RwLockMappedWriteGuard, RwLockReadGuard};
 use crate::sync::guarded::{Exclusive, guards_mut};
 use crate::sync::permits::Permits;
 use std::marker::PhantomData;
+use std::panic::RefUnwindSafe;
 
 /// The data of a [`RwLock`], to be changed; unlocks it when it is dropped.
 #[clippy::has_significant_drop]
@@ -103,6 +104,9 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         Self::downgrade_map(self, |data| data)
     }
 }
+
+// Shared, it only lends the data to be read.
+impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for RwLockWriteGuard<'_, T> {}
 
 guards_mut! {
     [T: ?Sized] RwLockWriteGuard<'_, T> => T;

@@ -6,6 +6,7 @@ use crate::sync_shim::atomic::Ordering;
 use crate::sync_shim::{Arc, RwLockReadGuard};
 use std::fmt;
 use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// Sees the latest value, and waits for a newer one; made by [`channel`](super::channel) and
 /// [`Sender::subscribe`](super::Sender::subscribe).
@@ -242,6 +243,10 @@ pub struct Ref<'a, T> {
     value: RwLockReadGuard<'a, T>,
     has_changed: bool,
 }
+
+// As a reference to the value.
+impl<T: RefUnwindSafe> UnwindSafe for Ref<'_, T> {}
+impl<T: RefUnwindSafe> RefUnwindSafe for Ref<'_, T> {}
 
 impl<'a, T> Ref<'a, T> {
     pub(super) fn new(value: RwLockReadGuard<'a, T>, has_changed: bool) -> Self {

@@ -7,6 +7,7 @@
 
 mod table;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -17,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use table::{Mutation, TABLE};
 
-/// A mutated protocol may spin for ever where loom sees progress; all models together need a minute.
+/// A mutated protocol may spin for ever where loom sees progress; the models of a row need seconds.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -50,13 +51,14 @@ fn main() -> ExitCode {
 
 /// Tries all rows that match; returns how many mutations no model noticed.
 fn run(words: &[String]) -> Result<usize> {
-    let copy = Copy::make()?;
     let chosen = |row: &&Mutation| {
         words.is_empty() || words.iter().any(|w| row.file.contains(w) || row.breaks.contains(w))
     };
+    let rows: Vec<&Mutation> = TABLE.iter().copied().flatten().filter(chosen).collect();
+    let copy = Copy::make(&rows)?;
     let mut survivors = 0;
     println!("| file | what is broken | noticed by | s |\n|---|---|---|---|");
-    for row in TABLE.iter().copied().flatten().filter(chosen) {
+    for row in rows {
         let start = Instant::now();
         let verdict = copy.with(row, || copy.models(row.models))?;
         let by = match verdict {
@@ -78,7 +80,8 @@ struct Copy {
 }
 
 impl Copy {
-    fn make() -> Result<Self> {
+    /// Makes sure that the models of `rows` pass without any mutation.
+    fn make(rows: &[&Mutation]) -> Result<Self> {
         let original = workspace();
         let root = original.join("target/mutations/sources");
         if root.exists() {
@@ -86,11 +89,19 @@ impl Copy {
         }
         copy_folder(&original, &root)?;
         let copy = Self { root };
-        match copy.models("loom")? {
-            Verdict::Survived => Ok(copy),
-            Verdict::Stuck => Err("the models need too long without any mutation".into()),
-            Verdict::Caught(model) => Err(format!("{model} fails without any mutation").into()),
+        let filters: BTreeSet<&str> = rows.iter().map(|row| row.models).collect();
+        for filter in filters {
+            match copy.models(filter)? {
+                Verdict::Survived => {}
+                Verdict::Stuck => {
+                    return Err(format!("{filter} needs too long without any mutation").into());
+                }
+                Verdict::Caught(model) => {
+                    return Err(format!("{model} fails without any mutation").into());
+                }
+            }
         }
+        Ok(copy)
     }
 
     /// Calls `f` while the mutation is in the copy.

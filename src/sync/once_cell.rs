@@ -286,3 +286,6 @@ impl<T> fmt::Display for SetError<T> {
 }
 
 impl<T: fmt::Debug> Error for SetError<T> {}
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -2,7 +2,7 @@
 //! it.
 
 use super::*;
-use crate::sync_shim::{Arc, thread};
+use crate::sync_shim::{Arc, both_ways, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 
@@ -28,7 +28,7 @@ fn wait(list: &WaitList<usize>) -> usize {
 
 #[test]
 fn a_place_that_was_taken_out_is_its_futures_again() {
-    ::loom::model(|| {
+    both_ways(|way| {
         let list = Arc::new(WaitList::new(0));
         let waiting = {
             let list = list.clone();
@@ -36,6 +36,8 @@ fn a_place_that_was_taken_out_is_its_futures_again() {
         };
         let mut locked = list.lock();
         *locked = 7;
+        // The lock looks at the place before it is taken out. That hides the look of its future.
+        way.here();
         let waker = locked.pop_front(7);
         drop(locked);
         drop(waker);

@@ -3,7 +3,7 @@
 use super::explorer::explore;
 use super::house::{House, MOST_WORKERS, below, beside, join, rounds};
 use crate::runtime::block_on::wait_outside;
-use crate::sync::broadcast::error::RecvError;
+use crate::sync::broadcast::error::{RecvError, TryRecvError};
 use crate::sync::{Notify, RwLock, Semaphore, broadcast, mpsc};
 use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync_shim::thread;
@@ -49,7 +49,10 @@ fn send(sender: &mpsc::Sender<Message>, message: Message) -> bool {
             true
         }),
         // Room that is reserved and given back.
-        1 => wait(sender.reserve()).is_ok_and(|_| wait(sender.send(message)).is_ok()),
+        1 => {
+            drop(wait(sender.reserve()));
+            wait(sender.send(message)).is_ok()
+        }
         _ => match sender.try_send(message) {
             Ok(()) => true,
             Err(mpsc::error::TrySendError::Full(message)) => wait(sender.send(message)).is_ok(),
@@ -95,16 +98,26 @@ fn wait_at_last_recv(receiver: &mut mpsc::Receiver<Message>) -> Option<Message> 
     }
 }
 
-/// What a receiver got, and how many values it has missed. It leaves after `most` values.
-fn drain(
-    mut receiver: broadcast::Receiver<(Message, Arc<()>)>,
-    most: usize,
-) -> (Vec<Message>, u64) {
+type Shared = (Message, Arc<()>);
+
+/// The messages that a receiver got, and how many it has missed.
+type Heard = (Vec<Message>, u64);
+
+/// Receives until there were `most` messages, those that were missed among them.
+fn hear(receiver: &mut broadcast::Receiver<Shared>, most: usize) -> Heard {
     let (mut got, mut missed) = (Vec::new(), 0);
-    while got.len() < most {
-        let received = match give_up_after(below(2), receiver.recv()) {
-            Some(received) => received,
-            None => wait(receiver.recv()),
+    while got.len() as u64 + missed < most as u64 {
+        let received = match below(3) {
+            0 => match receiver.try_recv() {
+                Ok(shared) => Ok(shared),
+                Err(TryRecvError::Lagged(count)) => Err(RecvError::Lagged(count)),
+                Err(TryRecvError::Closed) => Err(RecvError::Closed),
+                Err(TryRecvError::Empty) => wait(receiver.recv()),
+            },
+            polls => match give_up_after(polls - 1, receiver.recv()) {
+                Some(received) => received,
+                None => wait(receiver.recv()),
+            },
         };
         match received {
             Ok((message, _)) => got.push(message),
@@ -115,22 +128,24 @@ fn drain(
     (got, missed)
 }
 
-/// A receiver that stays gets each value or is told of it, whichever others leave and come; no value is kept.
+/// A receiver that stays gets each message or is told of it, whichever others leave and come.
 #[test]
 fn a_broadcast_reaches_all_that_stay() {
     const EACH: usize = 3;
     explore(|| {
         let (sender, first) = broadcast::channel(1 + below(2));
         let (token, leaves) = (Arc::new(()), below(4));
-        let staying =
-            [first, sender.subscribe()].map(|receiver| beside(move || drain(receiver, usize::MAX)));
-        let leaving = {
-            let receiver = sender.subscribe();
+        let staying = [first, sender.subscribe()].map(|mut receiver| {
             beside(move || {
-                let late = receiver.resubscribe();
-                let got = drain(receiver, leaves);
-                drop(late);
-                got
+                let heard = hear(&mut receiver, 2 * EACH);
+                (heard, receiver)
+            })
+        });
+        let leaving = {
+            let mut receiver = sender.subscribe();
+            beside(move || {
+                let _late = receiver.resubscribe();
+                hear(&mut receiver, leaves);
             })
         };
         let senders = [0, 1].map(|number| {
@@ -142,19 +157,51 @@ fn a_broadcast_reaches_all_that_stay() {
                 }
             })
         });
-        drop(sender);
-        for receiver in staying {
-            let (got, missed) = receiver.join().expect("no panic");
+        for thread in staying {
+            let ((got, missed), mut receiver) = thread.join().expect("no panic");
             assert_eq!(got.len() as u64 + missed, 2 * EACH as u64);
             for number in [0, 1] {
                 let own = got.iter().filter(|message| message.0 == number);
                 assert!(own.is_sorted(), "the order of sender {number}: {got:?}");
             }
+            assert_eq!(receiver.try_recv().err(), Some(TryRecvError::Empty));
         }
-        let (got, missed) = leaving.join().expect("no panic");
-        assert!(got.len() <= leaves && missed <= 2 * EACH as u64);
-        senders.map(|sender| sender.join().expect("no panic"));
-        assert_eq!(Arc::strong_count(&token), 1, "a value is kept");
+        for sender in senders {
+            sender.join().expect("no panic");
+        }
+        leaving.join().expect("no panic");
+        assert_eq!((sender.len(), Arc::strong_count(&token)), (0, 1), "a message is kept");
+    });
+}
+
+/// The end comes to the receivers that wait, and to those that come to it later.
+#[test]
+fn the_last_sender_ends_a_broadcast() {
+    explore(|| {
+        let (sender, first) = broadcast::channel(2);
+        let receivers = [first, sender.subscribe(), sender.subscribe()].map(|mut receiver| {
+            beside(move || {
+                let (got, missed) = hear(&mut receiver, usize::MAX);
+                got.len() as u64 + missed
+            })
+        });
+        let weak = sender.downgrade();
+        let senders = [0, 1].map(|number| {
+            let sender = sender.clone();
+            beside(move || drop(sender.send(((number, 0), Arc::new(())))))
+        });
+        let late = beside(move || {
+            let sent = weak.upgrade().map(|sender| sender.send(((2, 0), Arc::new(()))));
+            u64::from(sent.is_some())
+        });
+        drop(sender);
+        for sender in senders {
+            sender.join().expect("no panic");
+        }
+        let sent = 2 + late.join().expect("no panic");
+        for receiver in receivers {
+            assert_eq!(receiver.join().expect("no panic"), sent);
+        }
     });
 }
 
@@ -272,7 +319,8 @@ impl Work {
         taken
     }
 
-    fn work(&self) {
+    /// Works to the end, or, if `may_leave`, until it gives up waiting.
+    fn work(&self, may_leave: bool) {
         loop {
             // Made before the questions, so that it is reached by a call that comes after them.
             let told = self.told.notified();
@@ -283,8 +331,10 @@ impl Work {
                 return;
             }
             // What a future that gives up was told goes to another one, or stays as a permit.
-            if below(2) == 0 {
-                give_up_after(1 + below(2), told);
+            if may_leave && below(2) == 0 {
+                if give_up_after(1 + below(2), told).is_none() {
+                    return;
+                }
             } else {
                 wait(told);
             }
@@ -292,20 +342,26 @@ impl Work {
     }
 }
 
-/// No part of the work is left while all wait, and none waits after the end.
+/// No part of the work is left while one waits, whichever others leave; and none waits after the end.
 #[test]
-fn a_crowd_is_notified_though_some_give_up() {
+fn a_crowd_does_all_work_though_some_leave() {
     explore(|| {
         let work = Arc::new(Work::default());
-        let crowd = [(); 3].map(|()| {
+        let crowd = [false, true, true, true].map(|may_leave| {
             let work = work.clone();
-            beside(move || work.work())
+            beside(move || work.work(may_leave))
         });
         let adds = {
             let work = work.clone();
             beside(move || (0..WORK / 2).for_each(|_| work.add()))
         };
-        (0..WORK / 2).for_each(|_| work.add());
+        for _ in 0..WORK / 2 {
+            work.add();
+            if below(2) == 0 {
+                // Says no more than that it is time to look.
+                work.told.notify_waiters();
+            }
+        }
         adds.join().expect("no panic");
         for thread in crowd {
             thread.join().expect("no panic");

@@ -2,7 +2,7 @@
 //! it.
 
 use super::*;
-use crate::sync_shim::{Arc, both_ways, thread};
+use crate::sync_shim::{Arc, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 
@@ -28,7 +28,7 @@ fn wait(list: &WaitList<usize>) -> usize {
 
 #[test]
 fn a_place_that_was_taken_out_is_its_futures_again() {
-    both_ways(|way| {
+    ::loom::model(|| {
         let list = Arc::new(WaitList::new(0));
         let waiting = {
             let list = list.clone();
@@ -36,12 +36,34 @@ fn a_place_that_was_taken_out_is_its_futures_again() {
         };
         let mut locked = list.lock();
         *locked = 7;
-        // The lock looks at the place before it is taken out. That hides the look of its future.
-        way.here();
         let waker = locked.pop_front(7);
         drop(locked);
         drop(waker);
         assert_eq!(waiting.join().expect("no panic"), 7);
+        assert!(list.lock().is_empty());
+    });
+}
+
+/// Here another place is the first one. The lock looks at the first place, and that would hide from loom that
+/// the place's future looks at it, too.
+#[test]
+fn a_place_that_was_taken_out_at_the_end_is_its_futures_again() {
+    ::loom::model(|| {
+        let list = Arc::new(WaitList::new(0));
+        let first = pin!(Place::new(0));
+        list.lock().join(first.as_ref(), Waker::noop().clone());
+        let waiting = {
+            let list = list.clone();
+            thread::spawn(move || wait(&list))
+        };
+        let mut locked = list.lock();
+        *locked = 7;
+        let waker = locked.pop_back(7);
+        drop(locked);
+        drop(waker);
+        let given = waiting.join().expect("no panic");
+        list.leave(first.as_ref());
+        assert_eq!(given, 7);
         assert!(list.lock().is_empty());
     });
 }

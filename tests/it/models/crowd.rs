@@ -110,6 +110,18 @@ impl<T> Crowd<T> {
         }
     }
 
+    /// Removes one that has come, and leaves one that waits.
+    pub(super) fn remove_ready(&mut self, pick: usize) -> Option<(usize, T)> {
+        let at = self.place(pick)?;
+        match mem::replace(&mut self.slots[at], Slot::Gone) {
+            Slot::Has(value) => Some((at, value)),
+            other => {
+                self.slots[at] = other;
+                None
+            }
+        }
+    }
+
     /// Puts `value` where one was that has been removed.
     pub(super) fn put_back(&mut self, at: usize, value: T) {
         self.slots[at] = Slot::Has(value);

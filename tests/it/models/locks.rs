@@ -220,7 +220,7 @@ fn play(lock: &Lock, crowd: &mut Crowd<Guard>, model: &mut Model, step: Step) {
                 model.enter(kind);
             }
         }
-        Step::Downgrade(pick) => match crowd.remove(pick, model) {
+        Step::Downgrade(pick) => match crowd.remove_ready(pick) {
             Some((at, Guard::Write(guard))) => {
                 crowd.put_back(at, Guard::Read(guard.downgrade()));
                 (model.writer, model.kinds[at]) = (false, Kind::Read);
@@ -231,12 +231,12 @@ fn play(lock: &Lock, crowd: &mut Crowd<Guard>, model: &mut Model, step: Step) {
             None => {}
         },
         Step::Map(pick) => {
-            if let Some((at, guard)) = crowd.remove(pick, model) {
+            if let Some((at, guard)) = crowd.remove_ready(pick) {
                 crowd.put_back(at, guard.map());
             }
         }
         Step::Change(pick) => {
-            if let Some((at, mut guard)) = crowd.remove(pick, model) {
+            if let Some((at, mut guard)) = crowd.remove_ready(pick) {
                 if let Some(value) = guard.write() {
                     *value += 1;
                     model.value += 1;

@@ -97,7 +97,7 @@ pub(crate) use census::{CountsRoots, Presence};
 pub(crate) use in_place::{is_away, step_aside};
 pub(crate) use lifecycle::{Around, Crew, ThreadConfig};
 pub(crate) use role::{
-    enter_guest, is_polling, set_current, spawn_here, spawns_here, with_driver_here,
+    enter_guest, is_polling, set_current, spawn_here, spawns_here, wake_together, with_driver_here,
 };
 pub(crate) use shared::{Shared, WorkerCounts};
 pub(crate) use slots::MAX_WORKERS;

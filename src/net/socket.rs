@@ -40,7 +40,7 @@ macro_rules! conversions {
                 Ok(self.io.into_inner()?.into())
             }
 
-            /// Registers a socket that is in non-blocking mode.
+            /// Registers a socket that is in non-blocking mode, and of which nothing else is known.
             pub(in crate::net) fn adopt(
                 driver: &$crate::sync_shim::Arc<$crate::driver::Driver>,
                 socket: $mio,
@@ -52,6 +52,24 @@ macro_rules! conversions {
         impl ::std::fmt::Debug for $face {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 self.io.get_ref().fmt(f)
+            }
+        }
+    };
+}
+
+/// `adopt_connected` for the face of a stream.
+macro_rules! connections {
+    ($face:ident, $mio:ty, $interest:expr) => {
+        impl $face {
+            /// Registers a socket that is in non-blocking mode and has a connection.
+            pub(in crate::net) fn adopt_connected(
+                driver: &$crate::sync_shim::Arc<$crate::driver::Driver>,
+                socket: $mio,
+            ) -> ::std::io::Result<Self> {
+                let descriptor = $crate::net::system::descriptor(&socket);
+                let io =
+                    $crate::io::Async::register_connection(driver, socket, $interest, descriptor)?;
+                Ok(Self { io })
             }
         }
     };

@@ -89,6 +89,15 @@ pub(crate) fn spawns_here() -> bool {
     own == Some(CURRENT.get())
 }
 
+/// Calls `wake`, which may wake several tasks. On a worker they are queued one behind the other, and a peer
+/// is notified once.
+pub(crate) fn wake_together(wake: impl FnOnce()) {
+    with(|role| match role {
+        Some(Role::Worker(worker)) => worker.wake_together(wake),
+        _ => wake(),
+    })
+}
+
 /// Starts a task in the scheduler that the calling thread is a worker or a guest of.
 #[inline]
 pub(crate) fn spawn_here<F>(

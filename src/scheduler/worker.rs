@@ -67,6 +67,7 @@
 //! follow it.
 
 mod rest;
+mod wakes;
 
 use super::pace::{FAIR_INTERVAL, Pace};
 use super::shared::Shared;
@@ -121,9 +122,9 @@ pub(super) struct Worker {
     pushed: Cell<bool>,
     /// Counted in the idle word as searching.
     searching: Cell<bool>,
-    /// Calling the wakers of one round of the driver: wakes are queued in order, and notified once at
-    /// the end.
-    dispatching: Cell<bool>,
+    /// While several wakers are called: how many tasks they have queued since a peer was last notified.
+    /// `None`: each wake notifies.
+    unannounced: Cell<Option<usize>>,
     /// Kept for its memory: the wakers of one round.
     wakes: RefCell<Vec<Waker>>,
 }
@@ -150,7 +151,7 @@ impl Worker {
             next_polls: Cell::new(0),
             pushed: Cell::new(false),
             searching: Cell::new(false),
-            dispatching: Cell::new(false),
+            unannounced: Cell::new(None),
             wakes: RefCell::new(shared.driver.new_wakes()),
             shared,
         }
@@ -522,19 +523,6 @@ impl Worker {
         } else if self.shared.has_yielded() {
             self.shared.wake_regular(self.index);
         }
-    }
-
-    /// A task was woken on this thread.
-    #[inline]
-    pub(super) fn woken(&self, task: Hot) {
-        if self.dispatching.get() {
-            return self.ready.push(task);
-        }
-        self.pushed.set(true);
-        if let Some(displaced) = self.slot.next.put(task) {
-            self.ready.push(displaced);
-        }
-        self.notify_surplus();
     }
 
     /// A task was spawned on this thread.

@@ -9,6 +9,7 @@
 //! No wake is lost: a future arrives and joins under the lock, so the leader's rounds find it. One that is
 //! polled before they do sees that its generation is over, and leaves by itself.
 
+use crate::runtime::context;
 use crate::task::budget;
 use crate::wakers::{self, Locked, Place, WaitList};
 use pin_project_lite::pin_project;
@@ -77,7 +78,7 @@ impl Barrier {
     fn wake_before(&self, now: usize) {
         // A distance, because generations begin at 0 again when they have used up the word.
         let is_before = |word| (1..=usize::MAX >> 1).contains(&now.wrapping_sub(word));
-        self.waiting.wake(self.waiting.lock(), now, is_before);
+        context::wake_together(|| self.waiting.wake(self.waiting.lock(), now, is_before));
     }
 }
 

@@ -41,6 +41,7 @@ mod notified;
 
 pub use self::notified::{Notified, OwnedNotified};
 
+use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::const_fn;
 use crate::wakers::{self, Batch, Locked, Place, WaitList, guard};
@@ -250,7 +251,7 @@ impl Notify {
         // that finds its turn over, see what was done before this call.
         let before = self.state.fetch_add(NEXT_TURN, Ordering::Release);
         if before & KIND == WAITING {
-            self.wake_before(before.wrapping_add(NEXT_TURN));
+            context::wake_together(|| self.wake_before(before.wrapping_add(NEXT_TURN)));
         }
     }
 
@@ -301,7 +302,7 @@ impl Notify {
             }
             if locked.front().is_some_and(|front| is_before(front, state)) {
                 drop(locked);
-                self.wake_before(state);
+                context::wake_together(|| self.wake_before(state));
                 continue;
             }
             let waker =

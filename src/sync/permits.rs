@@ -28,6 +28,7 @@
 //! Counted beside a lock around a counter (as tokio's, which locks for each release): a release without a
 //! waiter is one exchange in place of three.
 
+use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::const_fn;
 use crate::task::budget;
@@ -61,6 +62,15 @@ pub(crate) enum Refusal {
 /// The permits were closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Closed;
+
+/// Wakes the futures that have their permits. Mostly it is one.
+fn wake(batch: &mut Batch) {
+    if batch.len() > 1 {
+        context::wake_together(|| batch.wake());
+    } else {
+        batch.wake();
+    }
+}
 
 impl Permits {
     /// The most permits there can be. tokio's number, which programs pass on.
@@ -179,7 +189,7 @@ impl Permits {
             let done = count == 0 || locked.is_empty();
             drop(locked);
             // Also before the panic: the futures have their permits.
-            batch.wake();
+            wake(&mut batch);
             if let Err(before) = kept {
                 too_many(before, count);
             }
@@ -245,7 +255,7 @@ impl Permits {
                 let _ = self.keep(0);
             }
             drop(locked);
-            batch.wake();
+            wake(&mut batch);
             if done {
                 return;
             }

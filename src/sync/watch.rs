@@ -71,6 +71,7 @@ pub use self::receiver::{Receiver, Ref};
 
 use self::error::SendError;
 use super::Notify;
+use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::{Arc, RwLock};
 use crate::task::budget;
@@ -116,7 +117,7 @@ impl<T> Shared<T> {
     }
 
     fn notify_receivers(&self) {
-        self.changed.iter().for_each(Notify::notify_waiters);
+        context::wake_together(|| self.changed.iter().for_each(Notify::notify_waiters));
     }
 }
 

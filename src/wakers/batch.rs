@@ -18,6 +18,10 @@ impl Batch {
         Self { wakers: [const { None }; ROOM], len: 0 }
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         self.len == ROOM
     }

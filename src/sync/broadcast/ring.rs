@@ -22,6 +22,7 @@
 //! overwritten; never under a lock, because its destructor is user code. To clone it is user code too, and
 //! happens under the slot's lock: the alternative is a copy on the heap for each value.
 
+use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::{Mutex, MutexGuard, lock_briefly};
 use crate::wakers::{Batch, WaitList};
@@ -120,7 +121,7 @@ impl<T> Ring<T> {
         // Ordering: Relaxed, a hint: a receiver that reads an old one looks again under the tail's lock.
         self.sent.store(tail.next as usize, Ordering::Relaxed);
         // Words are as long as addresses: what is left of a number is enough to tell it from the next.
-        self.tail.wake(tail, 0, |word| !is_later(word, number));
+        context::wake_together(|| self.tail.wake(tail, 0, |word| !is_later(word, number)));
         drop(old);
         Ok(receivers)
     }
@@ -129,7 +130,7 @@ impl<T> Ring<T> {
     pub(super) fn close(&self) {
         let mut tail = self.tail.lock();
         tail.closed = true;
-        self.tail.wake(tail, 0, |_| true);
+        context::wake_together(|| self.tail.wake(tail, 0, |_| true));
     }
 
     /// Whether value `number` has been sent, as far as can be seen without a lock.

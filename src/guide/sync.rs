@@ -140,8 +140,6 @@
 //! * A panic of a waker does not reach the caller that has called the waker, except in
 //!   [`mpsc`](crate::sync::mpsc). In tokio most primitives pass such a panic on to the caller. All other
 //!   waiting tasks are woken in both.
-//! * A future that was given its permits before a semaphore was closed returns them. tokio's future returns
-//!   an error if it was not polled between the two.
 //! * A message that a permit of a bounded channel sends after the receiver was dropped is dropped at once. In
 //!   tokio it is dropped with the last sender.
 //! * A [`SetOnce`](crate::sync::SetOnce) is up to 8 bytes larger.

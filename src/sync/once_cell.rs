@@ -291,5 +291,7 @@ impl<T> fmt::Display for SetError<T> {
 
 impl<T: fmt::Debug> Error for SetError<T> {}
 
+#[cfg(all(test, liten_loom))]
+mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

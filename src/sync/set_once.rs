@@ -179,3 +179,6 @@ impl<T> fmt::Display for SetOnceError<T> {
 }
 
 impl<T: fmt::Debug> Error for SetOnceError<T> {}
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -41,6 +41,7 @@ mod local;
 mod metrics;
 #[cfg(target_os = "linux")]
 mod million;
+mod models;
 mod monkey;
 mod mpsc;
 mod neutral;

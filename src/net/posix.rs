@@ -11,9 +11,20 @@ pub(super) fn is_in_progress(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINPROGRESS)
 }
 
-/// The descriptor by which the selector knows a socket.
+/// The descriptor by which the selector knows a socket: under epoll and kqueue. On other systems mio notes with
+/// the socket for what it is registered, and a change by the descriptor alone would be undone.
 pub(super) fn descriptor(socket: &impl AsRawFd) -> Option<i32> {
-    Some(socket.as_raw_fd())
+    let is_known = cfg!(any(
+        target_vendor = "apple",
+        target_os = "android",
+        target_os = "dragonfly",
+        target_os = "freebsd",
+        target_os = "illumos",
+        target_os = "linux",
+        target_os = "netbsd",
+        target_os = "openbsd",
+    ));
+    is_known.then(|| socket.as_raw_fd())
 }
 
 /// Prepares a listener for taking over an address whose old connections have not run out yet, as the

@@ -53,8 +53,8 @@ pub(crate) async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Ou
     .await
 }
 
-/// Whether `operation`, which the system completes at once, takes from the budget: a task that has none left is
-/// not told of the end in the same poll.
+/// Whether `operation`, which the system completes at once, takes from the budget: a task that has none left
+/// is not told of the end in the same poll.
 pub(crate) async fn takes_part_in_the_budget<T: Send>(
     operation: impl Future<Output = T> + Send + 'static,
 ) -> bool {

@@ -1,5 +1,5 @@
-//! With one worker, tasks start in the order in which they were spawned, and go on in the order in which they were
-//! woken together.
+//! With one worker, tasks start in the order in which they were spawned, and go on in the order in which they
+//! were woken together.
 
 use crate::guard::{guarded, until, workers};
 use crate::probe::Count;

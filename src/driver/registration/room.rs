@@ -2,8 +2,8 @@
 //!
 //! A new connection has room. A registration for both directions reports that at once: an event that tells
 //! nothing, and it wakes the thread that sleeps in the selector. With the report `connect` costs 1.15 times
-//! as much as tokio's, where mostly no thread sleeps there; without it 0.85. So a connection is registered for
-//! reading, and for both directions when a write finds no room for the first time.
+//! as much as tokio's, where mostly no thread sleeps there; without it 0.85. So a connection is registered
+//! for reading, and for both directions when a write finds no room for the first time.
 //!
 //! | room is | the bit of the readiness | becomes |
 //! |---|---|---|

@@ -162,8 +162,6 @@ fn tasks_that_are_woken_together_do_not_wait_for_their_waker() {
             let shared = shared.clone();
             thread::spawn(move || {
                 let (stuck, left) = (worker(&shared, 0), left(2));
-                // As the watchdog would mark it: its next slot is open to the peer, too.
-                shared.slots.get(0).set_standstill(Standstill::Stalled);
                 stuck.wake_together(|| {
                     for _ in 0..2 {
                         let end = last_of(&shared, &left);

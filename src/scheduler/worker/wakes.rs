@@ -16,6 +16,9 @@ use crate::task::cell::Hot;
 use crate::wakers;
 use std::task::Waker;
 
+/// So many that none of them belongs into the next slot.
+const SEVERAL: usize = 2;
+
 /// After so many tasks a peer is notified before the end. It is busy with them for longer than it took to
 /// wake it.
 const MOST_UNANNOUNCED: usize = 256;
@@ -44,21 +47,25 @@ impl Worker {
     }
 
     fn woken_together(&self, task: Hot, unannounced: usize) {
-        if unannounced == 0 {
+        match unannounced {
             // It may be the only one.
-            self.put_next(task);
-        } else {
-            self.ready.push(task);
+            0 => self.put_next(task),
+            // It is not. A task in the next slot may have to go behind all that are queued.
+            1 => {
+                let first = self.slot.next.take();
+                first.into_iter().chain([task]).for_each(|task| self.ready.push(task));
+            }
+            _ => self.ready.push(task),
         }
         let is_due = unannounced == MOST_UNANNOUNCED;
-        self.unannounced.set(Some(if is_due { 1 } else { unannounced + 1 }));
+        self.unannounced.set(Some(if is_due { SEVERAL } else { unannounced + 1 }));
         if is_due {
             self.notify_surplus();
         }
     }
 
-    /// Calls `wake`, which may wake several tasks: the first goes to the next slot and the others, in order,
-    /// to the own deque. Wakes one peer at the end, and after each [`MOST_UNANNOUNCED`] tasks.
+    /// Calls `wake`, which may wake several tasks: they go to the own deque, in order, and a single one to
+    /// the next slot. Wakes one peer at the end, and after each [`MOST_UNANNOUNCED`] tasks.
     pub(in crate::scheduler) fn wake_together(&self, wake: impl FnOnce()) {
         struct End<'a>(&'a Worker);
         impl Drop for End<'_> {
@@ -86,8 +93,8 @@ impl Worker {
             // A foreign waker may take its time, and pushes wake no worker while one counts as searching.
             self.end_search();
         }
-        // Not 0: the next slot is for what tasks wake.
-        self.unannounced.set(Some(1));
+        // The next slot is for what tasks wake.
+        self.unannounced.set(Some(SEVERAL));
         wakers::wake_all(&mut wakes);
         self.unannounced.set(None);
         *self.wakes.borrow_mut() = wakes;
@@ -151,7 +158,7 @@ mod tests {
             }
         });
         assert!(!worker.peer_sleeps());
-        assert_eq!(worker.queued(), [1, 5]);
+        assert_eq!(worker.queued(), [0, 6]);
     }
 
     #[test]
@@ -172,7 +179,7 @@ mod tests {
             worker.wake_new();
             assert!(!worker.peer_sleeps());
         });
-        assert_eq!(worker.queued(), [1, MOST_UNANNOUNCED]);
+        assert_eq!(worker.queued(), [0, MOST_UNANNOUNCED + 1]);
     }
 
     #[test]
@@ -186,6 +193,6 @@ mod tests {
         assert!(catch_unwind(AssertUnwindSafe(|| worker.wake_together(wake))).is_err());
         assert!(!worker.peer_sleeps());
         assert_eq!(worker.unannounced.get(), None);
-        assert_eq!(worker.queued(), [1, 1]);
+        assert_eq!(worker.queued(), [0, 2]);
     }
 }

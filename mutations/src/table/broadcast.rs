@@ -11,14 +11,14 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: RING,
         models: MODELS,
-        from: "self.tail.wake(tail, 0, |word| !is_later(word, number));",
+        from: "context::wake_together(|| self.tail.wake(tail, 0, |word| !is_later(word, number)));",
         to: "drop(tail);",
         breaks: "a send wakes no receiver",
     },
     Mutation {
         file: RING,
         models: MODELS,
-        from: "self.tail.wake(tail, 0, |_| true);",
+        from: "context::wake_together(|| self.tail.wake(tail, 0, |_| true));",
         to: "drop(tail);",
         breaks: "the last sender goes and does not wake the receivers",
     },

@@ -62,7 +62,7 @@ impl Sources {
     }
 }
 
-/// A registered source. The source itself is kept by the caller, who deregisters it before it is
+/// A registered source. The source itself is kept by the caller, which deregisters it before it is
 /// closed; dropping the registration without that only takes it out of the table.
 pub(crate) struct Registration {
     driver: Arc<Driver>,

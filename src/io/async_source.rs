@@ -46,8 +46,8 @@ use std::task::{Context, Poll, ready};
 /// `S` is anything that mio can poll: mio's own sockets and pipes, and on Unix every file descriptor
 /// wrapped in `Fd`. The source must be in non-blocking mode; `Async` neither checks nor changes that.
 ///
-/// All methods take `&self`. Any number of tasks may wait on one source, in the same direction too: an
-/// event wakes all who wait for its direction. If `&S` implements [`std::io::Read`] and [`std::io::Write`],
+/// All methods take `&self`. Any number of tasks may wait on one source, in the same direction too: an event
+/// wakes all tasks that wait for its direction. If `&S` implements [`std::io::Read`] and [`std::io::Write`],
 /// then `Async<S>` and `&Async<S>` implement [`AsyncRead`](super::AsyncRead) and
 /// [`AsyncWrite`](super::AsyncWrite); closing then only flushes.
 ///
@@ -415,7 +415,8 @@ fn interrupted<R>(result: &io::Result<R>) -> bool {
 impl<S: Source> Drop for Async<S> {
     fn drop(&mut self) {
         if let Some(source) = &mut self.source {
-            // Nobody is left to be told of an error, and the poller forgets a source that is closed anyway.
+            // No caller is left that could be told of an error, and the poller forgets a source that is
+            // closed anyway.
             let _ = self.registration.deregister(source);
         }
     }

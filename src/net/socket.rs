@@ -1,8 +1,8 @@
 //! What the faces have in common, written once: each macro is one section of a face's `impl`, with its
 //! documentation.
 //!
-//! Macros and not a trait, so that the methods are inherent: nobody has to import a trait to ask a socket
-//! whether it is readable. A face is a struct with one field, `io: Async<the mio socket>`.
+//! Macros and not a trait, so that the methods are inherent: a program need not import a trait to ask a
+//! socket whether it is readable. A face is a struct with one field, `io: Async<the mio socket>`.
 
 /// `from_std`, `into_std`, `adopt` and `Debug` for a face over `$mio`, registered for `$interest`.
 macro_rules! conversions {
@@ -271,7 +271,7 @@ macro_rules! stream_methods {
             self,
         ) -> ($crate::net::split::OwnedReadHalf<Self>, $crate::net::split::OwnedWriteHalf<Self>) {
             $crate::net::split::owned(self, |stream| {
-                // Nobody is left to be told of an error.
+                // No caller is left that could be told of an error.
                 let _ = stream.shutdown_std(::std::net::Shutdown::Write);
             })
         }

@@ -158,7 +158,7 @@ impl Guest {
         self.shared.slots.get(self.index)
     }
 
-    /// Queues what the root future has spawned. It is visible to thieves, and somebody is awake to see
+    /// Queues what the root future has spawned. It is visible to thieves, and a worker is awake to see
     /// it, when this returns: the root may block the thread next.
     pub(super) fn spawned(&self, task: Hot) {
         self.slot().stats.spawned.add(1);

@@ -175,8 +175,9 @@ impl Worker {
 
     /// Whether this worker has been asked to leave, or the runtime is closed.
     pub(super) fn is_surplus(&self) -> bool {
-        // Ordering: Acquire pairs with the Release store in `Shared::close`: who sees the 0 sees `closed`
-        // too. Looked at in each step, and in each park after its fence; who lowers it unparks.
+        // Ordering: Acquire pairs with the Release store in `Shared::close`: a worker that sees the 0 sees
+        // `closed`, too. Read in each step, and in each park after its fence; a thread that lowers it
+        // unparks the worker.
         self.index >= self.shared.staying.load(Ordering::Acquire)
     }
 
@@ -345,8 +346,8 @@ impl Worker {
         !self.slot.channel.is_empty() || self.shared.is_outside_announced()
     }
 
-    /// A worker that is busy with itself starves nobody: looks outside whatever the hints say, unless what
-    /// the last look brought is still in front of it, and polls the driver.
+    /// A worker that has tasks of its own must not starve others: looks outside whatever the hints say,
+    /// unless what the last look brought is still in front of it, and polls the driver.
     #[cold]
     fn fair_turn(&self) {
         let mut pace = self.pace.get();
@@ -425,7 +426,7 @@ impl Worker {
     }
 
     /// Brings up to `room` tasks in from the guests and the injector; returns how many. The guests have half
-    /// of it, and each slot for guests in turn the first choice, so that nobody is crowded out; what they
+    /// of it, and each slot for guests in turn the first choice, so that each gets its turn; what they
     /// leave is the injector's.
     fn take_batch(&self, room: usize) -> usize {
         let before = self.ready.len();
@@ -455,7 +456,7 @@ impl Worker {
         brought
     }
 
-    /// Looks for work in the other workers' queues, if nobody else does.
+    /// Looks for work in the other workers' queues, if no other worker does.
     fn search(&self) -> Option<Hot> {
         if !self.searching.get() {
             if !self.shared.idle.start_search(self.index) {
@@ -512,11 +513,11 @@ impl Worker {
         }
     }
 
-    /// Nobody searches any more: wakes a successor if there is more to find.
+    /// No worker searches any more: wakes a successor if there is more to find.
     #[inline(never)]
     fn pass_on(&self) {
         // Ordering: Dekker again: stop searching, fence, look; a push that saw us searching, and woke
-        // nobody, is seen here.
+        // no worker, is seen here.
         fence(Ordering::SeqCst);
         if self.shared.has_ready() {
             self.shared.wake_one(self.index);
@@ -544,11 +545,11 @@ impl Worker {
         }
     }
 
-    /// More than one task is runnable here: wakes an idle peer, if nobody searches. Exactly one: this
+    /// More than one task is runnable here: wakes an idle peer, if no worker searches. Exactly one: this
     /// worker runs it itself.
     #[inline]
     fn notify_surplus(&self) {
-        // The cheapest question first: mostly there is nobody to wake.
+        // The cheapest question first: mostly there is no worker to wake.
         if !self.shared.idle.is_settled() && !self.searching.get() {
             self.notify();
         }
@@ -564,8 +565,8 @@ impl Worker {
         }
     }
 
-    /// Gives up the slot's queues: moves what is in them to the injector, and who pushes to the channel from
-    /// here on finds the slot inactive. `true`: something was moved, and has to be announced.
+    /// Gives up the slot's queues: moves what is in them to the injector. A later push to the channel finds
+    /// the slot inactive. `true`: something was moved, and has to be announced.
     pub(super) fn hand_over(&self) -> bool {
         self.slot.deactivate();
         // Ordering: SeqCst, the pair of the fence in `Shared::sent`: deactivate, fence, empty the channel.

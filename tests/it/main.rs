@@ -14,6 +14,8 @@ mod bombs;
 mod bounds;
 mod broadcast;
 mod burners;
+#[cfg(target_os = "linux")]
+mod calls;
 mod cancellation;
 mod completion;
 mod copying;

@@ -3,8 +3,8 @@
 //! proptest makes up the calls and shortens those that fail. After each call the model says which futures are
 //! ready, and which of the wakers must have been called: a wake that is lost fails, and one too many does.
 //!
-//! Other models: `Semaphore` in `locks.rs`, and in `src/sync` those of `Notify`, `watch`, `oneshot` and of the
-//! halves of `mpsc`.
+//! Other models: `Semaphore` in `locks.rs`, and in `src/sync` those of `Notify`, `watch`, `oneshot` and of
+//! the halves of `mpsc`.
 
 mod barrier;
 mod broadcast;

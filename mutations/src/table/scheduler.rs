@@ -218,14 +218,14 @@ pub const ROWS: &[Mutation] = &[
         models: "worker::loom",
         from: ".push(task);\n        self.shared.pushed_from_outside();",
         to: ".push(task);",
-        breaks: "a guest's spawn wakes nobody",
+        breaks: "a guest's spawn wakes no worker",
     },
     Mutation {
         file: ROLE,
         models: "worker::loom",
         from: "            self.shared.injector.push(task);\n            moved = true;",
         to: "            drop(self.shared.slots.get(0).next.put(task));\n            moved = true;",
-        breaks: "a guest that goes puts its tasks where nobody else looks",
+        breaks: "a guest that goes puts its tasks where no other thread looks",
     },
     Mutation {
         file: SLOTS,
@@ -246,7 +246,7 @@ pub const ROWS: &[Mutation] = &[
         models: "worker::loom",
         from: "if self.slots.get(home).channel.push_chain(chain) {",
         to: "if self.slots.get(home).channel.push_chain(chain) && false {",
-        breaks: "a chain of the driver thread wakes nobody",
+        breaks: "a chain of the driver thread wakes no worker",
     },
     Mutation {
         file: WORKER,

@@ -56,8 +56,8 @@ impl UnixStream {
     /// # Errors
     ///
     /// Returns the error of the operating system: [`NotFound`](io::ErrorKind::NotFound) if there is no such
-    /// file, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if nobody listens; and an error if the
-    /// runtime is shut down while it waits for room. Nothing bounds the time of that: use a timeout.
+    /// file, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if no socket listens; and an error if
+    /// the runtime is shut down while it waits for room. Nothing bounds the time of that: use a timeout.
     ///
     /// # Panics
     ///

@@ -88,6 +88,8 @@ mod tokio_context;
 
 pub use builder::Builder;
 pub use context::EnterGuard;
+#[doc(hidden)]
+pub use context::is_inside;
 pub use flavor::RuntimeFlavor;
 pub use handle::{Handle, TryCurrentError};
 pub use local::LocalExecutor;

@@ -60,6 +60,9 @@ mod yield_now;
 pub use block_in_place::block_in_place;
 #[cfg(not(target_family = "wasm"))]
 pub use blocking::spawn_blocking;
+#[cfg(not(target_family = "wasm"))]
+#[doc(hidden)]
+pub use blocking::spawn_unfailing;
 pub use cancellation::{
     CancellationToken, DropGuard, WaitForCancellationFuture, WaitForCancellationFutureOwned,
 };

@@ -71,8 +71,7 @@ use crate::sync_shim::Mutex;
 use crate::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::wakers;
 
-pub(crate) use ready::Direction;
-pub use ready::Ready;
+pub use ready::{Direction, Ready};
 use waiters::Waiters;
 
 /// The driver is gone; follows the seven ready bits.
@@ -89,9 +88,17 @@ pub(crate) struct Readiness {
 
 /// What was ready at one moment; `clear` takes it back to tell that moment from a later one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadyEvent {
+pub struct ReadyEvent {
     tick: u64,
-    pub(crate) ready: Ready,
+    /// What of the wanted bits was ready.
+    pub ready: Ready,
+}
+
+impl ReadyEvent {
+    /// What a source that was just registered is assumed to have reported.
+    pub(crate) fn before_the_first(ready: Ready) -> Self {
+        Self { tick: 0, ready }
+    }
 }
 
 impl Readiness {

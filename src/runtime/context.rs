@@ -54,6 +54,12 @@ pub(crate) fn enter(handle: &Handle) -> EnterGuard<'_> {
     EnterGuard { previous, _tokio: handle.inner.tokio.enter(), handle: PhantomData }
 }
 
+/// Returns whether the calling thread is in a runtime.
+#[inline]
+pub fn is_inside() -> bool {
+    scheduler::spawns_here() || with(|handle| handle.is_some())
+}
+
 /// Calls `f` with the current handle. `None`: the thread is in no runtime, or is ending. `f` calls no
 /// user code, which might enter a runtime.
 pub(crate) fn with<R>(f: impl FnOnce(Option<&Handle>) -> R) -> R {

@@ -107,7 +107,9 @@ impl<T> JoinSet<T> {
         self.insert(super::spawn_local(future))
     }
 
-    pub(super) fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
+    /// Puts a task into the set that was spawned elsewhere; the set aborts it when it is dropped.
+    #[doc(hidden)]
+    pub fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
         self.tasks.push(Tagged(handle));
         abort

@@ -5,8 +5,10 @@ use std::ops::{BitOr, BitOrAssign};
 
 /// One of the two sides of a source; each has its own waiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub enum Direction {
+    /// What comes in.
     Read,
+    /// What goes out.
     Write,
 }
 
@@ -20,7 +22,7 @@ impl Direction {
     }
 
     /// The bits that data, or room for it, stands behind; used up by taking the data.
-    pub(super) fn data(self) -> Ready {
+    pub(crate) fn data(self) -> Ready {
         match self {
             Self::Read => Ready::READABLE,
             Self::Write => Ready::WRITABLE,
@@ -109,6 +111,12 @@ impl Ready {
     /// Returns true if urgent data was reported.
     pub const fn is_priority(self) -> bool {
         self.intersects(Self::PRIORITY)
+    }
+
+    /// Returns whether this has any of the bits of `other`.
+    #[doc(hidden)]
+    pub const fn has(self, other: Self) -> bool {
+        self.intersects(other)
     }
 
     pub(super) const fn intersects(self, other: Self) -> bool {

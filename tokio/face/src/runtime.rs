@@ -1,0 +1,106 @@
+//! The runtime: liten's.
+#![cfg_attr(not(feature = "rt"), allow(dead_code, unused_imports))]
+
+mod builder;
+pub(crate) mod context;
+mod handle;
+pub(crate) mod io;
+mod local_runtime;
+
+pub use self::builder::Builder;
+pub use self::handle::{EnterGuard, Handle, TryCurrentError};
+pub use self::local_runtime::{LocalOptions, LocalRuntime};
+pub use liten::runtime::{RuntimeFlavor, RuntimeMetrics};
+
+use crate::task::coop;
+use liten::task::JoinHandle;
+use std::future::Future;
+use std::io::Result;
+use std::time::Duration;
+
+/// Under the name that tokio's files know.
+pub(crate) mod scheduler {
+    pub(crate) use super::Handle;
+}
+
+/// A runtime of liten's.
+#[derive(Debug)]
+pub struct Runtime {
+    runtime: liten::runtime::Runtime,
+    handle: Handle,
+}
+
+impl Runtime {
+    fn from_inner(runtime: liten::runtime::Runtime) -> Self {
+        let handle = Handle::from_inner(runtime.handle().clone());
+        Self { runtime, handle }
+    }
+
+    /// Makes a runtime with a worker per processor.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    #[cfg(feature = "rt-multi-thread")]
+    pub fn new() -> Result<Self> {
+        Builder::new_multi_thread().enable_all().build()
+    }
+
+    /// Returns the handle of the runtime.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Spawns `future` as a task.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.runtime.spawn(future)
+    }
+
+    /// Runs `f`, which may block, on the pool for blocking work.
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, f: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.runtime.spawn_blocking(f)
+    }
+
+    /// Runs `future` on this thread and returns its output.
+    ///
+    /// # Panics
+    ///
+    /// Panics inside a task, and with a panic of `future`.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+
+    /// Enters the runtime until the guard is dropped.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.handle.enter()
+    }
+
+    /// Ends the runtime, and waits so long for its threads.
+    pub fn shutdown_timeout(self, duration: Duration) {
+        self.runtime.shutdown_timeout(duration);
+    }
+
+    /// Ends the runtime without waiting for its threads.
+    pub fn shutdown_background(self) {
+        self.runtime.shutdown_background();
+    }
+
+    /// Returns what the runtime counts.
+    pub fn metrics(&self) -> RuntimeMetrics {
+        self.runtime.metrics()
+    }
+}
+
+impl std::panic::UnwindSafe for Runtime {}
+impl std::panic::RefUnwindSafe for Runtime {}

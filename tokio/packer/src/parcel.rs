@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 const LITEN: &str = "liten = { path = \"../..\"";
 /// A file that every folder has which was laid down.
 const MARK: &str = "LAID-DOWN";
-const MARK_TEXT: &str = "Laid down by liten's `tokio/lay`, which overwrites and removes files here.\n";
+const MARK_TEXT: &str =
+    "Laid down by liten's `tokio/lay`, which overwrites and removes files here.\n";
 
 /// Paths and contents of the files.
 #[derive(Default)]

@@ -44,7 +44,8 @@ impl Release {
         let folder = text(tokio, "manifest_path")
             .and_then(|path| Some(Path::new(&path).parent()?.to_owned()))
             .ok_or("cargo's answer does not say where tokio lies")?;
-        let version = text(tokio, "version").ok_or("cargo's answer does not say which tokio it is")?;
+        let version =
+            text(tokio, "version").ok_or("cargo's answer does not say which tokio it is")?;
         Ok(Self { version, folder, list: home.join("upstream/files") })
     }
 

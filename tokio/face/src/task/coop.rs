@@ -1,6 +1,7 @@
 //! The budget of a task: liten's.
 
 use std::cell::Cell;
+use std::fmt;
 use std::task::{Context, Poll};
 
 pub use liten::task::coop::{
@@ -18,7 +19,6 @@ pub(crate) fn poll_budget_available(cx: &mut Context<'_>) -> Poll<()> {
 }
 
 /// Gives a unit of the budget back when it is dropped, unless progress was made with it.
-#[derive(Debug)]
 #[must_use]
 pub struct RestoreOnPending {
     taken: Cell<Option<liten::task::coop::RestoreOnPending>>,
@@ -30,5 +30,11 @@ impl RestoreOnPending {
         if let Some(taken) = self.taken.take() {
             taken.made_progress();
         }
+    }
+}
+
+impl fmt::Debug for RestoreOnPending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RestoreOnPending").finish_non_exhaustive()
     }
 }

@@ -18,6 +18,7 @@ mod cancellation;
 mod completion;
 mod copying;
 mod current_thread;
+mod doors;
 mod drainer;
 mod ends;
 mod errors;

@@ -27,10 +27,12 @@ tokio = { version = "1.54.1", features = ["full", "test-util"] }
 
 [dev-dependencies]
 async-stream = "0.3"
+bytes = "1.2.1"
 futures = { version = "0.3", features = ["async-await"] }
 futures-concurrency = "7.6.3"
 libc = "0.2.168"
 nix = { version = "0.31", default-features = false, features = ["aio", "fs", "socket"] }
+pin-project-lite = "0.2.11"
 proptest = "1"
 rand = "0.9"
 socket2 = "0.6"
@@ -38,10 +40,34 @@ tempfile = "3"
 tokio-stream = "0.1"
 tokio-test = "0.4"
 
+# The tests ask for the features that tokio itself was built with.
+[features]
+default = ["full", "test-util"]
+full = [
+    "fs", "io-std", "io-util", "macros", "net", "parking_lot", "process", "rt", "rt-multi-thread", "signal",
+    "sync", "time",
+]
+fs = []
+io-std = []
+io-util = []
+macros = []
+net = []
+parking_lot = []
+process = []
+rt = []
+rt-multi-thread = []
+signal = []
+sync = []
+test-util = []
+time = []
+
 [profile.dev]
 debug = 0
 incremental = false
 "#;
+
+/// What files of tests find at the root of their crate, where each was alone.
+const ROOT: &str = "#[allow(unused_imports)]\nuse tokio::time;\n";
 
 /// The tests on one of the two packages named tokio, compiled.
 pub(crate) struct Suite {
@@ -77,7 +103,8 @@ impl Suite {
             let modules = left.map(|(name, path)| {
                 format!("#[path = {:?}]\nmod {name};\n", path.display().to_string())
             });
-            fs::write(folder.join("all.rs"), modules.collect::<String>()).map_err(named)?;
+            let root = ROOT.to_owned() + &modules.collect::<String>();
+            fs::write(folder.join("all.rs"), root).map_err(named)?;
             match compile(folder, &tests)? {
                 Compiled::Binary(binary) => {
                     return Ok(Self { name, binary, folder: folder.to_owned(), broken });

@@ -36,11 +36,13 @@ mod lending;
 #[cfg(target_os = "linux")]
 mod limits;
 mod local;
+mod local_set;
 mod metrics;
 #[cfg(target_os = "linux")]
 mod million;
 mod monkey;
 mod mpsc;
+mod names;
 mod neutral;
 mod notify;
 mod oneshot;
@@ -80,6 +82,7 @@ mod watch;
 
 mod async_source;
 mod chat;
+mod conversion;
 #[cfg(all(feature = "tokio-io", feature = "hyper"))]
 mod families;
 mod fs;

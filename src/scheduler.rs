@@ -88,6 +88,7 @@ mod lifecycle;
 mod pace;
 mod role;
 mod shared;
+mod sleeps;
 mod slice;
 mod slots;
 mod watchdog;
@@ -97,9 +98,10 @@ pub(crate) use census::{CountsRoots, Presence};
 pub(crate) use in_place::{is_away, step_aside};
 pub(crate) use lifecycle::{Around, Crew, ThreadConfig};
 pub(crate) use role::{
-    enter_guest, is_polling, set_current, spawn_here, spawns_here, with_driver_here,
+    enter_guest, is_polling, set_current, spawn_here, spawns_here, with_driver_here, worker_index,
 };
 pub(crate) use shared::{Shared, WorkerCounts};
+pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
 
 #[cfg(all(test, liten_loom))]

@@ -37,11 +37,13 @@ mod lending;
 #[cfg(target_os = "linux")]
 mod limits;
 mod local;
+mod local_set;
 mod metrics;
 #[cfg(target_os = "linux")]
 mod million;
 mod monkey;
 mod mpsc;
+mod names;
 mod neutral;
 mod notify;
 mod oneshot;
@@ -81,6 +83,7 @@ mod watch;
 
 mod async_source;
 mod chat;
+mod conversion;
 #[cfg(all(feature = "tokio-io", feature = "hyper"))]
 mod families;
 mod fs;

@@ -76,7 +76,11 @@ impl Ready {
     /// when a read finds nothing, whether or not the urgent data has been fetched. It is told to nobody.
     pub(super) const MARK: Self = Self(1 << 6);
 
-    pub(super) const ALL: Self = Self(0x7f);
+    /// All bits that a state word holds.
+    pub(super) const EVERY: Self = Self(0x7f);
+
+    /// Everything that a source can be ready for.
+    pub const ALL: Self = Self(0x3f);
 
     /// Returns true if nothing is set.
     pub const fn is_empty(self) -> bool {
@@ -139,7 +143,7 @@ impl Ready {
 
     /// Takes the ready bits out of a state word.
     pub(super) fn from_state(state: u64) -> Self {
-        Self((state & Self::ALL.bits()) as u8)
+        Self((state & Self::EVERY.bits()) as u8)
     }
 }
 

@@ -11,6 +11,7 @@ use std::future::Future;
 use std::io;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::sync::MutexGuard;
 use std::time::Instant;
 
 /// What to do about a call outside a runtime; one text for all of them.
@@ -41,8 +42,8 @@ pub struct EnterGuard<'a> {
 #[derive(Debug)]
 struct Entered {
     previous: Option<Handle>,
-    /// Not Send: it restores a thread-local.
-    stays: PhantomData<*const ()>,
+    /// Not Send: it restores a thread-local. Other threads may look at it.
+    stays: PhantomData<MutexGuard<'static, ()>>,
 }
 
 impl Drop for Entered {

@@ -10,7 +10,9 @@ mod local_runtime;
 pub use self::builder::Builder;
 pub use self::handle::{EnterGuard, Handle, TryCurrentError};
 pub use self::local_runtime::{LocalOptions, LocalRuntime};
-pub use liten::runtime::{RuntimeFlavor, RuntimeMetrics};
+pub use liten::runtime::{
+    is_rt_shutdown_err, worker_index, Id, RuntimeFlavor, RuntimeMetrics,
+};
 
 use crate::task::coop;
 use liten::task::JoinHandle;

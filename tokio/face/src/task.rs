@@ -4,12 +4,14 @@ pub mod coop;
 
 cfg_rt! {
     mod join_set;
+    mod local_set;
     mod task_local;
 
     #[doc(hidden)]
     #[deprecated = "Moved to tokio::task::coop"]
     pub use coop::{consume_budget, unconstrained, Unconstrained};
     pub use self::join_set::JoinSet;
+    pub use self::local_set::{LocalEnterGuard, LocalSet};
     pub use self::task_local::LocalKey;
     pub use liten::task::{
         id, try_id, yield_now, AbortHandle, JoinError, JoinHandle, TaskId as Id,

@@ -3,10 +3,14 @@
 #[cfg(feature = "test-util")]
 pub use liten::time::{advance, pause, resume};
 pub use liten::time::{
-    interval, interval_at, sleep, sleep_until, timeout, timeout_at, Instant, Interval,
-    MissedTickBehavior, Sleep, Timeout,
+    interval, interval_at, Instant, Interval, MissedTickBehavior,
 };
 #[doc(no_inline)]
 pub use std::time::Duration;
 
 pub mod error;
+mod sleep;
+mod timeout;
+
+pub use self::sleep::{sleep, sleep_until, Sleep};
+pub use self::timeout::{timeout, timeout_at, Timeout};

@@ -80,6 +80,23 @@ impl Builder {
         self
     }
 
+    /// Sets the function that names each of the runtime's threads.
+    pub fn thread_name_fn<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() -> String + Send + Sync + 'static,
+    {
+        self.inner.thread_name_fn(f);
+        self
+    }
+
+    /// Names the runtime.
+    pub fn name(&mut self, name: impl Into<String>) -> &mut Self {
+        let name = name.into();
+        assert!(!name.trim().is_empty(), "runtime name shouldn't be empty ({LITEN})");
+        self.inner.name(name);
+        self
+    }
+
     /// Sets the size of the stacks of the runtime's threads, in bytes.
     pub fn thread_stack_size(&mut self, bytes: usize) -> &mut Self {
         self.inner.thread_stack_size(bytes);
@@ -110,6 +127,24 @@ impl Builder {
         self
     }
 
+    /// Runs `f` each time that a thread of the runtime goes to sleep.
+    pub fn on_thread_park<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.inner.on_thread_park(f);
+        self
+    }
+
+    /// Runs `f` each time that a thread of the runtime wakes up.
+    pub fn on_thread_unpark<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.inner.on_thread_unpark(f);
+        self
+    }
+
     /// Without effect: liten bounds the time that a task waits, not the number of polls.
     ///
     /// # Panics
@@ -135,6 +170,12 @@ impl Builder {
     /// Without effect: liten sizes its list of events itself.
     #[cfg(any(feature = "net", all(unix, any(feature = "process", feature = "signal"))))]
     pub fn max_io_events_per_tick(&mut self, _capacity: usize) -> &mut Self {
+        self
+    }
+
+    /// Without effect: liten fetches events of a busy runtime by time.
+    #[cfg(any(feature = "net", all(unix, any(feature = "process", feature = "signal"))))]
+    pub fn max_io_events_per_busy_tick(&mut self, _capacity: usize) -> &mut Self {
         self
     }
 

@@ -1,7 +1,7 @@
 //! `Handle`: liten's, with tokio's signatures and words.
 
-use super::{context, RuntimeFlavor, RuntimeMetrics};
-use crate::util::error::CONTEXT_MISSING_ERROR;
+use super::{context, Id, RuntimeFlavor, RuntimeMetrics};
+use crate::util::error::{CONTEXT_MISSING_ERROR, THREAD_LOCAL_DESTROYED_ERROR};
 use crate::LITEN;
 use liten::task::JoinHandle;
 use std::fmt;
@@ -55,7 +55,7 @@ impl Handle {
     ///
     /// Returns an error outside a runtime.
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        liten::runtime::Handle::try_current().map(Self::from_inner).map_err(|_| TryCurrentError(()))
+        liten::runtime::Handle::try_current().map(Self::from_inner).map_err(TryCurrentError)
     }
 
     /// Spawns `future` as a task.
@@ -88,6 +88,16 @@ impl Handle {
         self.inner.block_on(future)
     }
 
+    /// Returns what tells the runtime from others.
+    pub fn id(&self) -> Id {
+        self.inner.id()
+    }
+
+    /// Returns the name that the builder was given.
+    pub fn name(&self) -> Option<&str> {
+        self.inner.name()
+    }
+
     /// Returns the kind of the runtime.
     pub fn runtime_flavor(&self) -> RuntimeFlavor {
         self.inner.runtime_flavor()
@@ -104,23 +114,27 @@ impl std::panic::RefUnwindSafe for Handle {}
 
 /// There is no current runtime.
 #[derive(Debug)]
-pub struct TryCurrentError(());
+pub struct TryCurrentError(liten::runtime::TryCurrentError);
 
 impl TryCurrentError {
-    /// Returns whether the thread is in no runtime, which is always the reason.
+    /// Returns whether the thread is in no runtime.
     pub fn is_missing_context(&self) -> bool {
-        true
+        self.0.is_missing_context()
     }
 
     /// Returns whether the thread has forgotten its runtime because it is ending.
     pub fn is_thread_local_destroyed(&self) -> bool {
-        false
+        self.0.is_thread_local_destroyed()
     }
 }
 
 impl fmt::Display for TryCurrentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{CONTEXT_MISSING_ERROR} ({LITEN})")
+        let text = match self.is_missing_context() {
+            true => CONTEXT_MISSING_ERROR,
+            false => THREAD_LOCAL_DESTROYED_ERROR,
+        };
+        write!(f, "{text} ({LITEN})")
     }
 }
 

@@ -1,6 +1,6 @@
 //! `JoinSet`: liten's, with tokio's signatures.
 
-use super::{AbortHandle, Id, JoinError, JoinHandle};
+use super::{AbortHandle, Id, JoinError, JoinHandle, LocalSet};
 use crate::runtime::Handle;
 use std::fmt;
 use std::future::Future;
@@ -56,6 +56,15 @@ impl<T: 'static> JoinSet<T> {
         F: Future<Output = T> + 'static,
     {
         self.insert(super::spawn_local(task))
+    }
+
+    /// Spawns `task`, which may be `!Send`, into `local_set`.
+    #[track_caller]
+    pub fn spawn_local_on<F>(&mut self, task: F, local_set: &LocalSet) -> AbortHandle
+    where
+        F: Future<Output = T> + 'static,
+    {
+        self.insert(local_set.spawn_local(task))
     }
 
     /// Runs `f` on the current runtime's pool for blocking work.

@@ -40,7 +40,7 @@ pub(crate) fn run(suite: &Suite) -> Result<Round, String> {
     let work = || {
         // Ordering: Relaxed; the number says which test is next, and nothing else hangs on it.
         while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let end = try_often(&suite.binary, test, &logs)
+            let end = try_often(suite, test, &logs)
                 .map_err(|error| format!("{test} could not be run: {error}"))?;
             if end != End::Passed {
                 eprintln!("on {}: {test} {}", suite.name, format!("{end:?}").to_lowercase());
@@ -72,10 +72,10 @@ fn names(binary: &Path) -> Result<Vec<String>, String> {
     Ok(list(&[])?.difference(&ignored).cloned().collect())
 }
 
-fn try_often(binary: &Path, test: &str, logs: &Path) -> io::Result<End> {
+fn try_often(suite: &Suite, test: &str, logs: &Path) -> io::Result<End> {
     let log = logs.join(test.replace("::", "-"));
     for left in (0..TRIES).rev() {
-        let end = try_once(binary, test, &log)?;
+        let end = try_once(suite, test, &log)?;
         if end == End::Passed {
             std::fs::remove_file(&log)?;
             return Ok(end);
@@ -87,10 +87,12 @@ fn try_often(binary: &Path, test: &str, logs: &Path) -> io::Result<End> {
     unreachable!("the last try returns")
 }
 
-fn try_once(binary: &Path, test: &str, log: &Path) -> io::Result<End> {
+fn try_once(suite: &Suite, test: &str, log: &Path) -> io::Result<End> {
     let log = File::create(log)?;
-    let mut child = Command::new(binary)
+    let mut child = Command::new(&suite.binary)
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        // Some read the manifest of the package that they belong to.
+        .current_dir(&suite.folder)
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)

@@ -3,18 +3,20 @@
 
 mod builder;
 pub(crate) mod context;
+mod disabled;
+mod enter;
 mod handle;
 pub(crate) mod io;
 mod local_runtime;
 
 pub use self::builder::Builder;
-pub use self::handle::{EnterGuard, Handle, TryCurrentError};
+pub use self::enter::EnterGuard;
+pub use self::handle::{Handle, TryCurrentError};
 pub use self::local_runtime::{LocalOptions, LocalRuntime};
-pub use liten::runtime::{
-    is_rt_shutdown_err, worker_index, Id, RuntimeFlavor, RuntimeMetrics,
-};
+pub use liten::runtime::{worker_index, Id, RuntimeFlavor, RuntimeMetrics};
 
-use crate::task::coop;
+use self::disabled::{Disabled, Entry};
+use crate::util::error::RUNTIME_SHUTTING_DOWN_ERROR;
 use liten::task::JoinHandle;
 use std::future::Future;
 use std::io::Result;
@@ -25,17 +27,26 @@ pub(crate) mod scheduler {
     pub(crate) use super::Handle;
 }
 
+/// Returns whether `error` says that the operation was not done because the runtime has ended, or is ending.
+pub fn is_rt_shutdown_err(error: &std::io::Error) -> bool {
+    let is_of_tokios_files =
+        || error.get_ref().is_some_and(|inner| inner.to_string() == RUNTIME_SHUTTING_DOWN_ERROR);
+    liten::runtime::is_rt_shutdown_err(error) || is_of_tokios_files()
+}
+
 /// A runtime of liten's.
 #[derive(Debug)]
 pub struct Runtime {
     runtime: liten::runtime::Runtime,
     handle: Handle,
+    _entry: Entry,
 }
 
 impl Runtime {
-    fn from_inner(runtime: liten::runtime::Runtime) -> Self {
+    fn from_inner(runtime: liten::runtime::Runtime, disabled: Disabled) -> Self {
         let handle = Handle::from_inner(runtime.handle().clone());
-        Self { runtime, handle }
+        let _entry = Entry::new(handle.id(), disabled);
+        Self { runtime, handle, _entry }
     }
 
     /// Makes a runtime with a worker per processor.
@@ -80,6 +91,7 @@ impl Runtime {
     /// Panics inside a task, and with a panic of `future`.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        context::assert_may_block();
         self.runtime.block_on(future)
     }
 

@@ -1,5 +1,6 @@
 //! `Builder`: liten's, with tokio's signatures.
 
+use super::disabled::Disabled;
 use super::{LocalOptions, LocalRuntime, Runtime, RuntimeFlavor};
 use crate::LITEN;
 use std::env::{self, VarError};
@@ -14,6 +15,7 @@ pub struct Builder {
     inner: liten::runtime::Builder,
     flavor: RuntimeFlavor,
     worker_threads: Option<usize>,
+    disabled: Disabled,
 }
 
 impl Builder {
@@ -29,23 +31,27 @@ impl Builder {
     }
 
     fn new(flavor: RuntimeFlavor, inner: liten::runtime::Builder) -> Self {
-        Self { inner, flavor, worker_threads: None }
+        let disabled = Disabled { io: true, time: true };
+        Self { inner, flavor, worker_threads: None, disabled }
     }
 
-    /// Without effect: I/O and timers are always there.
+    /// Allows I/O and timers. Both are always there, but without this their use panics.
     pub fn enable_all(&mut self) -> &mut Self {
+        self.disabled = Disabled::default();
         self
     }
 
-    /// Without effect: I/O is always there.
+    /// Allows I/O. It is always there, but without this its use panics.
     #[cfg(any(feature = "net", all(unix, any(feature = "process", feature = "signal"))))]
     pub fn enable_io(&mut self) -> &mut Self {
+        self.disabled.io = false;
         self
     }
 
-    /// Without effect: timers are always there.
+    /// Allows timers. They are always there, but without this their use panics.
     #[cfg(feature = "time")]
     pub fn enable_time(&mut self) -> &mut Self {
+        self.disabled.time = false;
         self
     }
 
@@ -90,6 +96,11 @@ impl Builder {
     }
 
     /// Names the runtime.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the name is empty.
+    #[track_caller]
     pub fn name(&mut self, name: impl Into<String>) -> &mut Self {
         let name = name.into();
         assert!(!name.trim().is_empty(), "runtime name shouldn't be empty ({LITEN})");
@@ -168,14 +179,26 @@ impl Builder {
     }
 
     /// Without effect: liten sizes its list of events itself.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `capacity` is 0.
+    #[track_caller]
     #[cfg(any(feature = "net", all(unix, any(feature = "process", feature = "signal"))))]
-    pub fn max_io_events_per_tick(&mut self, _capacity: usize) -> &mut Self {
+    pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(capacity > 0, "max_io_events_per_tick must be non-zero ({LITEN})");
         self
     }
 
     /// Without effect: liten fetches events of a busy runtime by time.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `capacity` is 0.
+    #[track_caller]
     #[cfg(any(feature = "net", all(unix, any(feature = "process", feature = "signal"))))]
-    pub fn max_io_events_per_busy_tick(&mut self, _capacity: usize) -> &mut Self {
+    pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(capacity > 0, "max_io_events_per_busy_tick must be non-zero ({LITEN})");
         self
     }
 
@@ -201,7 +224,8 @@ impl Builder {
                 self.inner.worker_threads(count);
             }
         }
-        self.inner.build().map(Runtime::from_inner)
+        let disabled = self.disabled;
+        self.inner.build().map(|runtime| Runtime::from_inner(runtime, disabled))
     }
 
     /// Builds a runtime that stays on this thread, with tasks that may be `!Send`.
@@ -216,9 +240,10 @@ impl Builder {
     pub fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
         assert!(
             self.flavor == RuntimeFlavor::CurrentThread,
-            "Only current_thread is supported when building a local runtime ({LITEN})"
+            "multi_thread is not supported for LocalRuntime ({LITEN})"
         );
-        self.inner.build_local().map(LocalRuntime::from_inner)
+        let disabled = self.disabled;
+        self.inner.build_local().map(|runtime| LocalRuntime::from_inner(runtime, disabled))
     }
 }
 

@@ -1,25 +1,16 @@
 //! `Handle`: liten's, with tokio's signatures and words.
 
-use super::{context, Id, RuntimeFlavor, RuntimeMetrics};
+use super::{context, EnterGuard, Id, RuntimeFlavor, RuntimeMetrics};
 use crate::util::error::{CONTEXT_MISSING_ERROR, THREAD_LOCAL_DESTROYED_ERROR};
 use crate::LITEN;
 use liten::task::JoinHandle;
 use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
 
 /// A handle of a runtime.
 #[derive(Clone, Debug)]
 pub struct Handle {
     inner: liten::runtime::Handle,
-}
-
-/// Leaves the runtime when it is dropped.
-#[derive(Debug)]
-#[must_use = "Creating and dropping a guard does nothing"]
-pub struct EnterGuard<'a> {
-    _guard: liten::runtime::EnterGuard<'a>,
-    _handle: PhantomData<&'a Handle>,
 }
 
 impl Handle {
@@ -33,7 +24,7 @@ impl Handle {
 
     /// Enters the runtime until the guard is dropped.
     pub fn enter(&self) -> EnterGuard<'_> {
-        EnterGuard { _guard: self.inner.enter(), _handle: PhantomData }
+        EnterGuard::new(self.inner.enter())
     }
 
     /// Returns the handle of the current runtime.
@@ -85,6 +76,7 @@ impl Handle {
     /// Panics inside a task, and with a panic of `future`.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        context::assert_may_block();
         self.inner.block_on(future)
     }
 

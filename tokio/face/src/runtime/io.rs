@@ -1,6 +1,6 @@
 //! A source's entry with the driver, under the names that tokio's files know: on liten's driver.
 
-use super::Handle;
+use super::{context, Handle};
 use crate::io::{Interest, Ready};
 use liten::io::{Direction, Interest as Wanted, Ready as Bits, Registered};
 use mio::event::Source;
@@ -70,6 +70,7 @@ impl Registration {
         interest: Interest,
         handle: Handle,
     ) -> io::Result<Self> {
+        context::assert_io_of(&handle);
         let registered = Registered::unassumed(handle.inner(), source, interest.to_mio())?;
         Ok(Self { registered })
     }

@@ -1,6 +1,7 @@
 //! `LocalRuntime`: liten's, with tokio's signatures.
 
-use super::{Builder, EnterGuard, Handle, RuntimeMetrics};
+use super::disabled::{Disabled, Entry};
+use super::{context, Builder, EnterGuard, Handle, RuntimeMetrics};
 use liten::task::JoinHandle;
 use std::future::Future;
 use std::io;
@@ -20,6 +21,7 @@ pub struct LocalOptions {
 pub struct LocalRuntime {
     runtime: liten::runtime::LocalRuntime,
     handle: Handle,
+    _entry: Entry,
 }
 
 impl LocalRuntime {
@@ -29,12 +31,13 @@ impl LocalRuntime {
     ///
     /// Returns the error of the operating system.
     pub fn new() -> io::Result<Self> {
-        Builder::new_current_thread().build_local(LocalOptions::default())
+        Builder::new_current_thread().enable_all().build_local(LocalOptions::default())
     }
 
-    pub(super) fn from_inner(runtime: liten::runtime::LocalRuntime) -> Self {
+    pub(super) fn from_inner(runtime: liten::runtime::LocalRuntime, disabled: Disabled) -> Self {
         let handle = Handle::from_inner(runtime.handle().clone());
-        Self { runtime, handle }
+        let _entry = Entry::new(handle.id(), disabled);
+        Self { runtime, handle, _entry }
     }
 
     /// Returns the handle of the runtime.
@@ -65,6 +68,7 @@ impl LocalRuntime {
     /// Runs `future` and the tasks, and returns the output of `future`.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        context::assert_may_block();
         self.runtime.block_on(future)
     }
 

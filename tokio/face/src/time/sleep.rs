@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 /// Panics outside a runtime.
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
-    context::assert_inside();
+    context::assert_timers();
     Sleep { timer: liten::time::sleep(duration), pinned: PhantomPinned }
 }
 
@@ -26,7 +26,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// Panics outside a runtime.
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    context::assert_inside();
+    context::assert_timers();
     Sleep { timer: liten::time::sleep_until(deadline), pinned: PhantomPinned }
 }
 

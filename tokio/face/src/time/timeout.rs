@@ -19,7 +19,7 @@ pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>
 where
     F: IntoFuture,
 {
-    context::assert_inside();
+    context::assert_timers();
     Timeout { timeout: liten::time::timeout(duration, future.into_future()), pinned: PhantomPinned }
 }
 
@@ -33,7 +33,7 @@ pub fn timeout_at<F>(deadline: Instant, future: F) -> Timeout<F::IntoFuture>
 where
     F: IntoFuture,
 {
-    context::assert_inside();
+    context::assert_timers();
     let timeout = liten::time::timeout_at(deadline, future.into_future());
     Timeout { timeout, pinned: PhantomPinned }
 }

@@ -235,13 +235,22 @@ impl Registered {
         Poll::Ready(Ok(event))
     }
 
+    /// As [`wait`](Self::wait), and charges the budget of the task nothing, as tokio's `readable` does.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime that drives this source has been shut down.
+    pub async fn wait_uncharged(&self, interest: Interest) -> io::Result<ReadyEvent> {
+        self.readiness().ready(interest).await
+    }
+
     /// Waits until the source is probably ready for anything in `interest`, and returns for what of that.
     ///
     /// # Errors
     ///
     /// Returns an error if the runtime that drives this source has been shut down.
     pub async fn wait(&self, interest: Interest) -> io::Result<ReadyEvent> {
-        let event = self.readiness().ready(interest).await?;
+        let event = self.wait_uncharged(interest).await?;
         poll_fn(budget::poll_proceed).await;
         Ok(event)
     }

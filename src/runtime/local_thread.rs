@@ -69,8 +69,9 @@ pub(super) fn runs_local() -> bool {
 pub(crate) fn refuse_in_local(what: &str) {
     if IN_LOCAL.get() {
         panic!(
-            "{what} called on a thread that runs tasks of its own (a current-thread runtime, a \
-             LocalExecutor, or spawn_pinned): no other thread can take them over; use spawn_blocking"
+            "can call blocking only when running on the multi-threaded runtime: {what} called on a thread \
+             that runs tasks of its own (a current-thread runtime, a LocalExecutor, or spawn_pinned), and no \
+             other thread can take them over; use spawn_blocking"
         );
     }
 }

@@ -16,10 +16,13 @@ pub use self::local_runtime::{LocalOptions, LocalRuntime};
 pub use liten::runtime::{worker_index, Id, RuntimeFlavor, RuntimeMetrics};
 
 use self::disabled::{Disabled, Entry};
+use crate::LITEN;
 use crate::util::error::RUNTIME_SHUTTING_DOWN_ERROR;
 use liten::task::JoinHandle;
 use std::future::Future;
 use std::io::Result;
+use std::mem;
+use std::thread;
 use std::time::Duration;
 
 /// Under the name that tokio's files know.
@@ -37,6 +40,7 @@ pub fn is_rt_shutdown_err(error: &std::io::Error) -> bool {
 /// A runtime of liten's.
 #[derive(Debug)]
 pub struct Runtime {
+    check: DropCheck,
     runtime: liten::runtime::Runtime,
     handle: Handle,
     _entry: Entry,
@@ -46,7 +50,7 @@ impl Runtime {
     fn from_inner(runtime: liten::runtime::Runtime, disabled: Disabled) -> Self {
         let handle = Handle::from_inner(runtime.handle().clone());
         let _entry = Entry::new(handle.id(), disabled);
-        Self { runtime, handle, _entry }
+        Self { check: DropCheck, runtime, handle, _entry }
     }
 
     /// Makes a runtime with a worker per processor.
@@ -107,12 +111,29 @@ impl Runtime {
 
     /// Ends the runtime without waiting for its threads.
     pub fn shutdown_background(self) {
+        // Nothing is waited for, so it may be called anywhere.
+        mem::forget(self.check);
         self.runtime.shutdown_background();
     }
 
     /// Returns what the runtime counts.
     pub fn metrics(&self) -> RuntimeMetrics {
         self.runtime.metrics()
+    }
+}
+
+/// Panics where the end of a runtime, which waits for its threads, would block async code.
+#[derive(Debug)]
+struct DropCheck;
+
+impl Drop for DropCheck {
+    fn drop(&mut self) {
+        if !thread::panicking() && !liten::task::may_block() {
+            panic!(
+                "Cannot drop a runtime in a context where blocking is not allowed. This happens when a \
+                 runtime is dropped from within an asynchronous context. ({LITEN})"
+            );
+        }
     }
 }
 

@@ -140,7 +140,7 @@ impl Registration {
     }
 
     pub(crate) async fn readiness(&self, interest: Interest) -> io::Result<ReadyEvent> {
-        self.registered.wait(wanted(interest)).await.map(ReadyEvent::new)
+        self.registered.wait_uncharged(wanted(interest)).await.map(ReadyEvent::new)
     }
 
     pub(crate) async fn async_io<R>(

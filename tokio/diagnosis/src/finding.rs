@@ -38,19 +38,24 @@ impl Finding {
                 false => Self::CargoFails { said: said.trim_end().to_owned() },
             };
         };
-        let (ours, others): (Vec<Tokio>, Vec<Tokio>) =
-            graph.tokios.iter().cloned().partition(|tokio| tokio.is_local && tokio.version == version());
+        let (ours, others): (Vec<Tokio>, Vec<Tokio>) = graph
+            .tokios
+            .iter()
+            .cloned()
+            .partition(|tokio| tokio.is_local && tokio.version == version());
         let mut ones = others.iter().filter(|tokio| tokio.version.starts_with("1."));
         match (ours.first(), ones.next()) {
             (Some(ours), None) => return Self::InEffect { place: ours.place.clone(), others },
             (None, None) => return Self::NoTokio,
             _ => {}
         }
-        let found = others.iter().find(|tokio| tokio.version.starts_with("1.")).expect("see above").clone();
+        let found =
+            others.iter().find(|tokio| tokio.version.starts_with("1.")).expect("see above").clone();
         if ours.is_empty() && !said.contains("Patch `tokio") && !said.contains("patch `tokio") {
             return Self::NoPatch { root: graph.root.clone(), found };
         }
-        let refusing: Vec<Wish> = graph.wishes.iter().filter(|wish| refuses(wish)).cloned().collect();
+        let refusing: Vec<Wish> =
+            graph.wishes.iter().filter(|wish| refuses(wish)).cloned().collect();
         if !refusing.is_empty() {
             return Self::Refused { wishes: refusing, found };
         }
@@ -104,8 +109,8 @@ impl fmt::Display for Finding {
             Self::NoTokio => f.write_str("No crate of this project asks for tokio."),
             Self::NoPatch { root, found } => write!(
                 f,
-                "Not in effect: tokio is {} from {}, and cargo knows of no patch. It counts in the Cargo.toml \
-                 of the workspace's root alone ({root}/Cargo.toml):\n\n[patch.crates-io]\n\
+                "Not in effect: tokio is {} from {}, and cargo knows of no patch. It counts in the \
+                 Cargo.toml of the workspace's root alone ({root}/Cargo.toml):\n\n[patch.crates-io]\n\
                  tokio = {{ path = \"DIR\" }}\n\nwith the folder that `bash tokio/lay DIR` has laid down.",
                 found.version, found.place
             ),
@@ -138,14 +143,14 @@ impl fmt::Display for Finding {
             }
             Self::Locked { found } => write!(
                 f,
-                "Not in effect: the lock file still says tokio {}, and nothing else is in the way. Run once:\n\n\
-                 cargo update -p tokio",
+                "Not in effect: the lock file still says tokio {}, and nothing else is in the way. Run \
+                 once:\n\ncargo update -p tokio",
                 found.version
             ),
             Self::Circle => f.write_str(
-                "cargo finds a circle: this project asks for liten with one of the features `tokio-io`, `hyper`, \
-                 `tokio-context` or `full`, which stand on the real tokio. With liten's package in its place they \
-                 are not needed: ask for liten with `default-features = false` and without them.",
+                "cargo finds a circle: this project asks for liten with one of the features `tokio-io`, \
+                 `hyper`, `tokio-context` or `full`, which stand on the real tokio. With liten's package in its \
+                 place they are not needed: ask for liten with `default-features = false` and without them.",
             ),
             Self::CargoFails { said } => {
                 write!(f, "cargo cannot say what the project is made of. It says:\n\n{said}")
@@ -194,7 +199,8 @@ mod tests {
         assert!(matches!(of(&real("=1.54.1", "net"), UNUSED), Finding::Refused { .. }));
         assert!(matches!(of(&real("^1", "warp-drive"), UNUSED), Finding::UnknownFeatures { .. }));
         assert!(matches!(of(&real("^1", "net"), UNUSED), Finding::Locked { .. }));
-        let circle = "error: cyclic package dependency: package `tokio` depends on itself ... liten";
+        let circle =
+            "error: cyclic package dependency: package `tokio` depends on itself ... liten";
         assert_eq!(Finding::of(None, circle), Finding::Circle);
         assert!(matches!(Finding::of(None, "error: no network"), Finding::CargoFails { .. }));
     }

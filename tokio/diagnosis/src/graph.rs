@@ -47,7 +47,11 @@ impl Graph {
                 if wish["name"] == "tokio" && wish["kind"].is_null() {
                     let features = wish["features"].as_array().into_iter().flatten();
                     graph.wishes.push(Wish {
-                        package: format!("{} {}", text(&package["name"]), text(&package["version"])),
+                        package: format!(
+                            "{} {}",
+                            text(&package["name"]),
+                            text(&package["version"])
+                        ),
                         requirement: text(&wish["req"]),
                         features: features.map(text).collect(),
                     });

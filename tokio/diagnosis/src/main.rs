@@ -1,9 +1,9 @@
 //! Says whether a project's tokio is the package named `tokio` over liten, and if not, why, and what to do:
 //! `diagnosis [FOLDER] [ARGUMENT OF CARGO...]`.
 //!
-//! cargo drops a patch that does not fit with a warning at most, and the program then runs on real tokio. What
-//! it has chosen stands in the answer of `cargo metadata`, and why, in the requirements there. The exit code is 0
-//! if the patch is in effect.
+//! cargo drops a patch that does not fit with a warning at most, and the program then runs on real tokio.
+//! What it has chosen stands in the answer of `cargo metadata`, and why, in the requirements there. The
+//! exit code is 0 if the patch is in effect.
 
 mod finding;
 mod graph;
@@ -18,7 +18,9 @@ fn main() -> ExitCode {
     let mut arguments = env::args_os().skip(1);
     let folder: PathBuf = arguments.next().unwrap_or_else(|| ".".into()).into();
     let mut ask = Command::new("cargo");
-    ask.args(["metadata", "--format-version=1", "--all-features"]).args(arguments).current_dir(&folder);
+    ask.args(["metadata", "--format-version=1", "--all-features"])
+        .args(arguments)
+        .current_dir(&folder);
     let output = match ask.output() {
         Ok(output) => output,
         Err(error) => {
@@ -32,7 +34,8 @@ fn main() -> ExitCode {
     println!("{finding}");
     if uses_unstable() {
         println!(
-            "RUSTFLAGS has `--cfg tokio_unstable`, and liten's package refuses to compile with it: take it out."
+            "RUSTFLAGS has `--cfg tokio_unstable`, and liten's package refuses to compile with it: \
+             take it out."
         );
         return ExitCode::FAILURE;
     }

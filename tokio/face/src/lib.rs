@@ -4,8 +4,8 @@
 //! the macros and the faces of sockets, files and processes are tokio's own files, from its published crate;
 //! what they stand on (runtime, tasks, timers, the driver of I/O, signals, channels and locks) is liten's.
 //!
-//! [`in_effect!`] in a program's source is the proof that the patch is in effect: with any other crate of this
-//! name it does not compile.
+//! [`in_effect!`] in a program's source is the proof that the patch is in effect: with any other crate of
+//! this name it does not compile.
 // tokio's files are what they are.
 #![allow(
     clippy::all,
@@ -20,8 +20,8 @@
 #[cfg(tokio_unstable)]
 compile_error!(
     "this `tokio` is liten's and has nothing of what `--cfg tokio_unstable` adds (task dumps, io_uring, \
-     task::Builder, tracing, LocalRuntime's hooks): take the flag out of RUSTFLAGS and .cargo/config.toml, or \
-     `tokio` out of [patch.crates-io]"
+     task::Builder, tracing, LocalRuntime's hooks): take the flag out of RUSTFLAGS and .cargo/config.toml, \
+     or `tokio` out of [patch.crates-io]"
 );
 
 #[cfg(target_family = "wasm")]
@@ -91,7 +91,20 @@ cfg_time! {
 }
 
 mod trace;
-mod util;
+/// tokio's helpers, under the names that its files know.
+mod util {
+    #[cfg(feature = "fs")]
+    pub(crate) mod as_ref;
+    pub(crate) mod error;
+    pub(crate) mod memchr;
+    #[cfg(feature = "fs")]
+    pub(crate) mod typeid;
+
+    #[cfg(feature = "net")]
+    mod blocking_check;
+    #[cfg(feature = "net")]
+    pub(crate) use blocking_check::check_socket_for_blocking;
+}
 
 /// Streams are in the crate `tokio-stream`.
 pub mod stream {}

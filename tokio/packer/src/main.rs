@@ -1,10 +1,11 @@
 //! Lays down the package named `tokio` over liten: `packer DIR`.
 //!
-//! What is tokio's comes from its published release, which cargo fetches: the files that `upstream/files` lists,
-//! each compared with its checksum there, with the changes of [`edits`]. What is ours comes from `face`. The
-//! package refers to this copy of liten by its path.
+//! What is tokio's comes from its published release, which cargo fetches: the files that `upstream/files`
+//! lists, each compared with its checksum there, with the changes of [`edits`]. What is ours comes from
+//! `face`. The package refers to this copy of liten by its path.
 //!
-//! `packer --record` writes the checksums of the release that `upstream/Cargo.toml` names into `upstream/files`.
+//! `packer --record` writes the checksums of the release that `upstream/Cargo.toml` names into
+//! `upstream/files`.
 
 mod edits;
 mod parcel;
@@ -56,8 +57,8 @@ fn lay(folder: &Path) -> Result<String, String> {
     let folder = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(format!(
         "The package named tokio, with the files of tokio {}, lies in {folder}. Add to the Cargo.toml of the \
-         workspace's root:\n\n[patch.crates-io]\ntokio = {{ path = \"{folder}\" }}\n\nand run once: cargo update -p \
-         tokio",
+         workspace's root:\n\n[patch.crates-io]\ntokio = {{ path = \"{folder}\" }}\n\nand run once: cargo update \
+         -p tokio",
         release.version(),
         folder = folder.display(),
     ))

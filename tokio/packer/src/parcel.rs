@@ -57,7 +57,8 @@ impl Parcel {
         Ok(())
     }
 
-    /// Writes the package. What is as it should be is not touched, so that cargo builds only what has changed.
+    /// Writes the package. What is as it should be is not touched, so that cargo builds only what has
+    /// changed.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), String> {
         let named = |error: io::Error| format!("{}: {error}", folder.display());
         fs::create_dir_all(folder).map_err(named)?;

@@ -1,16 +1,18 @@
-//! Runs tokio's own published tests twice, on real tokio and on the package named `tokio` over liten, and prints
-//! a table: `trial FACE FOLDER [FILE...]`.
+//! Runs tokio's own published tests twice, on real tokio and on the package named `tokio` over liten, and
+//! prints a table: `trial FACE FOLDER [FILE...]`.
 //!
-//! FACE is where `tokio/lay` has laid the package down, FOLDER is where this program builds. With names of files
-//! of tests (`sync_mpsc`, for instance) it runs those alone.
+//! FACE is where `tokio/lay` has laid the package down, FOLDER is where this program builds. With names of
+//! files of tests (`sync_mpsc`, for instance) it runs those alone.
 //!
-//! All files are modules of one binary: 150 binaries would take their time to link. Each test then runs in a
-//! process of its own, so that one that hangs or ends its process costs itself alone, and signals, children and
-//! panic hooks of the others do not disturb it. A file that does not compile is left out and reported.
+//! All files are modules of one binary: 150 binaries would take their time to link. Each test then runs in
+//! a process of its own, so that one that hangs or ends its process costs itself alone, and signals,
+//! children and panic hooks of the others do not disturb it. A file that does not compile is left out and
+//! reported.
 //!
-//! Counted are the tests that real tokio passes in the same run. A test that fails is tried again twice, because
-//! some are at the mercy of the machine. What fails on liten only is looked up in `expected`: the run fails if
-//! something is missing there, and also if something there passes, so that the list can only shrink.
+//! Counted are the tests that real tokio passes in the same run. A test that fails is tried again twice,
+//! because some are at the mercy of the machine. What fails on liten only is looked up in `expected`: the
+//! run fails if something is missing there, and also if something there passes, so that the list can only
+//! shrink.
 
 mod expected;
 mod round;

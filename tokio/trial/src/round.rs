@@ -29,7 +29,8 @@ pub(crate) struct Round {
     pub(crate) broken: BTreeSet<String>,
 }
 
-/// Runs all tests, as many at a time as there are processors. What a failed one wrote lies in the folder `logs`.
+/// Runs all tests, as many at a time as there are processors. What a failed one wrote lies in the folder
+/// `logs`.
 pub(crate) fn run(suite: &Suite) -> Result<Round, String> {
     let logs = suite.folder.join("logs");
     // Those of the last run would be mistaken for this one's.

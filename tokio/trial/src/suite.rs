@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What tokio's tests ask for. Two more dev-dependencies of tokio's are for tests that `tokio_unstable` hides.
+/// What tokio's tests ask for. Two more dev-dependencies of tokio's are for tests that `tokio_unstable`
+/// hides.
 const MANIFEST: &str = r#"[package]
 name = "suite"
 version = "0.0.0"
@@ -118,8 +119,8 @@ impl Suite {
     }
 }
 
-/// The folder with the tests of the release that cargo has chosen, or that lies beside what was chosen: of the
-/// real one, whatever the package is that the tests run on.
+/// The folder with the tests of the release that cargo has chosen, or that lies beside what was chosen: of
+/// the real one, whatever the package is that the tests run on.
 fn tests_of_tokio(folder: &Path, face: Option<&Path>) -> Result<PathBuf, String> {
     let real = match face {
         None => folder.to_owned(),

@@ -57,8 +57,8 @@ fn lay(folder: &Path) -> Result<String, String> {
     let folder = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(format!(
         "The package named tokio, with the files of tokio {}, lies in {folder}. Add to the Cargo.toml of the \
-         workspace's root:\n\n[patch.crates-io]\ntokio = {{ path = \"{folder}\" }}\n\nand run once: cargo update \
-         -p tokio",
+         workspace's root:\n\n[patch.crates-io]\ntokio = {{ path = \"{folder}\" }}\n\nand run once: \
+         cargo update -p tokio",
         release.version(),
         folder = folder.display(),
     ))

@@ -150,7 +150,8 @@ impl fmt::Display for Finding {
             Self::Circle => f.write_str(
                 "cargo finds a circle: this project asks for liten with one of the features `tokio-io`, \
                  `hyper`, `tokio-context` or `full`, which stand on the real tokio. With liten's package in \
-                 its place they are not needed: ask for liten with `default-features = false` and without them.",
+                 its place they are not needed: ask for liten with `default-features = false` and without \
+                 them.",
             ),
             Self::CargoFails { said } => {
                 write!(f, "cargo cannot say what the project is made of. It says:\n\n{said}")

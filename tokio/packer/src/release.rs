@@ -62,8 +62,8 @@ impl Release {
             if found != expected {
                 return Err(format!(
                     "{path} of tokio {} in {} is not the file that {} lists: its SHA-256 is {found}, and \
-                     {expected} was expected. Either the file was changed on this machine (remove the folder, \
-                     and cargo unpacks it again), or the list is for another release.",
+                     {expected} was expected. Either the file was changed on this machine (remove the \
+                     folder, and cargo unpacks it again), or the list is for another release.",
                     self.version,
                     self.folder.display(),
                     self.list.display()

@@ -12,6 +12,8 @@ const MANIFEST: &str = r#"[package]
 name = "suite"
 version = "0.0.0"
 edition = "2021"
+# Two tests look for this in the manifest of the package that they belong to.
+homepage = "https://tokio.rs"
 publish = false
 
 [workspace]

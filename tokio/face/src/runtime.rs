@@ -16,7 +16,6 @@ pub use self::local_runtime::{LocalOptions, LocalRuntime};
 pub use liten::runtime::{worker_index, Id, RuntimeFlavor, RuntimeMetrics};
 
 use self::disabled::{Disabled, Entry};
-use crate::LITEN;
 use crate::util::error::RUNTIME_SHUTTING_DOWN_ERROR;
 use liten::task::JoinHandle;
 use std::future::Future;
@@ -105,7 +104,14 @@ impl Runtime {
     }
 
     /// Ends the runtime, and waits so long for its threads.
+    ///
+    /// # Panics
+    ///
+    /// Panics in async code, unless nothing is waited for.
     pub fn shutdown_timeout(self, duration: Duration) {
+        if duration.is_zero() {
+            mem::forget(self.check);
+        }
         self.runtime.shutdown_timeout(duration);
     }
 
@@ -131,7 +137,7 @@ impl Drop for DropCheck {
         if !thread::panicking() && !liten::task::may_block() {
             panic!(
                 "Cannot drop a runtime in a context where blocking is not allowed. This happens when a \
-                 runtime is dropped from within an asynchronous context. ({LITEN})"
+                 runtime is dropped from within an asynchronous context. (this `tokio` is liten's)"
             );
         }
     }

@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
     context::assert_timers();
-    Sleep { timer: liten::time::sleep(duration), pinned: PhantomPinned }
+    Sleep { timer: liten::time::sleep(duration), started: false, pinned: PhantomPinned }
 }
 
 /// Waits for a moment.
@@ -27,7 +27,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
     context::assert_timers();
-    Sleep { timer: liten::time::sleep_until(deadline), pinned: PhantomPinned }
+    Sleep { timer: liten::time::sleep_until(deadline), started: false, pinned: PhantomPinned }
 }
 
 pin_project! {
@@ -36,6 +36,8 @@ pin_project! {
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Sleep {
         timer: liten::time::Sleep,
+        // Whether it was polled or reset: before that tokio's has not elapsed, whatever the time is.
+        started: bool,
         #[pin]
         pinned: PhantomPinned,
     }
@@ -47,14 +49,16 @@ impl Sleep {
         self.timer.deadline()
     }
 
-    /// Returns whether the deadline has passed.
+    /// Returns whether the deadline has passed since it was first polled or reset.
     pub fn is_elapsed(&self) -> bool {
-        self.timer.is_elapsed()
+        self.started && self.timer.is_elapsed()
     }
 
     /// Sets another deadline.
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
-        Pin::new(self.project().timer).reset(deadline);
+        let this = self.project();
+        *this.started = true;
+        Pin::new(this.timer).reset(deadline);
     }
 }
 
@@ -62,6 +66,8 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        Pin::new(self.project().timer).poll(cx)
+        let this = self.project();
+        *this.started = true;
+        Pin::new(this.timer).poll(cx)
     }
 }

@@ -64,13 +64,15 @@ pub(super) fn runs_local() -> bool {
     IN_LOCAL.get() || !RUNS.get().is_null()
 }
 
-/// Panics, at the caller, inside a local executor: nobody else could run its tasks meanwhile.
+/// Panics, at the caller, inside a local executor: nobody else could run its tasks meanwhile. The message
+/// begins with tokio's, which tests of programs expect.
 #[track_caller]
 pub(crate) fn refuse_in_local(what: &str) {
     if IN_LOCAL.get() {
         panic!(
-            "{what} called on a thread that runs tasks of its own (a current-thread runtime, a \
-             LocalExecutor, or spawn_pinned): no other thread can take them over; use spawn_blocking"
+            "can call blocking only when running on the multi-threaded runtime: {what} called on a thread \
+             that runs tasks of its own (a current-thread runtime, a LocalExecutor, a LocalSet, or \
+             spawn_pinned): no other thread can take them over; use spawn_blocking"
         );
     }
 }

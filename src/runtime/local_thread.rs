@@ -12,6 +12,9 @@ thread_local! {
     static IN_LOCAL: Cell<bool> = const { Cell::new(false) };
     /// The innermost executor that runs on this thread, for `spawn_local`; not one that may change threads.
     static EXECUTOR: Scoped<LocalExecutor<'static>> = const { Scoped::new() };
+    /// An executor has been entered on this thread, and not left: asked at each `spawn_local`, so it is a word
+    /// that needs no destructor.
+    static IS_ENTERED: Cell<bool> = const { Cell::new(false) };
     /// The executor that was entered last on this thread.
     static ENTERED: RefCell<Option<Newest>> = const { RefCell::new(None) };
 }
@@ -64,14 +67,15 @@ pub(super) fn runs_local() -> bool {
     IN_LOCAL.get() || !RUNS.get().is_null()
 }
 
-/// Panics, at the caller, inside a local executor: nobody else could run its tasks meanwhile.
+/// Panics, at the caller, inside a local executor: nobody else could run its tasks meanwhile. The message
+/// begins with tokio's, which tests of programs expect.
 #[track_caller]
 pub(crate) fn refuse_in_local(what: &str) {
     if IN_LOCAL.get() {
         panic!(
             "can call blocking only when running on the multi-threaded runtime: {what} called on a thread \
-             that runs tasks of its own (a current-thread runtime, a LocalExecutor, or spawn_pinned), and no \
-             other thread can take them over; use spawn_blocking"
+             that runs tasks of its own (a current-thread runtime, a LocalExecutor, a LocalSet, or \
+             spawn_pinned): no other thread can take them over; use spawn_blocking"
         );
     }
 }
@@ -108,7 +112,13 @@ pub(crate) fn with_executor<R>(f: impl FnOnce(Option<&LocalExecutor<'static>>) -
 
 /// An executor that has been entered, which does not run it. Not one that is gone, nor one that was entered
 /// before the one that runs now.
+#[inline]
 fn entered() -> Option<Rc<LocalExecutor<'static>>> {
+    if IS_ENTERED.get() { newest_entered() } else { None }
+}
+
+#[cold]
+fn newest_entered() -> Option<Rc<LocalExecutor<'static>>> {
     // A thread that is ending has none.
     let newest = ENTERED.try_with(|entered| {
         let entered = entered.borrow();
@@ -127,7 +137,9 @@ fn running_executor() -> *const LocalExecutor<'static> {
 pub(super) fn enter(executor: &Rc<LocalExecutor<'static>>) -> Entered {
     let newest = Newest { executor: Rc::downgrade(executor), inside: running_executor() };
     // A thread that is ending enters nothing.
-    Entered(ENTERED.try_with(|entered| entered.replace(Some(newest))).unwrap_or(None))
+    let before = ENTERED.try_with(|entered| entered.replace(Some(newest))).unwrap_or(None);
+    IS_ENTERED.set(true);
+    Entered(before)
 }
 
 /// What [`spawn_local`](crate::task::spawn_local) finds beside the executor that runs.
@@ -142,6 +154,7 @@ pub(super) struct Entered(Option<Newest>);
 
 impl Drop for Entered {
     fn drop(&mut self) {
+        IS_ENTERED.set(self.0.is_some());
         let left = ENTERED.try_with(|entered| entered.replace(self.0.take()));
         drop(left);
     }

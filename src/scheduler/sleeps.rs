@@ -22,8 +22,9 @@ impl Sleeps {
     /// The thread has been busy since the first moment.
     #[inline]
     pub(crate) fn was_busy(&self, since: Instant, now: Instant) {
-        let nanos = now.saturating_duration_since(since).as_nanos();
-        self.busy.add(u64::try_from(nanos).unwrap_or(u64::MAX));
+        let busy = now.saturating_duration_since(since);
+        // In 64 bits, which last for 584 years.
+        self.busy.add(busy.as_secs() * 1_000_000_000 + u64::from(busy.subsec_nanos()));
     }
 
     /// The thread has been busy since that moment, and goes to sleep.

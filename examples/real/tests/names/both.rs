@@ -328,7 +328,8 @@ fn ios() {
     let _: (DuplexStream, DuplexStream) = rt::io::duplex(1);
     let _: (Empty, Repeat, Sink) = (rt::io::empty(), rt::io::repeat(1), rt::io::sink());
     let _ = (Interest::is_readable, Interest::is_writable);
-    let _: Option<Interest> = Interest::PRIORITY.add(Interest::ERROR).remove(Interest::ERROR);
+    let both: Interest = Interest::add(Interest::PRIORITY, Interest::ERROR);
+    let _: Option<Interest> = Interest::remove(both, Interest::ERROR);
     let _: Ready = Ready::ALL;
     let _ =
         (Ready::EMPTY, Ready::READABLE, Ready::WRITABLE, Ready::READ_CLOSED, Ready::WRITE_CLOSED);

@@ -20,8 +20,8 @@ use std::task::{Context, Poll};
 /// `S` is anything that mio can poll: mio's own sockets and pipes, and on Unix every file descriptor
 /// wrapped in `Fd`. The source must be in non-blocking mode; `Async` neither checks nor changes that.
 ///
-/// All methods take `&self`. Any number of tasks may wait on one source, in the same direction too: an
-/// event wakes all who wait for its direction. If `&S` implements [`std::io::Read`] and [`std::io::Write`],
+/// All methods take `&self`. Any number of tasks may wait on one source, in the same direction too: an event
+/// wakes all tasks that wait for its direction. If `&S` implements [`std::io::Read`] and [`std::io::Write`],
 /// then `Async<S>` and `&Async<S>` implement [`AsyncRead`](super::AsyncRead) and
 /// [`AsyncWrite`](super::AsyncWrite); closing then only flushes.
 ///
@@ -110,6 +110,19 @@ impl<S: Source> Async<S> {
     ) -> io::Result<Self> {
         let registration = Registered::register(driver, &mut source, interest)?;
         Ok(Self { source: Some(source), registration })
+    }
+
+    /// Registers a connection that has been made. With its descriptor, where it has one, it costs no event as
+    /// long as each write finds room.
+    pub(crate) fn register_connection(
+        driver: &Arc<Driver>,
+        mut connection: S,
+        interest: mio::Interest,
+        descriptor: Option<i32>,
+    ) -> io::Result<Self> {
+        let registration =
+            Registered::register_connection(driver, &mut connection, interest, descriptor)?;
+        Ok(Self { source: Some(connection), registration })
     }
 
     /// Returns the driver that reports this source's events.
@@ -294,7 +307,8 @@ pub(crate) fn driver_for(made_at: &'static Location<'static>) -> Arc<Driver> {
 impl<S: Source> Drop for Async<S> {
     fn drop(&mut self) {
         if let Some(source) = &mut self.source {
-            // Nobody is left to be told of an error, and the poller forgets a source that is closed anyway.
+            // No caller is left that could be told of an error, and the poller forgets a source that is
+            // closed anyway.
             let _ = self.registration.deregister(source);
         }
     }

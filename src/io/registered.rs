@@ -13,6 +13,9 @@
 //! | short transfer on a stream | cleared likewise; a reported end stays | as good as `WouldBlock` there |
 //! | any other error | kept | it says nothing about the next try |
 //!
+//! A connection is registered for writing when a write first says `WouldBlock` or is short, before the bit is
+//! cleared (`driver/registration/room.rs`).
+//!
 //! The last row matters for `accept`: when it fails for want of descriptors, the connection stays in the
 //! queue, and no new event would announce it.
 //!
@@ -55,6 +58,17 @@ impl Registered {
         interest: mio::Interest,
     ) -> io::Result<Self> {
         Ok(Self { registration: driver.register(source, interest)? })
+    }
+
+    /// Registers a connection that has been made; see [`Driver::register_connection`].
+    pub(super) fn register_connection(
+        driver: &Arc<Driver>,
+        connection: &mut (impl Source + ?Sized),
+        interest: mio::Interest,
+        descriptor: Option<i32>,
+    ) -> io::Result<Self> {
+        let registration = driver.register_connection(connection, interest, descriptor)?;
+        Ok(Self { registration })
     }
 
     /// Registers a source with the runtime of `handle`. It is ready for what the system reports, and for
@@ -120,7 +134,7 @@ impl Registered {
         }
         let result = operation();
         if would_block(&result) {
-            self.forget(event, interest);
+            self.forget(event, interest)?;
         }
         result
     }
@@ -140,7 +154,7 @@ impl Registered {
             let event = self.wait(interest).await?;
             let result = operation();
             if would_block(&result) {
-                self.forget(event, interest);
+                self.forget(event, interest)?;
             } else if !interrupted(&result) {
                 return result;
             }
@@ -177,7 +191,7 @@ impl Registered {
         }
         budget::refund();
         if would_block(&result) {
-            self.readiness().clear_would_block(event, direction);
+            self.registration.would_block(event, direction)?;
         }
         self.poll_io(cx, direction, operation)
     }
@@ -198,7 +212,7 @@ impl Registered {
     ) -> Poll<io::Result<usize>> {
         let (moved, event) = ready!(self.poll_io_event(cx, direction, operation))?;
         if SHORT_TRANSFER_DRAINS && 0 < moved && moved < full.min(MOST_BYTES) {
-            self.readiness().clear(event, direction);
+            self.registration.drained(event, direction);
         }
         Poll::Ready(Ok(moved))
     }
@@ -213,7 +227,7 @@ impl Registered {
             let event = ready!(self.poll_event(cx, direction))?;
             let result = operation();
             if would_block(&result) {
-                self.readiness().clear_would_block(event, direction);
+                self.registration.would_block(event, direction)?;
             } else if !interrupted(&result) {
                 return Poll::Ready(result.map(|value| (value, event)));
             }
@@ -268,15 +282,15 @@ impl Registered {
     }
 
     /// Marks the source as not ready for `interest`, unless something was reported after `event`.
-    fn forget(&self, event: ReadyEvent, interest: Interest) {
-        let readiness = self.readiness();
+    fn forget(&self, event: ReadyEvent, interest: Interest) -> io::Result<()> {
         if interest.is_readable() {
-            readiness.clear_would_block(event, Direction::Read);
+            self.registration.would_block(event, Direction::Read)?;
         }
         if interest.is_writable() {
-            readiness.clear_would_block(event, Direction::Write);
+            self.registration.would_block(event, Direction::Write)?;
         }
-        readiness.clear_apart(event, interest.into());
+        self.readiness().clear_apart(event, interest.into());
+        Ok(())
     }
 }
 

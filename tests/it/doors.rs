@@ -37,7 +37,8 @@ fn a_source_is_ready_for_nothing_until_somebody_says_so() {
     run(async {
         let (socket, registered) = socket();
         let tries = AtomicUsize::new(0);
-        let blocked = |result: io::Result<usize>| result.unwrap_err().kind() == ErrorKind::WouldBlock;
+        let blocked =
+            |result: io::Result<usize>| result.unwrap_err().kind() == ErrorKind::WouldBlock;
         assert!(blocked(try_recv(&socket, &registered, &tries)));
         assert_eq!(tries.load(Ordering::SeqCst), 0);
 
@@ -118,7 +119,8 @@ fn a_child_that_was_started_elsewhere_is_waited_for_killed_and_reaped() {
     use std::process::{Command, Stdio};
 
     run(async {
-        let start = |text: &str| Command::new("sh").args(["-c", text]).stdin(Stdio::piped()).spawn();
+        let start =
+            |text: &str| Command::new("sh").args(["-c", text]).stdin(Stdio::piped()).spawn();
         let mut ends = Watched::new(start("exit 3").unwrap()).unwrap();
         let status = poll_fn(|cx| ends.poll_wait(cx)).await.unwrap();
         assert_eq!(status.code(), Some(3));

@@ -6,7 +6,9 @@ use crate::io::{Async, Interest, driver_for};
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{TCP_STREAM, system};
 use crate::sync_shim::Arc;
+use crate::task::budget;
 use socket2::SockRef;
+use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::panic::Location;
@@ -75,6 +77,7 @@ pub struct TcpStream {
 }
 
 conversions!(TcpStream, mio::net::TcpStream, std::net::TcpStream, TCP_STREAM);
+connections!(TcpStream, mio::net::TcpStream, TCP_STREAM);
 
 impl TcpStream {
     /// Connects to the first address of `address` that accepts.
@@ -130,6 +133,11 @@ impl TcpStream {
         driver: &Arc<Driver>,
         socket: mio::net::TcpStream,
     ) -> io::Result<Self> {
+        if socket.peer_addr().is_ok() {
+            // As a rule where the peer is on this machine. A task that makes many connections gives way.
+            poll_fn(budget::poll_proceed).await;
+            return Self::adopt_connected(driver, socket);
+        }
         let stream = Self::adopt(driver, socket)?;
         stream.async_io(Interest::WRITABLE, || stream.connection()).await?;
         Ok(stream)

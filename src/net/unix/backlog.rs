@@ -6,8 +6,8 @@
 //!
 //! Rejected: a blocking `connect` on the pool, which the kernel wakes when there is room. It cannot be given
 //! up: its thread stays in it as long as the listener takes no connection, a runtime that ends waits for it,
-//! and in the end it makes a connection for nobody. Rejected too: returning the error. A program that makes
-//! many connections at once would have to write this loop itself.
+//! and in the end it makes a connection that no caller takes. Rejected too: returning the error. A program
+//! that makes many connections at once would have to write this loop itself.
 //!
 //! Other systems refuse the connection, and the first attempt is the last.
 
@@ -29,6 +29,8 @@ pub(super) async fn patiently<S>(
     mut connect: impl FnMut() -> io::Result<S>,
 ) -> io::Result<S> {
     let mut pause = SHORTEST;
+    // As a rule the first attempt makes the connection. A task that makes many gives way.
+    poll_fn(budget::poll_proceed).await;
     loop {
         match connect() {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}

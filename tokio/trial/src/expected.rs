@@ -1,5 +1,5 @@
-//! The list of what fails on liten, each with its reason. A reason that begins with "sometimes" is that of a test
-//! which may pass as well.
+//! The list of what fails on liten, each with its reason. A reason that begins with "sometimes" is that of a
+//! test which may pass as well.
 
 use crate::table::Table;
 use std::collections::BTreeMap;

@@ -1,14 +1,14 @@
 //! Floor 2: a bounded pool of threads for work that blocks (files, name resolution, long computations).
 //!
 //! The pool knows nothing of tasks: it runs [`Job`]s. Three parts:
-//! * `roster.rs`, pure: the queue and the counts; decides who starts, runs, waits or ends.
+//! * `roster.rs`, pure: the queue and the counts; decides which thread starts, runs a job, waits or ends.
 //! * `desk.rs`: the roster under its lock, the signal, and the loop of a thread. The loom models drive this
 //!   part.
-//! * this file: real threads, with names, an idle time, and an owner who joins them.
+//! * this file: real threads, with names, an idle time, and an owner that joins them.
 //!
-//! Threads are started when a job finds nobody free, up to the maximum, and end after an idle time. The
-//! queue is unbounded: a bounded one would have to block the caller, who is a worker. Bounding the jobs is
-//! up to the user, who knows what they cost.
+//! A thread is started when a job finds no free thread, up to the maximum, and ends after an idle time. The
+//! queue is unbounded, because a bounded one would have to block the caller, which is a worker. The number of
+//! jobs has to be bounded by the program, which knows what they cost.
 //!
 //! A thread is started under the roster's lock. Outside of it, a failure to start would leave room for jobs
 //! that were queued meanwhile in trust of the thread that never came. The price is that the lock is held
@@ -52,7 +52,7 @@ use std::time::{Duration, Instant};
 
 /// Work for one thread. Exactly one of the two methods is called, once.
 ///
-/// Neither should panic: the job has somebody waiting for its outcome, whom only the job knows. If one
+/// Neither should panic: something waits for its outcome, which only the job knows. If one
 /// does, the panic is caught and its payload lost, and the pool goes on.
 pub(crate) trait Job: Send + 'static {
     /// Does the work, on a thread of the pool.

@@ -1,17 +1,17 @@
-//! What `select!`, `join!`, `try_join!` and `pin!` expand to: no interface of the crate, and hidden from its
-//! documentation.
+//! The macros `select!`, `join!`, `try_join!` and `pin!`, and the functions that they expand to. The
+//! functions are public only for the macros, and hidden from the documentation.
 //!
-//! The macros stand at the crate's root, where `macro_rules!` puts them. All that they name beside `core`
-//! is in this module. A function here does what needs no token of the caller's; what is left in the macros
-//! is the part that has another type, or another number of branches, at each use.
+//! The macros are at the crate's root, where `macro_rules!` puts them. They use only `core` and this module.
+//! What does not depend on the tokens of the caller is done by functions here. What has another type, or
+//! another number of branches, at each use is done in the macros.
 //!
 //! Rejected:
 //!
-//! * a proc-macro, as tokio has for the patterns of `select!`: a guard that looks at the pattern and then
-//!   refuses does the same (see `combinators/select.rs`), and no program has to build `syn` for it;
-//! * futures in nested pairs, pinned by `pin-project-lite`, for no `unsafe` in the macros: 64 branches are
-//!   then 64 levels of types for the compiler, and in a build without optimisation each level is copied into
-//!   the next one.
+//! * A proc-macro, as tokio has for the patterns of `select!`. A match guard does the same (see
+//!   `combinators/select.rs`), and no program has to build `syn` for it.
+//! * Futures in nested pairs, pinned by `pin-project-lite`, which would need no `unsafe` in the macros. 64
+//!   branches are then 64 levels of types for the compiler, and in a build without optimisation each level is
+//!   copied into the next one.
 
 mod join;
 mod pin;
@@ -22,12 +22,12 @@ pub use self::select::{bit, first_branch, poll_budget, start_branch};
 use std::iter::Chain;
 use std::ops::Range;
 
-/// How many there are.
+/// How many places there are.
 pub const fn count<const N: usize>(_places: [usize; N]) -> usize {
     N
 }
 
-/// Each place below `count` once, from `first` to the last one and then those before it.
+/// All places below `count`, once each: from `first` to the last one, then from 0 to the one before `first`.
 #[inline]
 pub fn places(first: usize, count: usize) -> Chain<Range<usize>, Range<usize>> {
     (first..count).chain(0..first)

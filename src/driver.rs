@@ -15,7 +15,7 @@
 //! 4. return. The caller leaves the seat, and calls the wakers *then*.
 //!
 //! The last point is a rule. A wake may run a task's own code, and the first of many tasks may be
-//! long; the seat must be free for somebody else by then, and no lock of the driver be held.
+//! long; the seat must be free for another thread by then, and no lock of the driver be held.
 //!
 //! # Leader and followers
 //!
@@ -24,7 +24,7 @@
 //! others sleep elsewhere. With the leader being a worker, the task that an event concerns runs on
 //! the very thread that fetched it; a thread that did nothing but poll would have to hand each
 //! event over, and at few connections that hand-over costs up to a third of a whole request. The
-//! price is that a leader who leaves with events leaves the seat empty. Filling it again is not the
+//! price is that a leader that leaves with events leaves the seat empty. Filling it again is not the
 //! driver's business; `is_attended` and `attendance` let the runtime's watchdog see it.
 //!
 //! A worker that is busy takes the seat with a limit of zero now and then: it fetches what is
@@ -38,8 +38,8 @@
 //!
 //! # A clock that stands still
 //!
-//! Tests may stop the driver's clock (`clock`). Nobody sleeps until a deadline then: who drives the runtime
-//! finds out that it is idle and calls `idle`, which brings the clock to the next deadline.
+//! Tests may stop the driver's clock (`clock`). No thread sleeps until a deadline then: the code that drives
+//! the runtime finds out that it is idle and calls `idle`, which brings the clock to the next deadline.
 //!
 //! # Closing
 //!
@@ -79,7 +79,7 @@ const COMMON_WAKES: usize = 64;
 pub(crate) struct Driver {
     seat: Seat,
     sources: Mutex<Sources>,
-    /// Registers without the seat: the selector takes new sources while somebody sleeps in it.
+    /// Registers without the seat: the selector takes new sources while a thread sleeps in it.
     registry: Registry,
     timers: Timers,
     alarm: Arc<Alarm>,
@@ -87,7 +87,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A driver with nobody in the seat; `timer_shards` is the number of timer wheels, one per
+    /// A driver with an empty seat; `timer_shards` is the number of timer wheels, one per
     /// worker.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl Driver {
         SeatGuard::take(self)
     }
 
-    /// Whether somebody sits: a hint, it may be wrong by the time it is read.
+    /// Whether a thread holds the seat: a hint, which may be wrong by the time it is read.
     pub(crate) fn is_attended(&self) -> bool {
         self.seat.is_attended()
     }
@@ -130,8 +130,8 @@ impl Driver {
         self.seat.attendance()
     }
 
-    /// Makes the sleep in the poller end, or, if nobody sleeps there, the next one not begin. Never
-    /// lost; costs a system call only if somebody sleeps, and only once per sleep. What was written
+    /// Makes the sleep in the poller end, or, if no thread sleeps there, the next one not begin. Never
+    /// lost; costs a system call only if a thread sleeps, and only once per sleep. What was written
     /// before it is visible after that turn.
     pub(crate) fn wake(&self) {
         self.alarm.wake();

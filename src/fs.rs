@@ -118,7 +118,7 @@ use std::io;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AtShutdown {
     Cancel,
-    /// It is made: somebody was told that it would be.
+    /// It is made, because a caller was told that it would be.
     Make,
 }
 

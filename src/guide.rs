@@ -3,7 +3,7 @@
 //! The other modules say what each item does; these pages say which item to take. Each can be read on its
 //! own.
 //!
-//! | page | for whoever asks |
+//! | page | question that it answers |
 //! |---|---|
 //! | [`start`] | how do I run something? |
 //! | [`tasks`] | how do I run many things, wait for them, and stop them? |

@@ -23,7 +23,7 @@
 //! | move everything from a reader to a writer | [`copy()`], [`copy_buf()`] |
 //! | join two connections, as a proxy does | [`copy_bidirectional()`] |
 //! | read in one task, write in another | [`AsyncReadExt::split`]; sockets have their own, without a lock |
-//! | talk to whoever started the program | [`stdin()`], [`stdout()`], [`stderr()`] |
+//! | talk to the process that has started the program | [`stdin()`], [`stdout()`], [`stderr()`] |
 //! | test without a socket | [`duplex()`], [`Cursor`], [`empty()`], [`repeat()`], [`sink()`] |
 //! | wait for something that is no socket | [`Async`] |
 //!

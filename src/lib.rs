@@ -1,4 +1,4 @@
-//! A multithreaded work-stealing async runtime, small enough to read in an evening.
+//! A multithreaded work-stealing async runtime, under tokio's names, written to be read.
 //!
 //! ```
 //! #[liten::main]

@@ -38,7 +38,7 @@ pub(crate) struct Parker {
     inner: Arc<Inner>,
 }
 
-/// The waking half: shared by everybody who may wake the thread.
+/// The waking half: shared by all threads that may wake this one.
 #[derive(Debug, Clone)]
 pub(crate) struct Unparker {
     inner: Arc<Inner>,
@@ -76,7 +76,7 @@ impl Parker {
         Unparker { inner: self.inner.clone() }
     }
 
-    /// Sleeps until somebody unparks this thread; returns at once if that happened since the last call.
+    /// Sleeps until another thread unparks this one; returns at once if that happened since the last call.
     pub(crate) fn park(&self) {
         if self.prepare(ASLEEP) {
             // std's park may return for no reason, or for a token meant for user code: only our word
@@ -111,7 +111,7 @@ impl Parker {
 
     fn prepare(&self, place: u32) -> bool {
         // Ordering: Acquire on success and on failure pairs with `unpark`'s Release (a token carries what was
-        // published before it). Nobody acquires the announcement: what its owner has looked at before is
+        // published before it). No thread acquires the announcement: what its owner has looked at before is
         // ordered by the idle word (scheduler.rs).
         let entered =
             self.inner.state.compare_exchange(EMPTY, place, Ordering::Acquire, Ordering::Acquire);

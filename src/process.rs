@@ -20,7 +20,7 @@
 //! # How the end is noticed
 //!
 //! On Linux through a pidfd; where the system refuses one, and on other Unixes, through `SIGCHLD`, which then
-//! gets a handler. On Windows a thread per child waits, once somebody waits for it.
+//! gets a handler. On Windows a thread per child waits, once a task waits for the child.
 //!
 //! # Pipes
 //!
@@ -55,7 +55,7 @@
 //! # fn main() {}
 //! ```
 
-// Without a family of I/O traits nobody writes to a child.
+// Without a family of I/O traits no program can write to a child.
 #![cfg_attr(not(any(feature = "futures-io", feature = "tokio-io")), allow(dead_code))]
 
 mod child;

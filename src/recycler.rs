@@ -20,7 +20,7 @@
 //!
 //! A thread never waits for the depot: while another one has it, the allocator serves. Such a moment is rare
 //! and costs one chain. In a forked child it may last for ever: if a thread of the parent held the lock when
-//! `fork` was called, nobody in the child releases it.
+//! `fork` was called, no thread of the child releases it.
 #![allow(unsafe_code)]
 
 use crate::sync_shim::{StaticMutex, thread_local};
@@ -58,7 +58,7 @@ struct Free {
 /// Full chains of one size.
 struct Chains(Vec<NonNull<Free>>);
 
-// SAFETY: a chain is memory that nobody uses; it belongs to whoever takes it out.
+// SAFETY: a chain is unused memory; it belongs to the thread that takes it out.
 unsafe impl Send for Chains {}
 
 static DEPOTS: [StaticMutex<Chains>; SIZES] =
@@ -92,11 +92,12 @@ pub(crate) fn allocate(layout: Layout) -> NonNull<u8> {
 ///
 /// # Safety
 ///
-/// `memory` comes from [`allocate`] with this layout, and nobody uses it any more.
+/// `memory` comes from [`allocate`] with this layout, and it is not used any more.
 #[inline]
 pub(crate) unsafe fn release(memory: NonNull<u8>, layout: Layout) {
     if cfg!(all(test, liten_shuttle)) {
-        // SAFETY: nobody uses it, says the caller; who does all the same finds locks that are held.
+        // SAFETY: the caller promises that it is not used any more. A use all the same finds locks that are
+        // held.
         unsafe { memory.write_bytes(POISON, layout.size()) };
     }
     match class_of(layout) {
@@ -187,7 +188,7 @@ impl Shelf {
 
     /// # Safety
     ///
-    /// `cell` is memory of this class that nobody uses.
+    /// `cell` is unused memory of this class.
     unsafe fn push(&self, cell: NonNull<Free>, class: usize) {
         if self.count.get() == CHAIN {
             self.put_away(class);

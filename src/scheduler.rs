@@ -1,4 +1,4 @@
-//! The scheduler: which worker runs which task, and who is awake.
+//! The scheduler: which worker runs which task, and which workers are awake.
 //!
 //! # The ring
 //!
@@ -18,6 +18,7 @@
 //! | `pace` | how many tasks a worker runs between two polls of the driver |
 //! | `idle` | the word that says which workers are parked and which search |
 //! | `shared` | what all see: the ways in from outside |
+//! | `sleeps` | how often a thread that runs tasks has slept, and for how long it was busy in between |
 //! | `slots` | what others see of one worker |
 //! | `role` | what the calling thread is to a scheduler |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
@@ -29,17 +30,17 @@
 //! # Whom a push wakes
 //!
 //! Needless wakes, not atomics, decide how fast this is. So a push on a worker that leaves it with exactly
-//! one runnable task wakes nobody: the worker runs it next. A second runnable task (it may be the one that
-//! runs, when it yields) wakes one parked worker, unless somebody is searching already: the searcher will
-//! find it, and when it has found something and sees more, it wakes the next. A push from outside always sees
-//! to it that a worker is awake. If a worker sits on a runnable task for long, because it is stuck in a poll,
-//! the watchdog wakes a peer, lets the peers that move take the task, or starts a spare worker.
+//! one runnable task wakes no other worker: the worker runs it next. A second runnable task (it may be the
+//! one that runs, when it yields) wakes one parked worker, unless a worker is searching already: the searcher
+//! will find it, and when it has found something and sees more, it wakes the next. A push from outside always
+//! sees to it that a worker is awake. If a worker sits on a runnable task for long, because it is stuck in a
+//! poll, the watchdog wakes a peer, lets the peers that move take the task, or starts a spare worker.
 //!
 //! A task that has given way is a reason to wake only workers that may run it: not a helper (worker.rs).
 //!
 //! # No wake is lost
 //!
-//! Claim: a task that is in a queue is run by somebody, unless every worker is stuck in a poll.
+//! Claim: a task that is in a queue is run by some worker, unless every worker is stuck in a poll.
 //!
 //! *Pushed by a worker.* It runs its own queues empty before it parks, so the task is run by it or taken
 //! by a thief. It reads the idle word without a fence, and may miss a parked peer: only parallelism is
@@ -59,21 +60,21 @@
 //! W's does, P sees W's bit, and either claims W and unparks it (the park word keeps the token, see
 //! park.rs) or does not wake W for one of two reasons:
 //!
-//! 1. *Somebody else was claimed instead*, or P only has to wake one and somebody was awake. A worker that
+//! 1. *Another worker was claimed instead*, or P only has to wake one and one was awake. A worker that
 //!    is awake looks at the injector, the guests and its channel when it runs dry, and at a fair turn.
-//! 2. *Somebody, S, is searching.* S ends its search in one of two ways. With work: it leaves the count by an
+//! 2. *A worker, S, is searching.* S ends its search in one of two ways. With work: it leaves the count by an
 //!    RMW, fences and looks at all queues (`end_search`), and wakes a successor if there is more. Without: it
 //!    parks, and the same RMW tells it that it was the last searcher, so that it looks at *all* queues once
 //!    more after its fence (`last_look`); and if it finds work there, it looks once more and wakes a
 //!    successor, as in the first case (`pass_on`). The RMWs on the idle word and P's read of it are
 //!    ordered by the same fences as above: either S's look comes after P's push, or P saw a count without
 //!    S. A searcher that was not the last leaves the duty to the one that is. The successor may have been
-//!    refused a search because of S, and be still on its way to park, so that S finds nobody: then its own
-//!    RMW tells it that nobody searches any more, and it looks at all queues itself.
+//!    refused a search because of S, and be still on its way to park, so that S finds no worker: then its own
+//!    RMW tells it that no worker searches any more, and it looks at all queues itself.
 //!
 //! A wake channel is an extra queue in this argument, but only the pusher of its empty → non-empty edge
-//! wakes. Pushers that come later rely on that one, who is between its push and its fence at the latest:
-//! it wakes somebody after *their* push too.
+//! wakes. Pushers that come later rely on that one. It is between its push and its fence at the latest, so it
+//! wakes a worker after *their* push, too.
 //!
 //! *The thread loses its slot* (resizing): `active` takes the part of the parked bit, see `Slot::deactivate`.
 //! *The runtime closes*: `closed` does, see lifecycle.rs.
@@ -98,7 +99,8 @@ pub(crate) use census::{CountsRoots, Presence};
 pub(crate) use in_place::{is_away, step_aside};
 pub(crate) use lifecycle::{Around, Crew, ThreadConfig};
 pub(crate) use role::{
-    enter_guest, is_polling, set_current, spawn_here, spawns_here, with_driver_here, worker_index,
+    enter_guest, is_polling, set_current, spawn_here, spawns_here, wake_together, with_driver_here,
+    worker_index,
 };
 pub(crate) use shared::{Shared, WorkerCounts};
 pub(crate) use sleeps::{SleepHooks, Sleeps};

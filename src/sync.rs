@@ -11,19 +11,19 @@
 //! | lock | what it guards |
 //! |---|---|
 //! | [`Mutex`], [`RwLock`] | a value that is used over an `await` |
-//! | [`Semaphore`] | so many at a time |
+//! | [`Semaphore`] | what a limited number of tasks may do at a time |
 //! | [`OnceCell`], [`SetOnce`] | a value that is made, or set, once |
-//! | [`Barrier`] | the moment when all have come |
+//! | [`Barrier`] | a point that no task passes before all have reached it |
 //!
 //! [`guide::sync`](crate::guide::sync) says which one to take for what, with examples.
 //!
-//! They work in every runtime, between runtimes and outside of one, and need no memory to wait: a future's
-//! place in the line lies in the future. In a task of liten each operation that is ready counts against the
-//! [budget](crate::task::coop), so a loop over a channel that is never empty lets other tasks run. Lines are
-//! first come, first served.
+//! They work in every runtime, between runtimes and outside of one. Waiting allocates nothing: a future's
+//! place in the list of waiting futures lies in the future itself. Waiting futures are served in the order in
+//! which they came. In a task of liten, receiving and acquiring count against the
+//! [budget](crate::task::coop), so a loop over a channel that is never empty lets other tasks run.
 //!
-//! They are written here and not re-exported, because foreign ones know neither the budget nor, when the
-//! runtime is observed or simulated, which task holds what. tokio's own work on liten too.
+//! They are written here and not re-exported from another crate, because the operations of another crate do
+//! not count against the budget. tokio's own channels and locks work on liten, too.
 
 mod barrier;
 pub mod broadcast;
@@ -54,7 +54,7 @@ pub use self::semaphore::{
 };
 pub use self::set_once::{SetOnce, SetOnceError};
 
-/// The futures of this module that can be named.
+/// The futures that methods of this module return, as types with a name.
 pub mod futures {
     pub use super::notify::{Notified, OwnedNotified};
 }

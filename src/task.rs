@@ -52,7 +52,6 @@ pub(crate) mod slot;
 mod spawn;
 mod state;
 mod tracker;
-mod waiters;
 pub(crate) mod waker;
 mod yield_now;
 

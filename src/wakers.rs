@@ -1,7 +1,13 @@
 //! Floor 0: keeping, calling and dropping wakers that came from outside.
 //!
-//! A waker is user code: it may panic. That must cost neither the thread that calls it nor the wakers
-//! that come after it.
+//! | part | what it keeps | used by |
+//! |---|---|---|
+//! | [`WaitList`] | waiting futures, whose places are inside them; a future can leave | `sync`, tokens |
+//! | [`Line`] | wakers without a future, for `poll_` functions; no waker can leave | readiness of sources |
+//! | [`Batch`] | wakers taken out under a lock, until they are called without it | both |
+//!
+//! A waker is user code, so it may panic. Such a panic must neither reach the thread that calls the waker nor
+//! keep other wakers from being called.
 
 mod batch;
 mod line;
@@ -11,21 +17,21 @@ pub(crate) use self::batch::Batch;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 pub(crate) use self::line::LINE_STEP;
 pub(crate) use self::line::Line;
-pub(crate) use self::wait_list::{Locked, Place, WaitList};
+pub(crate) use self::wait_list::{Locked, Place, WaitList, is_before};
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
-/// Wakes all of `wakers`, in order; keeps the list's memory.
+/// Wakes all of `wakers`, in order. The vector is empty then, and keeps its memory.
 pub(crate) fn wake_all(wakers: &mut Vec<Waker>) {
     for waker in wakers.drain(..) {
         guard(|| waker.wake());
     }
 }
 
-/// Drops `wakers`, which others have left where they waited: a destructor that panics is no business of
-/// whoever happens to drop it.
+/// Drops `wakers`. A panic of a destructor does not reach the caller, because the wakers are not the caller's
+/// own.
 #[inline]
 pub(crate) fn drop_all(wakers: impl IntoIterator<Item = Waker>) {
     for waker in wakers {
@@ -33,15 +39,15 @@ pub(crate) fn drop_all(wakers: impl IntoIterator<Item = Waker>) {
     }
 }
 
-/// Runs user code whose panic has nobody to go to.
+/// Runs user code whose panic must not reach the caller.
 pub(crate) fn guard(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         discard(payload);
     }
 }
 
-/// Drops the payload of a panic that nobody wants. Its destructor may panic in turn: that payload is
-/// leaked, or it might go on for ever.
+/// Drops the payload of a panic. Its destructor may panic in turn. That second payload is leaked, because its
+/// destructor might panic, too, and so on for ever.
 fn discard(payload: Box<dyn Any + Send>) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);

@@ -22,11 +22,11 @@
 //! |---|---|
 //! | [`Host`] | four functions: is it ready, block, make a clock, get me out of there |
 //! | [`Poller`] | pollables under keys; positions become keys |
-//! | [`Reactor`] | futures that wait for pollables; wakes whoever is ready |
+//! | [`Reactor`] | futures that wait for pollables; wakes those that are ready |
 //! | [`block_on`](fn@block_on) | polls one future, and turns the reactor while it waits |
 //!
 //! There is no spawn here. Joins, races and groups of any crate give as much concurrency as is wanted, by
-//! futures that borrow; `liten::task` has tasks for who wants them.
+//! futures that borrow; for tasks there is `liten::task`.
 //!
 //! Readiness, not completion: interest is in one operation, for one wait, and never in a file descriptor. A
 //! completion-based system (WASI 0.3) would be another [`Host::Pollable`], one per operation under way, and

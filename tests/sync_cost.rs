@@ -1,15 +1,15 @@
-//! What channels and locks cost besides time: bytes and polls, beside tokio's, and allocations, of which
-//! waiting makes none.
+//! What channels, locks, tokens and trackers cost besides time: bytes and polls, beside tokio's, and
+//! allocations, of which waiting makes none.
 //!
 //! A test binary of its own, because it replaces the allocator.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
 use liten::sync::{Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, watch};
-use liten::task::yield_now;
+use liten::task::{CancellationToken, TaskTracker, yield_now};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::hint::black_box;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -298,11 +298,33 @@ async fn blocks_of_locks() -> Vec<(&'static str, usize)> {
     vec![("Mutex", mutex), ("RwLock", rwlock), ("Semaphore", permits)]
 }
 
+/// Polls `future`, which is not ready, and drops it.
+async fn begin(future: impl Future<Output = ()>) {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        assert!(future.as_mut().poll(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// What the first wait for a new token or tracker asks for, beside what the token or tracker itself does.
+async fn blocks_of_ends() -> Vec<(&'static str, usize)> {
+    let alone = blocks(async || drop(CancellationToken::new()), async || {}).await;
+    let waits = async || begin(CancellationToken::new().cancelled()).await;
+    let token = blocks(waits, async || {}).await - alone;
+    let alone = blocks(async || drop(TaskTracker::new()), async || {}).await;
+    let waits = async || begin(TaskTracker::new().wait()).await;
+    let tracker = blocks(waits, async || {}).await - alone;
+    vec![("CancellationToken", token), ("TaskTracker", tracker)]
+}
+
 #[test]
 fn waiting_does_not_allocate() {
     let runtime = liten::runtime::LocalRuntime::new().unwrap();
     let mut table = runtime.block_on(blocks_of_messages());
     table.extend(runtime.block_on(blocks_of_locks()));
+    table.extend(runtime.block_on(blocks_of_ends()));
     // What is made once may be made late. What each wait costs shows up in each round, and what each block of
     // messages costs in each thirtieth.
     table.retain(|row| row.1 >= ROUNDS / 100);

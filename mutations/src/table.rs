@@ -1,5 +1,7 @@
 //! What is broken, one row at a time.
 
+mod broadcast;
+mod cells;
 mod clock;
 mod driver;
 mod hand_over;
@@ -42,4 +44,6 @@ pub const TABLE: &[&[Mutation]] = &[
     notify::ROWS,
     oneshot::ROWS,
     permits::ROWS,
+    broadcast::ROWS,
+    cells::ROWS,
 ];

@@ -2,15 +2,15 @@
 //!
 //! No job is left lying while a thread waits. Say that a free thread is *asleep* if it is in the wait of
 //! `work`, and *under way* if it has left that wait (by signal, by timeout, for no reason) and does not
-//! hold the lock yet. Claim: whenever nobody holds the lock,
+//! hold the lock yet. Claim: whenever no thread holds the lock,
 //!
 //! > if a thread is asleep, at least as many threads are under way as jobs are queued.
 //!
 //! * A thread falls asleep only if the queue is empty: holds.
-//! * A job is queued while a thread is asleep: by the claim all queued jobs have somebody under way, and
+//! * A job is queued while a thread is asleep: by the claim all queued jobs have a thread under way, and
 //!   the sleeper is free besides, so free > queued, so `submit` answers `Signal`. The signal is sent under
-//!   the lock, and moves a thread from asleep to under way: one more job, one more thread. If nobody is
-//!   asleep, the claim says nothing.
+//!   the lock, and moves a thread from asleep to under way: one more job, one more thread. If no thread
+//!   is asleep, the claim says nothing.
 //! * A thread under way gets the lock: it takes a job (one less of each), or the queue is empty (holds with
 //!   any number).
 //! * A busy or a new thread gets the lock and takes a job: one job less.
@@ -21,7 +21,7 @@
 //! So what a signal says is in the roster and not in the signal. A thread that times out at the moment a
 //! job is queued is under way: if it gets the lock first it ends, `submit` no longer counts on it, and the
 //! job gets a thread of its own; if `submit` comes first the thread finds the job in spite of the timeout.
-//! A signal that meets nobody asleep is not missed either: it can meet nobody only if all free threads are
+//! A signal that finds no thread asleep is not missed either: it can find none only if all free threads are
 //! under way.
 //!
 //! And if no thread is asleep? Then all free threads are under way or being started, all others are busy,

@@ -225,7 +225,7 @@ fn a_job_and_the_close_at_once() {
 }
 
 /// As above, with jobs that must run: what was queued is run by the thread that is there, which ends then,
-/// and who waits for the thread has waited for the jobs.
+/// and a caller that waits for the thread has waited for the jobs.
 #[test]
 fn a_job_that_must_run_and_the_close_at_once() {
     loom::model(|| {

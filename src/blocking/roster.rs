@@ -131,7 +131,7 @@ impl<J> Roster<J> {
     }
 
     /// The thread asked for by the last [`submit`](Self::submit) could not be started. Returns its job if
-    /// nobody is left to run it.
+    /// no thread is left to run it.
     #[must_use]
     ///
     /// `waits`: whether the job may wait for another thread.
@@ -239,7 +239,7 @@ impl<J> Roster<J> {
         debug_assert!(self.threads > 0, "jobs were queued without a thread");
     }
 
-    /// A free thread goes without having asked. Returns the jobs that nobody is left to run.
+    /// A free thread goes without having asked. Returns the jobs that no thread is left to run.
     #[must_use]
     pub(super) fn abandon(&mut self) -> VecDeque<J> {
         self.free -= 1;

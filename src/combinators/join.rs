@@ -1,19 +1,19 @@
 //! `join!` and `try_join!`.
 //!
 //! Both keep all futures, and then their outputs, in one tuple of [`MaybeDone`] in the caller's frame, and
-//! poll each that has not ended. Where a poll begins is up to the start, [`Rotating`] or [`Declared`]: if
-//! it were always the first future, one that uses up the task's budget in each poll would leave nothing for
-//! those behind it.
+//! poll each that has not ended. [`Rotating`] or [`Declared`] says with which future a poll begins. If it
+//! were always the first one, a future that uses up the task's budget in each poll would leave none for the
+//! others.
 //!
 //! The macros first pair each future with its place in the tuple, because a repetition of a macro cannot
-//! count. The places are a list that each step takes one from. It has 120, because each step is a macro
-//! within a macro, and a crate is allowed 128 of those without asking for more.
+//! count. Each step takes one place from a list of 120. There are not more, because each step is a macro
+//! within a macro, and the compiler allows 128 such levels by default.
 
 use futures_util::future::MaybeDone;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Where each poll begins: one place further than the one before.
+/// Lets each poll begin one place further than the poll before.
 #[derive(Debug, Default)]
 pub struct Rotating(u32);
 
@@ -27,7 +27,7 @@ impl Rotating {
     }
 }
 
-/// Where each poll begins: at the first future.
+/// Lets each poll begin with the first future.
 #[derive(Debug, Default)]
 pub struct Declared;
 
@@ -75,18 +75,18 @@ where
 /// Polls all futures in this task until each has ended; returns their outputs as a tuple.
 ///
 /// `join!(first, second)` takes up to 120 futures, or values that can be made into one. Each poll of the task
-/// polls all that have not ended, and each time begins with the next one, so that none of them uses up the
-/// task's [budget](crate::task::coop) for itself. After `biased;` each poll goes through them in the order
+/// polls all that have not ended. It begins each time with the next one, so that no future alone uses up the
+/// task's [budget](crate::task::coop). After `biased;` each poll goes through them in the order
 /// in which they are written: `join!(biased; first, second)`.
 ///
 /// The futures share the thread as well as the task: while one computes or blocks, the others wait. For
-/// futures that shall run on several workers, [`spawn`](crate::spawn) them and join the handles. For a
-/// number of futures that is known at run time only, there are [`join_all`](crate::future::join_all),
+/// futures that should run on several workers, [`spawn`](crate::spawn) them and join the handles. If the
+/// number of futures is known at run time only, there are [`join_all`](crate::future::join_all),
 /// [`FuturesUnordered`](crate::future::FuturesUnordered) and [`JoinSet`](crate::task::JoinSet).
 ///
 /// # Cancel safety
 ///
-/// Dropping it drops all futures, and the outputs of those that have ended.
+/// Dropping the future of the macro drops all futures, and the outputs of those that have ended.
 ///
 /// # Examples
 ///
@@ -115,15 +115,15 @@ macro_rules! join {
     };
 }
 
-/// Polls all futures in this task until each has returned `Ok`, or the first one an error; returns the values
-/// as a tuple in `Ok`, or that error.
+/// Polls all futures in this task until each has returned `Ok`, or until the first of them returns an error;
+/// returns the values as a tuple in `Ok`, or that error.
 ///
 /// Takes what [`join!`](crate::join!) takes, `biased;` included. The outputs are results with one type of
-/// error. The first error ends the whole: the other futures are not polled again, and dropped.
+/// error. After the first error the other futures are not polled again, and are dropped.
 ///
 /// # Cancel safety
 ///
-/// Dropping it drops all futures, and the outputs of those that have ended.
+/// Dropping the future of the macro drops all futures, and the outputs of those that have ended.
 ///
 /// # Examples
 ///
@@ -181,7 +181,7 @@ macro_rules! __join {
     };
     (@pair $kind:ident $start:ident [$($places:tt)*] [$(($place:tt $future:expr))+]) => {{
         let mut futures = ($($crate::combinators::kept($future),)+);
-        // The closure below has a reference to the futures and not the futures: moved, it does not move them.
+        // The closure below has a reference to the futures, so that moving the closure does not move them.
         let futures = &mut futures;
         let mut start = $crate::combinators::$start::default();
         ::core::future::poll_fn(move |cx| {
@@ -202,7 +202,8 @@ macro_rules! __join {
             if is_pending {
                 return ::core::task::Poll::Pending;
             }
-            // Where an output has no values, as `Infallible`, the compiler sees that this is never reached.
+            // If a type of output has no values, as `Infallible`, the compiler sees that this is never
+            // reached.
             #[allow(unreachable_code)]
             {
                 let outputs = ($({

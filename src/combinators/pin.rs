@@ -1,8 +1,8 @@
 //! `pin!`.
 
-/// Pins values in the frame of the caller, each under the name that it had.
+/// Pins values in the frame of the caller; each keeps its name.
 ///
-/// Takes names of variables, or whole `let` statements. For one expression there is
+/// The macro takes names of variables, or whole `let` statements. For one expression there is
 /// [`std::pin::pin!`], which returns the pinned reference.
 ///
 /// # Examples

@@ -1,19 +1,18 @@
 //! `select!`.
 //!
-//! The macro takes its input apart branch by branch, and gives each a name and a place out of a list,
+//! The macro takes its input apart branch by branch, and gives each branch a name and a place out of a list,
 //! because a repetition of a macro can neither count nor make names. Then one rule writes the code: the
-//! conditions, all futures in one tuple in the caller's frame, a loop that polls them from the start that
-//! was drawn, and a
-//! `match` over the branch that was first.
+//! conditions, all futures in one tuple in the caller's frame, a loop that polls them, and a `match` over the
+//! branch that was ready first.
 //!
-//! The futures live in a block of their own: they are gone before a handler runs, and what they borrowed is
-//! the handler's.
+//! The futures are in a block of their own, so that they are dropped before a handler runs, and the handler
+//! may use what they had borrowed.
 //!
-//! An output has to be compared with its pattern inside the loop, where it must not be taken apart, since
-//! the handler that gets the parts runs outside. So it is matched twice. The first time the arm has a
-//! condition that is never true: the compiler lets an arm look at a value until its condition holds, and
-//! moves the parts out of it only then. Rejected: to match on a reference first, for which `ref` and `mut`
-//! would have to be taken out of the pattern, as tokio does in a proc-macro.
+//! An output has to be compared with its pattern inside the loop. It must not be taken apart there, because
+//! the handler that gets the parts runs outside. So it is matched twice. The first `match` has an arm with
+//! the pattern and a guard that is never true: the compiler moves parts out of a value only after the guard
+//! was true. Rejected: a `match` on a reference, for which `ref` and `mut` would have to be removed from the
+//! pattern, as tokio does in a proc-macro.
 
 use crate::rng;
 use crate::task::budget;
@@ -30,7 +29,7 @@ pub fn first_branch(_count: usize) -> usize {
     0
 }
 
-/// `Pending`, and another poll asked for, if the task has used up its budget. Takes nothing of it.
+/// Returns `Pending`, and asks for another poll, if the task has used up its budget. Uses none of it.
 pub fn poll_budget(cx: &mut Context<'_>) -> Poll<()> {
     budget::poll_left(cx)
 }
@@ -41,7 +40,7 @@ pub const fn bit(place: usize) -> u64 {
     1 << place
 }
 
-/// Polls several futures in this task until the first of them is ready; drops the others, and runs the code
+/// Polls several futures in this task until the first of them is ready, drops the others, and runs the code
 /// that belongs to the first.
 ///
 /// ```text
@@ -53,16 +52,17 @@ pub const fn bit(place: usize) -> u64 {
 /// }
 /// ```
 ///
-/// It has up to 64 branches, and its value is that of the handler. Futures need be neither `Unpin` nor fused,
-/// and what can be made into a future will do. All this happens, in this order:
+/// There may be up to 64 branches, and the value of `select!` is that of the handler. Futures need be neither
+/// `Unpin` nor fused, and any value that implements `IntoFuture` may be given. `select!` does the following,
+/// in this order:
 ///
 /// 1. The conditions are evaluated. A branch whose condition is `false` is disabled.
 /// 2. The expressions of all futures are evaluated, those of disabled branches too.
-/// 3. The futures of branches that are not disabled are polled. Each poll begins with a branch drawn at
-///    random, so that one that is always ready does not hide those behind it. After `biased;` it begins with
-///    the first.
+/// 3. The futures of branches that are not disabled are polled. Each poll begins with a random branch, so
+///    that a branch that is always ready does not keep the others from running. After `biased;` each poll
+///    begins with the first branch.
 /// 4. When a future is ready, its output is compared with the pattern. If that does not match, the branch is
-///    disabled, and the others go on.
+///    disabled, and the other futures are polled further.
 /// 5. When it does match, all futures are dropped. Then the handler runs. It may use what the futures had
 ///    borrowed, and `?`, `break`, `continue`, `return` and `.await`, which mean what they mean around the
 ///    `select!`.
@@ -72,20 +72,22 @@ pub const fn bit(place: usize) -> u64 {
 ///
 /// # Biased
 ///
-/// The order of the branches is then their precedence: an end that is asked for, first; what is always ready,
-/// last, since nothing behind it is ever polled. It also spares drawing a number.
+/// With `biased;` an earlier branch takes precedence over a later one. Put a request to stop first. Put a
+/// future that is always ready last, because no branch after it is ever polled. `biased;` also saves the cost
+/// of a random number.
 ///
 /// # Giving way
 ///
-/// Nothing is polled in a task that has used up its [budget](crate::task::coop): the task gives way first.
-/// What `select!` itself does costs nothing, so a loop in which only futures are ready that do not take from
-/// the budget does not give way.
+/// In a task that has used up its [budget](crate::task::coop), `select!` polls nothing, and lets other tasks
+/// run first. `select!` itself does not count against the budget. So a loop whose futures do not count
+/// against it either never lets other tasks run.
 ///
 /// # Cancel safety
 ///
-/// Futures that lose are dropped, in each round of a loop again: only such should stand in a branch whose
-/// method says that it is cancel safe. One that is not, or that shall go on in the next round, is made
-/// before the loop, [pinned](crate::pin!), and given by reference.
+/// The futures that are not ready first are dropped. In a loop that happens in every round. So a branch
+/// should make its future by a method that is documented as cancel safe. A future that is not cancel safe, or
+/// that should go on in the next round, is made before the loop, [pinned](crate::pin!), and given by
+/// reference.
 ///
 /// # Panics
 ///
@@ -218,11 +220,11 @@ macro_rules! __select {
         )+
         #[allow(unused_mut)]
         let mut first = {
-            // First the expressions alone: what they borrow from values without a name then lives as long as
-            // the block, as in any `let`.
+            // First the expressions alone: temporary values that they borrow then live as long as the block,
+            // as in any `let`.
             let unmade = ($($future,)+);
             let mut futures = ($(::core::future::IntoFuture::into_future(unmade.$place),)+);
-            // The closure below has a reference to the futures and not the futures: moved, it does not move
+            // The closure below has a reference to the futures, so that moving the closure does not move
             // them.
             let futures = &mut futures;
             ::core::future::poll_fn(move |cx| {
@@ -238,7 +240,7 @@ macro_rules! __select {
                         continue;
                     }
                     match place {
-                        // An output may have no values: then nothing behind its poll is ever reached.
+                        // If a type of output has no values, nothing after its poll is ever reached.
                         $(#[allow(unreachable_code)] $place => {
                             // SAFETY: nothing but this closure reaches the tuple, which lies in the frame of
                             // the block around it; nothing is moved out of it before the frame is dropped.

@@ -1,10 +1,10 @@
-//! Floor 2: the clock of one driver. It is the system's, until somebody stops it.
+//! Floor 2: the clock of one driver. It is the system's, until a program stops it.
 //!
 //! Tests stop it, to move it by hand or to have it jump from deadline to deadline. Deadlines stay what they
 //! are, moments of `std::time::Instant`: a stopped clock says a moment that the system's has not reached yet,
 //! or has left behind.
 //!
-//! # What it costs who never stops one
+//! # What it costs a program that never stops one
 //!
 //! One relaxed load per reading, of a flag that no processor writes any more, and a branch that always goes
 //! the same way. The flag is the process's and not the driver's, so that it is found without a pointer; once
@@ -22,8 +22,9 @@ static EVER_STOPPED: ProcessFlag = ProcessFlag::new(false);
 /// Whether some clock may differ from the system's.
 #[inline]
 pub(crate) fn is_any_virtual() -> bool {
-    // Ordering: Relaxed. Who must not miss it has it from the thread that stopped the clock, over that
-    // clock's driver, which is woken, or over its own program; for all others the two are at the same time.
+    // Ordering: Relaxed. A thread that must not miss it is ordered after the thread that stopped the clock:
+    // by that clock's driver, which is woken, or by the program itself. For all other threads the reading and
+    // the stop happen at the same time.
     EVER_STOPPED.load(Ordering::Relaxed)
 }
 

@@ -1,7 +1,7 @@
-//! Floor 2: who waits until the runtime has nothing to do.
+//! Floor 2: the futures that wait until the runtime has nothing to do.
 //!
-//! Whoever drives the driver knows when that is, and says so ([`Lulls::begin`]). There is no such moment in
-//! the middle of a turn, so a lull is a number and not a state.
+//! The code that drives the driver knows when that is, and says so ([`Lulls::begin`]). There is no such
+//! moment in the middle of a turn, so a lull is a number and not a state.
 
 use std::task::{Context, Poll, Waker};
 
@@ -51,7 +51,7 @@ impl Lulls {
         !self.state.lock().waiting.is_empty()
     }
 
-    /// One begins: moves the wakers of all who wait into `wakes`.
+    /// Begins a lull: moves the wakers of all waiting futures into `wakes`.
     pub(crate) fn begin(&self, wakes: &mut Vec<Waker>) {
         let mut state = self.state.lock();
         state.count += 1;

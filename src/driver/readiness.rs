@@ -1,26 +1,26 @@
-//! What is known about one source, and who waits for it.
+//! What is known about one source, and what waits for it.
 //!
 //! # The state word
 //!
 //! Seven ready bits (`Ready`), one shutdown bit, and above them a tick that grows with each event. An
-//! event that comes before anybody waits stays in the word, and the next wait returns at once.
+//! event that comes before a task waits stays in the word, and the next wait returns at once.
 //!
 //! | what happens | ready bits | tick | wakes |
 //! |---|---|---|---|
-//! | registration | assumed: what the interest asks for | 0 | nobody |
+//! | registration | assumed: what the interest asks for | 0 | none |
 //! | event: `set` | the reported ones are added | +1 | all waiters of its directions |
-//! | short count: `clear` | data of the direction goes, unless there is a mark | same | nobody |
-//! | `WouldBlock`: `clear_would_block` | data, closed, mark of the direction go | same | nobody |
-//! | the same for urgent data, errors: `clear_apart` | priority, error go | same | nobody |
-//! | a clear of an older tick | unchanged | same | nobody |
-//! | shutdown (a bit that never goes) | unchanged | same | everybody, with an error |
+//! | short count: `clear` | data of the direction goes, unless there is a mark | same | none |
+//! | `WouldBlock`: `clear_would_block` | data, closed, mark of the direction go | same | none |
+//! | the same for urgent data, errors: `clear_apart` | priority, error go | same | none |
+//! | a clear of an older tick | unchanged | same | none |
+//! | shutdown (a bit that never goes) | unchanged | same | all tasks, with an error |
 //!
 //! # Clearing
 //!
-//! The source is registered edge-triggered: an event lost is lost for good. So whoever clears names
+//! The source is registered edge-triggered: an event lost is lost for good. So the caller that clears names
 //! the event he acted upon, and the bits go only if the tick is still the same, in one
 //! compare-and-swap. Had a newer event been written between his system call and the clear, its bits
-//! would otherwise vanish although nobody has acted on them. An event that the system has raised
+//! would otherwise vanish although no task has acted on them. An event that the system has raised
 //! but the driver not yet written needs no care: `set` comes later and adds its bits again. The
 //! tick counts the events of both directions. An event for the other side may thus keep the bits of
 //! this one, and costs one more system call that ends in `WouldBlock`; a tick per direction would
@@ -127,7 +127,7 @@ impl Readiness {
     }
 
     /// Waits, for futures that are plain `poll_` functions. Any number of tasks may wait in one
-    /// direction; a crowd is now and then woken for nothing, to find out who has left.
+    /// direction; if there are many, all are woken now and then, to find out which of them still wait.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl Readiness {
             // Outside the lock: it may come back here.
             clone = Some(cx.waker().clone());
         }
-        // One that panics costs neither the others nor the newcomer, who has done nothing.
+        // A waker that panics keeps no other waker from being called, and the panic does not reach this task.
         wakers::wake_all(&mut swept);
         Poll::Pending
     }
@@ -206,7 +206,7 @@ impl Readiness {
     fn forget(&self, event: ReadyEvent, bits: Ready, unless: Ready) {
         let is_held = |ready: Ready| ready.intersects(bits) && !ready.intersects(unless);
         // Ordering: Relaxed suffices. Nothing is published; that the tick is still the event's is a
-        // matter of this one word, and its modification order decides who came first, `set` or this
+        // matter of this one word, and its modification order decides which came first, `set` or this
         // exchange.
         let mut state = self.state.load(Ordering::Relaxed);
         while state >> TICK_SHIFT == event.tick && is_held(Ready::from_state(state)) {

@@ -2,7 +2,8 @@
 //! other.
 //!
 //! A source is registered once, edge-triggered, for all directions it will ever be used in: no
-//! system call per wait. The token is the key in the table, with its generation. An event fetched
+//! system call per wait. A connection is the exception (`room.rs`): that it has room for writing is reported
+//! after a write that found none. The token is the key in the table, with its generation. An event fetched
 //! before the deregistration and dispatched after it therefore finds nothing, even if a new source
 //! has taken the place (model `a_late_event_never_reaches_the_next_source_in_the_place`).
 
@@ -11,13 +12,16 @@ mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
+mod room;
+
 use std::io;
 
 use mio::Token;
 use mio::event::Source;
 
-use super::Driver;
-use super::readiness::{Readiness, shutdown_error};
+use self::room::Room;
+use super::readiness::{Direction, Readiness, ReadyEvent, shutdown_error};
+use super::{Driver, selector};
 use crate::slab::{Key, Slab, TOKEN_CAPACITY};
 use crate::sync_shim::Arc;
 
@@ -58,12 +62,13 @@ impl Sources {
     }
 }
 
-/// A registered source. The source itself is kept by the caller, who deregisters it before it is
+/// A registered source. The source itself is kept by the caller, which deregisters it before it is
 /// closed; dropping the registration without that only takes it out of the table.
 pub(crate) struct Registration {
     driver: Arc<Driver>,
     key: Key,
     readiness: Arc<Readiness>,
+    room: Room,
 }
 
 impl Driver {
@@ -77,13 +82,48 @@ impl Driver {
         source: &mut (impl Source + ?Sized),
         interest: mio::Interest,
     ) -> io::Result<Registration> {
+        self.register_for(source, interest, interest, Room::reported(interest))
+    }
+
+    /// Registers a connection, which has room for writing: as [`register`](Self::register) for `interest`,
+    /// but on the system with descriptors, of which it has the given one, room is reported only after a write
+    /// that found none.
+    ///
+    /// # Errors
+    ///
+    /// As [`register`](Self::register).
+    pub(crate) fn register_connection(
+        self: &Arc<Self>,
+        connection: &mut (impl Source + ?Sized),
+        interest: mio::Interest,
+        descriptor: Option<i32>,
+    ) -> io::Result<Registration> {
+        match (descriptor, interest.remove(mio::Interest::WRITABLE)) {
+            (Some(descriptor), Some(reported)) => self.register_for(
+                connection,
+                interest,
+                reported,
+                Room::unreported(descriptor, interest),
+            ),
+            _ => self.register(connection, interest),
+        }
+    }
+
+    /// Registers a source that is used for `interest`, of which the system reports `reported`.
+    fn register_for(
+        self: &Arc<Self>,
+        source: &mut (impl Source + ?Sized),
+        interest: mio::Interest,
+        reported: mio::Interest,
+        room: Room,
+    ) -> io::Result<Registration> {
         let readiness = Arc::new(Readiness::new(interest));
         let key = self.sources.lock().insert(readiness.clone())?;
         // From here on the drop of the registration takes the entry out again. Entered in the table
         // before the system knows of it: the first event may come while `register` has not
         // returned. A close in between is no harm, the readiness has been told.
-        let registration = Registration { driver: self.clone(), key, readiness };
-        self.registry.register(source, Token(key.to_usize()), interest)?;
+        let registration = Registration { driver: self.clone(), key, readiness, room };
+        self.registry.register(source, Token(key.to_usize()), reported)?;
         Ok(registration)
     }
 }
@@ -91,6 +131,30 @@ impl Driver {
 impl Registration {
     pub(crate) fn readiness(&self) -> &Readiness {
         &self.readiness
+    }
+
+    /// The system said `WouldBlock`: marks the source as not ready in this direction, unless something was
+    /// reported after `event`.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses to report room. The source stays marked as ready then: the next write tries again.
+    pub(crate) fn would_block(&self, event: ReadyEvent, direction: Direction) -> io::Result<()> {
+        self.room.would_block(&self.readiness, event, direction, |descriptor, interest| {
+            self.reregister(descriptor, interest)
+        })
+    }
+
+    /// A transfer in this direction moved fewer bytes than it could have; see [`Readiness::clear`].
+    pub(crate) fn drained(&self, event: ReadyEvent, direction: Direction) {
+        self.room.drained(&self.readiness, event, direction, |descriptor, interest| {
+            self.reregister(descriptor, interest)
+        });
+    }
+
+    fn reregister(&self, descriptor: i32, interest: mio::Interest) -> io::Result<()> {
+        let token = Token(self.key.to_usize());
+        selector::reregister(&self.driver.registry, descriptor, token, interest)
     }
 
     /// For sources that come out of this one, such as accepted connections.

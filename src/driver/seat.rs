@@ -1,4 +1,4 @@
-//! The one seat in front of the poller, and how somebody asleep in it is woken.
+//! The one seat in front of the poller, and how a thread that sleeps in it is woken.
 //!
 //! # The alarm word
 //!
@@ -7,7 +7,7 @@
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `AWAKE` (0) | nobody sleeps: who enters next looks at the timers first |
+//! | `AWAKE` (0) | no thread sleeps: the thread that enters next looks at the timers first |
 //! | `NOTIFIED` (1) | as above, and the next sleep is called off |
 //! | `FIRST_DEADLINE` (2) | the holder gathers timers, or is about to: it sleeps for some 100 µs |
 //! | larger: a deadline | the holder sleeps until then, or is about to; `u64::MAX`: no end |
@@ -45,7 +45,7 @@
 //! longer than that. If the holder's is first, the registrar reads the holder's deadline (or
 //! something newer) and rings if its own is earlier. Should its exchange fail because the word has
 //! changed since, then the holder has risen, and will read `next` before it sleeps again, or
-//! somebody else has rung. Models `an_earlier_deadline_is_seen_or_rings`, and with the timers
+//! another thread has rung. Models `an_earlier_deadline_is_seen_or_rings`, and with the timers
 //! `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
 //!
 //! A turn with a limit of zero cannot sleep, so it does none of this. Nor does a sleep that gathers timers
@@ -54,11 +54,11 @@
 //!
 //! # How a sleep ends by itself
 //!
-//! At the earliest timer by the alarm clock (`alarm_clock`), which is as exact as the system allows; at
-//! the caller's limit by the poller's timeout, which is coarse: a limit is for looking around, and nobody
-//! waits for that moment. The limit is rounded up first, so that the word names no earlier end than the true
-//! one: a timer between the two would not ring, and be as late as the timeout is coarse. Where timers are
-//! gathered the two differ on purpose.
+//! At the earliest timer by the alarm clock (`alarm_clock`), which is as exact as the system allows; at the
+//! caller's limit by the poller's timeout, which is coarse: a limit only makes the holder look around, and no
+//! task waits for that moment. The limit is rounded up first, so that the word names no earlier end than the
+//! true one: a timer between the two would not ring, and be as late as the timeout is coarse. Where timers
+//! are gathered the two differ on purpose.
 
 #[cfg(all(test, liten_loom))]
 mod loom;
@@ -103,14 +103,14 @@ impl AlarmWord {
         Self(AtomicU64::new(AWAKE))
     }
 
-    /// The holder is about to sleep until `wake_at`. False: it must not, somebody has called
+    /// The holder is about to sleep until `wake_at`. False: it must not, a thread has called
     /// `wake`.
     ///
     /// After true the holder reads the timers once more, and sleeps no longer than they say.
     #[must_use]
     fn announce(&self, wake_at: u64) -> bool {
         let wake_at = wake_at.max(FIRST_DEADLINE);
-        // Ordering: release goes to nobody, but keeps the chain from one `wake` to the next
+        // Ordering: the release has no reader, but keeps the chain from one `wake` to the next
         // read-modify-write; acquire pairs with `wake`, whose caller's writes must be seen if the
         // sleep is called off.
         let announced =
@@ -170,7 +170,7 @@ impl Alarm {
     }
 
     /// A timer shard's earliest deadline is now this one, in nanoseconds since the timers' epoch.
-    /// Call it after the deadline has been published. Cheap unless somebody sleeps past it.
+    /// Call it after the deadline has been published. Cheap unless a thread sleeps past it.
     pub(crate) fn deadline_moved(&self, deadline_ns: u64) {
         if self.wake_at.deadline_moved(deadline_ns) {
             self.ring();
@@ -205,7 +205,7 @@ impl Alarm {
 /// The place in front of the poller: one thread at a time.
 pub(super) struct Seat {
     poller: Mutex<Poller>,
-    /// Counts comings and goings, so it is odd while somebody sits. Written by the holder only.
+    /// Counts comings and goings, so it is odd while a thread holds the seat. Written by the holder only.
     attendance: AtomicU64,
 }
 
@@ -246,7 +246,7 @@ impl Seat {
     }
 }
 
-/// The right to poll. Whoever holds it calls no waker; it is dropped first.
+/// The right to poll. Its holder calls no waker; it drops it first.
 pub(crate) struct SeatGuard<'a> {
     driver: &'a Driver,
     pub(super) poller: MutexGuard<'a, Poller>,
@@ -343,7 +343,7 @@ enum Sleep {
     Announced(End),
 }
 
-/// What ends a sleep that nobody disturbs: the first of the two that are set.
+/// What ends a sleep that no thread ends earlier: the first of the two that are set.
 struct End {
     now: u64,
     /// The earliest timer.
@@ -382,7 +382,7 @@ impl Driver {
     }
 
     /// While the clock stands still no deadline comes nearer by waiting. A new timer rings all the same, as
-    /// the caller may want to bring the clock there; and so does who lets the clock go on.
+    /// the caller may want to bring the clock there. A call that lets the clock go on rings, too.
     #[cold]
     fn fall_asleep_out_of_time(&self, limit: Option<Duration>) -> Sleep {
         if !self.alarm.wake_at.announce(u64::MAX) {

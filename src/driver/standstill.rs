@@ -11,15 +11,15 @@ impl Driver {
         self.timers.clock()
     }
 
-    /// Lets the clock stand still, and whoever sleeps until a deadline look around.
+    /// Lets the clock stand still, and a thread that sleeps until a deadline look around.
     pub(crate) fn stop_clock(&self) -> Result<(), WrongState> {
         self.clock().stop()?;
         self.wake();
         Ok(())
     }
 
-    /// Lets the clock go on, and whoever sleeps look for the deadlines again. Nobody looks for lulls any
-    /// more: the wakers of all who wait for one go into `wakes`, to be called by the caller.
+    /// Lets the clock go on, and lets a sleeping thread look for the deadlines again. No thread looks for
+    /// lulls any more, so the wakers of all futures that wait for one go into `wakes`; the caller calls them.
     pub(crate) fn resume_clock(&self, wakes: &mut Vec<Waker>) -> Result<(), WrongState> {
         self.clock().resume()?;
         self.lulls.begin(wakes);
@@ -40,7 +40,7 @@ impl Driver {
     }
 
     /// To be called while the clock stands still and every task waits, by a thread that runs or wakes them:
-    /// tells who waits for that, and if there is nobody, and `may_jump`, brings the clock to the next
+    /// tells the futures that wait for that. If there are none, and `may_jump`, brings the clock to the next
     /// deadline. The caller calls `wakes`, as after a turn; if there are none, only an event can help.
     pub(crate) fn idle(&self, may_jump: bool, wakes: &mut Vec<Waker>) {
         self.lulls.begin(wakes);

@@ -1,4 +1,4 @@
-//! Floor 2: the timers of one driver, a wheel per worker, all fired by whoever holds the seat.
+//! Floor 2: the timers of one driver, a wheel per worker, all fired by the holder of the seat.
 //!
 //! A worker registers and cancels in its own shard, so its lock is uncontended in the common life of a
 //! timer, which is to be created, polled once and dropped. Firing is not bound to the worker: the holder of
@@ -26,17 +26,18 @@
 //! | R2 `fence(SeqCst)`                         | H2 `fence(SeqCst)`                              |
 //! | R3 read the alarm word; ring if it is later than the deadline | H3 read every `next`, sleep no longer |
 //!
-//! R2 and H2 are ordered. If R2 comes first, H3 sees R1. If H2 comes first, R3 sees H1, or that this sleep
-//! is over. If R3 finds nobody asleep, the H2 of the next sleep is still to come, and so comes after R2. R2
+//! R2 and H2 are ordered. If R2 comes first, H3 sees R1. If H2 comes first, R3 sees H1, or that this sleep is
+//! over. If R3 finds no thread asleep, the H2 of the next sleep is still to come, and so comes after R2. R2
 //! and R3 are `Alarm::deadline_moved`. A registrar whose deadline does not lower `next` does none of this:
-//! the one who wrote the lower value does or did, and the holder who wakes for it looks at the whole wheel.
-//! Models: `timers/loom.rs`; of R and H, `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
+//! the registrar that wrote the lower value does or did it, and the holder that wakes for it looks at the
+//! whole wheel. Models: `timers/loom.rs`; of R and H,
+//! `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
 //!
 //! # While the clock stands still
 //!
 //! Deadlines count to the nanosecond then (`Wheel::expire_exactly`), and what is due fires in the order of
 //! its deadlines over all shards. No sleep ends at a deadline: `jump` brings the clock there instead, when
-//! whoever drives the runtime has found that there is nothing else to do.
+//! the code that drives the runtime has found that there is nothing else to do.
 //!
 //! # Wakers
 //!
@@ -240,7 +241,7 @@ impl Shard {
         }
     }
 
-    /// Sees to it that the timer, if it still waits, wakes `waker` and nobody else.
+    /// Sees to it that the timer, if it still waits, wakes `waker` and no other waker.
     fn refresh(&self, key: Key, waker: &Waker) -> Progress {
         let mut timers = self.timers.lock();
         match timers.wheel.get_mut(key) {
@@ -331,7 +332,7 @@ impl Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Closed;
 
-/// One deadline somebody waits for. It enters the shard when it is first polled, and leaves it when it is
+/// One deadline that a task waits for. It enters the shard when it is first polled, and leaves it when it is
 /// dropped.
 pub(crate) struct TimerEntry {
     shard: Arc<Shard>,
@@ -361,7 +362,7 @@ impl TimerEntry {
     ///
     /// # Panics
     ///
-    /// If the timers are shut down and the deadline has not passed: nobody would ever wake the caller.
+    /// If the timers are shut down and the deadline has not passed: the caller would never be woken.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let poll = self.poll_open(cx);
@@ -388,7 +389,7 @@ impl TimerEntry {
         }
         // A fresh reading: a cached one would let the timer start in the past, and end early. Not left out
         // where an earlier deadline is known: that bound may be of a timer that was cancelled, and then a
-        // passed deadline waits for a turn that nobody is about to make.
+        // passed deadline waits for a turn that no thread is about to make.
         if self.now() >= self.deadline {
             return Poll::Ready(Ok(()));
         }

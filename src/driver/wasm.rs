@@ -1,6 +1,6 @@
 //! The driver on wasm: time alone. What waits for the host is `wasi::Reactor`'s.
 //!
-//! One thread registers timers, waits and fires them. So nobody has to be woken when an earlier deadline
+//! One thread registers timers, waits and fires them. So no thread has to be woken when an earlier deadline
 //! comes, and there is no seat to be had: whoever lets the host block asks for the [`Driver::limit`] first,
 //! and for what is [due](Driver::expire_due) afterwards.
 
@@ -19,7 +19,7 @@ use timers::Timers;
 /// Noted when a timer is set: until then none can be due.
 static TIMERS: Used = Used::new();
 
-/// The timers, and who waits until there is nothing to do.
+/// The timers, and the futures that wait until there is nothing to do.
 pub(crate) struct Driver {
     timers: Timers,
     lulls: Lulls,
@@ -59,11 +59,11 @@ impl Driver {
         self.timers.close(wakes);
     }
 
-    /// Nobody sleeps while somebody calls this.
+    /// The one thread does not sleep while it calls this.
     fn wake(&self) {}
 }
 
-/// Rings for nobody: the thread that registers a timer is the one that waits for it.
+/// Does nothing: the thread that registers a timer is the one that waits for it.
 pub(crate) struct Alarm;
 
 impl Alarm {

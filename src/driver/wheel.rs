@@ -1,4 +1,4 @@
-//! Floor 2: a hierarchical timer wheel. Pure: no lock, no clock, no call to anybody; time is a number
+//! Floor 2: a hierarchical timer wheel. Pure: no lock, no clock, no call to other code; time is a number
 //! passed in.
 //!
 //! Time is nanoseconds since an epoch of the caller's choice. A *tick* is 2^16 ns (65.5 µs). A deadline
@@ -187,8 +187,8 @@ impl<T> Wheel<T> {
     /// As [`Wheel::expire`], but to the nanosecond: moves all entries with `deadline <= now`, with their
     /// deadlines, in no particular order but that of insertion among equal ones.
     ///
-    /// For a clock that stands still: nobody has to be woken for each deadline then, so nothing is gained by
-    /// ticks, and who tests with such a clock counts on its exact moments.
+    /// For a clock that stands still: no thread has to be woken for each deadline then, so nothing is gained
+    /// by ticks, and a test with such a clock relies on its exact moments.
     pub(crate) fn expire_exactly(&mut self, now: u64, expired: &mut Vec<(u64, T)>) {
         self.expire_into(now, &mut |deadline, value| expired.push((deadline, value)));
         // What is left and due belongs to the tick that `now` is in the middle of, the next one to expire, so

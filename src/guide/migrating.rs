@@ -14,7 +14,7 @@
 //! | `tokio::sync` | [`sync`]; `tokio::sync` itself works as it is, it needs no runtime of tokio |
 //! | `Builder::enable_all` | nothing: I/O and time are always there |
 //! | dropping a `Runtime` in async code panics | it does not, and does not wait for itself |
-//! | a blocked worker may stall the driver | it stalls nobody |
+//! | a blocked worker may stall the driver | it stalls no other task |
 //! | a failed write to a `fs::File` is told by `write`, `flush` | and by `sync_all`, `sync_data`, `set_len` |
 //! | `process::Child::kill` is an error when the end has been seen | it is none |
 //! | `LocalSet` for tasks that are not `Send` | the same; and [`LocalExecutor`] for those that borrow |
@@ -51,7 +51,7 @@
 //!    it), or leave a program that is little more than `axum::serve` on tokio until it does.
 //! 2. Replace `tokio::net` and `tokio::time`. With `tokio-io` the code around the sockets stays the same.
 //! 3. When nothing asks for tokio any more, turn `tokio-context` off. `cargo tree -e features -i tokio` says
-//!    who still wants what.
+//!    which crate still enables which feature.
 //!
 //! # Name by name
 //!

@@ -38,7 +38,7 @@
 //! # }
 //! ```
 //!
-//! # Who is still there?
+//! # Which tasks are still running?
 //!
 //! [`Runtime::shutdown_timeout`](crate::runtime::Runtime::shutdown_timeout) waits for so long and returns
 //! the tasks that are still in a poll, with the place in the source that spawned them.

@@ -1,7 +1,6 @@
-//! Which channel or lock for what.
+//! Which channel or lock to use for which purpose.
 //!
-//! Everything here has tokio's names and semantics, and nothing differs from tokio's but what the last
-//! section says.
+//! All of them have tokio's names and semantics. The last section lists everything that differs from tokio's.
 //!
 //! # Sending something
 //!
@@ -14,13 +13,14 @@
 //! | many → many | a signal without a value | [`Notify`](crate::sync::Notify) |
 //! | one → many | "stop" | [`CancellationToken`](crate::task::CancellationToken) |
 //!
-//! A channel whose receivers share the values, one each, is not among them: take the crate `async-channel`,
-//! which works on any runtime.
+//! There is no channel with many receivers of which only one gets each value. The crate `async-channel` has
+//! one, which works on any runtime.
 //!
 //! ## An actor
 //!
-//! A task owns the state, and others send it messages; an answer comes back by a `oneshot` in the message.
-//! There is no lock, and the bound of the channel holds back senders that are too fast.
+//! A task owns the state, and other tasks send it messages. A message that asks for an answer contains the
+//! sender of a `oneshot` channel. The state needs no lock, and the bound of the channel makes senders wait
+//! that are too fast.
 //!
 //! ```
 //! use liten::sync::{mpsc, oneshot};
@@ -35,7 +35,7 @@
 //!     while let Some(message) = messages.recv().await {
 //!         match message {
 //!             Message::Add(number) => sum += number,
-//!             // The asker may have gone.
+//!             // `send` fails if the task that asked has ended meanwhile.
 //!             Message::Read(answer) => drop(answer.send(sum)),
 //!         }
 //!     }
@@ -50,7 +50,7 @@
 //! let (asks, answer) = oneshot::channel();
 //! counts.send(Message::Read(asks)).await.expect("it runs");
 //! assert_eq!(answer.await, Ok(55));
-//! // Its loop ends with the last sender.
+//! // The loop of the task ends when the last sender is dropped.
 //! drop(counts);
 //! task.await.expect("it did not panic");
 //! # });
@@ -58,7 +58,7 @@
 //!
 //! ## A configuration that changes
 //!
-//! Each task looks at the newest value when it likes, and may wait for the next one.
+//! Each task reads the newest value whenever it needs it, and may wait for the next one.
 //!
 //! ```
 //! use liten::sync::watch;
@@ -85,36 +85,37 @@
 //! |---|---|
 //! | a value that is changed without waiting in between | `std::sync::Mutex`, or an atomic |
 //! | a value that is held over an `await` | [`Mutex`](crate::sync::Mutex), [`RwLock`](crate::sync::RwLock) |
-//! | a value that is made once, by whoever comes first | [`OnceCell`](crate::sync::OnceCell) |
-//! | a value that is set once and awaited | [`SetOnce`](crate::sync::SetOnce) |
-//! | so many at a time | [`Semaphore`](crate::sync::Semaphore) |
-//! | all wait until all have come | [`Barrier`](crate::sync::Barrier) |
+//! | a value that is made once, by the first task that needs it | [`OnceCell`](crate::sync::OnceCell) |
+//! | a value that one task sets once, and others wait for | [`SetOnce`](crate::sync::SetOnce) |
+//! | a limit on how many tasks do something at a time | [`Semaphore`](crate::sync::Semaphore) |
+//! | a point at which tasks wait until all have reached it | [`Barrier`](crate::sync::Barrier) |
 //!
-//! A lock of `std` is faster, and the compiler refuses a guard of it that is held over an `await` in a
-//! spawned task. It blocks the thread, so it is for sections that are short. The locks here let other tasks
-//! run, serve in the order in which they were asked, and may be held over an `await`: for a connection that
-//! several tasks use, for example. An actor is often the better answer.
+//! A lock of `std` is faster, and the compiler refuses a task in which a guard of it is held over an `await`.
+//! It blocks the thread while it waits, so it is for sections that are short. The locks of this crate let
+//! other tasks run while one waits. They are given to the tasks in the order in which these asked for them,
+//! and they may be held over an `await`, for example for a connection that several tasks use. An actor is
+//! often simpler.
 //!
-//! ## So many at a time
+//! ## A limit
 //!
-//! A server that answers no more than two at once; the others wait their turn.
+//! A server that answers two requests at a time; the other requests wait.
 //!
 //! ```
 //! use liten::sync::Semaphore;
 //! use std::sync::Arc;
 //!
 //! # liten::block_on(async {
-//! let places = Arc::new(Semaphore::new(2));
-//! let mut served = liten::task::JoinSet::new();
-//! for guest in 0..10 {
-//!     let place = places.clone().acquire_owned().await.expect("it is never closed");
-//!     served.spawn(async move {
+//! let limit = Arc::new(Semaphore::new(2));
+//! let mut answers = liten::task::JoinSet::new();
+//! for request in 0..10 {
+//!     let permit = limit.clone().acquire_owned().await.expect("it is never closed");
+//!     answers.spawn(async move {
 //!         liten::task::yield_now().await;
-//!         drop(place);
-//!         guest
+//!         drop(permit);
+//!         request
 //!     });
 //! }
-//! assert_eq!(served.join_all().await.len(), 10);
+//! assert_eq!(answers.join_all().await.len(), 10);
 //! # });
 //! ```
 //!
@@ -122,21 +123,23 @@
 //!
 //! * They work in every runtime, between runtimes, and outside of one: only
 //!   [`send_timeout`](crate::sync::mpsc::Sender::send_timeout) needs liten's timers.
-//! * Each operation that is ready counts against the [budget](crate::task::coop) of the task, so a loop over
-//!   a channel that is never empty lets other tasks run.
-//! * A future that is dropped while it waits gives its place in the line to the next one. What it had been
-//!   given is passed on: no permit and no message is lost. Each method says under "Cancel safety" what else
-//!   to know.
-//! * Their blocking halves (`blocking_recv`, `blocking_lock`, …) panic inside async code, and say what to do.
-//! * A task that panics with a guard in its hands releases it; there is no poison.
+//! * Receiving from a channel, waiting for a lock, a permit or a barrier, and waiting for a change of a
+//!   `watch` count against the [budget](crate::task::coop) of the task. So a loop over a channel that is
+//!   never empty lets other tasks run. As in tokio, waiting for a `Notify` or a `SetOnce` does not count.
+//! * A future that is dropped while it waits leaves the list of waiting futures. A permit or a notification
+//!   that it had been given goes to the next future, so none is lost. The section "Cancel safety" of each
+//!   method says what else is to be known.
+//! * The blocking methods (`blocking_recv`, `blocking_lock`, …) panic inside async code. The message of the
+//!   panic says what to do instead.
+//! * When a task panics, the guards that it holds are released. A lock is never poisoned.
 //!
 //! # What differs from tokio's
 //!
-//! * Under tokio's runtime they do not count against tokio's budget, the blocking halves do not know that
-//!   they are in async code, and `send_timeout` finds no timer of liten's.
-//! * A waker that panics when it is called keeps no other task from being woken. tokio's primitives pass most
-//!   of these panics on to the caller, which wakes the rest first; here only
-//!   [`mpsc`](crate::sync::mpsc) does.
-//! * A future that was handed its permits before a semaphore was closed has them; tokio's fails if it has not
-//!   been polled since.
+//! * Under tokio's runtime they do not count against tokio's budget, the blocking methods do not notice that
+//!   they are called in async code, and `send_timeout` finds no timer of liten's.
+//! * A panic of a waker does not reach the caller that has called the waker, except in
+//!   [`mpsc`](crate::sync::mpsc). In tokio most primitives pass such a panic on to the caller. All other
+//!   waiting tasks are woken in both.
+//! * A message that a permit of a bounded channel sends after the receiver was dropped is dropped at once. In
+//!   tokio it is dropped with the last sender.
 //! * A [`SetOnce`](crate::sync::SetOnce) is up to 8 bytes larger.

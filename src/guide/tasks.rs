@@ -2,8 +2,8 @@
 //!
 //! # A task
 //!
-//! [`spawn`](crate::spawn) gives a future to the workers. It starts at once, whether or not anybody
-//! waits.
+//! [`spawn`](crate::spawn) gives a future to the workers. It starts at once, also if no task waits for
+//! it.
 //!
 //! ```
 //! # liten::block_on(async {
@@ -14,7 +14,7 @@
 //!
 //! The [`JoinHandle`](crate::task::JoinHandle) is a future of the result. Dropping it *detaches* the
 //! task, which runs on; [`abort`](crate::task::JoinHandle::abort) stops it where it waits next. A task
-//! that panics costs nobody else anything: its handle returns a [`JoinError`](crate::task::JoinError)
+//! that panics does not affect other tasks: its handle returns a [`JoinError`](crate::task::JoinError)
 //! with the payload.
 //!
 //! A task is `'static`: what it uses it owns. Share with `Arc`, or hand over with a channel.

@@ -30,7 +30,7 @@
 //! | [`worker_threads`], or `LITEN_WORKER_THREADS` | fewer, if the process shares the machine |
 //! | [`Handle::set_worker_threads`] | the share of the machine changes while it runs |
 //! | [`max_blocking_threads`] | a database allows so many connections and no more |
-//! | [`max_spare_workers`] | 0, if the number of workers is a promise to somebody |
+//! | [`max_spare_workers`] | 0, if the number of workers must not be exceeded |
 //! | [`thread_stack_size`](crate::runtime::Builder::thread_stack_size) | deep recursion in polls |
 //!
 //! # What is cheap

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! [`block_on`](crate::wasi::block_on) hands the [`Reactor`](crate::wasi::Reactor) to a closure, so that a
-//! signature shows who waits for the host. Where an argument is in the way,
+//! signature shows which functions wait for the host. Where an argument is in the way,
 //! [`Reactor::current`](crate::wasi::Reactor::current) finds the same one. The future may borrow and need
 //! not be `Send`.
 //!
@@ -102,13 +102,13 @@
 //! ```
 //!
 //! [`Reactor::register`](crate::wasi::Reactor::register) keeps a pollable for several waits, or for several
-//! who wait. A pollable must not outlive what it was made from, or the host traps: keep the
+//! waiting tasks. A pollable must not outlive what it was made from, or the host traps: keep the
 //! [`Registration`](crate::wasi::Registration) in the same struct, in a field *before* it, as fields are
 //! dropped in order.
 //!
 //! # Under another executor
 //!
-//! The reactor needs nobody in particular to poll its futures. An executor calls
+//! Any executor may poll the futures of the reactor. An executor calls
 //! [`Reactor::turn`](crate::wasi::Reactor::turn) when it has nothing to do, and is woken in there:
 //!
 //! ```
@@ -134,7 +134,7 @@
 //!
 //! # When it stands still
 //!
-//! A future that waits although nobody can wake it makes `block_on` panic with a message that begins with
+//! A future that waits although nothing can wake it makes `block_on` panic with a message that begins with
 //! "deadlock". Usually it waits for something that is not the host's, such as a channel whose sender waits
 //! for the same future.
 //!

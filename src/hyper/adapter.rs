@@ -73,8 +73,8 @@ impl<T: AsyncRead> rt::Read for LitenIo<T> {
     }
 }
 
-// Not vectored: futures-io does not let it be asked, and a caller who is told so without reason would write
-// many small pieces.
+// Says that it does not write vectored, because futures-io has no question for that. A caller that is told
+// wrongly that vectored writes are possible would write many small pieces.
 impl<T: AsyncWrite> rt::Write for LitenIo<T> {
     fn poll_write(
         self: Pin<&mut Self>,

@@ -27,7 +27,7 @@ where
 {
     #[track_caller]
     fn execute(&self, future: F) {
-        // Nobody asks for the output, so it need not be `Send`: it is dropped where it is made.
+        // No handle asks for the output, so it need not be `Send`: it is dropped where it is made.
         drop(crate::task::spawn(async move { drop(future.await) }));
     }
 }

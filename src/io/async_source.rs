@@ -13,6 +13,9 @@
 //! | short transfer on a stream | cleared likewise; a reported end stays | as good as `WouldBlock` there |
 //! | any other error | kept | it says nothing about the next try |
 //!
+//! A connection is registered for writing when a write first says `WouldBlock` or is short, before the bit is
+//! cleared (`driver/registration/room.rs`).
+//!
 //! The last row matters for `accept`: when it fails for want of descriptors, the connection stays in the
 //! queue, and no new event would announce it.
 //!
@@ -43,8 +46,8 @@ use std::task::{Context, Poll, ready};
 /// `S` is anything that mio can poll: mio's own sockets and pipes, and on Unix every file descriptor
 /// wrapped in `Fd`. The source must be in non-blocking mode; `Async` neither checks nor changes that.
 ///
-/// All methods take `&self`. Any number of tasks may wait on one source, in the same direction too: an
-/// event wakes all who wait for its direction. If `&S` implements [`std::io::Read`] and [`std::io::Write`],
+/// All methods take `&self`. Any number of tasks may wait on one source, in the same direction too: an event
+/// wakes all tasks that wait for its direction. If `&S` implements [`std::io::Read`] and [`std::io::Write`],
 /// then `Async<S>` and `&Async<S>` implement [`AsyncRead`](super::AsyncRead) and
 /// [`AsyncWrite`](super::AsyncWrite); closing then only flushes.
 ///
@@ -133,6 +136,18 @@ impl<S: Source> Async<S> {
     ) -> io::Result<Self> {
         let registration = driver.register(&mut source, interest)?;
         Ok(Self { source: Some(source), registration })
+    }
+
+    /// Registers a connection that has been made. With its descriptor, where it has one, it costs no event as
+    /// long as each write finds room.
+    pub(crate) fn register_connection(
+        driver: &Arc<Driver>,
+        mut connection: S,
+        interest: mio::Interest,
+        descriptor: Option<i32>,
+    ) -> io::Result<Self> {
+        let registration = driver.register_connection(&mut connection, interest, descriptor)?;
+        Ok(Self { source: Some(connection), registration })
     }
 
     /// Returns the driver that reports this source's events.
@@ -249,7 +264,7 @@ impl<S: Source> Async<S> {
         }
         let result = operation(self.get_ref());
         if would_block(&result) {
-            self.forget(event, interest);
+            self.forget(event, interest)?;
         }
         result
     }
@@ -276,7 +291,7 @@ impl<S: Source> Async<S> {
             let event = self.wait(interest).await?;
             let result = operation(self.get_ref());
             if would_block(&result) {
-                self.forget(event, interest);
+                self.forget(event, interest)?;
             } else if !interrupted(&result) {
                 return result;
             }
@@ -309,7 +324,7 @@ impl<S: Source> Async<S> {
         }
         budget::refund();
         if would_block(&result) {
-            self.registration.readiness().clear_would_block(event, direction);
+            self.registration.would_block(event, direction)?;
         }
         self.poll_io(cx, direction, operation)
     }
@@ -326,7 +341,7 @@ impl<S: Source> Async<S> {
     ) -> Poll<io::Result<usize>> {
         let (moved, event) = ready!(self.poll_io_event(cx, direction, operation))?;
         if SHORT_TRANSFER_DRAINS && 0 < moved && moved < full.min(MOST_BYTES) {
-            self.registration.readiness().clear(event, direction);
+            self.registration.drained(event, direction);
         }
         Poll::Ready(Ok(moved))
     }
@@ -341,7 +356,7 @@ impl<S: Source> Async<S> {
             let event = ready!(self.poll_event(cx, direction))?;
             let result = operation(self.get_ref());
             if would_block(&result) {
-                self.registration.readiness().clear_would_block(event, direction);
+                self.registration.would_block(event, direction)?;
             } else if !interrupted(&result) {
                 return Poll::Ready(result.map(|value| (value, event)));
             }
@@ -365,15 +380,15 @@ impl<S: Source> Async<S> {
     }
 
     /// Marks the source as not ready for `interest`, unless something was reported after `event`.
-    fn forget(&self, event: ReadyEvent, interest: Interest) {
-        let readiness = self.registration.readiness();
+    fn forget(&self, event: ReadyEvent, interest: Interest) -> io::Result<()> {
         if interest.is_readable() {
-            readiness.clear_would_block(event, Direction::Read);
+            self.registration.would_block(event, Direction::Read)?;
         }
         if interest.is_writable() {
-            readiness.clear_would_block(event, Direction::Write);
+            self.registration.would_block(event, Direction::Write)?;
         }
-        readiness.clear_apart(event, interest.into());
+        self.registration.readiness().clear_apart(event, interest.into());
+        Ok(())
     }
 }
 
@@ -400,7 +415,8 @@ fn interrupted<R>(result: &io::Result<R>) -> bool {
 impl<S: Source> Drop for Async<S> {
     fn drop(&mut self) {
         if let Some(source) = &mut self.source {
-            // Nobody is left to be told of an error, and the poller forgets a source that is closed anyway.
+            // No caller is left that could be told of an error, and the poller forgets a source that is
+            // closed anyway.
             let _ = self.registration.deregister(source);
         }
     }

@@ -82,7 +82,7 @@ impl DuplexStream {
             if buf.is_empty() {
                 return Poll::Ready(Ok(0));
             }
-            // Nothing is taken of bytes that are there only if nobody will read them.
+            // Nothing is taken of bytes that are there only if they will never be read.
             let taken = if ready!(writer.poll(cx)) { writer.try_fill(buf) } else { 0 };
             if taken == 0 {
                 return Poll::Ready(Err(broken()));

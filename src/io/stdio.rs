@@ -1,4 +1,4 @@
-//! The standard streams of the process, where reading and writing may block for as long as somebody thinks.
+//! The standard streams of the process, where reading and writing may block for as long as a user takes.
 
 mod futures_io;
 mod input;

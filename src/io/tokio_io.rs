@@ -41,8 +41,8 @@ read_twin!(
     tokio::io::AsyncRead, &mut ReadBuf<'_>,
     [S] Async<S> [S: Source, for<'a> &'a S: Read], this => &*this
 );
-// Not vectored: whether `S` writes several buffers in one call cannot be asked on stable Rust, and a caller
-// who is told so without reason would write many small pieces.
+// Says that it does not write vectored, because stable Rust has no question whether `S` does. A caller that
+// is told wrongly that vectored writes are possible would write many small pieces.
 write_twin!(
     tokio::io::AsyncWrite, vectored: false,
     ['s, S] &'s Async<S> [S: Source, for<'a> &'a S: Write]

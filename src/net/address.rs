@@ -131,7 +131,7 @@ impl Iterator for Addresses {
     }
 }
 
-/// Public in form only: the trait above names these, nobody outside can.
+/// Public in form only: the trait above names these, code outside cannot.
 pub(super) mod sealed {
     use std::net::SocketAddr;
 

@@ -11,6 +11,11 @@ pub(super) fn is_in_progress(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINPROGRESS)
 }
 
+/// The descriptor by which the selector knows a socket.
+pub(super) fn descriptor(socket: &impl AsRawFd) -> Option<i32> {
+    Some(socket.as_raw_fd())
+}
+
 /// Prepares a listener for taking over an address whose old connections have not run out yet, as the
 /// standard library does.
 pub(super) fn allow_quick_rebind(socket: &TcpSocket) -> io::Result<()> {

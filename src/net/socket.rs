@@ -1,8 +1,8 @@
 //! What the faces have in common, written once: each macro is one section of a face's `impl`, with its
 //! documentation.
 //!
-//! Macros and not a trait, so that the methods are inherent: nobody has to import a trait to ask a socket
-//! whether it is readable. A face is a struct with one field, `io: Async<the mio socket>`.
+//! Macros and not a trait, so that the methods are inherent: a program need not import a trait to ask a
+//! socket whether it is readable. A face is a struct with one field, `io: Async<the mio socket>`.
 
 /// `from_std`, the conversion that is the same, `into_std`, `adopt` and `Debug` for a face over `$mio`,
 /// registered for `$interest`.
@@ -41,7 +41,7 @@ macro_rules! conversions {
                 Ok(self.io.into_inner()?.into())
             }
 
-            /// Registers a socket that is in non-blocking mode.
+            /// Registers a socket that is in non-blocking mode, and of which nothing else is known.
             pub(in crate::net) fn adopt(
                 driver: &$crate::sync_shim::Arc<$crate::driver::Driver>,
                 socket: $mio,
@@ -63,6 +63,24 @@ macro_rules! conversions {
         impl ::std::fmt::Debug for $face {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 self.io.get_ref().fmt(f)
+            }
+        }
+    };
+}
+
+/// `adopt_connected` for the face of a stream.
+macro_rules! connections {
+    ($face:ident, $mio:ty, $interest:expr) => {
+        impl $face {
+            /// Registers a socket that is in non-blocking mode and has a connection.
+            pub(in crate::net) fn adopt_connected(
+                driver: &$crate::sync_shim::Arc<$crate::driver::Driver>,
+                socket: $mio,
+            ) -> ::std::io::Result<Self> {
+                let descriptor = $crate::net::system::descriptor(&socket);
+                let io =
+                    $crate::io::Async::register_connection(driver, socket, $interest, descriptor)?;
+                Ok(Self { io })
             }
         }
     };
@@ -295,7 +313,7 @@ macro_rules! stream_methods {
             self,
         ) -> ($crate::net::split::OwnedReadHalf<Self>, $crate::net::split::OwnedWriteHalf<Self>) {
             $crate::net::split::owned(self, |stream| {
-                // Nobody is left to be told of an error.
+                // No caller is left that could be told of an error.
                 let _ = stream.shutdown_std(::std::net::Shutdown::Write);
             })
         }

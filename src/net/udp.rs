@@ -19,13 +19,13 @@ use std::task::{Context, Poll};
 /// several tasks. It is used in two ways:
 ///
 /// - **one to many**: after [`bind`](Self::bind), [`send_to`](Self::send_to) and
-///   [`recv_from`](Self::recv_from) talk to anybody;
+///   [`recv_from`](Self::recv_from) talk to any socket;
 /// - **one to one**: after [`connect`](Self::connect), [`send`](Self::send) and [`recv`](Self::recv) talk
 ///   to that address, and datagrams of others are not received.
 ///
 /// A datagram is received as a whole: what does not fit into the buffer is lost (on Windows with an error).
 /// Receiving or sending may return [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) on a connected
-/// socket: an *earlier* datagram found nobody listening. The socket stays usable.
+/// socket: an *earlier* datagram found no listening socket. The socket stays usable.
 ///
 /// # Examples
 ///

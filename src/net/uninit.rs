@@ -1,4 +1,4 @@
-//! Receiving into memory that nobody has initialised, for the families of I/O traits that lend such.
+//! Receiving into memory that is not initialised, for the families of I/O traits that lend such.
 //!
 //! It saves filling the buffer with zeros before each read. hyper makes a new buffer per read, of 8 KB for
 //! the first request and up to 400 KB for a large body; to clear that costs as much as a system call.
@@ -17,8 +17,8 @@ pub(super) trait Receive {
     /// Receives into `buf`: when it returns a length, so many bytes at the beginning are initialised. No
     /// byte is ever made uninitialised, whatever it returns.
     ///
-    /// The length is never more than there is room for. Who calls this builds `unsafe` on all that, so it
-    /// is implemented in this file only.
+    /// The length is never more than there is room for. Callers rely on all that in `unsafe` code, so the
+    /// trait is implemented in this file only.
     fn poll_receive(
         &self,
         cx: &mut Context<'_>,

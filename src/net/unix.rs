@@ -1,7 +1,7 @@
 //! Unix sockets and pipes: streams and datagrams between processes of one machine. Unix only.
 //!
 //! Addresses are those of the standard library, [`std::os::unix::net::SocketAddr`]. Binding to a path
-//! creates a file there that outlives the socket: whoever binds removes it.
+//! creates a file there that outlives the socket: the program that binds removes it.
 //!
 //! # Abstract names
 //!

@@ -9,6 +9,11 @@ pub(super) fn is_in_progress(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }
 
+/// The descriptor by which the selector knows a socket: it has none.
+pub(super) fn descriptor(_socket: &impl AsRawSocket) -> Option<i32> {
+    None
+}
+
 /// Does nothing: here the option would let a listener steal an address that is in use, and without it an
 /// address can be taken over at once.
 pub(super) fn allow_quick_rebind(_socket: &TcpSocket) -> io::Result<()> {

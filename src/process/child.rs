@@ -59,7 +59,7 @@ impl Child {
     /// Waits until the process has ended, and returns its exit status; every time it is called.
     ///
     /// Closes [`stdin`](Self::stdin) first, if it has not been taken out, so that a child that reads to the
-    /// end is not waited for in vain. A child that writes to a pipe which nobody reads does not end: see
+    /// end is not waited for in vain. A child that writes to a pipe which no process reads does not end: see
     /// [`wait_with_output`](Self::wait_with_output).
     ///
     /// # Cancel safety
@@ -180,7 +180,7 @@ impl Drop for Child {
         let State::Running(process) = &mut self.state else { return };
         if let Some(mut process) = process.take() {
             if self.kill_on_drop {
-                // Nobody is left to be told of an error.
+                // No caller is left that could be told of an error.
                 let _ = process.kill();
             }
             process.abandon();

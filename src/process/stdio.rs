@@ -20,18 +20,18 @@ use std::task::{Context, Poll, ready};
 /// The pipe that a child reads its stdin from.
 ///
 /// The child reads the end when this is dropped or closed. Writing waits while the pipe is full, and is an
-/// error of the kind [`BrokenPipe`](io::ErrorKind::BrokenPipe) when nobody reads it any more.
+/// error of the kind [`BrokenPipe`](io::ErrorKind::BrokenPipe) when no process reads it any more.
 pub struct ChildStdin {
     /// `None` after `close`.
     pipe: Option<Input>,
 }
 
-/// The pipe that a child writes its stdout to. The end is read when all who can write to it are gone.
+/// The pipe that a child writes its stdout to. The end is read when no process can write to it any more.
 pub struct ChildStdout {
     pipe: Output,
 }
 
-/// The pipe that a child writes its stderr to. The end is read when all who can write to it are gone.
+/// The pipe that a child writes its stderr to. The end is read when no process can write to it any more.
 pub struct ChildStderr {
     pipe: Output,
 }

@@ -44,7 +44,7 @@ impl Process {
 
     pub(super) fn kill(&mut self) -> io::Result<()> {
         match self.exit.kill(&mut self.child) {
-            // It has ended, and somebody else has waited for it.
+            // It has ended, and other code has waited for it.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
             result => result,
         }
@@ -61,7 +61,7 @@ impl Process {
         Poll::Ready(result.or_else(|error| self.child.try_wait().ok().flatten().ok_or(error)))
     }
 
-    /// Nobody wants to know how it ends, but it must not stay in the system's table.
+    /// No caller wants to know how it ends, but it must not stay in the system's table.
     pub(super) fn abandon(self) {
         orphan::adopt(self);
     }

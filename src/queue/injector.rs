@@ -1,4 +1,4 @@
-//! The queue that everybody may push to: tasks spawned outside the workers and what a retired worker
+//! The queue that every thread may push to: tasks spawned outside the workers and what a retired worker
 //! leaves behind.
 //!
 //! A thin coat over crossbeam's block list. A worker takes a batch at a time, so the shared lines are

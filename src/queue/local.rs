@@ -99,7 +99,7 @@ mod imp {
                 match self.0.steal() {
                     Steal::Success(item) => return Some(item),
                     Steal::Empty => return None,
-                    // Somebody else took one: there is progress.
+                    // Another thread took one: there is progress.
                     Steal::Retry => std::hint::spin_loop(),
                 }
             }

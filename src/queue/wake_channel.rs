@@ -2,16 +2,16 @@
 //!
 //! A send is one compare-and-swap and no allocation, because the link is part of the node. A batch (all
 //! tasks that one round of the driver made ready) is linked privately and sent as one chain, for the
-//! same price. A taker takes everything with one swap, so there is no ABA problem: nobody ever pops a
+//! same price. A taker takes everything with one swap, so there is no ABA problem: no thread ever pops a
 //! single node from the shared head. Taking reverses the chain, which makes the whole FIFO.
 //!
-//! Who may take: anybody. The worker itself does, an idle worker does when the owner is stuck in a long
+//! Every thread may take. The worker itself does, an idle worker does when the owner is stuck in a long
 //! poll, and a retiring worker empties it for good.
 //!
 //! | shared head | means |
 //! |---|---|
-//! | null | empty; the next push is an *edge*: its pusher sees to it that somebody is awake |
-//! | node | at least one node that nobody has taken; the pusher of the edge has taken, or is taking, care |
+//! | null | empty; the next push is an *edge*: its pusher makes sure that a worker is awake |
+//! | node | at least one node that was not taken; the pusher of the edge has woken a worker, or is about to |
 //!
 //! Safety of the links: a node is in at most one list, because its owner gives it away by value
 //! ([`Linked::into_link`]) and gets it back by value. Between these two moments only the list touches the
@@ -42,7 +42,7 @@ impl Link {
 ///
 /// # Safety
 ///
-/// `into_link` returns a pointer to a link that stays valid, and that nobody else touches, until the
+/// `into_link` returns a pointer to a link that stays valid, and that nothing else uses, until the
 /// value has been made again by `from_link`.
 pub(crate) unsafe trait Linked: Sized {
     /// Gives the value away as a pointer to its link.
@@ -74,7 +74,7 @@ impl<T: Linked> Chain<T> {
             Some((newest, oldest)) => (newest.as_ptr(), oldest),
             None => (ptr::null_mut(), node),
         };
-        // SAFETY: we own `node` from `into_link` on, so nobody else reads or writes its link.
+        // SAFETY: we own `node` from `into_link` on, so nothing else reads or writes its link.
         unsafe { node.as_ref().next.with_mut(|slot| *slot = next) };
         self.ends = Some((node, oldest));
     }
@@ -105,8 +105,8 @@ impl<T: Linked> WakeChannel<T> {
         Self { head: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
     }
 
-    /// Sends one item. `true`: the channel was empty, so it is for this caller to wake somebody.
-    #[must_use = "the pusher of an edge wakes somebody, or the item waits for luck"]
+    /// Sends one item. `true`: the channel was empty, so this caller has to wake a worker.
+    #[must_use = "the pusher of an edge has to wake a worker, or the item may never be taken"]
     pub(crate) fn push(&self, item: T) -> bool {
         let mut chain = Chain::new();
         chain.push(item);
@@ -114,7 +114,7 @@ impl<T: Linked> WakeChannel<T> {
     }
 
     /// Sends a chain as one batch. `true` as for [`WakeChannel::push`]; an empty chain sends nothing.
-    #[must_use = "the pusher of an edge wakes somebody, or the items wait for luck"]
+    #[must_use = "the pusher of an edge has to wake a worker, or the items may never be taken"]
     pub(crate) fn push_chain(&self, mut chain: Chain<T>) -> bool {
         let Some((newest, oldest)) = chain.ends.take() else {
             return false;
@@ -122,7 +122,7 @@ impl<T: Linked> WakeChannel<T> {
         // Ordering: Relaxed, the value is only a guess that the CAS verifies.
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            // SAFETY: the chain is still ours: nobody has seen its nodes before the CAS below succeeds.
+            // SAFETY: the chain is still ours: no thread has seen its nodes before the CAS below succeeds.
             unsafe { oldest.as_ref().next.with_mut(|slot| *slot = head) };
             // Ordering: Release publishes the links (and what the waker's caller did before) to the
             // taker's Acquire swap. Relaxed on failure: nothing is read through `head` here.

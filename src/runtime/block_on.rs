@@ -171,7 +171,7 @@ impl Wake for RootWaker {
 ///
 /// A wake during the poll leaves a token, so that the next park returns at once: none is lost (park.rs).
 ///
-/// `presence`: who counts the root while it is awake, if anybody does.
+/// `presence` counts the root while it is awake, if the runtime counts roots.
 pub(super) fn run<F: Future>(future: F, presence: Option<Arc<Presence>>) -> F::Output {
     with_root(true, || poll_until_ready(future, presence))
 }
@@ -230,8 +230,8 @@ modelled_thread_local! {
 /// A root that joins tasks one by one on a machine whose cores are all taken is woken by the first that
 /// completes, on the core of the worker that completed it and in its place; it finds the second one not
 /// done, and sleeps. Two changes of thread for each task made such a join five times as long. When sleeps
-/// are that short, the worker should go on, and its wake find nobody asleep. The root stops yielding for a
-/// while when that took long, because somebody needs the core for longer, or did not bring the wake.
+/// are that short, the worker should go on, and its wake find no thread asleep. The root stops yielding for a
+/// while when that took long, because another thread needs the core for longer, or did not bring the wake.
 ///
 /// Rejected: always to yield first, or always while workers are awake. Beside workers that compute, a root
 /// that waited for timers was 0.9 ms late instead of 0.24.

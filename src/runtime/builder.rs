@@ -249,8 +249,9 @@ impl Builder {
     /// [`time::pause`](crate::time::pause). Default: no. For tests: see
     /// [Testing with paused time](crate::time#testing-with-paused-time).
     ///
-    /// A multithreaded runtime that is built so counts, as long as it lives, who is awake, which slows down
-    /// every sleep and wake of its threads a little; without this its clock cannot be stopped.
+    /// A multithreaded runtime that is built with this counts which threads are awake, as long as it lives.
+    /// That slows down every sleep and wake of its threads a little. Without this its clock cannot be
+    /// stopped.
     pub fn start_paused(&mut self, yes: bool) -> &mut Self {
         self.start_paused = yes;
         self
@@ -381,7 +382,7 @@ impl Builder {
                 inner,
                 at_rest,
             )),
-            // Its threads count as roots, asleep or awake: nobody asks whether it is at rest.
+            // Its threads count as roots, asleep or awake: no thread asks whether it is at rest.
             pinned: Pinned::new(pool("pinned", MAX_WORKERS, inner, Box::new(|| {}))),
             hooks: self.hooks.clone(),
             sleeps: Sleeps::default(),

@@ -139,6 +139,11 @@ fn now_here() -> Instant {
         .unwrap_or_else(sync_shim::clock::now)
 }
 
+/// Calls `wake`, which may wake several tasks of a worker's queue as one.
+pub(crate) fn wake_together(wake: impl FnOnce()) {
+    scheduler::wake_together(wake);
+}
+
 /// Starts a task in the current runtime.
 ///
 /// On a worker of that runtime the handle is not even cloned: its count is a line that all workers share.

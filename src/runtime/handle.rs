@@ -347,13 +347,13 @@ impl Handle {
         &self.inner.driver
     }
 
-    /// Whether somebody notices when this runtime has nothing to do, so that its clock may be stopped.
+    /// Whether a thread notices when this runtime has nothing to do, so that its clock may be stopped.
     pub(crate) fn knows_lulls(&self) -> bool {
         self.scheduler().is_none_or(|scheduler| scheduler.takes_census())
     }
 
     /// Waits, while the clock stands still, for the first lull after the `seen`th: a moment at which every
-    /// task waits. Ready at once where nobody could tell when that is.
+    /// task waits. Ready at once where no thread notices when that is.
     pub(crate) async fn lull(&self, seen: u64) {
         if self.inner.flavor.local().is_some_and(|local| !local_thread::runs_here(local)) {
             return;

@@ -403,7 +403,7 @@ impl SendExecutor {
     }
 }
 
-/// A task that came after the end: to be cancelled by who has spawned it, without a lock.
+/// A task that came after the end: the caller that has spawned it has to cancel it, without holding a lock.
 #[must_use = "it has to be cancelled"]
 pub(super) struct Refused(Hot);
 
@@ -483,7 +483,7 @@ impl LocalShared {
         join
     }
 
-    /// As [`LocalShared::spawn_made`], for who holds a lock: what is refused comes back.
+    /// As [`LocalShared::spawn_made`], for a caller that holds a lock: a task that is refused is returned.
     pub(super) fn queue_made<F, Fut>(
         self: &Arc<Self>,
         make: F,

@@ -4,12 +4,12 @@
 //! them than there are workers, started when they are needed, and there until the runtime ends. A new task
 //! goes to the thread with the fewest tasks alive.
 //!
-//! Rejected: pinning them to the workers. A worker may be stuck in somebody's poll, may step aside to block,
+//! Rejected: pinning them to the workers. A worker may be stuck in a task's poll, may step aside to block,
 //! and may be retired; all of that is harmless because every task can be taken elsewhere, and none of it
-//! would be any longer. Each worker would need a second queue that nobody steals from, looked at in each
+//! would be any longer. Each worker would need a second queue that no worker steals from, looked at in each
 //! tick, and each wake would have to know whether its task may travel. Rejected: threads of the blocking
-//! pool. It is bounded, and who bounds it at one thread would lose it to the first pinned task for ever. It
-//! is another pool of the same kind instead: it names, starts and joins threads in the same way.
+//! pool. It is bounded, and a pool with one thread would lose it to the first pinned task for ever. It is
+//! another pool of the same kind instead: it names, starts and joins threads in the same way.
 //!
 //! The end: `close` tells the executors, each of which returns after the poll it is in, drops its tasks on
 //! its own thread, and gives the thread back to the pool, which is waited for like the other one. A task that
@@ -133,7 +133,7 @@ impl Pinned {
                 let executor = Unplaced::new();
                 let seat = executor.shared().clone();
                 if seats.closed {
-                    // There was nobody to be told to end, and nobody would tell this one. Without its
+                    // There was no executor to be told to end, and this one would never be told. Without its
                     // executor the seat refuses what comes.
                     return seat;
                 }
@@ -218,8 +218,8 @@ impl Pinned {
 mod tests {
     use super::super::Runtime;
 
-    /// Between the two halves of `close`: whoever comes first then must not start a thread, which nobody
-    /// would tell to end.
+    /// Between the two halves of `close`: a spawn must not start a thread then, which would never be told to
+    /// end.
     #[test]
     fn the_first_task_that_comes_during_the_close_is_cancelled() {
         let runtime = Runtime::new().unwrap();

@@ -1,12 +1,13 @@
-//! Blocking work that borrows from the caller, who waits for it.
+//! Blocking work that borrows from the caller, which waits for it.
 //!
 //! Each function of a scope is a *job*, which lies in the scope's queue and is told of to the blocking pool
-//! by a *ticket* of its own. Whoever gets to a job first takes it out and calls it: the pool's thread that
-//! has the ticket, the one who joins it, or the thread that has opened the scope, which works the queue off
-//! before it returns. A ticket that comes too late finds nothing. So a scope ends whatever the pool does:
-//! with all its threads busy, or closed.
+//! by a *ticket* of its own. The first of three threads to get to a job takes it out and calls it: the pool's
+//! thread that has the ticket, the thread that joins the job, or the thread that has opened the scope, which
+//! runs all jobs of the queue before it returns. A ticket that comes too late finds nothing. So a scope ends
+//! whatever the pool does: with all its threads busy, or closed.
 //!
-//! Who joins one job calls that one and no other: another one may wait for what the joiner does next.
+//! A thread that joins one job calls that job and no other, because another one may wait for what this thread
+//! does next.
 //!
 //! # Why nothing outlives what it borrows
 //!
@@ -17,13 +18,13 @@
 //! dropped: what the function captured, and its share of the packet with the result.
 //!
 //! The result belongs to its handle then, whose type carries its lifetime. A handle that is leaked leaks
-//! the result with it: nobody waits by handles, so nothing depends on their destructors. A late ticket
+//! the result with it: no thread waits by handles, so nothing depends on their destructors. A late ticket
 //! holds an empty job. If the house itself panics in between, the process ends: [`AbortOnUnwind`].
 //!
 //! The closure cannot let a job escape either: `'scope` is chosen here, after the closure was written, and
 //! ends here, so nothing that has it in its type can be stored outside.
 //!
-//! # Why nobody waits for ever
+//! # Why no thread waits for ever
 //!
 //! A job that is not begun is called by its joiner, or is in the queue, where the end of the scope looks; one
 //! that is begun is being called, and ends by itself. All is looked at under the one lock: the end of a call
@@ -220,7 +221,7 @@ pub struct ScopedJoinHandle<'scope, T> {
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// Waits for the function, or calls it if nobody has begun to, and returns its result.
+    /// Waits for the function, or calls it if no thread has begun to, and returns its result.
     ///
     /// It blocks the calling thread: this is for the scope's closure and functions, and not for futures.
     ///
@@ -267,7 +268,7 @@ struct Packet<T> {
 }
 
 impl<T> Drop for Packet<T> {
-    /// Nobody has taken the result. If it is a panic, or panics in its destructor, the scope will tell.
+    /// The result was not taken. If it is a panic, or panics in its destructor, the scope will tell.
     fn drop(&mut self) {
         let result = self.result.lock().take();
         let mut panicked = matches!(result, Some(Err(_)));
@@ -282,11 +283,11 @@ impl<T> Drop for Packet<T> {
     }
 }
 
-/// One function, until somebody takes it out.
+/// One function, until a thread takes it out.
 struct Job(Mutex<Option<Box<dyn FnOnce() + Send>>>);
 
 impl Job {
-    /// Whether nobody has taken it out.
+    /// Whether no thread has taken it out.
     fn is_left(&self) -> bool {
         self.0.lock().is_some()
     }
@@ -329,7 +330,7 @@ struct State {
     queue: VecDeque<Arc<Job>>,
     /// How many have not ended.
     alive: usize,
-    /// One has panicked, and nobody has taken its result.
+    /// A function has panicked, and its result was not taken.
     panicked: bool,
 }
 
@@ -345,11 +346,11 @@ impl ScopeShared {
             state.queue.push_back(job.clone());
         }
         drop(state);
-        // Who waits at the end takes this one too.
+        // The thread that waits at the end takes this one, too.
         self.changed.notify_all();
     }
 
-    /// Calls what is in `job`, if nobody has taken it.
+    /// Calls what is in `job`, if no thread has taken it.
     fn call(&self, job: &Job) {
         let Some(call) = job.0.lock().take() else { return };
         let abort = AbortOnUnwind;

@@ -95,7 +95,7 @@ impl Handle {
 
     /// As [`Handle::begin_shutdown`] without a driver thread, which would be there to wait for the others: a
     /// thread of the blocking pool does. `None`: all is over.
-    fn begin_shutdown_here(&self) -> Option<WaitForCancellationFutureOwned> {
+    fn begin_shutdown_here(&self) -> Option<Ended> {
         let inner = &self.inner;
         let (done, ended) = done();
         let wait = {
@@ -118,11 +118,14 @@ impl Handle {
     }
 }
 
-/// What says that a runtime has ended, when it is dropped; and the future that waits for it. Not a channel:
-/// those stand above the runtime.
-fn done() -> (DropGuard, WaitForCancellationFutureOwned) {
+/// Waits for the end of a runtime. Boxed, so that a [`Shutdown`] is `Unpin`.
+type Ended = Pin<Box<WaitForCancellationFutureOwned>>;
+
+/// Returns a guard, and the future that is ready when the guard is dropped. Not a channel: the channels are
+/// above the runtime, which must not import them.
+fn done() -> (DropGuard, Ended) {
     let ended = CancellationToken::new();
-    (ended.clone().drop_guard(), ended.cancelled_owned())
+    (ended.clone().drop_guard(), Box::pin(ended.cancelled_owned()))
 }
 
 /// Thirty years from now, for timeouts that overflow the clock.
@@ -141,7 +144,7 @@ fn far(_: Duration) -> Instant {
 pub struct Shutdown {
     handle: Handle,
     /// `None`: there is nothing to wait for, or it would wait for itself.
-    ended: Option<WaitForCancellationFutureOwned>,
+    ended: Option<Ended>,
 }
 
 impl Shutdown {
@@ -159,7 +162,7 @@ impl Future for Shutdown {
         if let Some(ended) = &mut self.ended {
             // The driver thread is in its last steps then; it is not joined, because it may be the one that
             // polls.
-            ready!(Pin::new(ended).poll(cx));
+            ready!(ended.as_mut().poll(cx));
             self.ended = None;
         }
         Poll::Ready(())

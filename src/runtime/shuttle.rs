@@ -24,4 +24,5 @@ mod endings;
 mod explorer;
 mod house;
 mod ledger;
+mod primitives;
 mod scenarios;

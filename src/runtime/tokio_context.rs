@@ -53,7 +53,7 @@ mod switched {
     static HELPER: Mutex<Option<Helper>> = Mutex::new(None);
 
     struct Helper {
-        /// Who started its thread.
+        /// The process that started its thread.
         process: u32,
         /// Leaked: it is never dropped, and guards that name no lifetime refer to it.
         runtime: &'static Runtime,
@@ -117,8 +117,8 @@ mod switched {
     }
 
     /// tokio panics where liten does not: when its thread-local has gone before a runtime or a guard that
-    /// another thread-local keeps, and when guards are left in the order of their making. So nobody enters
-    /// then, nor twice.
+    /// another thread-local keeps, and when guards are left in the order of their making. So the context
+    /// is not entered in these cases, nor twice.
     fn may_enter(helper: &Handle) -> bool {
         match Handle::try_current() {
             Ok(current) => current.id() != helper.id(),

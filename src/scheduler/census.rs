@@ -1,22 +1,24 @@
-//! Who is awake, counted: how a runtime whose clock stands still knows that it has nothing to do.
+//! Counts the threads that are awake: how a runtime whose clock stands still knows that it has nothing to do.
 //!
 //! Only runtimes that were built with such a clock count; for all others it is a branch per park. They count
-//! from their first thread on, because a census that begins in the middle would have to stop everybody first.
+//! from their first thread on, because a census that begins in the middle would have to stop all threads
+//! first.
 //!
 //! A worker counts as awake except while it sleeps, in its parker or in the seat; a root, as long as its
 //! `block_on` lasts, except from the moment it lies down to the wake that ends that; the driver thread while
-//! it handles events. Whoever is the last to lie down wakes the holder of the seat, who asks
+//! it handles events. The last thread that goes to sleep wakes the holder of the seat, which asks
 //! (`Shared::settle`).
 //!
 //! # Why nothing is runnable when the answer is yes
 //!
-//! The word counts those awake, and each coming and going. The holder reads the word (nobody awake), then
-//! that no blocking work is there, then that no event is there, then that all queues are empty, then the word
-//! again, unchanged: so nobody was awake from the first reading to the last. Work that ends before the second
-//! step has queued before what it woke; nothing is pushed after it, except by threads that the runtime does
-//! not know. What work, or somebody who lies down before the first step, has written to a socket is an event
-//! at the third. A worker that has been woken and does not count yet has been woken for something that still
-//! lies in a queue, where the fourth step sees it. A root has no queue, so its waker counts it (`Presence`).
+//! The word counts the threads that are awake, and each coming and going. The holder reads the word (no
+//! thread is awake), then that no blocking work is there, then that no event is there, then that all queues
+//! are empty, then the word again, unchanged: so no thread was awake from the first reading to the last. Work
+//! that ends before the second step has queued before what it woke; nothing is pushed after it, except by
+//! threads that the runtime does not know. What work, or a thread that goes to sleep before the first step,
+//! has written to a socket is an event at the third. A worker that has been woken and does not count yet has
+//! been woken for something that still lies in a queue, where the fourth step sees it. A root has no queue,
+//! so its waker counts it (`Presence`).
 //!
 //! Models: `census/loom.rs`.
 
@@ -38,7 +40,7 @@ pub(crate) struct Census {
 const CHANGE: u64 = 1 << 32;
 const AWAKE: u64 = CHANGE - 1;
 
-/// How long somebody waits for a moment at which everything waits, if there is none.
+/// How long a future waits for a moment at which everything waits, if there is none.
 pub(super) const PATIENCE: Duration = Duration::from_millis(100);
 
 impl Census {
@@ -61,7 +63,7 @@ impl Census {
 }
 
 impl Shared {
-    /// Lets everybody who is awake be counted; called before the first thread starts.
+    /// Begins to count the threads that are awake; called before the first thread starts.
     pub(crate) fn take_census(&self, at_rest: impl Fn() -> bool + Send + Sync + 'static) {
         let census = Census { word: AtomicU64::new(0), at_rest: Box::new(at_rest) };
         assert!(self.census.set(census).is_ok(), "begun once");
@@ -71,7 +73,7 @@ impl Shared {
         self.census.get().is_some()
     }
 
-    /// The caller is awake from now on, or has made somebody so.
+    /// The caller is awake from now on, or has woken a thread.
     pub(super) fn comes(&self) {
         if let Some(census) = self.census.get() {
             census.come();
@@ -110,7 +112,8 @@ impl Shared {
         }
     }
 
-    /// By the holder of the seat: if everything waits, tells who waits for that, or lets the time jump.
+    /// Called by the holder of the seat: if everything waits, tells the futures that wait for that, or lets
+    /// the time jump.
     #[cold]
     fn settle(&self, census: &Census, seat: &mut SeatGuard<'_>, wakes: &mut Vec<Waker>) {
         let seen = census.read();
@@ -137,19 +140,19 @@ impl Shared {
         }
     }
 
-    /// Whether somebody waits for everything to wait: the watchdog does not sleep meanwhile.
+    /// Whether a future waits for everything to wait: the watchdog does not sleep meanwhile.
     pub(super) fn is_lull_awaited(&self) -> bool {
         self.takes_census() && self.driver.lulls().is_awaited()
     }
 
-    /// Somebody has begun to wait for everything to wait.
+    /// A future has begun to wait for everything to wait.
     pub(crate) fn lull_awaited(&self) {
         self.driver.wake();
         self.watchdog.wake(&self.driver);
     }
 }
 
-/// Who counts the roots that are awake.
+/// Counts the roots that are awake.
 pub(crate) trait CountsRoots: Send + Sync {
     /// One is awake from now on.
     fn comes(&self);
@@ -168,8 +171,8 @@ impl CountsRoots for Shared {
     }
 }
 
-/// Whether a root is awake. It is moved from "rests" to "awake" by whoever wakes it, who also counts it: the
-/// thread itself may be slow to come.
+/// Whether a root is awake. It is moved from "rests" to "awake" by the thread that wakes it, which also
+/// counts it: the root's own thread may be slow to wake up.
 ///
 /// Under a lock, as the wake and the count have to be one step. Otherwise the root may run and lie down again
 /// between the two, and be counted as awake in its sleep.
@@ -186,7 +189,7 @@ enum State {
 }
 
 impl Presence {
-    /// For a root that begins; `None` if nobody counts.
+    /// For a root that begins; `None` if the runtime does not count.
     pub(crate) fn begin(shared: &Arc<Shared>) -> Option<Arc<Self>> {
         shared.takes_census().then(|| Self::counted_by(shared.clone()))
     }

@@ -1,4 +1,4 @@
-//! Who is parked, who searches, and whom to wake: one word per group of 48 workers.
+//! Which workers are parked, how many search, and which one to wake: one word per group of 48 workers.
 //!
 //! ```text
 //! bits 0..48   one bit per worker of the group: it is parked, or on its way there
@@ -13,12 +13,12 @@
 //! | event | parked bit | searching | by |
 //! |---|---|---|---|
 //! | `park` | 0 → 1 | −1 if it was searching | the worker |
-//! | `pick`, `claim` | 1 → 0 | +1 | whoever has work for it |
+//! | `pick`, `claim` | 1 → 0 | +1 | a thread that has work for it |
 //! | `unpark_self` | 1 → 0 if still 1 | – | the worker, woken by an event or a look that found work |
 //! | `start_search` | – | 0 → 1 | the worker |
 //! | `stop_search` | – | −1 | the worker, which has found work |
 //!
-//! Why no wake is lost although a push wakes nobody while somebody searches: see scheduler.rs. Models of the
+//! Why no wake is lost although a push wakes no worker while one searches: see scheduler.rs. Models of the
 //! rows: `idle/loom.rs`.
 
 use crate::sync_shim::atomic::{AtomicU64, Ordering};
@@ -41,12 +41,12 @@ impl Word {
         (self.0 >> GROUP) as u32
     }
 
-    /// Nobody is parked, or a searcher will find new work: there is nobody to wake for it.
+    /// No worker is parked, or a searcher will find new work: no worker has to be woken for it.
     fn is_settled(self) -> bool {
         self.parked() == 0 || self.searching() != 0
     }
 
-    /// The worker to wake for new work, and the word once it is woken. `None`: nobody is parked, or a
+    /// The worker to wake for new work, and the word once it is woken. `None`: no worker is parked, or a
     /// searcher will find it.
     ///
     /// Low indices first, so that the same few workers stay warm; `avoid` (the one in the driver's seat,
@@ -119,7 +119,8 @@ impl Idle {
         })
     }
 
-    /// Whether [`Idle::pick`] would find nobody to wake: the answer most pushes get, so it has to be cheap.
+    /// Whether [`Idle::pick`] would find no worker to wake: the answer most pushes get, so it has to be
+    /// cheap.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
         // Ordering: Relaxed, as for the look in `change`. Not over `words`, whose chain costs more.
@@ -145,8 +146,8 @@ impl Idle {
         let mut word = Word(group.load(Ordering::Relaxed));
         loop {
             let (result, next) = decide(word)?;
-            // Ordering: AcqRel, so that claims and parks form one chain: who parks after having been
-            // claimed sees what the claimer had pushed. Relaxed on failure, the new value is only looked
+            // Ordering: AcqRel, so that claims and parks form one chain: a worker that parks after having
+            // been claimed sees what the claimer had pushed. Relaxed on failure, the new value is only looked
             // at.
             match group.compare_exchange_weak(word.0, next.0, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return Some(result),
@@ -155,10 +156,10 @@ impl Idle {
         }
     }
 
-    /// Announces that the worker is about to park. `true`: nobody in its group searches any more, so it has
-    /// to look at everything once more. Pushes may have relied on its search, if it was the last searcher;
-    /// or it was refused a search, and the searcher that was there has ended since and has found no successor
-    /// to wake, because this worker was still on its way here.
+    /// Announces that the worker is about to park. `true`: no worker of its group searches any more, so it
+    /// has to look at everything once more. Pushes may have relied on its search, if it was the last
+    /// searcher; or it was refused a search, and the searcher that was there has ended since and has found no
+    /// successor to wake, because this worker was still on its way here.
     ///
     /// The caller executes a SeqCst fence next, then looks, then sleeps.
     #[must_use]
@@ -189,7 +190,7 @@ impl Idle {
         .is_some()
     }
 
-    /// The worker has found work. `true`: nobody searches any more, so the caller wakes a successor if
+    /// The worker has found work. `true`: no worker searches any more, so the caller wakes a successor if
     /// there may be more.
     #[must_use]
     pub(crate) fn stop_search(&self, worker: usize) -> bool {

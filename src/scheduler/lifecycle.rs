@@ -12,9 +12,10 @@
 //!
 //! # The end
 //!
-//! 1. `close` sets `closed`, fences, and wakes everybody. From here on no worker starts another task, and who
-//!    spawns from outside counts the task, fences, sees `closed` and cancels the task itself. A wake from
-//!    outside only queues: nobody but the workers runs destructors of tasks that are not its own.
+//! 1. `close` sets `closed`, fences, and wakes all workers. From here on no worker starts another task. A
+//!    thread that spawns from outside counts the task, fences, sees `closed` and cancels the task itself. A
+//!    wake from outside only queues: only the workers run destructors of tasks that they have not spawned
+//!    themselves.
 //! 2. Each worker drains: it cancels all cold tasks (their registries are closed: later ones are cancelled on
 //!    the way in) and everything in every queue. It holds one task at a time, and ends when it finds no
 //!    other: a destructor may wait for that of another task, which then must not be in its own thread's
@@ -85,7 +86,7 @@ pub(crate) struct Threads {
     /// Whether a live thread works in the slot.
     occupied: Vec<bool>,
     /// Threads that have left their slots to others; they are about to end, but what they still run
-    /// (destructors of thread-locals, a hook) is not ours, so nobody waits for it under the lock.
+    /// (destructors of thread-locals, a hook) is not ours, so no thread waits for it under the lock.
     left: Vec<JoinHandle<()>>,
     driver: Option<JoinHandle<()>>,
     /// A thread drains the closed runtime.
@@ -121,7 +122,7 @@ impl Threads {
             .chain(std::mem::take(&mut self.left))
     }
 
-    /// The threads that have left, those included whose slots nobody has taken over.
+    /// The threads that have left, those included whose slots no thread has taken over.
     fn take_leaving(&mut self) -> Vec<JoinHandle<()>> {
         let vacant =
             self.workers.iter_mut().zip(&self.occupied).filter(|(_, occupied)| !**occupied);

@@ -97,6 +97,15 @@ pub(crate) fn spawns_here() -> bool {
     own == Some(CURRENT.get())
 }
 
+/// Calls `wake`, which may wake several tasks. On a worker they are queued one behind the other, and a peer
+/// is notified once.
+pub(crate) fn wake_together(wake: impl FnOnce()) {
+    with(|role| match role {
+        Some(Role::Worker(worker)) => worker.wake_together(wake),
+        _ => wake(),
+    })
+}
+
 /// Starts a task in the scheduler that the calling thread is a worker or a guest of.
 #[inline]
 pub(crate) fn spawn_here<F>(
@@ -157,7 +166,7 @@ impl Guest {
         self.shared.slots.get(self.index)
     }
 
-    /// Queues what the root future has spawned. It is visible to thieves, and somebody is awake to see
+    /// Queues what the root future has spawned. It is visible to thieves, and a worker is awake to see
     /// it, when this returns: the root may block the thread next.
     pub(super) fn spawned(&self, task: Hot) {
         self.slot().stats.spawned.add(1);

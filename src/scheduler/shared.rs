@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     pub(super) census: OnceLock<Census>,
     pub(super) watchdog: Watchdog,
     /// Something was pushed to the injector or a guest's deque and may still be there. A hint for workers
-    /// that are busy with themselves; who runs dry looks at the queues.
+    /// that have work of their own; a worker without work looks at the queues.
     outside: CachePadded<AtomicBool>,
     /// The worker that holds the driver's seat, or `usize::MAX`. Only a hint: whom to wake last.
     pub(super) seated: CachePadded<AtomicUsize>,
@@ -59,7 +59,7 @@ pub(crate) struct Shared {
     pub(super) laid_out: Mutex<bool>,
     /// Whose destructor runs on the thread that drains the runtime in the place of the workers.
     pub(super) drainer: Running,
-    /// Who waits for the last task to complete.
+    /// The threads that wait for the last task to complete.
     quiet: Mutex<Vec<Unparker>>,
     waiting: AtomicUsize,
     /// The last worker has drained everything. Set under `working`.
@@ -128,8 +128,8 @@ impl Shared {
     /// the runtime is closed, and the caller cancels the task, which is its own.
     pub(super) fn may_spawn(&self) -> bool {
         // Ordering: Dekker with the end of the runtime: count, fence, look at `closed`; close, fence,
-        // look at the counts. Who sees `false` here is seen by the last worker, which does not end
-        // before it has found the task.
+        // look at the counts. A caller that sees `false` here is seen by the last worker, which does not
+        // end before it has found the task.
         fence(Ordering::SeqCst);
         !self.is_closed()
     }
@@ -160,7 +160,7 @@ impl Shared {
         self.wake_regular(0);
     }
 
-    /// After a push by a thread that will not run what it pushed: somebody must see it.
+    /// After a push by a thread that will not run what it pushed: a worker must see it.
     pub(super) fn pushed_from_outside(&self) {
         self.announce_outside();
         self.wake_one(0);
@@ -246,7 +246,7 @@ impl Shared {
         }
     }
 
-    /// Wakes one parked worker unless somebody is searching already. `true`: it did.
+    /// Wakes one parked worker unless a worker is searching already. `true`: it did.
     #[inline]
     pub(super) fn wake_one(&self, near: usize) -> bool {
         !self.idle.is_settled() && self.wake_parked(near)
@@ -302,7 +302,7 @@ impl Shared {
         }
     }
 
-    /// After the push that made `home`'s channel non-empty: sees to it that somebody is awake to take it.
+    /// After the push that made `home`'s channel non-empty: makes sure that a worker is awake to take it.
     fn sent(&self, home: usize) {
         // Ordering: as in `pushed_from_outside`; also against the slot's retirement, which clears
         // `active`, fences, then empties the channel.
@@ -317,7 +317,7 @@ impl Shared {
         }
     }
 
-    /// Moves what is in a channel that nobody empties any more to the injector.
+    /// Moves what is in a channel that no worker empties any more to the injector.
     pub(super) fn rescue_channel(&self, home: usize) {
         self.inject_all(self.slots.get(home).channel.take_all());
     }
@@ -435,7 +435,8 @@ impl Shared {
         }
     }
 
-    /// After a worker ran out of work, or a task ended elsewhere: tells those who wait for the last task.
+    /// After a worker ran out of work, or a task ended elsewhere: tells the threads that wait for the last
+    /// task.
     pub(super) fn check_quiet(&self) {
         // Ordering: Relaxed after the caller's SeqCst fence, see `wait_until_quiet`.
         if self.waiting.load(Ordering::Relaxed) == 0 || !self.is_quiet() {
@@ -469,7 +470,7 @@ impl Shared {
 }
 
 // SAFETY: the last worker thread, which holds an `Arc<Shared>`, ends only when no task is alive
-// (lifecycle.rs, "The end"); a task spawned later is cancelled by its spawner, who holds an `Arc` too,
+// (lifecycle.rs, "The end"); a task spawned later is cancelled by its spawner, which holds an `Arc` too,
 // before `spawn` returns.
 unsafe impl Schedule for Shared {
     fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {

@@ -101,9 +101,9 @@ pub(super) struct Count(AtomicU64);
 impl Count {
     #[inline]
     pub(super) fn add(&self, n: u64) {
-        // Ordering: Release pairs with `get`'s Acquire: who sees the number sees what was done before it
-        // was counted. A load and a store and no RMW: there is one writer at a time, and writers hand
-        // over through a lock or a thread's start.
+        // Ordering: Release pairs with `get`'s Acquire: a thread that sees the number sees what was done
+        // before it was counted. A load and a store and no RMW: there is one writer at a time, and writers
+        // hand over through a lock or a thread's start.
         self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);
     }
 
@@ -181,7 +181,7 @@ impl Slots {
     /// The guest slots that are taken, from slot `first` modulo [`GUESTS`] round to the one before it.
     pub(super) fn guests(&self, first: usize) -> impl Iterator<Item = &Slot> {
         // Ordering: Acquire pairs with `take_guest`, so that the stealer is seen; a guest that comes
-        // later wakes somebody.
+        // later wakes a worker.
         let taken = self.guests.load(Ordering::Acquire);
         let first = first % GUESTS;
         // The slots before the first one, once more behind the last one.
@@ -256,7 +256,8 @@ impl Slot {
 
     /// The worker that has left without giving up its slot is back.
     pub(super) fn reactivate(&self) {
-        // Ordering: SeqCst, the pair of `deactivate`. Who still reads `false` empties the channel itself.
+        // Ordering: SeqCst, the pair of `deactivate`. A thread that still reads `false` empties the channel
+        // itself.
         self.active.store(true, Ordering::SeqCst);
     }
 

@@ -67,6 +67,7 @@
 //! follow it.
 
 mod rest;
+mod wakes;
 
 use super::pace::{FAIR_INTERVAL, Pace};
 use super::shared::Shared;
@@ -124,9 +125,9 @@ pub(super) struct Worker {
     pushed: Cell<bool>,
     /// Counted in the idle word as searching.
     searching: Cell<bool>,
-    /// Calling the wakers of one round of the driver: wakes are queued in order, and notified once at
-    /// the end.
-    dispatching: Cell<bool>,
+    /// While several wakers are called: how many tasks they have queued since a peer was last notified.
+    /// `None`: each wake notifies.
+    unannounced: Cell<Option<usize>>,
     /// Kept for its memory: the wakers of one round.
     wakes: RefCell<Vec<Waker>>,
 }
@@ -154,7 +155,7 @@ impl Worker {
             next_polls: Cell::new(0),
             pushed: Cell::new(false),
             searching: Cell::new(false),
-            dispatching: Cell::new(false),
+            unannounced: Cell::new(None),
             wakes: RefCell::new(shared.driver.new_wakes()),
             shared,
         }
@@ -178,8 +179,9 @@ impl Worker {
 
     /// Whether this worker has been asked to leave, or the runtime is closed.
     pub(super) fn is_surplus(&self) -> bool {
-        // Ordering: Acquire pairs with the Release store in `Shared::close`: who sees the 0 sees `closed`
-        // too. Looked at in each step, and in each park after its fence; who lowers it unparks.
+        // Ordering: Acquire pairs with the Release store in `Shared::close`: a worker that sees the 0 sees
+        // `closed`, too. Read in each step, and in each park after its fence; a thread that lowers it
+        // unparks the worker.
         self.index >= self.shared.staying.load(Ordering::Acquire)
     }
 
@@ -353,8 +355,8 @@ impl Worker {
         !self.slot.channel.is_empty() || self.shared.is_outside_announced()
     }
 
-    /// A worker that is busy with itself starves nobody: looks outside whatever the hints say, unless what
-    /// the last look brought is still in front of it, and polls the driver.
+    /// A worker that has tasks of its own must not starve others: looks outside whatever the hints say,
+    /// unless what the last look brought is still in front of it, and polls the driver.
     #[cold]
     fn fair_turn(&self) {
         let mut pace = self.pace.get();
@@ -435,7 +437,7 @@ impl Worker {
     }
 
     /// Brings up to `room` tasks in from the guests and the injector; returns how many. The guests have half
-    /// of it, and each slot for guests in turn the first choice, so that nobody is crowded out; what they
+    /// of it, and each slot for guests in turn the first choice, so that each gets its turn; what they
     /// leave is the injector's.
     fn take_batch(&self, room: usize) -> usize {
         let before = self.ready.len();
@@ -465,7 +467,7 @@ impl Worker {
         brought
     }
 
-    /// Looks for work in the other workers' queues, if nobody else does.
+    /// Looks for work in the other workers' queues, if no other worker does.
     fn search(&self) -> Option<Hot> {
         if !self.searching.get() {
             if !self.shared.idle.start_search(self.index) {
@@ -522,30 +524,17 @@ impl Worker {
         }
     }
 
-    /// Nobody searches any more: wakes a successor if there is more to find.
+    /// No worker searches any more: wakes a successor if there is more to find.
     #[inline(never)]
     fn pass_on(&self) {
         // Ordering: Dekker again: stop searching, fence, look; a push that saw us searching, and woke
-        // nobody, is seen here.
+        // no worker, is seen here.
         fence(Ordering::SeqCst);
         if self.shared.has_ready() {
             self.shared.wake_one(self.index);
         } else if self.shared.has_yielded() {
             self.shared.wake_regular(self.index);
         }
-    }
-
-    /// A task was woken on this thread.
-    #[inline]
-    pub(super) fn woken(&self, task: Hot) {
-        if self.dispatching.get() {
-            return self.ready.push(task);
-        }
-        self.pushed.set(true);
-        if let Some(displaced) = self.slot.next.put(task) {
-            self.ready.push(displaced);
-        }
-        self.notify_surplus();
     }
 
     /// A task was spawned on this thread.
@@ -567,11 +556,11 @@ impl Worker {
         }
     }
 
-    /// More than one task is runnable here: wakes an idle peer, if nobody searches. Exactly one: this
+    /// More than one task is runnable here: wakes an idle peer, if no worker searches. Exactly one: this
     /// worker runs it itself.
     #[inline]
     fn notify_surplus(&self) {
-        // The cheapest question first: mostly there is nobody to wake.
+        // The cheapest question first: mostly there is no worker to wake.
         if !self.shared.idle.is_settled() && !self.searching.get() {
             self.notify();
         }
@@ -587,8 +576,8 @@ impl Worker {
         }
     }
 
-    /// Gives up the slot's queues: moves what is in them to the injector, and who pushes to the channel from
-    /// here on finds the slot inactive. `true`: something was moved, and has to be announced.
+    /// Gives up the slot's queues: moves what is in them to the injector. A later push to the channel finds
+    /// the slot inactive. `true`: something was moved, and has to be announced.
     pub(super) fn hand_over(&self) -> bool {
         self.slot.deactivate();
         // Ordering: SeqCst, the pair of the fence in `Shared::sent`: deactivate, fence, empty the channel.

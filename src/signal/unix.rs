@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 /// Listens for signals of one kind; made by [`signal`]. It is also a [`Stream`].
 ///
 /// Any number of listeners may be there for one kind, in any number of runtimes: each of them gets each
-/// signal. A signal that comes while nobody waits in [`recv`](Self::recv) is not lost, the next call returns
+/// signal. A signal that comes while no task waits in [`recv`](Self::recv) is not lost, the next call returns
 /// at once. Signals are not counted, though: those that come before the next call are one.
 /// After the last one there is always one more `recv` that completes.
 ///
@@ -56,7 +56,7 @@ pub struct Signal {
 /// # let mut kill = std::process::Command::new("kill");
 /// # kill.args(["-HUP", &std::process::id().to_string()]).status()?;
 /// hangups.recv().await;
-/// println!("the terminal is gone, or somebody wants us to read our configuration again");
+/// println!("the terminal is gone, or an operator wants us to read our configuration again");
 /// # std::io::Result::Ok(())
 /// # }).unwrap();
 /// ```

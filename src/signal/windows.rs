@@ -24,7 +24,7 @@ use windows_sys::Win32::System::Console::{
 };
 use windows_sys::core::BOOL;
 
-/// Everybody who listens. A listener that is gone leaves with the next one that comes.
+/// All listeners. A listener that was dropped is removed when the next one is added.
 static LISTENERS: Mutex<Vec<Weak<Listener>>> = Mutex::new(Vec::new());
 
 struct Listener {

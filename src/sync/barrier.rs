@@ -4,11 +4,13 @@
 //! place is the generation, the number of the group, in which its future has arrived. The future that
 //! completes the group is the leader: it begins the next generation, and then takes out, in rounds, the
 //! places of older ones. A future that arrives during the rounds belongs to the new generation or a later
-//! one, stands behind those places and ends the rounds.
+//! one. Its place is behind those, and ends the rounds.
 //!
-//! No wake is lost: a future arrives and joins under the lock, so the leader's rounds find it. One that is
-//! polled before they do sees that its generation is over, and leaves by itself.
+//! No wake is lost: a future arrives and joins the list under the lock, so the leader's rounds find it. A
+//! future that is polled before the rounds reach it sees that its generation is over, and leaves the list by
+//! itself.
 
+use crate::runtime::context;
 use crate::task::budget;
 use crate::wakers::{self, Locked, Place, WaitList};
 use pin_project_lite::pin_project;
@@ -18,9 +20,9 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Lets tasks wait until a fixed number of them has arrived.
+/// Lets tasks wait for each other, until a fixed number of them has arrived.
 ///
-/// When they all have, all go on, and the barrier can be used again.
+/// Then all of them go on, and the barrier can be used again for the next group.
 ///
 /// # Examples
 ///
@@ -34,7 +36,7 @@ use std::task::{Context, Poll};
 ///     .map(|_| {
 ///         let barrier = barrier.clone();
 ///         liten::spawn(async move {
-///             // Everything before this has happened in all tasks before anything after it happens in one.
+///             // No task goes on before all ten have come here.
 ///             barrier.wait().await.is_leader()
 ///         })
 ///     })
@@ -58,16 +60,16 @@ struct State {
 }
 
 impl Barrier {
-    /// Returns a barrier for groups of `n` tasks; for 0 it is as for 1, where no task waits.
+    /// Returns a barrier for groups of `n` tasks. With 0, as with 1, no task ever waits.
     pub fn new(n: usize) -> Self {
         Self { count: n.max(1), waiting: WaitList::new(State { arrived: 0, generation: 0 }) }
     }
 
-    /// Waits until the group is complete. For one task of the group the result is the leader's.
+    /// Waits until the group is complete. Returns for one task of the group that it is the leader.
     ///
     /// # Cancel safety
     ///
-    /// None: a future that was polled and is dropped has arrived all the same.
+    /// Not cancel safe: a future that was polled and then dropped still counts as arrived.
     pub async fn wait(&self) -> BarrierWaitResult {
         let at = At::OnTheWay;
         BarrierWaitResult(Waiting { barrier: self, place: Place::new(0), at }.await)
@@ -75,9 +77,8 @@ impl Barrier {
 
     /// Wakes the futures of all generations before `now`.
     fn wake_before(&self, now: usize) {
-        // A distance, because generations begin at 0 again when they have used up the word.
-        let is_before = |word| (1..=usize::MAX >> 1).contains(&now.wrapping_sub(word));
-        self.waiting.wake(self.waiting.lock(), now, is_before);
+        let is_before = |word| wakers::is_before(word, now);
+        context::wake_together(|| self.waiting.wake(self.waiting.lock(), now, is_before));
     }
 }
 
@@ -112,7 +113,7 @@ enum At {
 }
 
 pin_project! {
-    /// Arrives when it is first polled; brings whether it leads.
+    /// Arrives when it is first polled; returns whether it leads.
     struct Waiting<'a> {
         barrier: &'a Barrier,
         #[pin]
@@ -133,7 +134,7 @@ impl Future for Waiting<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
         if self.at == At::OnTheWay {
-            // An arrival is not put off for lack of budget: others wait for it.
+            // Without the budget, because other tasks wait for this arrival.
             return self.look(cx);
         }
         budget::poll_leaf(cx, |cx| self.look(cx))

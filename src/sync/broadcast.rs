@@ -4,12 +4,12 @@
 //! sender never waits: a receiver that is too slow loses the oldest values, and is told
 //! [how many](error::RecvError::Lagged).
 //!
-//! For a value of which only the newest matters, take [`watch`](super::watch); where each value is for one
-//! receiver, [`mpsc`](super::mpsc).
+//! If only the newest value matters, take [`watch`](super::watch). If each value is for one receiver, take
+//! [`mpsc`](super::mpsc).
 //!
 //! # Examples
 //!
-//! A chat room: what one says, all hear.
+//! A chat room: each message goes to all guests.
 //!
 //! ```
 //! use liten::sync::broadcast;
@@ -76,13 +76,13 @@ impl<T> Sender<T> {
         Self { ring: Arc::new(Ring::new(capacity, 0)) }
     }
 
-    /// Sends `value` to all receivers there are; returns how many there are.
+    /// Sends `value` to all receivers that exist now; returns how many they are.
     ///
-    /// Some of them may go before they receive it.
+    /// Some of them may be dropped before they receive it.
     ///
     /// # Errors
     ///
-    /// If there is no receiver: the error has the value. A later call may succeed, after
+    /// [`SendError`], with the value, if there is no receiver. A later call may succeed, after
     /// [`subscribe`](Self::subscribe).
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
         self.ring.send(value).map_err(SendError)
@@ -105,12 +105,12 @@ impl<T> Sender<T> {
 
     /// Returns a sender that does not keep the channel open.
     pub fn downgrade(&self) -> WeakSender<T> {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, nothing is read on the strength of this number.
         self.ring.weak_senders.fetch_add(1, Ordering::Relaxed);
         WeakSender { ring: self.ring.clone() }
     }
 
-    /// Returns how many values are kept, because a receiver has not received them.
+    /// Returns how many values are kept because some receiver has not received them.
     ///
     /// # Examples
     ///
@@ -143,7 +143,7 @@ impl<T> Sender<T> {
 
     /// Waits until there is no receiver.
     ///
-    /// There may be one again when this returns, made by [`subscribe`](Self::subscribe).
+    /// When this returns, [`subscribe`](Self::subscribe) may already have made a new one.
     ///
     /// # Cancel safety
     ///
@@ -165,13 +165,13 @@ impl<T> Sender<T> {
 
     /// Returns how many senders there are.
     pub fn strong_count(&self) -> usize {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, nothing is read on the strength of this number.
         self.ring.senders.load(Ordering::Relaxed)
     }
 
     /// Returns how many weak senders there are.
     pub fn weak_count(&self) -> usize {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, nothing is read on the strength of this number.
         self.ring.weak_senders.load(Ordering::Relaxed)
     }
 }
@@ -206,27 +206,27 @@ pub struct WeakSender<T> {
 }
 
 impl<T> WeakSender<T> {
-    /// Returns a sender, or `None` if all senders are gone.
+    /// Returns a sender, or `None` if all senders have been dropped.
     pub fn upgrade(&self) -> Option<Sender<T>> {
         self.ring.add_sender().then(|| Sender { ring: self.ring.clone() })
     }
 
     /// Returns how many senders there are.
     pub fn strong_count(&self) -> usize {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, nothing is read on the strength of this number.
         self.ring.senders.load(Ordering::Relaxed)
     }
 
     /// Returns how many weak senders there are.
     pub fn weak_count(&self) -> usize {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, nothing is read on the strength of this number.
         self.ring.weak_senders.load(Ordering::Relaxed)
     }
 }
 
 impl<T> Clone for WeakSender<T> {
     fn clone(&self) -> Self {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, nothing is read on the strength of this number.
         self.ring.weak_senders.fetch_add(1, Ordering::Relaxed);
         Self { ring: self.ring.clone() }
     }
@@ -234,7 +234,7 @@ impl<T> Clone for WeakSender<T> {
 
 impl<T> Drop for WeakSender<T> {
     fn drop(&mut self) {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, nothing is read on the strength of this number.
         self.ring.weak_senders.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -4,14 +4,17 @@
 //!
 //! | part | what it has | what it allows |
 //! |---|---|---|
-//! | [`Held`] | a way to the lock, and permits, which it releases on drop | with all permits: the data |
-//! | [`Exclusive`] | all permits, and a pointer | to reach what the pointer points to, alone |
+//! | [`Held`] | a way to the lock, and permits, which it releases on drop | with all permits: to use the data
+//! |
+//! | [`Exclusive`] | all permits, and a pointer | to change what the pointer points to |
 //! | [`Shared`] | one permit, and a pointer | to read what the pointer points to |
 //!
-//! Why nothing is reached by two that may not: a `Held` that says it has all permits was made after all of
-//! them were acquired, or took them over from another `Held`; all at once exist once. A pointer is made from
-//! the data that a `Held` may reach, by a function of the user for any lifetime, so it points into that
-//! data or to something that lives for ever; and it lives beside the `Held`, which keeps the lock in memory.
+//! Why no data race is possible: a `Held` with all permits was made after all of them were acquired, or took
+//! them over from another `Held`. So at most one `Held` has all permits at a time, and no other has any then.
+//!
+//! Why the pointers are valid: a pointer is made from the data to which a `Held` gives access, by a function
+//! of the user that has to work for any lifetime. So it points into that data, or to something that is
+//! `'static`. It is kept together with the `Held`, which keeps the lock in memory.
 //!
 //! The permits of a lock are never closed.
 //!
@@ -51,21 +54,21 @@ impl Count for u32 {
     }
 }
 
-/// Data, and permits for it. With all of them a guard reaches the data alone, with one it may read.
+/// Data, and permits for it. A guard with all of them may change the data, a guard with one may read it.
 pub(super) struct Guarded<T: ?Sized, A> {
     all: A,
     permits: Permits,
     data: UnsafeCell<T>,
 }
 
-// SAFETY: with one permit only one thread at a time reaches the data, so it is lent from thread to thread.
+// SAFETY: with one permit only one thread at a time uses the data, so that it need only be `Send`.
 unsafe impl<T: ?Sized + Send> Sync for Guarded<T, One> {}
 // SAFETY: as above; and several threads read it at the same time, for which it is `Sync`.
 unsafe impl<T: ?Sized + Send + Sync> Sync for Guarded<T, u32> {}
 
 impl<T> Guarded<T, One> {
     const_fn! {
-        /// One permit: it can only be reached exclusively.
+        /// Returns data with one permit: one guard at a time can use it.
         pub(super) fn exclusive(data: T) -> Self {
             Self { all: One, permits: Permits::new(1), data: UnsafeCell::new(data) }
         }
@@ -74,7 +77,7 @@ impl<T> Guarded<T, One> {
 
 impl<T> Guarded<T, u32> {
     const_fn! {
-        /// So many can read it at the same time.
+        /// Returns data with `readers` permits: as many guards can read it at the same time.
         pub(super) fn shared(data: T, readers: u32) -> Self {
             let permits = Permits::new(readers as usize);
             Self { all: readers, permits, data: UnsafeCell::new(data) }
@@ -133,8 +136,8 @@ unsafe impl<T: ?Sized> Lock for RwLock<T> {
 ///
 /// # Safety
 ///
-/// `permits` always returns the same ones, also after the way was moved, and those that a lock's
-/// [`Lock::guarded`] has if the way leads to a lock.
+/// `permits` always returns the same permits, also after the way was moved. If the way leads to a lock, they
+/// are those of its [`Lock::guarded`].
 pub(super) unsafe trait Way {
     fn permits(&self) -> &Permits;
 }
@@ -163,12 +166,12 @@ unsafe impl<L: Lock + ?Sized> Way for Arc<L> {
     }
 }
 
-/// The way from `W`, a reference or an `Arc`, leads to this lock's data.
+/// The data of the lock to which `W`, a reference or an `Arc`, leads.
 type Data<W> = <<W as Deref>::Target as Lock>::Data;
 /// All permits of the lock to which `W` leads.
 type All<W> = <<W as Deref>::Target as Lock>::All;
 
-/// Permits that go back when this is dropped, and the way to where they came from.
+/// Permits that are released when this is dropped, and the way to the lock that they belong to.
 pub(super) struct Held<W: Way, C: Count> {
     way: W,
     count: C,
@@ -182,7 +185,7 @@ impl<W: Way, C: Count> Drop for Held<W, C> {
 }
 
 impl<W: Way, C: Count> Held<W, C> {
-    /// After the permits were acquired.
+    /// Returns the permits that were just acquired.
     #[inline]
     fn new(way: W, count: C, granted: Result<(), Closed>) -> Self {
         granted.unwrap_or_else(|Closed| unreachable!("a lock is never closed"));
@@ -227,7 +230,7 @@ impl<W: Way + Deref<Target: Lock>> Held<W, All<W>> {
         unsafe { &mut *self.way.guarded().data.get() }
     }
 
-    /// The data by a pointer, which can be led on to a part.
+    /// Returns a guard with a pointer to the data, which `map` can replace by a pointer to a part.
     pub(super) fn exclusive(self) -> Exclusive<W, All<W>, Data<W>> {
         Exclusive { data: self.way.guarded().data.get(), held: self }
     }
@@ -245,14 +248,14 @@ impl<W: Way + Deref<Target: Lock>> Held<W, One> {
         Self::try_acquire(way, One)
     }
 
-    /// The data, to be read.
+    /// Returns a guard that reads the data.
     pub(super) fn shared(self) -> Shared<W, Data<W>> {
         Shared { data: self.way.guarded().data.get(), held: self }
     }
 }
 
 impl<'a, L: Lock + ?Sized, C: Count> Held<&'a L, C> {
-    /// The same permits by a way that does not say of which type the lock is.
+    /// Returns the same permits, with a way whose type does not name the type of the lock.
     fn narrow(self) -> Held<&'a Permits, C> {
         let held = ManuallyDrop::new(self);
         Held { way: &held.way.guarded().permits, count: held.count }
@@ -380,7 +383,7 @@ impl<'a, L: Lock + ?Sized, T: ?Sized> Shared<&'a L, T> {
     }
 }
 
-/// A guard that stands for its data: it is dereferenced, and shown as the data is.
+/// Implements `Deref`, `Debug` and `Display` for guards, each by means of the data.
 macro_rules! guards {
     ($([$($generics:tt)*] $guard:ty => $data:ident;)*) => {
         $(
@@ -414,7 +417,7 @@ macro_rules! guards {
     };
 }
 
-/// As [`guards`], for one that may change its data.
+/// As [`guards`], and implements `DerefMut`, for guards that may change their data.
 macro_rules! guards_mut {
     ($([$($generics:tt)*] $guard:ty => $data:ident;)*) => {
         $crate::sync::guarded::guards!($([$($generics)*] $guard => $data;)*);
@@ -430,3 +433,6 @@ macro_rules! guards_mut {
 }
 
 pub(super) use {guards, guards_mut};
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

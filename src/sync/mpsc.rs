@@ -1,17 +1,17 @@
 //! Channels with many senders and one receiver.
 //!
-//! | to make one | the sender | the receiver | when it is full |
+//! | made by | the sender | the receiver | when it is full |
 //! |---|---|---|---|
-//! | [`channel`] | [`Sender`] | [`Receiver`] | the sender waits, in the order of the senders |
-//! | [`unbounded_channel`] | [`UnboundedSender`] | [`UnboundedReceiver`] | never |
+//! | [`channel`] | [`Sender`] | [`Receiver`] | senders wait, and are served in the order in which they came |
+//! | [`unbounded_channel`] | [`UnboundedSender`] | [`UnboundedReceiver`] | it is never full |
 //!
-//! Messages of one sender are received in the order in which they were sent. A bound is what makes a fast
-//! sender wait for a slow receiver; without one, the queue grows as long as there is memory.
+//! Messages of one sender are received in the order in which they were sent. A bound makes fast senders wait
+//! for a slow receiver. Without a bound the queue grows until the memory is used up.
 //!
 //! # Actors
 //!
-//! A task that owns some state and takes requests from a channel (an *actor*) needs no lock. Where a request
-//! has an answer, it brings the sender of a [`oneshot`](super::oneshot) channel for it:
+//! A task that owns some state and takes requests from a channel (an *actor*) needs no lock. A request that
+//! asks for an answer contains the sender of a [`oneshot`](super::oneshot) channel:
 //!
 //! ```
 //! use liten::sync::{mpsc, oneshot};
@@ -28,7 +28,7 @@
 //!     while let Some(request) = inbox.recv().await {
 //!         match request {
 //!             Request::Add(number) => total += number,
-//!             // It is no mistake if the asker has gone meanwhile.
+//!             // `send` fails if the task that asked has ended meanwhile.
 //!             Request::Total(answer) => drop(answer.send(total)),
 //!         }
 //!     }
@@ -40,7 +40,7 @@
 //! requests.send(Request::Total(answer)).await.unwrap();
 //! assert_eq!(total.await, Ok(42));
 //!
-//! // Without senders the actor's loop ends.
+//! // The loop of the actor ends when the last sender is dropped.
 //! drop(requests);
 //! actor.await.unwrap();
 //! # });
@@ -51,15 +51,16 @@
 //! * When all senders have been dropped, the receiver still gets what was sent, and then `None`. A weak
 //!   sender ([`WeakSender`], [`WeakUnboundedSender`]) does not count.
 //! * [`Receiver::close`] ends the channel from the other side: sending fails from then on, and the receiver
-//!   gets what was sent before, then `None`. Permits that were given out before are waited for.
+//!   gets what was sent before, then `None`. Before the `None` it waits for the permits that were given out
+//!   before the closing.
 //! * When the receiver has been dropped, sending fails, and the messages that it had not received are
 //!   dropped.
 //!
 //! # Reserving
 //!
 //! [`Sender::reserve`] waits for room before the message exists, and returns a [`Permit`] which then sends
-//! without waiting. So a message need not be made that could not be sent, and none is lost when a `select!`
-//! gives up waiting.
+//! without waiting. So no message is made before there is room for it, and none is lost when a `select!`
+//! drops the future that waits.
 //!
 //! # Blocking code
 //!
@@ -68,7 +69,7 @@
 //!
 //! # Budget and runtimes
 //!
-//! Receiving and waiting for room take part in the budget of the task
+//! Receiving and waiting for room count against the budget of the task
 //! ([`consume_budget`](crate::task::consume_budget)). Channels work without a runtime, and between runtimes.
 //!
 //! # Compared with tokio's

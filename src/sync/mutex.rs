@@ -1,4 +1,4 @@
-//! A lock for data that one task at a time reaches.
+//! A lock for data that one task at a time may use.
 
 mod guard;
 mod mapped;
@@ -13,15 +13,15 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-/// Guards data that one task at a time may reach; a guard may be held across an await.
+/// Guards data that one task at a time may use; a guard may be held across an await.
 ///
-/// Fair: the lock goes to the futures that wait, in the order in which they came.
+/// The lock is fair: it goes to the waiting futures in the order in which they came.
 ///
 /// # Which mutex?
 ///
-/// [`std::sync::Mutex`], as long as the guard is not held across an await: it is faster, and its guard cannot
-/// be held across one by mistake in a task that has to be `Send`. What tasks share is often a map or a
-/// counter that is locked for a few instructions:
+/// Take [`std::sync::Mutex`] if the guard is not held across an await. It is faster, and the compiler refuses
+/// its guard across an await in a task that has to be `Send`. What tasks share is often a map or a counter
+/// that is locked for a few instructions:
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -36,14 +36,14 @@ use std::sync::Arc;
 /// }
 /// ```
 ///
-/// This one, where what is guarded is used across an await: a connection on which a request and its answer
-/// must not mix with others. A task that owns the connection and takes requests from a channel is often the
-/// better form of that.
+/// Take this mutex if the data is used across an await, for example a connection on which a request and its
+/// answer must not mix with others. A task that owns the connection and takes requests from a channel is
+/// often simpler.
 ///
 /// # Panics in the task that holds it
 ///
-/// The guard is dropped, and the next one gets the lock: it is not poisoned. Data that a panic may leave half
-/// changed needs a mark of its own.
+/// The guard is dropped, and the next task gets the lock, which is never poisoned. If a panic may leave the
+/// data half changed, the program has to note that in the data.
 ///
 /// # Examples
 ///
@@ -62,7 +62,7 @@ use std::sync::Arc;
 ///             let mut total = total.lock().await;
 ///             let before = *total;
 ///             liten::task::yield_now().await;
-///             // Nothing has come in between.
+///             // No other task has changed it meanwhile.
 ///             *total = before + i;
 ///         })
 ///     })
@@ -112,12 +112,12 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Waits for the lock; the guard that it returns unlocks when it is dropped.
     ///
-    /// A task that locks it a second time waits for itself, for ever.
+    /// A task that holds the lock and asks for it a second time waits for itself, and never goes on.
     ///
     /// # Cancel safety
     ///
-    /// Nothing is lost, but the place in the line: a lock that came while the future was dropped goes to the
-    /// next one.
+    /// A future that is dropped loses its place among those that wait. If it had just been given the lock,
+    /// the lock goes to the next future.
     pub async fn lock(&self) -> MutexGuard<'_, T> {
         MutexGuard::new(Held::all(self).await)
     }
@@ -145,7 +145,7 @@ impl<T: ?Sized> Mutex<T> {
         OwnedMutexGuard::new(Held::all(self).await)
     }
 
-    /// Blocks the thread until it has the lock. For threads that run no tasks, and for `spawn_blocking`.
+    /// Blocks the thread until it has the lock; for threads that run no tasks, and for `spawn_blocking`.
     ///
     /// # Panics
     ///
@@ -183,7 +183,7 @@ impl<T: ?Sized> Mutex<T> {
         wait_outside("blocking_lock_owned", self.lock_owned())
     }
 
-    /// Locks it if it is unlocked.
+    /// Locks the mutex if it is unlocked.
     ///
     /// # Errors
     ///
@@ -201,7 +201,7 @@ impl<T: ?Sized> Mutex<T> {
         Held::try_all(self).map(OwnedMutexGuard::new)
     }
 
-    /// The data, which is borrowed with the mutex: no other lock of it exists.
+    /// Returns the data without locking: no guard can exist while the mutex is borrowed mutably.
     pub fn get_mut(&mut self) -> &mut T {
         self.guarded.get_mut()
     }

@@ -5,26 +5,26 @@
 //! | kind | `notify_one` | a `Notified` that is polled first | `notify_waiters` |
 //! |---|---|---|---|
 //! | `EMPTY` | → `PERMIT`: one exchange | under the lock: → `WAITING`, joins | next turn: one addition |
-//! | `PERMIT` | the same word again: one exchange | → `EMPTY`: one exchange, is through | as above |
+//! | `PERMIT` | the same word again: one exchange | → `EMPTY`: one exchange, is ready | as above |
 //! | `WAITING` | under the lock: takes a place out | under the lock: joins | next turn; then takes all out |
 //!
 //! | word of a place | means |
 //! |---|---|
 //! | a turn (`FRESH`) | made in that turn, not notified |
-//! | `FIRST`, `LAST` | has the notification of a `notify_one`, `notify_last`: passes it on if it is dropped |
-//! | `THROUGH` | was reached by `notify_waiters`, or has been polled to the end |
+//! | `FIRST`, `LAST` | has the notification of a `notify_one`, `notify_last`; a drop passes it on |
+//! | `THROUGH` | was notified by `notify_waiters`, or has returned `Ready` |
 //!
 //! * `WAITING` is set and cleared under the lock only. If a place of the present turn is linked, the kind is
 //!   `WAITING`. The kind may be `WAITING` for a while although no place is linked; a `notify_one` that
 //!   finds it so stores its permit under the lock.
 //! * A place joins only in the turn in which its future was made. So the turns of the linked places never
 //!   decrease from first to last.
-//! * A place of an older turn is owed a wake by the `notify_waiters` that ended its turn. Whichever call or
-//!   poll comes across it pays: the future itself, or a `notify_one` that finds one in front. Hence no
-//!   `notify_one` is spent on a future that was reached already.
+//! * The `notify_waiters` that ended an older turn has to wake the places of that turn. If it has not come to
+//!   one yet, the poll of its future takes it out, or a `notify_one` that finds it in front. So no
+//!   `notify_one` is used up by a future that `notify_waiters` has notified already.
 //! * `notify_waiters` takes out, in rounds, places older than the turn that it began, and no others. A future
-//!   that joins during the rounds belongs to that turn or a later one, stands behind, and ends the rounds: it
-//!   neither keeps the caller there nor takes the wake of an older one.
+//!   that joins during the rounds belongs to that turn or a later one. Its place is behind the older ones and
+//!   ends the rounds. So it neither keeps the caller in the rounds nor takes the wake of an older future.
 //!
 //! No notification is lost. All changes of the word are exchanges or additions, so they have one order.
 //! * A `notify_one` either comes before the joining future has set `WAITING`: then the exchange that should
@@ -34,13 +34,14 @@
 //!   and waits for the lock. A future that finds `WAITING` set by another one changes nothing and may read
 //!   an old turn, but then it holds the lock that the call will take.
 //!
-//! Beside tokio's: a `notify_waiters` that meets no future is one addition and takes no lock, and a
-//! `Notified` has 56 bytes in place of 64.
+//! Compared with tokio: a `notify_waiters` without a waiting future is one addition and takes no lock, and a
+//! `Notified` has 56 bytes and not 64.
 
 mod notified;
 
 pub use self::notified::{Notified, OwnedNotified};
 
+use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::const_fn;
 use crate::wakers::{self, Batch, Locked, Place, WaitList, guard};
@@ -67,14 +68,15 @@ const NEXT_TURN: usize = KIND + 1;
 
 /// Tells one task, or all that wait, that something has happened; carries no value.
 ///
-/// [`notify_one`](Self::notify_one) lets one [`notified().await`](Self::notified) return. If none waits, it
-/// leaves a permit, which the next one takes; there is never more than one permit. Tasks are notified in the
-/// order in which they began to wait.
+/// [`notify_one`](Self::notify_one) lets one [`notified().await`](Self::notified) return. If no task waits,
+/// it leaves a permit, which the next `notified().await` takes; there is never more than one permit. Tasks
+/// are notified in the order in which they began to wait.
 ///
-/// [`notify_waiters`](Self::notify_waiters) lets all return that exist at that moment, and leaves nothing.
+/// [`notify_waiters`](Self::notify_waiters) lets every `notified()` future return that exists at that moment,
+/// and leaves no permit.
 ///
-/// Works on any runtime, and between runtimes. A notification says that it is time to look, so the data
-/// itself stands beside the `Notify`, in an atomic or under a lock.
+/// Works on any runtime, and between runtimes. A notification only says that something has changed. The data
+/// itself is kept beside the `Notify`, in an atomic or under a lock.
 ///
 /// # Examples
 ///
@@ -115,7 +117,7 @@ const NEXT_TURN: usize = KIND + 1;
 /// # });
 /// ```
 ///
-/// Shutdown: every task ends what it is doing, also one that begins to wait too late.
+/// Shutdown: every task is told to end, also one that begins to wait after the shutdown has begun.
 ///
 /// ```
 /// use liten::sync::Notify;
@@ -135,7 +137,7 @@ const NEXT_TURN: usize = KIND + 1;
 ///     }
 ///
 ///     async fn wait(&self) {
-///         // Made before the question, so that it is reached by a call that comes between the two.
+///         // Made before `begun` is read: a `notify_waiters` between the two reaches it.
 ///         let told = self.told.notified();
 ///         if !self.begun.load(Ordering::Acquire) {
 ///             told.await;
@@ -188,14 +190,14 @@ impl Notify {
 
     /// Waits for a notification.
     ///
-    /// The future takes a permit if there is one when it is first polled. Otherwise it waits in line from
-    /// then on, and a [`notify_one`](Self::notify_one) may reach it. A
-    /// [`notify_waiters`](Self::notify_waiters) reaches it from the moment it was made, polled or not.
+    /// The future takes a permit if there is one when it is first polled. Otherwise it begins to wait, and a
+    /// [`notify_one`](Self::notify_one) may notify it. A [`notify_waiters`](Self::notify_waiters) notifies it
+    /// from the moment when it was made, also if it was never polled.
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped loses its place in the line. If a `notify_one` or
-    /// [`notify_last`](Self::notify_last) has reached it and it was not polled since, the notification goes
+    /// A future that is dropped loses its place among those that wait. If a `notify_one` or
+    /// [`notify_last`](Self::notify_last) has notified it and it was not polled since, the notification goes
     /// to another future, or becomes the permit.
     pub fn notified(&self) -> Notified<'_> {
         Notified::new(self)
@@ -235,22 +237,21 @@ impl Notify {
 
     /// Notifies the future that has begun to wait last, or leaves a permit if none waits.
     ///
-    /// For a pool of tasks of which the one that has just worked has its data in the cache.
+    /// It suits a pool of tasks: the task that has worked last finds its data still in the processor's cache.
     #[inline]
     pub fn notify_last(&self) {
         self.notify(LAST);
     }
 
-    /// Notifies all futures that exist, also those that have not been polled. Leaves no permit, and takes
-    /// none away.
+    /// Notifies all futures that exist, also those that have not been polled.
     ///
-    /// A future that is made afterwards is not reached.
+    /// A future that is made afterwards is not notified. A permit that is there stays.
     pub fn notify_waiters(&self) {
         // Ordering: Release pairs with the Acquire in `turn` and `admit`: a future of the next turn, and one
         // that finds its turn over, see what was done before this call.
         let before = self.state.fetch_add(NEXT_TURN, Ordering::Release);
         if before & KIND == WAITING {
-            self.wake_before(before.wrapping_add(NEXT_TURN));
+            context::wake_together(|| self.wake_before(before.wrapping_add(NEXT_TURN)));
         }
     }
 
@@ -262,7 +263,7 @@ impl Notify {
         }
     }
 
-    /// Leaves a permit, unless futures may wait.
+    /// Leaves a permit, and returns true, unless futures may wait.
     #[inline]
     fn store_permit(&self) -> bool {
         // Ordering: Relaxed, the exchange below decides.
@@ -301,7 +302,7 @@ impl Notify {
             }
             if locked.front().is_some_and(|front| is_before(front, state)) {
                 drop(locked);
-                self.wake_before(state);
+                context::wake_together(|| self.wake_before(state));
                 continue;
             }
             let waker =
@@ -437,9 +438,7 @@ impl Notify {
 
 /// Whether the turn of `word` was over before that of `state`.
 fn is_before(word: usize, state: usize) -> bool {
-    // A distance, because turns begin at 0 again when they have used up the word.
-    let distance = (state & TURN).wrapping_sub(word & TURN);
-    (1..=usize::MAX >> 1).contains(&distance)
+    wakers::is_before(word & TURN, state & TURN)
 }
 
 impl Default for Notify {
@@ -450,7 +449,7 @@ impl Default for Notify {
 
 impl fmt::Debug for Notify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Ordering: Relaxed, for people.
+        // Ordering: Relaxed, the value is only printed.
         let kind = self.state.load(Ordering::Relaxed) & KIND;
         let mut debug = f.debug_struct("Notify");
         debug.field("permit", &(kind == PERMIT)).field("waiting", &(kind == WAITING));

@@ -1,6 +1,7 @@
 //! A value that is made once, by async code.
 //!
-//! A [`Semaphore`] with one permit lets one task at a time make the value. It is closed when there is one:
+//! A [`Semaphore`] with one permit lets one task at a time make the value. It is closed when the value is
+//! there:
 //!
 //! | semaphore | value | read by | written by |
 //! |---|---|---|---|
@@ -8,10 +9,11 @@
 //! | open, permit held | `None`, then `Some` | | the holder of the permit |
 //! | closed | `Some` for ever | all | |
 //!
-//! Closing has Release, and to see it has Acquire, so whichever task sees it closed sees the value.
+//! Closing the semaphore is a Release, and seeing it closed is an Acquire, so a task that sees it closed sees
+//! the value.
 //!
-//! Rejected: std's `OnceLock` beside the semaphore. `const_new_with` could not make one, and each cell would
-//! be larger by a second state.
+//! Rejected: std's `OnceLock` beside the semaphore. A `const fn` cannot make a `OnceLock` with a value, which
+//! `const_new_with` needs, and each cell would be larger by the lock's state.
 #![allow(unsafe_code)]
 
 use super::{Semaphore, SemaphorePermit, TryAcquireError};
@@ -23,7 +25,7 @@ use std::future::Future;
 
 /// A value that is made once, by whichever task needs it first, while the others wait.
 ///
-/// If all that makes it is not async, [`std::sync::OnceLock`] or [`std::sync::LazyLock`] is enough.
+/// If the code that makes it is not async, [`std::sync::OnceLock`] or [`std::sync::LazyLock`] is enough.
 ///
 /// # Examples
 ///
@@ -47,7 +49,7 @@ pub struct OnceCell<T> {
 }
 
 // SAFETY: references to the value go to several threads, for which it is `Sync`, and a value that one thread
-// has made is dropped by another, for which it is `Send`. The table above says who writes it when.
+// has made is dropped by another, for which it is `Send`. The table above says when it is written.
 unsafe impl<T: Send + Sync> Sync for OnceCell<T> {}
 
 impl<T> OnceCell<T> {
@@ -84,12 +86,12 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// Whether it has its value.
+    /// Returns whether the cell has its value.
     pub fn initialized(&self) -> bool {
         self.making.is_closed()
     }
 
-    /// The value, if it has one.
+    /// Returns the value, if the cell has one.
     pub fn get(&self) -> Option<&T> {
         if !self.initialized() {
             return None;
@@ -98,16 +100,16 @@ impl<T> OnceCell<T> {
         unsafe { &*self.value.get() }.as_ref()
     }
 
-    /// The value, if it has one, which is borrowed with the cell.
+    /// Returns a mutable reference to the value, if the cell has one.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.value.get_mut().as_mut()
     }
 
-    /// Gives it its value.
+    /// Gives the cell its value.
     ///
     /// # Errors
     ///
-    /// [`SetError`] with the value, if it has one or a task is making it.
+    /// [`SetError`], with `value`, if the cell has a value or a task is making it.
     ///
     /// # Examples
     ///
@@ -132,24 +134,25 @@ impl<T> OnceCell<T> {
     /// Stores the value. The permit is that of this cell.
     fn fill(&self, value: T, permit: SemaphorePermit<'_>) -> &T {
         assert!(std::ptr::eq(permit.semaphore(), &self.making) && permit.num_permits() == 1);
-        // SAFETY: this is the only permit, and nothing reads before it is closed.
-        let value = unsafe { (*self.value.get()).insert(value) };
+        // SAFETY: this is the only permit, and nothing reads before it is closed. Shared from here on: others
+        // read as soon as it is closed, while an exclusive reference would claim the value for itself.
+        let value: &T = unsafe { (*self.value.get()).insert(value) };
         self.making.close();
         permit.forget();
         value
     }
 
-    /// Returns the value, which `f` makes if there is none. While a task makes it, others wait.
+    /// Returns the value, which `f` makes if there is none. While one task makes it, others wait.
     ///
-    /// If the future that makes it is dropped or panics, the next one that waits makes it.
+    /// If the future that makes it is dropped or panics, the next task that waits makes it.
     ///
     /// # Cancel safety
     ///
-    /// Nothing is lost but the work of `f`.
+    /// If the future is dropped, the work that `f` has done so far is lost, and nothing else.
     ///
     /// # Deadlock
     ///
-    /// If `f` waits for the same cell, it waits for itself.
+    /// If `f` waits for the same cell, it waits for itself, and never ends.
     pub async fn get_or_init<F, Fut>(&self, f: F) -> &T
     where
         F: FnOnce() -> Fut,
@@ -167,7 +170,8 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// As [`get_or_init`](Self::get_or_init), but `f` may fail; the next one that waits tries it again.
+    /// As [`get_or_init`](Self::get_or_init), but `f` may fail; the next task that waits then tries its own
+    /// `f`.
     ///
     /// # Cancel safety
     ///
@@ -207,17 +211,17 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// The value, which is there.
+    /// Returns the value of a cell that is known to have one.
     fn made(&self) -> &T {
         self.get().expect("closed after the value was stored")
     }
 
-    /// Returns the value, if it has one.
+    /// Returns the value, if the cell has one.
     pub fn into_inner(self) -> Option<T> {
         self.value.into_inner()
     }
 
-    /// Returns the value, if it has one; the cell is empty then.
+    /// Takes the value out and returns it, if the cell has one; the cell is empty then.
     pub fn take(&mut self) -> Option<T> {
         std::mem::take(self).into_inner()
     }
@@ -255,7 +259,7 @@ impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
     }
 }
 
-/// Why [`OnceCell::set`] did not set the value, which comes back with it.
+/// Why [`OnceCell::set`] did not set the value; contains that value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SetError<T> {
     /// The cell has a value.
@@ -265,12 +269,12 @@ pub enum SetError<T> {
 }
 
 impl<T> SetError<T> {
-    /// Whether the cell has a value.
+    /// Returns whether the cell has a value.
     pub fn is_already_init_err(&self) -> bool {
         matches!(self, Self::AlreadyInitializedError(_))
     }
 
-    /// Whether a task is making the value.
+    /// Returns whether a task is making the value.
     pub fn is_initializing_err(&self) -> bool {
         matches!(self, Self::InitializingError(_))
     }
@@ -286,3 +290,8 @@ impl<T> fmt::Display for SetError<T> {
 }
 
 impl<T: fmt::Debug> Error for SetError<T> {}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

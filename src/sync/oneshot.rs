@@ -1,11 +1,11 @@
 //! Channels for one value, from one [`Sender`] to one [`Receiver`].
 //!
-//! [`channel`] makes both. The sender sends without waiting; the receiver is a future, ready with the value
-//! or, if the sender has gone without sending, with an error. Neither locks: the halves meet in one word
-//! beside the value, in one allocation (how: `sync/oneshot/cell.rs`).
+//! [`channel`] makes both. The sender sends without waiting. The receiver is a future. It is ready with the
+//! value, or with an error if the sender was dropped without sending. Neither of them takes a lock: they
+//! share one atomic word beside the value, in one allocation.
 //!
 //! The typical use is the answer to a request. A task that owns some state (an *actor*) takes requests from a
-//! channel with many senders, and each request brings the sender for its answer:
+//! channel with many senders, and each request contains the sender for its answer:
 //!
 //! ```
 //! use liten::sync::{mpsc, oneshot};
@@ -22,7 +22,7 @@
 //!     while let Some(request) = inbox.recv().await {
 //!         match request {
 //!             Request::Add(number) => total += number,
-//!             // It is no mistake if the asker has gone meanwhile.
+//!             // `send` fails if the task that asked has ended meanwhile.
 //!             Request::Total(answer) => drop(answer.send(total)),
 //!         }
 //!     }
@@ -39,8 +39,8 @@
 //! # });
 //! ```
 //!
-//! To receive, and to find the channel [closed](Sender::closed), costs the task a unit of its budget (see
-//! [`consume_budget`]). Channels work without a runtime, and between runtimes.
+//! Receiving counts against the budget of the task (see [`consume_budget`]), and so does a
+//! [`closed`](Sender::closed) that is ready. Channels work without a runtime, and between runtimes.
 //!
 //! [`consume_budget`]: crate::task::consume_budget
 
@@ -84,8 +84,8 @@ pub struct Sender<T> {
 impl<T> Sender<T> {
     /// Sends `value`. Never waits, so it may be called outside of async code, too.
     ///
-    /// `Ok` says that the value is in the channel, not that it will be received: the receiver may be dropped
-    /// before it takes it out.
+    /// `Ok` says that the value is in the channel. The receiver may still be dropped before it takes the
+    /// value out.
     ///
     /// # Errors
     ///
@@ -103,11 +103,11 @@ impl<T> Sender<T> {
         self.half.send(value)
     }
 
-    /// Waits until the receiver is dropped or closed: the value would be of no use any more.
+    /// Waits until the receiver is dropped or closed, so that a value could not be received any more.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future loses nothing; the sender may wait again, or send.
+    /// Cancel safe: dropping the future loses nothing. The sender may wait again, or send.
     ///
     /// # Examples
     ///
@@ -156,9 +156,11 @@ impl<T> Sender<T> {
         self.half.is_closed()
     }
 
-    /// Ready when the receiver has been dropped or closed; [`closed`](Self::closed) for futures made by hand.
+    /// Returns `Ready` when the receiver has been dropped or closed: [`closed`](Self::closed), for futures
+    /// that are written by hand.
     ///
-    /// If it is `Pending`, the task of `cx` is woken then. Only the task of the last call is.
+    /// If it returns `Pending`, the task of `cx` is woken when that happens. Only the task of the last call
+    /// is woken.
     ///
     /// # Examples
     ///
@@ -176,7 +178,7 @@ impl<T> Sender<T> {
     }
 }
 
-// A panic leaves a channel as it was, or ended.
+// A panic leaves a channel either as it was, or ended.
 impl<T> UnwindSafe for Sender<T> {}
 impl<T> RefUnwindSafe for Sender<T> {}
 impl<T> UnwindSafe for Receiver<T> {}
@@ -190,23 +192,23 @@ impl<T> fmt::Debug for Sender<T> {
 
 /// Receives one value from its [`Sender`]; made by [`channel`].
 ///
-/// It is a future, ready with the value, or with a [`RecvError`] when the sender has gone without sending or
-/// the receiver was [closed](Self::close) before. A receiver that is dropped drops a value that it has not
-/// taken out.
+/// It is a future. It is ready with the value, or with a [`RecvError`] if the sender was dropped without
+/// sending or the receiver was [closed](Self::close) before the value was sent. A receiver that is dropped
+/// drops a value that it has not taken out.
 ///
 /// # Cancel safety
 ///
-/// A receiver that is polled by reference (`(&mut receiver).await`, a branch of a `select`) loses nothing
-/// when that wait is dropped: the next one gets the value.
+/// Cancel safe if it is awaited by reference (`(&mut receiver).await`, or a branch of a `select!`): the value
+/// stays in the channel for the next await.
 ///
 /// # Panics
 ///
-/// If it is polled after it was ready, or after [`try_recv`](Self::try_recv) has taken the value or said
-/// `Closed`. [`is_terminated`](Self::is_terminated) tells.
+/// If it is polled after it was ready, or after [`try_recv`](Self::try_recv) has returned the value or
+/// `Closed`. [`is_terminated`](Self::is_terminated) says whether that is so.
 ///
 /// # Examples
 ///
-/// A wait that is given up, and taken up again:
+/// A wait that ends after a time, and is begun again:
 ///
 /// ```
 /// use liten::time::{sleep, timeout};
@@ -220,19 +222,19 @@ impl<T> fmt::Debug for Sender<T> {
 /// # });
 /// ```
 pub struct Receiver<T> {
-    /// `None` when it has been ready.
+    /// `None` when it has returned its value or its error.
     half: Option<ReceiveHalf<T>>,
 }
 
 impl<T> Receiver<T> {
     /// Closes the channel: from now on [`Sender::send`] fails.
     ///
-    /// What was sent before may still be received. Does nothing if the channel is closed already, or the
-    /// value has been taken out.
+    /// A value that was sent before can still be received. `close` does nothing if the channel is closed
+    /// already, or if the value has been taken out.
     ///
     /// # Examples
     ///
-    /// After `close` no value can slip in, and so none is lost:
+    /// No value can be sent after `close`, so none is lost after the last look:
     ///
     /// ```
     /// let (sender, mut receiver) = liten::sync::oneshot::channel();
@@ -247,7 +249,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Returns whether the receiver has given its answer, so that polling it would panic.
+    /// Returns whether the receiver has returned its value or its error, so that polling it would panic.
     ///
     /// # Examples
     ///
@@ -265,8 +267,8 @@ impl<T> Receiver<T> {
         self.half.is_none()
     }
 
-    /// Returns whether there is no value to be taken out: it is not there yet, never will be, or has been
-    /// taken.
+    /// Returns whether there is no value to be taken out: it was not sent yet, will never be sent, or has
+    /// been taken out.
     ///
     /// # Examples
     ///
@@ -285,8 +287,8 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// [`TryRecvError::Empty`] if nothing has been sent yet. [`TryRecvError::Closed`] if the sender has gone
-    /// without sending, or the receiver was closed before, or has given its answer.
+    /// [`TryRecvError::Empty`] if nothing has been sent yet. [`TryRecvError::Closed`] if there will be no
+    /// value: the sender was dropped, the receiver was closed, or the value has been taken out.
     ///
     /// # Examples
     ///
@@ -307,20 +309,20 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Blocks the calling thread until the value is there; for threads that run no async code.
+    /// Blocks the calling thread until the value is there, and returns it; for code that is not async.
     ///
     /// It needs no runtime.
     ///
     /// # Errors
     ///
-    /// As of the future: if there will be no value.
+    /// [`RecvError`] if there will be no value.
     ///
     /// # Panics
     ///
-    /// In async code: inside a task, or in the future of a `block_on`, where it would block what may have
-    /// to run for the value to be sent. [`spawn_blocking`](crate::spawn_blocking) and
-    /// [`block_in_place`](crate::task::block_in_place) are no such places. If the receiver has given its
-    /// answer before. On wasm, where there is no other thread that could send, if the value is not there.
+    /// * In async code: inside a task, or in the future of a `block_on`. It may be called in
+    ///   [`spawn_blocking`](crate::spawn_blocking) and [`block_in_place`](crate::task::block_in_place).
+    /// * If the receiver has returned its value or its error before.
+    /// * On wasm, if the value is not there: no other thread could send it.
     ///
     /// # Examples
     ///

@@ -1,19 +1,19 @@
 //! The counter of permits that `Semaphore`, `Mutex`, `RwLock` and the bounded channel stand on.
 //!
-//! Fair: permits go to the futures that wait, in the order in which they came. A future that wants many
-//! collects them as they come, and those behind it wait for it.
+//! It is fair: permits go to the waiting futures in the order in which they came. A future that wants many
+//! permits collects them as they are released, and futures that came later wait for it.
 //!
 //! The state word is `permits · 4 + CROWDED + CLOSED`:
 //!
 //! | word | acquire `n` | release `n` |
 //! |---|---|---|
 //! | enough permits | takes them: one exchange | adds them: one exchange |
-//! | too few | under the lock: takes what there is, sets `CROWDED`, joins | adds them |
-//! | `CROWDED` | joins, under the lock | under the lock: gives them to the first places |
+//! | too few | under the lock: takes what there is, sets `CROWDED`, joins the list | adds them |
+//! | `CROWDED` | under the lock: joins the list | under the lock: gives them to the first places |
 //! | `CLOSED` | fails | as above |
 //!
 //! * While `CROWDED` is set there are no permits in the word: what is released goes to the futures that wait.
-//!   So a future that comes later finds nothing to take, and cannot overtake.
+//!   So a future that comes later finds no permit, and cannot get one before those that wait.
 //! * `CROWDED` is set and cleared under the lock only, and only a holder of the lock adds permits while it is
 //!   set.
 //!
@@ -21,13 +21,15 @@
 //! joins before it releases the lock. A release that comes after the exchange sees `CROWDED` and waits for
 //! the lock. A release that came before made the exchange fail.
 //!
-//! A place's word says how many permits its future still waits for. 0 means that it has all; `CLOSED_PLACE`
-//! is added when the permits were closed, and the rest says how many were missing, because the others go
-//! back.
+//! A place's word says how many permits its future still waits for; 0 means that it has all. When the permits
+//! are closed, `CLOSED_PLACE` is added to the word. The rest of the word still says how many were missing, so
+//! that the future can give back those that it has collected. A future that has all and finds the permits
+//! closed gives them back, too, as tokio's does.
 //!
-//! Counted beside a lock around a counter (as tokio's, which locks for each release): a release without a
-//! waiter is one exchange in place of three.
+//! Rejected: a counter under a lock, as in tokio, which locks for each release. A release without a waiting
+//! future is one atomic exchange here, and three with a lock.
 
+use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::const_fn;
 use crate::task::budget;
@@ -62,25 +64,35 @@ pub(crate) enum Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Closed;
 
+/// Wakes the futures that have their permits. Mostly it is one.
+fn wake(batch: &mut Batch) {
+    if batch.len() > 1 {
+        context::wake_together(|| batch.wake());
+    } else {
+        batch.wake();
+    }
+}
+
 impl Permits {
     /// The most permits there can be. tokio's number, which programs pass on.
     pub(crate) const MAX: usize = usize::MAX >> 3;
 
     const_fn! {
-        /// Returns so many permits; the caller has made sure that it is at most [`Self::MAX`].
+        /// Returns a counter with `permits` permits. The caller has checked that this is at most
+        /// [`Self::MAX`].
         pub(crate) fn new(permits: usize) -> Self {
             Self { state: AtomicUsize::new(permits << SHIFT), waiting: WaitList::new(()) }
         }
     }
 
     const_fn! {
-        /// Returns no permits, which are closed.
+        /// Returns a closed counter without permits.
         pub(crate) fn new_closed() -> Self {
             Self { state: AtomicUsize::new(CLOSED), waiting: WaitList::new(()) }
         }
     }
 
-    /// How many permits could be acquired at once.
+    /// How many permits could be acquired without waiting.
     pub(crate) fn available(&self) -> usize {
         // Ordering: Acquire pairs with the Release of `release`: a caller that sees permits back sees what
         // was done with them.
@@ -147,7 +159,7 @@ impl Permits {
         let mut state = self.state.load(Ordering::Relaxed);
         while state & CROWDED == 0 {
             let more = add(state, count).unwrap_or_else(|before| too_many(before, count));
-            // Ordering: Release pairs with the Acquire of whichever takes these permits.
+            // Ordering: Release pairs with the Acquire of the call that takes these permits.
             let exchanged =
                 self.state.compare_exchange_weak(state, more, Ordering::Release, Ordering::Relaxed);
             match exchanged {
@@ -178,8 +190,8 @@ impl Permits {
             let kept = if locked.is_empty() { self.keep(count) } else { Ok(()) };
             let done = count == 0 || locked.is_empty();
             drop(locked);
-            // Also before the panic: the futures have their permits.
-            batch.wake();
+            // Before the panic below, too, because these futures have been given their permits.
+            wake(&mut batch);
             if let Err(before) = kept {
                 too_many(before, count);
             }
@@ -190,8 +202,9 @@ impl Permits {
         }
     }
 
-    /// Adds `count` permits to the word; fails with the number of those that are there if that is too many.
-    /// The caller holds the lock, and no future waits.
+    /// Adds `count` permits to the word, and clears `CROWDED`. The caller holds the lock; no future waits.
+    ///
+    /// If that would be too many permits, adds none and fails with the number of those that are there.
     fn keep(&self, count: usize) -> Result<(), usize> {
         // Ordering: Relaxed, the exchange below decides.
         let mut state = self.state.load(Ordering::Relaxed);
@@ -214,7 +227,7 @@ impl Permits {
         }
     }
 
-    /// Takes up to `count` permits away for ever; returns how many there were.
+    /// Removes up to `count` permits for good; returns how many.
     pub(crate) fn forget(&self, count: usize) -> usize {
         // Ordering: Relaxed, the exchange below decides.
         let mut state = self.state.load(Ordering::Relaxed);
@@ -241,19 +254,20 @@ impl Permits {
             }
             let done = locked.is_empty();
             if done {
-                // Adds none, so it is not one too many.
+                // Adds none, so it cannot fail.
                 let _ = self.keep(0);
             }
             drop(locked);
-            batch.wake();
+            wake(&mut batch);
             if done {
                 return;
             }
         }
     }
 
-    /// Under the lock: takes `count` permits, or takes what there is and lets the caller join. Pending: so
-    /// many are missing.
+    /// Takes `count` permits, or as many as there are; returns how many are missing, if any are.
+    ///
+    /// The caller holds the lock. If permits are missing, `CROWDED` is set, and the caller joins the list.
     fn take_or_crowd(&self, count: usize) -> Result<Option<usize>, Closed> {
         // Ordering: Relaxed, the exchange below decides.
         let mut state = self.state.load(Ordering::Relaxed);
@@ -313,15 +327,15 @@ impl fmt::Debug for Permits {
 pin_project! {
     /// Takes permits as soon as there are enough; made by [`Permits::acquire`].
     ///
-    /// Dropped while it waits, it leaves the line and gives back what it has collected. The permits it has
-    /// brought are the caller's.
+    /// If it is dropped while it waits, it leaves the list and gives back what it has collected. When it is
+    /// ready, the caller owns the permits.
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub(crate) struct Acquiring<'a> {
         permits: &'a Permits,
         #[pin]
         place: Place,
         count: usize,
-        // It has joined, and has not been told of the end.
+        // It has joined the list, and has not returned `Ready` since.
         waits: bool,
     }
 
@@ -335,7 +349,7 @@ pin_project! {
 }
 
 impl Acquiring<'_> {
-    /// Leaves the line, and gives back what was collected.
+    /// Leaves the list, and gives back what was collected.
     #[cold]
     fn leave(self: Pin<&mut Self>) {
         let this = self.project();
@@ -343,7 +357,7 @@ impl Acquiring<'_> {
         let mut locked = this.permits.waiting.lock();
         let waker = locked.leave(this.place.as_ref());
         let missing = this.place.given().expect("it has left") & !CLOSED_PLACE;
-        // Also for none: a line that is empty now is not crowded.
+        // Also if that is none: `CROWDED` has to be cleared if the list is empty now.
         this.permits.hand_out(locked, *this.count - missing);
         wakers::drop_all(waker);
     }
@@ -353,14 +367,15 @@ impl Future for Acquiring<'_> {
     type Output = Result<(), Closed>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
-        // First the permits, or a place in the line: a task at the end of its budget must not be overtaken
-        // for that.
+        // First the permits, or a place in the list: a task that has used up its budget must not lose its
+        // place to others for that.
         let closed = ready!(self.as_mut().poll_waiting(cx)).is_err();
         if closed {
             return Poll::Ready(Err(Closed));
         }
-        // Until the budget grants them they are kept as those that were handed out to its place: found by
-        // the next poll, given back by drop. Set before the call, which may run a waker that panics.
+        // If the budget is used up, the permits stay with this future as if they had been given to its place:
+        // the next poll finds them, and drop gives them back. Set before the call, which may run a waker that
+        // panics.
         debug_assert_eq!(self.place.given(), Some(0));
         *self.as_mut().project().waits = true;
         ready!(budget::poll_proceed(cx));
@@ -390,7 +405,9 @@ impl Acquiring<'_> {
             Some(word)
         };
         let told = |word: usize| {
-            if word == 0 {
+            // Closed after all had come, and before this: they go back, because from the closing on there are
+            // none.
+            if word == 0 && !permits.is_closed() {
                 return Ok(());
             }
             match count - (word & !CLOSED_PLACE) {

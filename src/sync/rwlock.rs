@@ -1,4 +1,4 @@
-//! A lock for data that many tasks read at the same time, or one changes.
+//! A lock for data that either many tasks read at the same time, or one task changes.
 
 mod mapped;
 mod owned;
@@ -17,17 +17,18 @@ use crate::sync_shim::const_fn;
 use std::fmt;
 use std::sync::Arc;
 
-/// The most that can read at the same time, unless the program says fewer; tokio's number.
+/// How many can read at the same time, unless the program asks for fewer; tokio's number.
 const MAX_READERS: u32 = u32::MAX >> 3;
 
-/// Guards data that many tasks read at the same time, or one changes; a guard may be held across an await.
+/// Guards data that either many tasks read at the same time, or one task changes; a guard may be held across
+/// an await.
 ///
-/// Fair: the lock goes to the futures that wait, in the order in which they came. A reader that comes while a
-/// writer waits stands behind it. So a task that holds a read guard must not wait for a second one: when a
-/// writer has come in between, both wait for ever.
+/// The lock is fair: it goes to the waiting futures in the order in which they came. A reader that comes
+/// while a writer waits gets the lock after that writer. So a task that holds a read guard must not wait for
+/// a second one: if a writer has come in between, the task and the writer wait for each other for ever.
 ///
-/// Where no guard is held across an await, [`std::sync::RwLock`] or a [`std::sync::Mutex`] is faster. Like
-/// [`Mutex`](super::Mutex) it is not poisoned when a task that holds it panics.
+/// If no guard is held across an await, [`std::sync::RwLock`] or [`std::sync::Mutex`] is faster. Like
+/// [`Mutex`](super::Mutex), this lock is not poisoned when a task that holds it panics.
 ///
 /// # Examples
 ///
@@ -49,12 +50,12 @@ pub struct RwLock<T: ?Sized> {
 }
 
 impl<T> RwLock<T> {
-    /// Returns an unlocked one.
+    /// Returns an unlocked lock.
     pub fn new(value: T) -> Self {
         Self { guarded: Guarded::shared(value, MAX_READERS) }
     }
 
-    /// Returns an unlocked one, which at most `max_reads` can read at the same time.
+    /// Returns an unlocked lock, with at most `max_reads` readers at the same time.
     ///
     /// # Panics
     ///
@@ -79,7 +80,7 @@ impl<T> RwLock<T> {
     }
 
     const_fn! {
-        /// Returns an unlocked one, for a static.
+        /// Returns an unlocked lock, for a static.
         ///
         /// # Examples
         ///
@@ -99,7 +100,7 @@ impl<T> RwLock<T> {
     }
 
     const_fn! {
-        /// Returns an unlocked one, for a static, which at most `max_reads` can read at the same time.
+        /// Returns an unlocked lock, for a static, with at most `max_reads` readers at the same time.
         ///
         /// # Panics
         ///
@@ -118,17 +119,17 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Waits until it can be read; the guard that it returns unlocks when it is dropped.
+    /// Waits until the data can be read; the guard that it returns unlocks when it is dropped.
     ///
     /// # Cancel safety
     ///
-    /// Nothing is lost, but the place in the line: a lock that came while the future was dropped goes to the
-    /// next one.
+    /// A future that is dropped loses its place among those that wait. If it had just been given the lock,
+    /// the lock goes to the next future.
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
         RwLockReadGuard::new(Held::one(self).await.shared().narrow())
     }
 
-    /// Waits until it can be changed; the guard that it returns unlocks when it is dropped.
+    /// Waits until the data can be changed; the guard that it returns unlocks when it is dropped.
     ///
     /// # Cancel safety
     ///
@@ -168,7 +169,8 @@ impl<T: ?Sized> RwLock<T> {
         OwnedRwLockWriteGuard::new(Held::all(self).await.exclusive())
     }
 
-    /// Blocks the thread until it can be read. For threads that run no tasks, and for `spawn_blocking`.
+    /// Blocks the thread until the data can be read; for threads that run no tasks, and for
+    /// `spawn_blocking`.
     ///
     /// # Panics
     ///
@@ -178,7 +180,8 @@ impl<T: ?Sized> RwLock<T> {
         wait_outside("blocking_read", self.read())
     }
 
-    /// Blocks the thread until it can be changed. For threads that run no tasks, and for `spawn_blocking`.
+    /// Blocks the thread until the data can be changed; for threads that run no tasks, and for
+    /// `spawn_blocking`.
     ///
     /// # Panics
     ///
@@ -188,11 +191,12 @@ impl<T: ?Sized> RwLock<T> {
         wait_outside("blocking_write", self.write())
     }
 
-    /// Locks it for reading if no writer has it or waits for it.
+    /// Locks it for reading if no writer holds the lock or waits for it.
     ///
     /// # Errors
     ///
-    /// [`TryLockError`] otherwise, and if there are as many readers as there can be.
+    /// [`TryLockError`] if a writer holds the lock or waits for it, or if there are already as many readers
+    /// as the lock allows.
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
         Held::try_one(self).map(|held| RwLockReadGuard::new(held.shared().narrow()))
     }
@@ -201,7 +205,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     ///
-    /// [`TryLockError`] otherwise.
+    /// [`TryLockError`] if it is locked.
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
         Held::try_all(self).map(|held| RwLockWriteGuard::new(held.exclusive().narrow()))
     }
@@ -224,7 +228,7 @@ impl<T: ?Sized> RwLock<T> {
         Held::try_all(self).map(|held| OwnedRwLockWriteGuard::new(held.exclusive()))
     }
 
-    /// The data, which is borrowed with the lock: no other guard of it exists.
+    /// Returns the data without locking: no guard can exist while the lock is borrowed mutably.
     pub fn get_mut(&mut self) -> &mut T {
         self.guarded.get_mut()
     }

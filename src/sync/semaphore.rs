@@ -1,4 +1,4 @@
-//! Permits that tasks wait for.
+//! Permits that tasks take, wait for and give back.
 
 mod errors;
 mod permit;
@@ -12,15 +12,16 @@ use crate::sync_shim::const_fn;
 use std::fmt;
 use std::sync::Arc;
 
-/// A number of permits, for which tasks wait.
+/// A number of permits that tasks take and give back; a task waits while there are not enough.
 ///
-/// Fair: permits go to the futures that wait, in the order in which they came. A future that wants many
-/// collects them as they come, and those behind it wait for it, also if they want fewer.
+/// The semaphore is fair: permits go to the waiting futures in the order in which they came. A future that
+/// wants many permits collects them as they are given back. Futures that came later wait for it, also if they
+/// want fewer.
 ///
 /// # Examples
 ///
-/// At most so many connections at the same time: the accepting task waits for a permit before it accepts, and
-/// the task of the connection returns the permit when it ends.
+/// A limit for the number of connections: the accepting task waits for a permit before it accepts, and the
+/// task of the connection gives the permit back when it ends.
 ///
 /// ```
 /// use liten::net::TcpListener;
@@ -43,7 +44,7 @@ use std::sync::Arc;
 /// # async fn talk(_: liten::net::TcpStream) {}
 /// ```
 ///
-/// At most three at a time inside one function:
+/// A limit of three for the calls that are inside one function:
 ///
 /// ```
 /// use liten::sync::Semaphore;
@@ -69,11 +70,11 @@ impl Semaphore {
     /// The most permits a semaphore can have.
     pub const MAX_PERMITS: usize = Permits::MAX;
 
-    /// Returns a semaphore with so many permits.
+    /// Returns a semaphore with `permits` permits.
     ///
     /// # Panics
     ///
-    /// If that is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If `permits` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     #[track_caller]
     pub fn new(permits: usize) -> Self {
         assert!(
@@ -85,12 +86,12 @@ impl Semaphore {
     }
 
     const_fn! {
-        /// Returns a semaphore with so many permits, for a static.
+        /// Returns a semaphore with `permits` permits, for a static.
         ///
         /// # Panics
         ///
-        /// If that is more than [`MAX_PERMITS`](Self::MAX_PERMITS); in a static, that is an error of the
-        /// compiler.
+        /// If `permits` is more than [`MAX_PERMITS`](Self::MAX_PERMITS). In a static, the compiler reports
+        /// that.
         pub fn const_new(permits: usize) -> Self {
             assert!(
                 permits <= Self::MAX_PERMITS,
@@ -101,18 +102,18 @@ impl Semaphore {
     }
 
     const_fn! {
-        /// Returns one that was closed before it had permits.
+        /// Returns a closed semaphore without permits.
         pub(super) fn closed() -> Self {
             Self { permits: Permits::new_closed() }
         }
     }
 
-    /// How many permits could be acquired at once.
+    /// Returns how many permits could be acquired without waiting.
     pub fn available_permits(&self) -> usize {
         self.permits.available()
     }
 
-    /// Adds `n` permits: first to the futures that wait.
+    /// Adds `n` permits; futures that wait get them first.
     ///
     /// # Panics
     ///
@@ -123,9 +124,9 @@ impl Semaphore {
         }
     }
 
-    /// Takes up to `n` of the available permits away for ever; returns how many.
+    /// Removes up to `n` of the available permits for good; returns how many.
     ///
-    /// Permits that are held, or that a future has collected, are not among them.
+    /// It does not remove permits that are held, or that a waiting future has collected.
     pub fn forget_permits(&self, n: usize) -> usize {
         self.permits.forget(n)
     }
@@ -134,8 +135,8 @@ impl Semaphore {
     ///
     /// # Cancel safety
     ///
-    /// Nothing is lost, but the place in the line: a permit that came while the future was dropped goes to
-    /// the next one.
+    /// A future that is dropped loses its place among those that wait. If it had just been given a permit,
+    /// the permit goes to the next future.
     ///
     /// # Errors
     ///
@@ -163,7 +164,7 @@ impl Semaphore {
     ///
     /// # Cancel safety
     ///
-    /// As [`acquire`](Self::acquire); permits that it has collected go back.
+    /// As [`acquire`](Self::acquire). Permits that the future has collected are given back.
     ///
     /// # Errors
     ///
@@ -192,7 +193,7 @@ impl Semaphore {
         Ok(SemaphorePermit::new(self, n as usize))
     }
 
-    /// Blocks the thread until it has a permit. For threads that run no tasks, and for `spawn_blocking`.
+    /// Blocks the thread until it has a permit; for threads that run no tasks, and for `spawn_blocking`.
     ///
     /// # Errors
     ///
@@ -306,7 +307,11 @@ impl Semaphore {
         wait_outside("blocking_acquire_many_owned", self.acquire_many_owned(n))
     }
 
-    /// Refuses all permits from now on, also to the futures that wait. Permits that are held stay valid.
+    /// Closes the semaphore: it gives out no permits any more, and the futures that wait get an error.
+    ///
+    /// Permits that are held stay valid.
+    ///
+    /// Permits that were given to a future which has not been polled since go back.
     ///
     /// # Examples
     ///
@@ -324,7 +329,7 @@ impl Semaphore {
         self.permits.close();
     }
 
-    /// Whether [`close`](Self::close) was called.
+    /// Returns whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
         self.permits.is_closed()
     }

@@ -1,7 +1,7 @@
 //! [`SetOnce`]: a value that is set once, and waited for.
 //!
-//! No wait is lost: a waiting future makes its `Notified` before it looks, and a value is there before the
-//! futures are notified.
+//! No wait is lost: `wait` makes its `Notified` before it looks for the value, and `set` stores the value
+//! before it notifies.
 
 use super::Notify;
 use crate::sync_shim::const_fn;
@@ -11,12 +11,11 @@ use std::sync::OnceLock;
 
 /// A place for a value that is set once, and that any number of tasks can wait for.
 ///
-/// Where the value is made by the first task that asks for it, [`OnceCell`](super::OnceCell) is the right
-/// one.
+/// If the value is made by the first task that asks for it, take [`OnceCell`](super::OnceCell).
 ///
 /// # Examples
 ///
-/// What one task finds out, and all others need:
+/// One task finds an address out, and another one waits for it:
 ///
 /// ```
 /// use liten::sync::SetOnce;
@@ -42,25 +41,25 @@ enum Value<T> {
 }
 
 impl<T> SetOnce<T> {
-    /// Returns one without a value.
+    /// Returns a `SetOnce` without a value.
     pub fn new() -> Self {
         Self::const_new()
     }
 
     const_fn! {
-        /// Returns one without a value, also in a `static`.
+        /// Returns a `SetOnce` without a value, also in a `static`.
         pub fn const_new() -> Self {
             Self { value: Value::Open(OnceLock::new()), set: Notify::const_new() }
         }
     }
 
-    /// Returns one with `value`, if there is one.
+    /// Returns a `SetOnce` with the value in `value`, if there is one.
     pub fn new_with(value: Option<T>) -> Self {
         value.map_or_else(Self::new, Self::from)
     }
 
     const_fn! {
-        /// Returns one with `value`, also in a `static`.
+        /// Returns a `SetOnce` with `value`, also in a `static`.
         ///
         /// # Examples
         ///
@@ -92,7 +91,7 @@ impl<T> SetOnce<T> {
     ///
     /// # Errors
     ///
-    /// Gives `value` back if there is one already.
+    /// [`SetOnceError`], with `value`, if there is a value already.
     ///
     /// # Examples
     ///
@@ -123,10 +122,10 @@ impl<T> SetOnce<T> {
     ///
     /// # Cancel safety
     ///
-    /// It may be dropped and called again.
+    /// Cancel safe: dropping the future loses nothing.
     pub async fn wait(&self) -> &T {
         loop {
-            // Made before the question, so that it is reached by what comes after it.
+            // Made before the look at the value: a `set` that comes after the look notifies it.
             let set = self.set.notified();
             if let Some(value) = self.get() {
                 return value;
@@ -148,7 +147,7 @@ impl<T: fmt::Debug> fmt::Debug for SetOnce<T> {
     }
 }
 
-/// Has the value, and none of the tasks that wait.
+/// The clone has the same value. Tasks that wait for the original do not wait for the clone.
 impl<T: Clone> Clone for SetOnce<T> {
     fn clone(&self) -> Self {
         Self::new_with(self.get().cloned())
@@ -169,7 +168,7 @@ impl<T> From<T> for SetOnce<T> {
     }
 }
 
-/// There was a value already; has the one that was not set.
+/// The [`SetOnce`] had a value already; contains the value that was not set.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SetOnceError<T>(pub T);
 
@@ -180,3 +179,6 @@ impl<T> fmt::Display for SetOnceError<T> {
 }
 
 impl<T: fmt::Debug> Error for SetOnceError<T> {}
+
+#[cfg(all(test, liten_loom))]
+mod loom;

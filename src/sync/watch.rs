@@ -1,7 +1,8 @@
 //! A channel for one value that changes: receivers see the latest.
 //!
-//! A value that is replaced before a receiver has looked is never seen by it. So there is no queue, a send
-//! never waits, and a slow receiver costs nothing: what a configuration, a state or a progress needs.
+//! A receiver never sees a value that was replaced before it looked. So there is no queue, a send never
+//! waits, and a slow receiver costs nothing. That suits a configuration, a state, or the progress of some
+//! work.
 //!
 //! # Examples
 //!
@@ -19,7 +20,7 @@
 //! let (reload, mut config) = watch::channel(Config { limit: 1 });
 //! let worker = liten::spawn(async move {
 //!     let mut seen = vec![config.borrow_and_update().limit];
-//!     // Until the sender is gone.
+//!     // Until the sender is dropped.
 //!     while config.changed().await.is_ok() {
 //!         seen.push(config.borrow_and_update().limit);
 //!     }
@@ -32,7 +33,7 @@
 //! # });
 //! ```
 //!
-//! Shutdown, where the last task to end is waited for:
+//! A shutdown that waits until the last task has ended:
 //!
 //! ```
 //! use liten::sync::watch;
@@ -49,20 +50,20 @@
 //! # });
 //! ```
 
-// The value stands under a read-write lock, and beside it a state word, `version · STEP + CLOSED`.
+// The value is under a read-write lock. The state word beside it is `version · STEP + CLOSED`.
 //
 // * The version is raised under the write lock, before the futures are notified, so a version that was read
 //   under the read lock is that of the value there.
-// * A receiver has seen the version that it keeps. `changed` makes its `Notified` before it looks at the
-//   word: a send that comes later reaches it, although it may not be waiting yet. So no change is missed,
-//   and the same goes for the closing by the last sender, and for `Sender::closed` with the count of
-//   receivers.
+// * A receiver keeps the version that it has seen. `changed` makes its `Notified` before it looks at the
+//   word: a send that comes later notifies it, although it may not be waiting yet. So no change is missed.
+//   The same is true for the closing by the last sender, and for `Sender::closed`, which looks at the count
+//   of receivers.
 // * User code runs under the value's lock: the closures of `send_modify`, `send_if_modified` and
-//   `wait_for`, and what a `Ref` is held for. Nothing is half done if it panics: guards unwind, there is no
-//   poison, and the version is raised behind it. Old values leave the lock before they are dropped.
+//   `wait_for`, and what a program does while it holds a `Ref`. If it panics, the lock is released and not
+//   poisoned, and the version stays as it was. Old values are dropped after the lock was released.
 //
-// Receivers are spread over several `Notify`s. One send wakes many tasks, which come back to wait while it
-// still wakes the others, and they would all meet at one lock.
+// Receivers are spread over several `Notify`s. A send wakes many tasks, and those that are woken first wait
+// again while the send still wakes the others. With one `Notify` all of them would compete for one lock.
 
 pub mod error;
 mod receiver;
@@ -71,6 +72,7 @@ pub use self::receiver::{Receiver, Ref};
 
 use self::error::SendError;
 use super::Notify;
+use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::{Arc, RwLock};
 use crate::task::budget;
@@ -81,14 +83,15 @@ use std::pin::pin;
 
 const CLOSED: usize = 1;
 
-/// Over how many `Notify`s the receivers are spread; tokio's number. A send costs an addition for each. One
-/// says as much to the models, which would take hours for eight.
+/// Over how many `Notify`s the receivers are spread; tokio's number. A send costs an addition for each. The
+/// models have one, because they would take hours with eight, and show the same with one.
 const SPREAD: usize = if cfg!(all(test, liten_loom)) { 1 } else { 8 };
 
-/// Leaves room below a version: in the state word for `CLOSED`, and in a receiver's for its seat beside that.
+/// The distance between two versions. The bits below it have room for `CLOSED` in the state word, and for the
+/// number of a `Notify` in a receiver's word.
 const STEP: usize = 2 * SPREAD;
 
-/// What the state word says of the value: which one in turn it is.
+/// The number of a value, from the state word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Version(usize);
 
@@ -98,12 +101,12 @@ struct Shared<T> {
     receivers: AtomicUsize,
     senders: AtomicUsize,
     changed: [Notify; SPREAD],
-    /// The last receiver is gone.
+    /// The last receiver was dropped.
     unwatched: Notify,
 }
 
 impl<T> Shared<T> {
-    /// The version, and whether all senders are gone.
+    /// The version, and whether all senders have been dropped.
     fn state(&self) -> (Version, bool) {
         // Ordering: Acquire pairs with the Release in `send_if_modified` and in the drop of the last
         // sender: what was done before the change is seen.
@@ -116,7 +119,7 @@ impl<T> Shared<T> {
     }
 
     fn notify_receivers(&self) {
-        self.changed.iter().for_each(Notify::notify_waiters);
+        context::wake_together(|| self.changed.iter().for_each(Notify::notify_waiters));
     }
 }
 
@@ -127,13 +130,13 @@ impl<T: fmt::Debug> fmt::Debug for Shared<T> {
             .field("value", &self.value)
             .field("version", &version)
             .field("is_closed", &closed)
-            // Ordering: Relaxed, for people.
+            // Ordering: Relaxed, the value is only printed.
             .field("receivers", &self.receivers.load(Ordering::Relaxed))
             .finish_non_exhaustive()
     }
 }
 
-// A panic leaves the value as the closure has left it, which is what the lock's users ask for.
+// A panic of a closure leaves the value as the closure has left it, as the documentation of the methods says.
 impl<T> UnwindSafe for Shared<T> {}
 impl<T> RefUnwindSafe for Shared<T> {}
 
@@ -190,8 +193,8 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// Gives the value back if there is no receiver; the old one stays then.
-    /// [`send_replace`](Self::send_replace) replaces it nevertheless.
+    /// [`SendError`], with `value`, if there is no receiver; the old value stays then.
+    /// [`send_replace`](Self::send_replace) replaces it also without a receiver.
     ///
     /// # Examples
     ///
@@ -212,14 +215,14 @@ impl<T> Sender<T> {
         Ok(())
     }
 
-    /// Changes the value in its place, and wakes all receivers; also if there are none.
+    /// Changes the value in its place, and wakes all receivers. The value is changed also if there are none.
     ///
     /// `modify` runs under the lock of the value: it should be short, and must not use this channel.
     ///
     /// # Panics
     ///
     /// If `modify` panics. The value is then as `modify` has left it, no receiver is woken, and the channel
-    /// goes on.
+    /// can still be used.
     ///
     /// # Examples
     ///
@@ -238,11 +241,11 @@ impl<T> Sender<T> {
         });
     }
 
-    /// Changes the value in its place, and wakes all receivers if `modify` returns true; returns what that
-    /// returns.
+    /// Changes the value in its place, and wakes all receivers if `modify` returns true; returns what
+    /// `modify` has returned.
     ///
-    /// If it returns false, a change that it has made all the same is seen by those who look, but no
-    /// receiver is told of it. `modify` runs under the lock of the value: it should be short, and must not
+    /// If `modify` changes the value and returns false, a receiver that looks sees the change, but none is
+    /// told of it. `modify` runs under the lock of the value: it should be short, and must not
     /// use this channel.
     ///
     /// # Panics
@@ -280,7 +283,7 @@ impl<T> Sender<T> {
         true
     }
 
-    /// Replaces the value, wakes all receivers, and returns the old value; also if there are no receivers.
+    /// Replaces the value, wakes all receivers, and returns the old value. Works also without a receiver.
     ///
     /// # Examples
     ///
@@ -309,11 +312,11 @@ impl<T> Sender<T> {
     ///
     /// # Cancel safety
     ///
-    /// It may be dropped and called again.
+    /// Cancel safe: dropping the future loses nothing.
     ///
     /// # Examples
     ///
-    /// Work that is not wanted any more is given up:
+    /// A task stops when there is no receiver for its result:
     ///
     /// ```
     /// # liten::block_on(async {
@@ -329,7 +332,7 @@ impl<T> Sender<T> {
     pub async fn closed(&self) {
         within_budget(async {
             loop {
-                // Made before the question, so that it is reached by what comes after it.
+                // Made before the look at the count: a receiver that is dropped after the look notifies it.
                 let unwatched = self.shared.unwatched.notified();
                 if self.is_closed() {
                     return;
@@ -366,7 +369,7 @@ impl<T> Sender<T> {
 
     /// Returns how many senders there are.
     pub fn sender_count(&self) -> usize {
-        // Ordering: Relaxed, a number.
+        // Ordering: Relaxed, nothing is read on the strength of this number.
         self.shared.senders.load(Ordering::Relaxed)
     }
 

@@ -6,8 +6,8 @@ pub(crate) use Mutex as StaticMutex;
 use std::sync::PoisonError;
 pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
-/// std's lock with parking_lot's interface. It is a flag here: nobody waits for it, and there is no poison,
-/// because a panic ends the program.
+/// std's lock with parking_lot's interface. It is a flag here: no thread waits for it, and there is no
+/// poison, because a panic ends the program.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
 
@@ -16,7 +16,7 @@ impl<T> Mutex<T> {
         Self(std::sync::Mutex::new(value))
     }
 
-    // Not inlined: the check that nobody has it is larger than a call.
+    // Not inlined: the check that it is free is larger than a call.
     #[inline(never)]
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

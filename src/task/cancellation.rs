@@ -1,28 +1,39 @@
 //! Asking tasks to end, and letting them end by themselves.
 //!
-//! The tokens of one family (a token, its children, theirs) stand in one tree under one lock. It is taken
-//! when a child is made, when the last clone of a token goes, and by `cancel`; whether a token is cancelled
-//! is an atomic of its own, and those who wait for it a list of its own.
+//! The tokens of one family (a token, its children, their children) stand in one tree under one lock. The
+//! lock is taken when a child is made, when the last clone of a token is dropped, and by `cancel`. Beside the
+//! tree, each token has a flag, which says whether it is cancelled, and a list of the futures that wait for
+//! it.
 //!
 //! * A token that is cancelled leaves the tree with everything below it: no later cancel finds it again, and
 //!   a child that is made of it is cancelled from the beginning.
-//! * A token whose last clone goes leaves its children to its parent, so that a chain `token =
-//!   token.child_token()` does not grow, and dropping one is no recursion.
+//! * A token whose last clone is dropped leaves its children to its parent. So a chain `token =
+//!   token.child_token()` does not grow, and dropping a chain is no recursion.
+//!
+//! No wait is lost: `cancel` sets the flag before it takes the lock of the token's list, and a future reads
+//! the flag under that lock before it joins the list. If the future has the lock first, `cancel` finds it in
+//! the list. Otherwise the future finds the flag set.
+//!
+//! No future joins the list of a token whose flag is set. So `cancel` may take the futures out in rounds,
+//! with the lock released in between, and comes to an end.
 //!
 //! Rejected: a lock per token, as in tokio-util, which takes parent and child in order, retries when the
 //! parent changes, and walks the tree lock by lock: families are stars, whose children meet at the parent's
 //! lock in any case. Rejected: tokio-util itself: for the token alone it brings tokio's sync half and three
 //! crates more, and the tracker needs tokio's runtime.
 
-use super::waiters::{Place, Waiters};
 use crate::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::sync_shim::{Arc, Mutex};
-use crate::wakers;
+use crate::wakers::{Batch, Place, WaitList};
+use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
+
+/// The word of a place. All futures of a list wait for the same thing, so it has no other meaning.
+const WAITS: usize = 0;
 
 /// Tells any number of tasks that they should end; they do it in their own time.
 ///
@@ -64,17 +75,28 @@ struct Inner {
 /// What is known of one token without the tree.
 struct Signal {
     cancelled: AtomicBool,
-    waiters: Waiters,
+    waiting: WaitList<()>,
 }
 
 impl Signal {
     fn new(cancelled: bool) -> Arc<Self> {
-        Arc::new(Self { cancelled: AtomicBool::new(cancelled), waiters: Waiters::new() })
+        Arc::new(Self { cancelled: AtomicBool::new(cancelled), waiting: WaitList::new(()) })
     }
 
     fn is_cancelled(&self) -> bool {
-        // Ordering: Acquire pairs with the Release in `cancel`: who sees it sees what was done before.
+        // Ordering: Acquire pairs with the Release in `cancel`: a caller that sees `true` sees what was done
+        // before the call.
         self.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Polls for the future at `place`.
+    fn poll(&self, place: Pin<&Place>, cx: &Context<'_>) -> Poll<()> {
+        let look = || if self.is_cancelled() { Poll::Ready(()) } else { Poll::Pending };
+        // Before the lock, and before the waker is cloned.
+        if look().is_ready() {
+            return Poll::Ready(());
+        }
+        self.waiting.poll(place, cx, |_| look())
     }
 }
 
@@ -166,26 +188,28 @@ impl CancellationToken {
         Self { inner: Arc::new(Inner { id, tree: tree.clone(), signal }) }
     }
 
-    /// Cancels this token, its clones, and everything below them; wakes all who wait for that.
+    /// Cancels this token, its clones, and everything below them, and wakes all futures that wait for that.
     ///
-    /// Who sees a token cancelled sees everything below it cancelled.
+    /// A caller that sees a token cancelled sees everything below it cancelled.
     ///
     /// A second call does nothing. Wakers that panic have no consequence for the others or for the caller.
     pub fn cancel(&self) {
         let mut tree = self.inner.tree.lock();
         let signals = tree.cut(self.inner.id);
-        // Parents last: who sees a token cancelled sees everything below it cancelled.
+        // Parents last: a caller that sees a token cancelled sees everything below it cancelled.
         for signal in signals.iter().rev() {
             // Ordering: Release pairs with `is_cancelled`. Under the lock, so that a child that is made
             // meanwhile is either among these or sees that it comes too late.
             signal.cancelled.store(true, Ordering::Release);
         }
         drop(tree);
-        let mut wakers = Vec::new();
+        let mut batch = Batch::new();
         for signal in &signals {
-            signal.waiters.take_into(&mut wakers);
+            while !signal.waiting.lock().pop_into(&mut batch, WAITS, |_| true) {
+                batch.wake();
+            }
         }
-        wakers::wake_all(&mut wakers);
+        batch.wake();
     }
 
     /// Returns whether the token is cancelled.
@@ -211,7 +235,7 @@ impl CancellationToken {
     /// # });
     /// ```
     pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
-        WaitForCancellationFuture { token: self, place: Place::default() }
+        WaitForCancellationFuture { token: self, place: Place::new(WAITS) }
     }
 
     /// As [`cancelled`](Self::cancelled), for a future that outlives the borrow.
@@ -220,7 +244,7 @@ impl CancellationToken {
     ///
     /// Cancel safe: dropping the future loses nothing.
     pub fn cancelled_owned(self) -> WaitForCancellationFutureOwned {
-        WaitForCancellationFutureOwned { token: self, place: Place::default() }
+        WaitForCancellationFutureOwned { token: self, place: Place::new(WAITS) }
     }
 
     /// Returns a guard that cancels the token when it is dropped, unless it is
@@ -313,52 +337,55 @@ impl fmt::Debug for CancellationToken {
     }
 }
 
-/// Ready when a token is cancelled; made by [`CancellationToken::cancelled`].
-#[must_use = "futures do nothing unless you `.await` or poll them"]
-pub struct WaitForCancellationFuture<'a> {
-    token: &'a CancellationToken,
-    place: Place,
+pin_project! {
+    /// Ready when a token is cancelled; made by [`CancellationToken::cancelled`].
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    pub struct WaitForCancellationFuture<'a> {
+        token: &'a CancellationToken,
+        #[pin]
+        place: Place,
+    }
+
+    impl PinnedDrop for WaitForCancellationFuture<'_> {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            this.token.inner.signal.waiting.leave(this.place.as_ref());
+        }
+    }
 }
 
-/// Ready when a token is cancelled; made by [`CancellationToken::cancelled_owned`].
-#[must_use = "futures do nothing unless you `.await` or poll them"]
-pub struct WaitForCancellationFutureOwned {
-    token: CancellationToken,
-    place: Place,
-}
+pin_project! {
+    /// Ready when a token is cancelled; made by [`CancellationToken::cancelled_owned`].
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    pub struct WaitForCancellationFutureOwned {
+        token: CancellationToken,
+        #[pin]
+        place: Place,
+    }
 
-fn poll_cancelled(token: &CancellationToken, place: &mut Place, cx: &Context<'_>) -> Poll<()> {
-    let signal = &token.inner.signal;
-    signal.waiters.poll(place, cx, || signal.is_cancelled())
+    impl PinnedDrop for WaitForCancellationFutureOwned {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            this.token.inner.signal.waiting.leave(this.place.as_ref());
+        }
+    }
 }
 
 impl Future for WaitForCancellationFuture<'_> {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let this = &mut *self;
-        poll_cancelled(this.token, &mut this.place, cx)
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        this.token.inner.signal.poll(this.place.as_ref(), cx)
     }
 }
 
 impl Future for WaitForCancellationFutureOwned {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let this = &mut *self;
-        poll_cancelled(&this.token, &mut this.place, cx)
-    }
-}
-
-impl Drop for WaitForCancellationFuture<'_> {
-    fn drop(&mut self) {
-        self.token.inner.signal.waiters.leave(&mut self.place);
-    }
-}
-
-impl Drop for WaitForCancellationFutureOwned {
-    fn drop(&mut self) {
-        self.token.inner.signal.waiters.leave(&mut self.place);
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        this.token.inner.signal.poll(this.place.as_ref(), cx)
     }
 }
 
@@ -396,3 +423,6 @@ impl Drop for DropGuard {
         }
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

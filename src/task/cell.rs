@@ -9,7 +9,7 @@
 //! the slow one and rounds every small task up to 128 or 256 bytes. The price is that neighbouring tasks
 //! may share a cache line.
 //!
-//! # Who may touch what, and when
+//! # What may use which field, and when
 //!
 //! | field | written or moved by | when |
 //! |---|---|---|
@@ -20,19 +20,19 @@
 //! | `join_waker` | the JoinHandle | while JOIN_WAKER is 0 and COMPLETE is 0 |
 //! |              | read by the task and the JoinHandle | while JOIN_WAKER is 1 |
 //! |              | the later of: the task, having woken; the JoinHandle's drop | after COMPLETE |
-//! | the rest | nobody (or atomic) | |
+//! | the rest | nothing (or atomic) | |
 //!
-//! The [`Hot`] is unique: it exists exactly while SCHEDULED is set and COMPLETE is not, made by whoever
-//! set SCHEDULED. That is what makes the `&mut` access to the future sound (model
+//! The [`Hot`] is unique: it exists exactly while SCHEDULED is set and COMPLETE is not, made by the caller
+//! that set SCHEDULED. That is what makes the `&mut` access to the future sound (model
 //! `the_future_belongs_to_one_runner_at_a_time`).
 //!
 //! # Freed exactly once
 //!
-//! The cell is freed by whoever releases the last reference (`State::release` and its combined forms say
-//! so to exactly one caller, because they are RMWs on one word). An incomplete task has its live
-//! reference, so only complete tasks are freed: the future is gone, and the output has been taken or
-//! dropped by its one owner. The join waker is gone too (state.rs, "Join bits"). Freeing therefore runs no
-//! user code, cannot recurse, and may happen on any thread, also for tasks that are not `Send`.
+//! The cell is freed by the caller that releases the last reference (`State::release` and its combined forms
+//! say so to exactly one caller, because they are RMWs on one word). An incomplete task has its live
+//! reference, so only complete tasks are freed: the future is gone, and the output has been taken or dropped
+//! by its one owner. The join waker is gone too (state.rs, "Join bits"). Freeing therefore runs no user code,
+//! cannot recurse, and may happen on any thread, also for tasks that are not `Send`.
 //!
 //! # The scheduler outlives its tasks
 //!
@@ -147,7 +147,7 @@ enum Polled {
     /// The output has been stored.
     Ready,
     Pending,
-    /// Pending, and the task asked for another turn (`yield_now`): nobody has woken it for that.
+    /// Pending, and the task asked for another turn (`yield_now`): it was not woken for that.
     Yielded,
 }
 
@@ -173,8 +173,8 @@ pub(crate) struct Hot(NonNull<Header>);
 // nothing of the future.
 unsafe impl Send for Hot {}
 
-// SAFETY: the link is the header's first field (repr(C)), and while the `Hot` is given away nobody
-// touches it: the owner of the `Hot` is the only one who may.
+// SAFETY: the link is the header's first field (repr(C)), and while the `Hot` is given away
+// nothing else uses it: only the owner of the `Hot` may.
 unsafe impl Linked for Hot {
     fn into_link(self) -> NonNull<Link> {
         self.0.cast()
@@ -392,7 +392,7 @@ impl Hot {
             Complete::Released { last } => last,
             Complete::WakeJoiner => {
                 header.join_waker.with(|waker| {
-                    // SAFETY: JOIN_WAKER was set when COMPLETE was, so nobody writes the slot any more.
+                    // SAFETY: JOIN_WAKER was set when COMPLETE was, so nothing writes the slot any more.
                     if let Some(waker) = unsafe { &*waker } {
                         // The joiner's waker is user code; its panic is no reason to lose a worker.
                         wakers::guard(|| waker.wake_by_ref());

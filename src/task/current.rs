@@ -54,7 +54,7 @@ struct Current {
 /// Runs `f`, the poll of the task `id` whose wakers carry `data`, with a budget of `budget` operations.
 ///
 /// The flag returned beside the output says that the task asked for another turn through [`yield_to`]:
-/// nobody has woken it for that. If the poll ended `Pending`, the caller must requeue the task, at the
+/// it was not woken for that. If the poll ended `Pending`, the caller must requeue the task, at the
 /// back. If it ended `Ready` or unwound, the flag means nothing.
 #[inline]
 pub(crate) fn enter<R>(
@@ -111,7 +111,7 @@ pub(crate) fn id() -> Option<TaskId> {
     CURRENT.with(|current| current.id.get())
 }
 
-/// Asks for another poll through `waker`, after everybody who is already in the queue.
+/// Asks for another poll through `waker`, after all tasks that are already in the queue.
 ///
 /// If `waker` is the one of the task being polled, this sets a flag that [`enter`] hands to the worker: no
 /// RMW, and the state word stays untouched. Any other waker is simply woken.

@@ -26,7 +26,7 @@ pub(super) fn about(message: &str) -> Option<&'static str> {
     found.then_some(HINT)
 }
 
-/// Says it where the panic hook has just printed the message: nobody need ever look at a task's result.
+/// Says it where the panic hook has just printed the message: the result of a task may never be looked at.
 /// Once per process, because one cause makes many panics.
 pub(super) fn tell(payload: &(dyn Any + Send)) {
     static TOLD: Once = Once::new();

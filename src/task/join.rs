@@ -187,7 +187,7 @@ impl fmt::Debug for AbortHandle {
 /// Why a task gave no output: it panicked or was cancelled.
 ///
 /// Where a panic does not unwind (on wasm mostly, and with `panic = "abort"`) it ends the program, so that
-/// there is nobody left to be told.
+/// there is no handle left to be told.
 ///
 /// `Display` and `Debug` show the message of the panic. If it says that a crate has looked for tokio in vain,
 /// they say what to do about it (see [Crates that need tokio](crate::runtime#crates-that-need-tokio)).

@@ -16,7 +16,7 @@ use std::fmt;
 use std::panic::Location;
 use std::ptr;
 
-/// A task, or blocking work, that a thread was running when somebody looked.
+/// A task, or blocking work, that a thread was running at the time of the look.
 ///
 /// It may have ended since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

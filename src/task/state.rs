@@ -1,6 +1,6 @@
 //! The word that says what a task is doing: bits, transitions, and what the caller must do after each.
 //!
-//! Pure but for the one atomic: no transition calls anybody. Each returns a `#[must_use]` action.
+//! Pure but for the one atomic: no transition calls other code. Each returns a `#[must_use]` action.
 //!
 //! | phase | SCHEDULED | WOKEN | COMPLETE | a [`Hot`](super::cell::Hot) exists |
 //! |---|---|---|---|---|
@@ -20,7 +20,7 @@
 //! |        | running, CANCELLED | same | `Cancel` |
 //! | `abort` | cold | queued, CANCELLED | `Schedule` |
 //! |        | queued, running | same, CANCELLED | nothing |
-//! | `complete` | running | complete | who owns the output, see there |
+//! | `complete` | running | complete | which side owns the output, see there |
 //!
 //! SCHEDULED stays set through the poll. So a round trip costs two RMWs: one for the wake that sets it,
 //! one for the `pending` that clears it; `start` is a load unless the task was woken twice. WOKEN is a
@@ -33,7 +33,7 @@
 //! Join bits. JOIN_INTEREST: the JoinHandle exists. JOIN_WAKER: the waker slot is filled and readable by
 //! the task; while it is 0 the slot belongs to the JoinHandle alone. Before COMPLETE both are changed by
 //! the JoinHandle only. After COMPLETE the task, when it has woken the joiner, clears JOIN_WAKER, and
-//! the JoinHandle, when it is dropped, clears JOIN_INTEREST: whoever comes second finds the other's bit
+//! the JoinHandle, when it is dropped, clears JOIN_INTEREST: the second of the two finds the other's bit
 //! cleared and empties the slot. So no complete task keeps a waker, which would keep another task, and
 //! so on along a chain of joins (models `a_complete_task_keeps_no_join_waker`,
 //! `the_slot_of_the_join_waker_changes_hands_both_ways`).
@@ -107,7 +107,7 @@ pub(crate) enum Pending {
 pub(crate) enum Complete {
     /// The JoinHandle is gone: the caller drops the output, then calls `complete_detached`.
     OutputUnwanted,
-    /// Complete; the live reference still belongs to the caller, who wakes the joiner by reference and
+    /// Complete; the live reference still belongs to the caller, which wakes the joiner by reference and
     /// then releases it.
     WakeJoiner,
     /// Complete, the live reference is released; nothing may be touched unless this was the last reference.
@@ -147,10 +147,10 @@ impl State {
 
     /// Runs `step` on the current word until its result has been stored; `Err` ends without a store.
     ///
-    /// Ordering: AcqRel on success for all transitions. Release, because whoever runs the task after a
-    /// wake must see what the waker's caller wrote (and whoever wakes after `pending` must see the
-    /// future as the poll left it); Acquire is the other end of the same pairs. Acquire on failure and
-    /// on `Err`, because COMPLETE may be read there and the output behind it.
+    /// Ordering: AcqRel on success for all transitions. Release, because the thread that runs the task after
+    /// a wake must see what the waker's caller wrote (and a thread that wakes after `pending` must see the
+    /// future as the poll left it); Acquire is the other end of the same pairs. Acquire on failure and on
+    /// `Err`, because COMPLETE may be read there and the output behind it.
     fn update<T>(&self, mut step: impl FnMut(usize) -> Result<(usize, T), T>) -> T {
         let mut word = self.0.load(Ordering::Acquire);
         loop {
@@ -281,7 +281,7 @@ impl State {
     }
 
     pub(crate) fn is_complete(&self) -> bool {
-        // Ordering: Acquire pairs with `complete`: who sees COMPLETE may read the output.
+        // Ordering: Acquire pairs with `complete`: a caller that sees COMPLETE may read the output.
         self.0.load(Ordering::Acquire) & COMPLETE != 0
     }
 
@@ -339,7 +339,7 @@ impl State {
     #[must_use]
     pub(crate) fn release(&self) -> bool {
         // Ordering: Release, so that this holder's accesses come before the free; Acquire, so that the
-        // one who frees sees those of all the others.
+        // holder that frees sees those of all the others.
         let before = self.0.fetch_sub(REF_ONE, Ordering::AcqRel);
         debug_assert!(before >= REF_ONE);
         before < 2 * REF_ONE

@@ -1,12 +1,21 @@
 //! Counting tasks, and waiting until none is left.
 //!
-//! A [`JoinSet`](super::JoinSet) keeps what its tasks return; a tracker keeps a number. The books are under
-//! one lock, taken once when a task is counted and once when it is gone.
+//! A [`JoinSet`](super::JoinSet) keeps what its tasks return; a tracker keeps a number. The books and the
+//! list of waiting futures are under one lock, taken once when a task is counted and once when it is gone.
+//!
+//! An *end* is the moment when a tracker becomes closed and empty. The books count the ends. The word of a
+//! place is the number of ends that were over when its future was made, so the future is ready when the
+//! books have another number. A call that brings an end takes out, in rounds, the places with older numbers.
+//! A future that joins during the rounds has the new number or a later one, stands behind those places and
+//! ends the rounds.
+//!
+//! No wait is lost: a future looks and joins under the lock, so the rounds of the next end find it. One that
+//! is polled before they do sees that the end is over, and leaves by itself.
 
-use super::waiters::{Place, Waiters};
 use super::{JoinHandle, spawn, spawn_local};
 use crate::runtime::Handle;
-use crate::sync_shim::{Arc, Mutex};
+use crate::sync_shim::Arc;
+use crate::wakers::{self, Locked, Place, WaitList};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;
@@ -42,16 +51,15 @@ pub struct TaskTracker {
 }
 
 struct Inner {
-    books: Mutex<Books>,
-    waiters: Waiters,
+    books: WaitList<Books>,
 }
 
 #[derive(Default)]
 struct Books {
     closed: bool,
     tasks: usize,
-    /// How often it has become closed and empty: a wait that has missed the moment sees that it was there.
-    ends: u64,
+    /// How often it has become closed and empty.
+    ends: usize,
 }
 
 impl Books {
@@ -61,16 +69,15 @@ impl Books {
 }
 
 impl Inner {
-    /// Changes the books; wakes who waits if it is over now and was not before. Returns what `change` does.
+    /// Changes the books, and wakes the waiting futures if that brings an end. Returns what `change` does.
     fn change<R>(&self, change: impl FnOnce(&mut Books) -> R) -> R {
         let mut books = self.books.lock();
         let was_over = books.is_over();
         let result = change(&mut books);
-        let ends = !was_over && books.is_over();
-        books.ends += u64::from(ends);
-        drop(books);
-        if ends {
-            self.waiters.wake_all();
+        if !was_over && books.is_over() {
+            let now = books.ends.wrapping_add(1);
+            books.ends = now;
+            self.books.wake(books, now, |word| wakers::is_before(word, now));
         }
         result
     }
@@ -79,8 +86,7 @@ impl Inner {
 impl TaskTracker {
     /// Returns a tracker that is open and counts nothing yet.
     pub fn new() -> Self {
-        let inner = Inner { books: Mutex::new(Books::default()), waiters: Waiters::new() };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(Inner { books: WaitList::new(Books::default()) }) }
     }
 
     /// Waits until the tracker is closed and empty; returns at once if it is.
@@ -93,10 +99,10 @@ impl TaskTracker {
     /// Cancel safe: dropping the future loses nothing.
     pub fn wait(&self) -> TaskTrackerWaitFuture<'_> {
         let books = self.inner.books.lock();
-        // The end that lasts at this moment is one to come, in case it is over before the first poll.
-        let ends = books.ends - u64::from(books.is_over());
+        // An end that lasts is not counted yet: the future is ready, also if it is polled after a `reopen`.
+        let ends = books.ends.wrapping_sub(usize::from(books.is_over()));
         drop(books);
-        TaskTrackerWaitFuture { tracker: self, ends, place: Place::default() }
+        TaskTrackerWaitFuture { tracker: self, ends, place: Place::new(ends) }
     }
 
     /// Closes the tracker, so that a [`wait`](Self::wait) ends when it is empty. Returns whether it was open.
@@ -250,31 +256,45 @@ impl<F: Future> Future for TrackedFuture<F> {
     }
 }
 
-/// Ready when a tracker is closed and empty; made by [`TaskTracker::wait`].
-#[must_use = "futures do nothing unless you `.await` or poll them"]
-pub struct TaskTrackerWaitFuture<'a> {
-    tracker: &'a TaskTracker,
-    /// How often it had ended, and was so no more, when this was made.
-    ends: u64,
-    place: Place,
+pin_project! {
+    /// Ready when a tracker is closed and empty; made by [`TaskTracker::wait`].
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    pub struct TaskTrackerWaitFuture<'a> {
+        tracker: &'a TaskTracker,
+        // The number of ends that were over when this was made.
+        ends: usize,
+        #[pin]
+        place: Place,
+    }
+
+    impl PinnedDrop for TaskTrackerWaitFuture<'_> {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            this.tracker.inner.books.leave(this.place.as_ref());
+        }
+    }
 }
 
 impl Future for TaskTrackerWaitFuture<'_> {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let this = &mut *self;
-        let inner = &this.tracker.inner;
-        inner.waiters.poll(&mut this.place, cx, || {
-            let books = inner.books.lock();
-            books.is_over() || books.ends != this.ends
-        })
-    }
-}
-
-impl Drop for TaskTrackerWaitFuture<'_> {
-    fn drop(&mut self) {
-        self.tracker.inner.waiters.leave(&mut self.place);
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        let (place, ends) = (this.place.as_ref(), *this.ends);
+        if place.given().is_some_and(|word| word != ends) {
+            // The rounds of an end have reached it.
+            return Poll::Ready(());
+        }
+        let mut left = None;
+        let poll = this.tracker.inner.books.poll(place, cx, |books: &mut Locked<'_, Books>| {
+            if books.ends == ends {
+                return Poll::Pending;
+            }
+            left = books.leave(place);
+            Poll::Ready(())
+        });
+        wakers::drop_all(left);
+        poll
     }
 }
 
@@ -283,3 +303,6 @@ impl fmt::Debug for TaskTrackerWaitFuture<'_> {
         f.debug_struct("TaskTrackerWaitFuture").finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

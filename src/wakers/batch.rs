@@ -1,13 +1,13 @@
-//! Wakers that were collected under a lock, to be called when it is released.
+//! Wakers that were collected under a lock, to be called after the lock was released.
 
 use super::guard;
 use std::task::Waker;
 
-/// How many fit. A crowd is woken in rounds of so many: the lock is held for a short time each, and the list
-/// needs no memory but the caller's stack.
+/// How many fit. A larger number of futures is woken in rounds of this size. So the lock is held for a short
+/// time in each round, and the wakers need no memory but the caller's stack.
 const ROOM: usize = 32;
 
-/// A list of wakers with a fixed room.
+/// A list of up to [`ROOM`] wakers.
 pub(crate) struct Batch {
     wakers: [Option<Waker>; ROOM],
     len: usize,
@@ -16,6 +16,10 @@ pub(crate) struct Batch {
 impl Batch {
     pub(crate) const fn new() -> Self {
         Self { wakers: [const { None }; ROOM], len: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -34,7 +38,7 @@ impl Batch {
         }
     }
 
-    /// Calls all wakers, in order, and is empty then.
+    /// Calls all wakers, in order. The batch is empty then.
     pub(crate) fn wake(&mut self) {
         let len = std::mem::take(&mut self.len);
         for waker in self.wakers[..len].iter_mut().filter_map(Option::take) {

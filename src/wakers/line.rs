@@ -1,15 +1,16 @@
 //! A line of tasks that wait for the same thing.
 //!
-//! No lock in here and no waker is cloned, called or dropped: what is left here comes as a clone, and what
-//! has to be woken or dropped is handed out, because all three may run a task's own code.
+//! The line has no lock of its own; its owner keeps it under one. Cloning, calling and dropping a waker may
+//! run user code, so nothing in here does any of these: the caller brings a clone, and gets back the wakers
+//! that have to be called or dropped.
 
 use std::task::Waker;
 
-/// A line this long is swept; see [`Line::join`].
+/// The length at which a line is swept for the first time; see [`Line::join`].
 pub(crate) const LINE_STEP: usize = 32;
 
-/// Wakers without a key. The first one lies inline: one task per direction is the rule, and an idle
-/// connection then costs no allocation for its waiter.
+/// Wakers in the order in which they came. The first one is kept inline: mostly one task waits per direction,
+/// and an idle connection then costs no allocation for its waker.
 pub(crate) struct Line {
     first: Option<Waker>,
     rest: Vec<Waker>,
@@ -21,20 +22,20 @@ impl Line {
         Self { first: None, rest: Vec::new(), limit: LINE_STEP }
     }
 
-    /// Whether the waker's task stands in the line.
+    /// Whether the line has a waker of the same task.
     pub(crate) fn holds(&self, waker: &Waker) -> bool {
         self.first.iter().chain(&self.rest).any(|other| other.will_wake(waker))
     }
 
-    /// Adds a waker that the line does not hold. The caller asks first, then leaves its lock to make the
-    /// clone, and asks once more: to clone before the first question would cost every repeated poll a clone
-    /// that is thrown away.
+    /// Adds a waker that the line does not hold. The caller calls [`holds`](Self::holds) first, then releases
+    /// its lock to make the clone, and calls `holds` again under the lock. To clone at once would cost every
+    /// repeated poll a clone that is thrown away.
     ///
-    /// No task can leave the line when it has lost interest, so a source that never gets an event
-    /// would collect the wakers of tasks long gone. A line at its limit is therefore swept: all in
-    /// it move into `swept`, to be woken, and queue again if they still care. The limit grows with
-    /// each sweep, since they may all care: under a fixed one, a larger crowd would wake each other
-    /// in turn for ever.
+    /// No task can leave the line when it does not wait any more, so a source that never gets an event would
+    /// collect the wakers of tasks that have long ended. A line at its limit is therefore swept: all wakers
+    /// move into `swept`, to be woken, and the tasks that still wait join again. The limit grows with each
+    /// sweep, because all of them may still wait. With a fixed limit, more tasks than that would sweep each
+    /// other out of the line for ever.
     pub(crate) fn join(&mut self, waker: Waker, swept: &mut Vec<Waker>) {
         let len = self.len();
         if len >= self.limit {
@@ -50,7 +51,7 @@ impl Line {
 
     /// Moves all wakers out, in the order in which they came.
     pub(crate) fn take(&mut self, wakes: &mut Vec<Waker>) {
-        // As many may come back, and should then find room.
+        // As many tasks may join again, and must not be swept at once.
         self.limit = LINE_STEP.max(2 * self.len());
         wakes.extend(self.first.take());
         wakes.append(&mut self.rest);
@@ -60,7 +61,7 @@ impl Line {
         usize::from(self.first.is_some()) + self.rest.len()
     }
 
-    /// Places beside the one that is inline, used or not.
+    /// For how many wakers there is memory beside the one that is inline.
     #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
     pub(crate) fn capacity(&self) -> usize {
         self.rest.capacity()

@@ -1,8 +1,8 @@
 //! A list of waiting futures whose places lie inside the futures: nothing is allocated to wait.
 //!
-//! All locks and channels of `sync` stand on it. A future that waits owns a [`Place`], pinned with it. The
-//! place carries the future's waker, and one word that says what the future waits for and what it was given;
-//! what the numbers mean is the list's owner's business.
+//! The locks and channels of `sync`, `CancellationToken` and `TaskTracker` are built on it. A future that
+//! waits owns a [`Place`], pinned with it. The place contains the future's waker, and one word. The word says
+//! what the future waits for, or what it was given. The owner of the list defines what its values mean.
 //!
 //! | place | `list` | `links` are reached by | `word` is written by |
 //! |---|---|---|---|
@@ -11,29 +11,31 @@
 //!
 //! apart → linked: [`Locked::join`]. linked → apart: [`Locked::leave`], `pop_front`, `pop_back`.
 //!
-//! Why nothing here reaches memory that is gone: a linked place is never freed, because its drop ends the
-//! process in that case, and pinned memory is not reused before drop.
+//! Why nothing here uses memory that was freed: a linked place is never freed, because dropping it ends the
+//! process, and pinned memory is not reused before it was dropped.
 //!
-//! A list may be moved or dropped while places are linked, because a future that was forgotten borrows it
-//! no more. Its places are lost then: they stay linked for ever, and nothing reaches them. The next lock of
-//! a list that was moved notices that, because the first place knows another address, and begins with an
-//! empty chain.
+//! A list may be moved or dropped while places are linked in it: a future that was forgotten
+//! ([`mem::forget`](std::mem::forget)) does not borrow its list any more. The places are *lost* then: they
+//! stay linked for ever, and no list uses them. A list that was moved notices that at the next lock, because
+//! its first place has stored another address than the list's. It then begins with an empty chain.
 //!
-//! A lost place's future, if it was not forgotten after all, may still come to another list at the old
-//! address. That list must not take out the first or the last lost place, to which the list that was moved
-//! may still point: to take out an end that is not the end of this list ends the process. A lost place
-//! between two others can be taken out: they are lost, too, and each knows the other then.
+//! The future of a lost place may exist all the same, and find another list at the old address. That list
+//! must not take out the first or the last of the lost places, because the list that was moved may still
+//! point to them. So taking out a place that has no neighbour on one side, and is not the end of this list on
+//! that side, ends the process. A lost place between two others can be taken out: its neighbours are lost
+//! places, too, which are not freed.
 //!
-//! Why a future may go on without the lock when it finds its place apart: taking a place out stores null in
-//! `list` with Release, and touches the place no more. The future's Acquire sees all that was done to the
-//! place before, its word among it.
+//! Why a future that finds its place apart may go on without the lock: the last access of taking a place out
+//! stores null in `list`, with Release. The future that reads it with Acquire sees everything that was done
+//! to the place before, also the new word.
 //!
 //! Wakers are user code: they are cloned before the lock is taken, and called and dropped after it was
 //! released.
 //!
-//! Rejected: a slab of wakers per list. A lock then costs an allocation when it is first waited for, a future
-//! that was woken takes the lock to learn what it was given, and a lock without a waiter is larger than
-//! tokio's.
+//! Rejected: a slab of wakers per list. It costs an allocation when a lock is first waited for, a future that
+//! was woken has to take the list's lock to learn what it was given, and a `Mutex` would be larger than
+//! tokio's. Rejected for tokens: event-listener, which wakes under its lock, and where the panic of one waker
+//! keeps others from being called.
 #![allow(unsafe_code)]
 
 use super::{Batch, drop_all, guard};
@@ -65,8 +67,10 @@ unsafe impl<T: Send> Send for Chain<T> {}
 // No user code runs under the lock, so a panic of a waker finds the chain whole.
 impl<T: UnwindSafe> UnwindSafe for WaitList<T> {}
 impl<T: RefUnwindSafe> RefUnwindSafe for WaitList<T> {}
+impl UnwindSafe for Place {}
+impl RefUnwindSafe for Place {}
 
-/// Where a future waits. Made apart from any list.
+/// Where a future waits. A new place is in no list.
 #[derive(Debug)]
 pub(crate) struct Place {
     word: AtomicUsize,
@@ -108,15 +112,15 @@ impl Place {
         self.word.store(word, Ordering::Relaxed);
     }
 
-    /// What the future was given when it was taken out of its list, or said itself; `None` while it is in
-    /// one.
+    /// The word, if the place is in no list: what the future was given when it was taken out of its list, or
+    /// what `new` or `prepare` has set. `None` while the place is in a list.
     #[inline]
     pub(crate) fn given(&self) -> Option<usize> {
         // Ordering: Relaxed, after the Acquire in `is_linked`.
         (!self.is_linked()).then(|| self.word.load(Ordering::Relaxed))
     }
 
-    /// Whether it is in a list. For its future, which alone can link it.
+    /// Whether it is in a list. To be called by its future, the only one that links it.
     #[inline]
     pub(crate) fn is_linked(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `take_out`.
@@ -155,7 +159,7 @@ impl<T> WaitList<T> {
             let first = unsafe { first.as_ref() };
             // Ordering: Relaxed, written under this lock.
             if first.list.load(Ordering::Relaxed) != locked.address {
-                // Moved, and its places are lost.
+                // The list was moved, and its places are lost.
                 (locked.chain.first, locked.chain.last) = (None, None);
             }
         }
@@ -188,7 +192,7 @@ impl<T> WaitList<T> {
                 clone = locked.leave_waker(place, new);
                 break poll;
             }
-            // To clone is user code.
+            // Cloning a waker may run user code.
             drop(locked);
             clone = Some(cx.waker().clone());
         };
@@ -198,7 +202,7 @@ impl<T> WaitList<T> {
         poll
     }
 
-    /// Takes `place`, whose future gives up, out of the list, if it is in it.
+    /// Takes `place`, whose future does not wait any more, out of the list, if it is in it.
     pub(crate) fn leave(&self, place: Pin<&Place>) {
         if place.is_linked() {
             let waker = self.lock().leave(place);
@@ -206,8 +210,8 @@ impl<T> WaitList<T> {
         }
     }
 
-    /// Takes the first places out as long as `is_owed` of their word, gives them `word`, and wakes their
-    /// futures: in rounds, with the lock released in between.
+    /// Takes the first place out as long as `is_owed` returns true for its word, gives it `word`, and wakes
+    /// its future. This is done in rounds, with the lock released in between to call the wakers.
     pub(crate) fn wake<'a>(
         &'a self,
         mut locked: Locked<'a, T>,
@@ -244,7 +248,7 @@ impl<T> Locked<'_, T> {
         self.holds(&place) && known().is_some_and(|known| known.will_wake(waker))
     }
 
-    /// Puts `waker` in the place of the one that `place` holds, which is returned; or joins.
+    /// Replaces the waker of `place`, and returns the old one; or joins, if `place` is not in this list.
     fn leave_waker(&mut self, place: Pin<&Place>, waker: Waker) -> Option<Waker> {
         if self.holds(&place) {
             // SAFETY: linked here, and the lock is held.
@@ -307,7 +311,7 @@ impl<T> Locked<'_, T> {
         Some(first.word.load(Ordering::Relaxed))
     }
 
-    /// Changes the word of the first place, which goes on waiting.
+    /// Changes the word of the first place, which stays in the list.
     pub(crate) fn set_front(&mut self, word: usize) {
         if let Some(first) = self.chain.first {
             // SAFETY: linked here, so it is alive.
@@ -322,13 +326,13 @@ impl<T> Locked<'_, T> {
         self.chain.first.map(|first| self.take_out(first, word))
     }
 
-    /// As [`pop_front`](Self::pop_front), the last place.
+    /// As [`pop_front`](Self::pop_front), for the last place.
     pub(crate) fn pop_back(&mut self, word: usize) -> Option<Waker> {
         self.chain.last.map(|last| self.take_out(last, word))
     }
 
-    /// Takes the first places out as long as `is_owed` of their word, and gives them `word`. Their wakers are
-    /// added to `batch`. Returns false if `batch` is full and there are more.
+    /// Takes the first place out as long as `is_owed` returns true for its word, gives it `word`, and adds
+    /// its waker to `batch`. Returns false if `batch` is full and there are more such places.
     pub(crate) fn pop_into(
         &mut self,
         batch: &mut Batch,
@@ -383,6 +387,12 @@ impl<T> Locked<'_, T> {
         place.list.store(ptr::null_mut(), Ordering::Release);
         waker.expect("a linked place has a waker")
     }
+}
+
+/// Whether `word` is an earlier number than `now`, where both count the same thing.
+pub(crate) fn is_before(word: usize, now: usize) -> bool {
+    // A distance, because the numbers begin at 0 again when they have used up the word.
+    (1..=usize::MAX >> 1).contains(&now.wrapping_sub(word))
 }
 
 /// Ends the process if `place`, an end of the chain that it is in, is not the `end` of this one.

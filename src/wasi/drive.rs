@@ -1,4 +1,4 @@
-//! The loop of one thread: poll the root, ask the host, wake who is ready.
+//! The loop of one thread: poll the root, ask the host, wake the tasks whose pollables are ready.
 //!
 //! The reactor knows nothing of timers and tasks, and this loop does not either: it asks an [`Attendant`]
 //! how long the host may block, and tells it after each turn. What is polled as the root may run tasks in
@@ -16,7 +16,7 @@ use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// What stands between a root future and its reactor: who knows of deadlines that no pollable stands for.
+/// Stands between a root future and its reactor, and knows of deadlines that no pollable stands for.
 pub(crate) trait Attendant {
     /// How long the host may block; `None` if nothing is due. Asked while the root is asleep, each time
     /// before the host is; what it wakes then ends the wait.
@@ -26,7 +26,7 @@ pub(crate) trait Attendant {
     fn after_turn(&self);
 }
 
-/// Nobody: there are no timers but the host's.
+/// Knows of no deadline: there are no timers but the host's.
 pub(crate) struct Alone;
 
 impl Attendant for Alone {
@@ -64,7 +64,7 @@ pub(crate) fn drive<H: Host, F: Future>(
                 // By the attendant, or just now: a host without an interrupter would not hear of it.
                 reactor.look()
             } else if reactor.is_empty() && limit.is_none() {
-                // Only somebody else's waker can end this.
+                // Only a waker that other code holds can end this.
                 own = None;
                 if root.is_lost() {
                     return Err(Deadlock);

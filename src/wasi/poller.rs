@@ -2,7 +2,7 @@
 //!
 //! The host speaks of positions in the list that it was given; whoever waits needs a name that lasts longer
 //! than one call. So each pollable gets a key, and [`Poller::block_until`] translates. A key is never used
-//! twice (slab.rs), so that a late one finds nothing instead of somebody else's pollable.
+//! twice (slab.rs), so that a late one finds nothing instead of another pollable.
 //!
 //! # No borrow is held while anything foreign runs
 //!
@@ -52,7 +52,7 @@ impl fmt::Debug for EventKey {
 
 /// A set of pollables under keys, and a call that blocks until one of them is ready.
 ///
-/// The lowest of the building blocks, for whoever writes an event loop of their own;
+/// The lowest of the building blocks, for programs that have an event loop of their own;
 /// [`Reactor`](super::Reactor) adds wakers.
 ///
 /// # Examples
@@ -156,7 +156,8 @@ impl<H: Host> Poller<H> {
     ///
     /// # Panics
     ///
-    /// If a host that cannot be interrupted names no pollable of its list, as nobody could wait for it then.
+    /// If a host that cannot be interrupted names no pollable of its list, because nothing could wait for it
+    /// then.
     #[track_caller]
     pub fn block_until(&self) -> Vec<EventKey> {
         self.ask(None)

@@ -1,10 +1,10 @@
-//! Who waits for which pollable.
+//! Which waker waits for which pollable.
 //!
 //! # The life of a wait
 //!
 //! A [`Registration`] owns a pollable, together with its clones and its waiters; the reactor does not know
 //! it. Only a [`WaitFor`] that has been polled and is still pending has an entry here: its pollable in the
-//! poller, its waker in the slot beside it. So what nobody waits for is never put before the host, and
+//! poller, its waker in the slot beside it. So a pollable without a waiter is never put before the host, and
 //! several waiters of one pollable are several entries of which each stands for itself.
 //!
 //! | waiter | its key | in the tables under it | next |
@@ -17,7 +17,7 @@
 //!
 //! The turn that learns that a pollable is ready removes the entry at once and calls the waker. Keys are
 //! never used twice, so "my key finds nothing" is all that a waiter has to ask: there is no second table of
-//! results, and the tables are empty although nobody has polled again. A waiter that is leaked is, for all
+//! results, and the tables are empty although no future was polled again. A waiter that is leaked is, for all
 //! that can be known, one that waits: its entry goes when its pollable is ready.
 //!
 //! A first poll registers without asking the host. Rejected: to ask, and to be ready at once. A future that
@@ -98,8 +98,8 @@ impl<H: Host> Clone for Reactor<H> {
 }
 
 impl<H: Host> Reactor<H> {
-    /// Returns a reactor on `host`, which should be nobody else's: an interrupt meant for one of two would be
-    /// taken by the other.
+    /// Returns a reactor on `host`, which should have no other reactor: an interrupt meant for one of two
+    /// would be taken by the other.
     pub fn with_host(host: H) -> Self {
         Self { inner: Rc::new(Inner { poller: Poller::new(host), wakers: RefCell::default() }) }
     }
@@ -121,7 +121,7 @@ impl<H: Host> Reactor<H> {
 
     /// Keeps `pollable`, for several waits or several waiters.
     ///
-    /// Costs nothing while nobody waits. The pollable is dropped with the last clone of the registration
+    /// Costs nothing while no future waits. The pollable is dropped with the last clone of the registration
     /// and the last of its waiters.
     pub fn register(&self, pollable: impl Into<Rc<H::Pollable>>) -> Registration<H> {
         Registration { reactor: self.clone(), pollable: pollable.into() }
@@ -133,7 +133,7 @@ impl<H: Host> Reactor<H> {
         self.inner.poller.len()
     }
 
-    /// Whether nobody waits.
+    /// Whether no future waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -141,9 +141,9 @@ impl<H: Host> Reactor<H> {
     /// Blocks until something that is waited for is ready, but for `limit` at most, and wakes whoever waits
     /// for it; returns how many waits have ended. For executors of another make.
     ///
-    /// With a limit of zero it does not block. Without a limit it returns 0 at once if nobody waits, because
-    /// nothing would end it. It also returns 0 when the host has been [interrupted](Host::interrupter), which
-    /// is how another thread has to get the executor out of here.
+    /// With a limit of zero it does not block. Without a limit it returns 0 at once if no future waits,
+    /// because nothing would end it. It also returns 0 when the host has been
+    /// [interrupted](Host::interrupter), which is how another thread has to get the executor out of here.
     ///
     /// # Examples
     ///
@@ -228,7 +228,7 @@ impl<H: Host> Reactor<H> {
         true
     }
 
-    /// Removes the entry and drops its pollable, unless somebody else has it; returns the waker.
+    /// Removes the entry and drops its pollable, unless something else has it; returns the waker.
     fn end(&self, key: EventKey) -> Option<Waker> {
         let pollable = self.inner.poller.remove(key)?;
         let waker = {
@@ -247,7 +247,7 @@ impl<H: Host> Reactor<H> {
     }
 }
 
-/// How many slots for wakers stay when nobody waits.
+/// How many slots for wakers stay when no future waits.
 const KEPT: usize = 64;
 
 impl<H: Host> fmt::Debug for Reactor<H> {

@@ -20,7 +20,7 @@
 //! A wake from the root's own thread, while it is polled or while wakers are called after a turn, finds
 //! AWAKE: the word is then all that is touched. Where there are no other threads it is so always.
 //!
-//! # Nobody can wake it
+//! # Nothing can wake it
 //!
 //! When nothing is waited for, only a waker can end the wait. The owner lies down and gives up its own
 //! waker before it blocks then, so `hands` counts those that are elsewhere; the last one to go interrupts

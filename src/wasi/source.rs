@@ -47,7 +47,8 @@ impl Subscription {
     fn wait(&mut self, tasks: &Arc<Tasks>) {
         let all = Waker::from(Arc::clone(tasks));
         let mut cx = Context::from_waker(&all);
-        // A waiter that has been woken is used up. It leaves nobody behind: it has woken all.
+        // A waiter that has been woken is used up. It leaves no other waiter behind, because its wake has
+        // woken all of them.
         let is_waiting =
             self.waiter.as_mut().is_some_and(|waiter| Pin::new(waiter).poll(&mut cx).is_pending());
         if !is_waiting {
@@ -151,13 +152,13 @@ impl Source {
 
     /// Gives the pollable back to the host, because its resource is about to go.
     ///
-    /// Who waits for it is woken by [`wake`](Self::wake) alone.
+    /// It wakes no task that waits for it; [`wake`](Self::wake) does.
     pub(super) fn unsubscribe(&self) {
         let subscription = self.subscription.replace(None);
         drop(subscription);
     }
 
-    /// Makes everybody who waits try again.
+    /// Makes all waiting tasks try again.
     pub(super) fn wake(&self) {
         self.tasks.wake_all();
     }

@@ -4,6 +4,7 @@ use crate::guard::{guarded, until, workers};
 use crate::probe::{Calls, Count, poll_with};
 use liten::task::CancellationToken;
 use std::future::pending;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Wake, Waker};
 use std::thread;
@@ -128,8 +129,8 @@ fn a_waker_that_panics_costs_nobody_the_wake() {
     let bad = Waker::from(Arc::new(Bad));
     let wakers: Vec<_> = (0..3).map(|_| Calls::new()).collect();
     let child = token.child_token();
-    let mut waits = [token.cancelled(), child.cancelled(), token.cancelled()];
-    let mut bad_waits = [token.cancelled(), child.cancelled()];
+    let mut waits = [token.cancelled(), child.cancelled(), token.cancelled()].map(Box::pin);
+    let mut bad_waits = [token.cancelled(), child.cancelled()].map(Box::pin);
     for (wait, (_, waker)) in waits.iter_mut().zip(&wakers) {
         assert_eq!(poll_with(wait, waker), Poll::Pending);
         for wait in &mut bad_waits {
@@ -150,7 +151,7 @@ impl Wake for Curious {
     fn wake(self: Arc<Self>) {
         self.0.cancel();
         assert!(self.0.child_token().is_cancelled());
-        let mut wait = self.0.cancelled();
+        let mut wait = pin!(self.0.cancelled());
         assert_eq!(poll_with(&mut wait, Waker::noop()), Poll::Ready(()));
     }
 }
@@ -160,7 +161,7 @@ fn a_waker_may_use_the_token() {
     guarded(|| {
         let token = CancellationToken::new();
         let waker = Waker::from(Arc::new(Curious(token.clone())));
-        let mut wait = token.cancelled();
+        let mut wait = pin!(token.cancelled());
         assert_eq!(poll_with(&mut wait, &waker), Poll::Pending);
         token.cancel();
         assert_eq!(poll_with(&mut wait, Waker::noop()), Poll::Ready(()));
@@ -171,8 +172,8 @@ fn a_waker_may_use_the_token() {
 fn only_the_last_who_waits_is_woken_and_a_wait_that_was_given_up_is_not() {
     let token = CancellationToken::new();
     let ((old, old_waker), (new, new_waker)) = (Calls::new(), Calls::new());
-    let mut wait = token.cancelled();
-    let mut given_up = token.clone().cancelled_owned();
+    let mut wait = pin!(token.cancelled());
+    let mut given_up = Box::pin(token.clone().cancelled_owned());
     assert_eq!(poll_with(&mut wait, &old_waker), Poll::Pending);
     assert_eq!(poll_with(&mut given_up, &old_waker), Poll::Pending);
     assert_eq!(poll_with(&mut wait, &new_waker), Poll::Pending);
@@ -238,7 +239,7 @@ fn nobody_is_missed_when_all_happens_at_once() {
                                 child.cancel();
                             }
                             let (_, waker) = Calls::new();
-                            let _ = poll_with(&mut child.cancelled(), &waker);
+                            let _ = poll_with(&mut pin!(child.cancelled()), &waker);
                         }
                         assert!(kept.iter().all(CancellationToken::is_cancelled));
                     });

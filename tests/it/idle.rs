@@ -162,10 +162,10 @@ fn a_hundred_thousand_sleeping_tasks_use_no_cpu() {
     });
 }
 
-/// Two events per round: a question and its answer, between two tasks.
 const ROUNDS: u64 = 2_000;
 
-async fn play() {
+/// Two events per round: a question and its answer, between two tasks.
+pub(crate) async fn play(rounds: u64) {
     let (mut client, mut server) = crate::loopback::tcp_pair().await;
     let echo = liten::spawn(async move {
         let mut buf = [0; 8];
@@ -173,7 +173,7 @@ async fn play() {
             server.write_all(&buf).await.unwrap();
         }
     });
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let mut buf = [0; 8];
         client.write_all(b"question").await.unwrap();
         client.read_exact(&mut buf).await.unwrap();
@@ -198,7 +198,7 @@ fn an_event_costs_no_detour_through_the_poller() {
         while all.last().is_none_or(|cost| cost.iter().zip(most).any(|(cost, most)| *cost > most)) {
             assert!(all.len() < 10, "{ROUNDS} rounds; reads and writes, waits: {all:?}");
             let before = counts();
-            runtime.block_on(runtime.spawn(play())).unwrap();
+            runtime.block_on(runtime.spawn(play(ROUNDS))).unwrap();
             let after = counts();
             all.push([after[0] - before[0], after[1] - before[1]]);
         }
@@ -223,7 +223,7 @@ fn an_event_costs_no_change_of_thread() {
         while counts.last().is_none_or(|&sleeps| sleeps >= ROUNDS / 2) {
             assert!(counts.len() < 10, "{counts:?} times in {ROUNDS} rounds");
             let before = driver();
-            runtime.block_on(runtime.spawn(play())).unwrap();
+            runtime.block_on(runtime.spawn(play(ROUNDS))).unwrap();
             counts.push(driver() - before);
         }
     });

@@ -14,6 +14,8 @@ mod bombs;
 mod bounds;
 mod broadcast;
 mod burners;
+#[cfg(target_os = "linux")]
+mod calls;
 mod cancellation;
 mod completion;
 mod copying;
@@ -40,6 +42,7 @@ mod local_set;
 mod metrics;
 #[cfg(target_os = "linux")]
 mod million;
+mod models;
 mod monkey;
 mod mpsc;
 mod names;

@@ -3,9 +3,11 @@
 use crate::guard::{guarded, until, workers};
 use crate::probe::{Bell, Calls, Count, OnDrop, poll_with};
 use liten::runtime::LocalRuntime;
-use liten::task::TaskTracker;
+use liten::task::{TaskTracker, TaskTrackerWaitFuture};
 use std::future::pending;
-use std::task::Poll;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::task::{Poll, Wake, Waker};
 use std::thread;
 
 #[test]
@@ -35,7 +37,7 @@ fn a_wait_ends_when_the_last_task_is_gone_and_it_is_closed() {
         assert_eq!(runtime.block_on(blocking).unwrap() + runtime.block_on(other).unwrap(), 15);
         until(|| tracker.len() == 100);
         let (calls, waker) = Calls::new();
-        let mut wait = tracker.wait();
+        let mut wait = pin!(tracker.wait());
         assert_eq!(poll_with(&mut wait, &waker), Poll::Pending);
         assert!(tracker.close() && !tracker.close() && tracker.is_closed());
         assert_eq!(poll_with(&mut wait, &waker), Poll::Pending);
@@ -53,7 +55,7 @@ fn a_wait_ends_when_the_last_task_is_gone_and_it_is_closed() {
 fn an_open_tracker_is_waited_for_even_if_it_is_empty() {
     let tracker = TaskTracker::new();
     let (calls, waker) = Calls::new();
-    let mut wait = tracker.wait();
+    let mut wait = pin!(tracker.wait());
     assert_eq!(poll_with(&mut wait, &waker), Poll::Pending);
     drop(tracker.token());
     assert_eq!((calls.get(), poll_with(&mut wait, &waker)), (0, Poll::Pending));
@@ -70,7 +72,7 @@ fn tokens_count_and_a_closed_tracker_takes_more() {
     assert_eq!((tracker.len(), second.task_tracker().len()), (2, 2));
     drop(token);
     let (_, waker) = Calls::new();
-    let mut wait = tracker.wait();
+    let mut wait = pin!(tracker.wait());
     assert_eq!(poll_with(&mut wait, &waker), Poll::Pending);
     drop(second);
     assert_eq!(poll_with(&mut wait, &waker), Poll::Ready(()));
@@ -81,16 +83,54 @@ fn tokens_count_and_a_closed_tracker_takes_more() {
 fn a_moment_in_between_is_enough() {
     let tracker = TaskTracker::new();
     let (_, waker) = Calls::new();
-    let mut before = tracker.wait();
+    let mut before = pin!(tracker.wait());
     assert_eq!(poll_with(&mut before, &waker), Poll::Pending);
     tracker.close();
-    let mut within = tracker.wait();
+    let mut within = pin!(tracker.wait());
     assert!(tracker.reopen() && !tracker.reopen());
-    let mut after = tracker.wait();
+    let mut after = pin!(tracker.wait());
     let _token = tracker.token();
     assert_eq!(poll_with(&mut before, &waker), Poll::Ready(()));
     assert_eq!(poll_with(&mut within, &waker), Poll::Ready(()));
     assert_eq!(poll_with(&mut after, &waker), Poll::Pending);
+}
+
+/// A waker has to be `'static`, and so is what it waits for.
+static TRACKER: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
+
+/// Opens the tracker again when it is called, and begins to wait for the next end.
+struct WaitsAgain {
+    wait: Mutex<Option<Pin<Box<TaskTrackerWaitFuture<'static>>>>>,
+    next: Waker,
+}
+
+impl Wake for WaitsAgain {
+    fn wake(self: Arc<Self>) {
+        TRACKER.reopen();
+        let mut wait = Box::pin(TRACKER.wait());
+        assert_eq!(poll_with(&mut wait, &self.next), Poll::Pending);
+        *self.wait.lock().unwrap() = Some(wait);
+    }
+}
+
+/// More waits than are woken in one round; the first of them waits for the next end while the others are
+/// woken for this one.
+#[test]
+fn a_wait_that_begins_while_others_are_woken_waits_for_the_next_end() {
+    let (next, waker) = Calls::new();
+    let again = Arc::new(WaitsAgain { wait: Mutex::new(None), next: waker });
+    let (calls, waker) = Calls::new();
+    let mut first = pin!(TRACKER.wait());
+    assert_eq!(poll_with(&mut first, &again.clone().into()), Poll::Pending);
+    let mut others: Vec<_> = (0..100).map(|_| Box::pin(TRACKER.wait())).collect();
+    assert!(others.iter_mut().all(|wait| poll_with(wait, &waker).is_pending()));
+    TRACKER.close();
+    assert_eq!((calls.get(), next.get()), (100, 0));
+    assert!(others.iter_mut().all(|wait| poll_with(wait, &waker).is_ready()));
+    TRACKER.close();
+    assert_eq!((calls.get(), next.get()), (100, 1));
+    let mut second = again.wait.lock().unwrap().take().unwrap();
+    assert_eq!(poll_with(&mut second, Waker::noop()), Poll::Ready(()));
 }
 
 /// Panics, aborts, and the end of a runtime: a task that is gone is not counted, however it went.

@@ -17,7 +17,7 @@ pub const ROWS: &[Mutation] = &[
         models: "census::loom",
         from: "        if seen & AWAKE != 0 {",
         to: "        if false {",
-        breaks: "the clock jumps while somebody is awake",
+        breaks: "the clock jumps while a thread is awake",
     },
     Mutation {
         file: CENSUS,

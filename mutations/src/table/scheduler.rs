@@ -5,6 +5,7 @@ use super::Mutation;
 const IDLE: &str = "src/scheduler/idle.rs";
 const HOUSE: &str = "src/scheduler/loom.rs";
 const WORKER: &str = "src/scheduler/worker.rs";
+const WAKES: &str = "src/scheduler/worker/wakes.rs";
 const REST: &str = "src/scheduler/worker/rest.rs";
 const WATCHDOG: &str = "src/scheduler/watchdog.rs";
 const SHARED: &str = "src/scheduler/shared.rs";
@@ -217,14 +218,14 @@ pub const ROWS: &[Mutation] = &[
         models: "worker::loom",
         from: ".push(task);\n        self.shared.pushed_from_outside();",
         to: ".push(task);",
-        breaks: "a guest's spawn wakes nobody",
+        breaks: "a guest's spawn wakes no worker",
     },
     Mutation {
         file: ROLE,
         models: "worker::loom",
         from: "            self.shared.injector.push(task);\n            moved = true;",
         to: "            drop(self.shared.slots.get(0).next.put(task));\n            moved = true;",
-        breaks: "a guest that goes puts its tasks where nobody else looks",
+        breaks: "a guest that goes puts its tasks where no other thread looks",
     },
     Mutation {
         file: SLOTS,
@@ -245,7 +246,7 @@ pub const ROWS: &[Mutation] = &[
         models: "worker::loom",
         from: "if self.slots.get(home).channel.push_chain(chain) {",
         to: "if self.slots.get(home).channel.push_chain(chain) && false {",
-        breaks: "a chain of the driver thread wakes nobody",
+        breaks: "a chain of the driver thread wakes no worker",
     },
     Mutation {
         file: WORKER,
@@ -453,5 +454,20 @@ pub const ROWS: &[Mutation] = &[
         from: "                    self.end_search(index, &mut searching);\n                    self.pass_on();",
         to: "                    self.end_search(index, &mut searching);",
         breaks: "the last searcher that finds work in its last look wakes no successor",
+    },
+    // Tasks that are woken together.
+    Mutation {
+        file: WAKES,
+        models: "scheduler::worker",
+        from: "                if self.0.unannounced.take() != Some(0) {",
+        to: "                if self.0.unannounced.take() == Some(0) {",
+        breaks: "no peer is notified of tasks that were woken together",
+    },
+    Mutation {
+        file: WAKES,
+        models: "scheduler::worker",
+        from: "                    self.0.pushed.set(true);\n                    self.0.notify_surplus();",
+        to: "                    self.0.pushed.set(true);",
+        breaks: "the end of a wake of several tasks notifies no peer",
     },
 ];

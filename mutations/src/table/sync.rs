@@ -2,6 +2,7 @@
 
 use super::Mutation;
 
+const BOUNDED: &str = "src/sync/mpsc/bounded.rs";
 const RECEIVE: &str = "src/sync/mpsc/receive.rs";
 const ROOM: &str = "src/sync/mpsc/room.rs";
 const SHARED: &str = "src/sync/mpsc/shared.rs";
@@ -41,5 +42,12 @@ pub const ROWS: &[Mutation] = &[
         from: "        !self.is_closed()",
         to: "        true",
         breaks: "an unbounded channel takes a message after the close",
+    },
+    Mutation {
+        file: BOUNDED,
+        models: "mpsc::loom",
+        from: "self.0.wake_if_ended();",
+        to: "let _ = self.0;",
+        breaks: "a reservation that is given up is not told to the receiver of a closed channel",
     },
 ];

@@ -7,6 +7,8 @@ const REGISTRY: &str = "src/task/registry.rs";
 const CELL: &str = "src/task/cell.rs";
 const JOIN: &str = "src/task/join.rs";
 const RUNNING: &str = "src/task/running.rs";
+const CANCELLATION: &str = "src/task/cancellation.rs";
+const TRACKER: &str = "src/task/tracker.rs";
 
 pub const ROWS: &[Mutation] = &[
     // The task's word.
@@ -241,5 +243,41 @@ pub const ROWS: &[Mutation] = &[
         from: "self.id.store(0, Ordering::Release);",
         to: "self.id.store(0, Ordering::Relaxed);",
         breaks: "a note is empty before the JoinHandle of the task that was on it knows",
+    },
+    // Tokens and trackers.
+    Mutation {
+        file: CANCELLATION,
+        models: "task::cancellation::loom",
+        from: "signal.cancelled.store(true, Ordering::Release);",
+        to: "signal.cancelled.store(true, Ordering::Relaxed);",
+        breaks: "a caller that sees a token cancelled does not see what was done before",
+    },
+    Mutation {
+        file: CANCELLATION,
+        models: "task::cancellation::loom",
+        from: "self.cancelled.load(Ordering::Acquire)",
+        to: "self.cancelled.load(Ordering::Relaxed)",
+        breaks: "as above, seen from the caller's side",
+    },
+    Mutation {
+        file: CANCELLATION,
+        models: "task::cancellation::loom",
+        from: "self.waiting.poll(place, cx, |_| look())",
+        to: "self.waiting.poll(place, cx, |_| Poll::Pending)",
+        breaks: "a future joins the list of a token that was cancelled meanwhile",
+    },
+    Mutation {
+        file: CANCELLATION,
+        models: "task::cancellation::loom",
+        from: "for signal in signals.iter().rev() {",
+        to: "for signal in &signals {",
+        breaks: "a token is cancelled before its children",
+    },
+    Mutation {
+        file: TRACKER,
+        models: "task::tracker::loom",
+        from: "if books.ends == ends {",
+        to: "if !books.is_over() {",
+        breaks: "a wait misses an end that lasts for a moment",
     },
 ];

@@ -64,14 +64,15 @@ impl Ready {
     pub const READ_CLOSED: Self = Self(1 << 2);
     /// Nothing can be written any more.
     pub const WRITE_CLOSED: Self = Self(1 << 3);
-    /// The system reported an error; the next operation or `take_error` returns it. It is told to whoever
-    /// asks for `Interest::ERROR`.
+    /// The system reported an error; the next operation or `take_error` returns it. Tasks that wait
+    /// with `Interest::ERROR` are told.
     pub const ERROR: Self = Self(1 << 4);
-    /// Urgent data, where the system tells it apart. It is told to whoever asks for `Interest::PRIORITY`.
+    /// Urgent data, where the system tells it apart. Tasks that wait with `Interest::PRIORITY` are
+    /// told.
     pub const PRIORITY: Self = Self(1 << 5);
 
     /// The place where urgent data lies in the stream: a read stops there. It comes with `PRIORITY` and goes
-    /// when a read finds nothing, whether or not the urgent data has been fetched. It is told to nobody.
+    /// when a read finds nothing, whether or not the urgent data has been fetched. No task is told of it.
     pub(super) const MARK: Self = Self(1 << 6);
 
     /// All bits that a state word holds.

@@ -1,4 +1,4 @@
-//! Who waits for a source: two short lines of wakers, and the keyed waiters of `ready()` futures.
+//! What waits for a source: two short lines of wakers, and the keyed waiters of `ready()` futures.
 //!
 //! No lock in here and no waker is cloned, called or dropped, as in a [`Line`]. The vectors keep their
 //! capacity, so that a source in use allocates nothing.
@@ -35,7 +35,7 @@ impl Waiters {
         &mut self.keyed
     }
 
-    /// Moves out the wakers of everybody whom these bits concern.
+    /// Moves out all wakers that these bits concern.
     pub(super) fn take(&mut self, ready: Ready, wakes: &mut Vec<Waker>) {
         for direction in [Direction::Read, Direction::Write] {
             if ready.intersects(direction.mask()) {
@@ -137,7 +137,7 @@ impl Keyed {
         waker
     }
 
-    /// Moves out the wakers of all who wait for one of these bits; the slots stay with their
+    /// Moves out the wakers of all futures that wait for one of these bits; the slots stay with the
     /// futures.
     fn take(&mut self, ready: Ready, wakes: &mut Vec<Waker>) {
         if self.armed == 0 {

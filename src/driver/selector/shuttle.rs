@@ -18,6 +18,16 @@ struct Inner {
     changed: Condvar,
 }
 
+/// Does nothing: there are no sources.
+pub(in crate::driver) fn reregister(
+    _registry: &Registry,
+    _descriptor: i32,
+    _token: Token,
+    _interest: Interest,
+) -> io::Result<()> {
+    Ok(())
+}
+
 impl Poll {
     pub(in crate::driver) fn new() -> io::Result<Self> {
         let inner = Inner { rung: Mutex::new(false), changed: Condvar::new() };

@@ -36,7 +36,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Who was woken, in this order: number of the timer, and of its task.
+/// Which tasks were woken, in this order: the number of the timer, and of its task.
 type Log = Arc<Mutex<Vec<(usize, usize)>>>;
 
 struct Task {

@@ -37,7 +37,7 @@ impl Buffer {
     pub(super) fn fill(&mut self, mut source: impl Read, limit: usize) -> io::Result<()> {
         self.clear();
         if self.memory.len() < limit {
-            // Not `resize`, which may copy what nobody needs.
+            // Not `resize`, which may copy bytes that are not needed.
             self.memory = vec![0; limit];
         }
         loop {

@@ -6,8 +6,8 @@
 //!
 //! | call | before | after it has been made |
 //! |---|---|---|
-//! | read | `ahead` is empty | what was read is in `ahead`, whoever waits for it or not |
-//! | write | realigns | the bytes are in the file, or the error waits for the next one who may report it |
+//! | read | `ahead` is empty | what was read is in `ahead`, also if no call waits for it |
+//! | write | realigns | the bytes are in the file, or the error waits for the next call that may report it |
 //! | seek | realigns, or forgets `ahead` if the new position does not depend on it | |
 //! | others | as they need | |
 //!
@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// What the calls on the pool have in common with their user. The lock is held by the one call that is
-/// being made, or else by the user, so nobody waits for it.
+/// being made, or else by the user, so no call waits for it.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) std: File,
@@ -54,7 +54,7 @@ pub(super) struct Traffic {
     call: Option<Call>,
     /// The call that is beside it.
     beside: Option<JoinHandle<io::Result<u64>>>,
-    /// Of a write or sync that nobody waited for.
+    /// Of a write or sync that no call waited for.
     error: Option<io::Error>,
     /// Where the last seek has led to.
     position: u64,
@@ -87,7 +87,7 @@ impl Kind {
         matches!(self, Self::Write | Self::Sync | Self::SetLen)
     }
 
-    /// Whether its error is kept if nobody waits for it.
+    /// Whether its error is kept if no call waits for it.
     fn is_kept(self) -> bool {
         matches!(self, Self::Write | Self::Sync)
     }
@@ -234,7 +234,7 @@ impl Traffic {
         }
     }
 
-    /// Reports the error of a write that nobody waited for, once.
+    /// Reports the error of a write that no call waited for, once.
     pub(super) fn report(&mut self) -> io::Result<()> {
         self.error.take().map_or(Ok(()), Err)
     }

@@ -1,9 +1,9 @@
 //! Standard input: one thread for the process, which reads when it is asked to.
 //!
 //! Not on the blocking pool: a read of a terminal may last for ever, and the end of a runtime waits for what
-//! runs there. This thread belongs to nobody; the process ends without it.
+//! runs there. No runtime owns this thread; the process ends without waiting for it.
 //!
-//! Nothing is lost: what the thread has read stays in the one buffer of the process until somebody takes
+//! Nothing is lost: what the thread has read stays in the one buffer of the process until a call takes
 //! it, whoever asked for it. It reads once per request, so that other readers of the same input lose at most
 //! what was asked for here.
 //!
@@ -35,8 +35,8 @@ pub struct Stdin {
 
 /// Returns the standard input of the process.
 ///
-/// All handles read from one place: each byte goes to one of them. A read that has begun goes on by itself
-/// if nobody waits for it any more, and what it brings is there for the next one. It does not hold up the end
+/// All handles read from one place: each byte goes to one of them. A read that has begun goes on by itself if
+/// no call waits for it any more, and what it brings is there for the next call. It does not hold up the end
 /// of a runtime or of the process.
 ///
 /// In a forked child it works as in the parent, and both read from the same place. What std has buffered is

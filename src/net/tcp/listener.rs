@@ -100,7 +100,7 @@ impl TcpListener {
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let (stream, peer) =
             self.io.async_io(Interest::READABLE, |listener| listener.accept()).await?;
-        Ok((TcpStream::adopt(self.io.driver(), stream)?, peer))
+        Ok((TcpStream::adopt_connected(self.io.driver(), stream)?, peer))
     }
 
     /// Polls [`accept`](Self::accept).
@@ -111,7 +111,7 @@ impl TcpListener {
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
         let (stream, peer) =
             ready!(self.io.poll_io(cx, Direction::Read, |listener| listener.accept()))?;
-        Poll::Ready(Ok((TcpStream::adopt(self.io.driver(), stream)?, peer)))
+        Poll::Ready(Ok((TcpStream::adopt_connected(self.io.driver(), stream)?, peer)))
     }
 
     /// Returns the connections as a stream that never ends.

@@ -75,6 +75,7 @@ pub struct TcpStream {
 }
 
 conversions!(TcpStream, mio::net::TcpStream, std::net::TcpStream, TCP_STREAM);
+connections!(TcpStream, mio::net::TcpStream, TCP_STREAM);
 
 impl TcpStream {
     /// Connects to the first address of `address` that accepts.
@@ -130,6 +131,10 @@ impl TcpStream {
         driver: &Arc<Driver>,
         socket: mio::net::TcpStream,
     ) -> io::Result<Self> {
+        if socket.peer_addr().is_ok() {
+            // As a rule where the peer is on this machine.
+            return Self::adopt_connected(driver, socket);
+        }
         let stream = Self::adopt(driver, socket)?;
         stream.async_io(Interest::WRITABLE, || stream.connection()).await?;
         Ok(stream)

@@ -6,8 +6,8 @@
 //!
 //! Rejected: a blocking `connect` on the pool, which the kernel wakes when there is room. It cannot be given
 //! up: its thread stays in it as long as the listener takes no connection, a runtime that ends waits for it,
-//! and in the end it makes a connection for nobody. Rejected too: returning the error. A program that makes
-//! many connections at once would have to write this loop itself.
+//! and in the end it makes a connection that no caller takes. Rejected too: returning the error. A program
+//! that makes many connections at once would have to write this loop itself.
 //!
 //! Other systems refuse the connection, and the first attempt is the last.
 

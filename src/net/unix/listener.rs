@@ -86,7 +86,7 @@ impl UnixListener {
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
         let (stream, peer) =
             self.io.async_io(Interest::READABLE, |listener| listener.accept()).await?;
-        Ok((UnixStream::adopt(self.io.driver(), stream)?, peer))
+        Ok((UnixStream::adopt_connected(self.io.driver(), stream)?, peer))
     }
 
     /// Polls [`accept`](Self::accept).
@@ -97,7 +97,7 @@ impl UnixListener {
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(UnixStream, SocketAddr)>> {
         let (stream, peer) =
             ready!(self.io.poll_io(cx, Direction::Read, |listener| listener.accept()))?;
-        Poll::Ready(Ok((UnixStream::adopt(self.io.driver(), stream)?, peer)))
+        Poll::Ready(Ok((UnixStream::adopt_connected(self.io.driver(), stream)?, peer)))
     }
 
     /// Returns the connections as a stream that never ends.

@@ -120,7 +120,7 @@ impl UnixSocket {
             self.expect(Type::STREAM, "a datagram socket has no connection: use datagram()")?;
             let (socket, address) = (self.inner, address?);
             backlog::patiently(&driver, || socket.connect(&address)).await?;
-            UnixStream::adopt(&driver, mio::net::UnixStream::from_std(socket.into()))
+            UnixStream::adopt_connected(&driver, mio::net::UnixStream::from_std(socket.into()))
         }
     }
 

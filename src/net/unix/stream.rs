@@ -41,6 +41,7 @@ pub struct UnixStream {
 }
 
 conversions!(UnixStream, mio::net::UnixStream, net::UnixStream, BOTH);
+connections!(UnixStream, mio::net::UnixStream, BOTH);
 
 impl UnixStream {
     /// Connects to the socket at `path`. While the queue of the listener is full, it waits for room.
@@ -55,8 +56,8 @@ impl UnixStream {
     /// # Errors
     ///
     /// Returns the error of the operating system: [`NotFound`](io::ErrorKind::NotFound) if there is no such
-    /// file, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if nobody listens; and an error if the
-    /// runtime is shut down while it waits for room. Nothing bounds the time of that: use a timeout.
+    /// file, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if no socket listens; and an error if
+    /// the runtime is shut down while it waits for room. Nothing bounds the time of that: use a timeout.
     ///
     /// # Panics
     ///
@@ -90,7 +91,7 @@ impl UnixStream {
 
     async fn connect_to(driver: &Arc<Driver>, address: SocketAddr) -> io::Result<Self> {
         let connect = || mio::net::UnixStream::connect_addr(&address);
-        Self::adopt(driver, backlog::patiently(driver, connect).await?)
+        Self::adopt_connected(driver, backlog::patiently(driver, connect).await?)
     }
 
     /// Makes two sockets that are connected with each other.
@@ -106,7 +107,7 @@ impl UnixStream {
     pub fn pair() -> io::Result<(Self, Self)> {
         let driver = current_driver();
         let (first, second) = mio::net::UnixStream::pair()?;
-        Ok((Self::adopt(&driver, first)?, Self::adopt(&driver, second)?))
+        Ok((Self::adopt_connected(&driver, first)?, Self::adopt_connected(&driver, second)?))
     }
 
     /// Returns who was at the other end when the connection was made: user, group and, where the operating

@@ -1,4 +1,4 @@
-//! Children that nobody waits for: reaped all the same, or they would stay in the system's table.
+//! Children that no task waits for: reaped all the same, or they would stay in the system's table.
 //!
 //! An [`Orphan`] is a process and a waker in one: whoever dispatches the event of its end calls the waker,
 //! and that reaps it, there and then, with one system call that does not block. So it needs the runtime's
@@ -6,7 +6,7 @@
 //! children are also dropped where nothing can be spawned; so was a thread, of which there would have to be
 //! one in every program that drops a child.
 //!
-//! When the driver closes it wakes all who wait, with an error. The orphan then goes to the rest
+//! When the driver closes it wakes all waiting futures, with an error. The orphan then goes to the rest
 //! ([`leave`]), which is looked after each time that the program starts a child or sees the end of one.
 //!
 //! # Looks
@@ -67,7 +67,8 @@ impl Orphan {
         let waker = Waker::from(Arc::clone(self));
         let mut process = self.process.lock();
         let polled = process.as_mut().map(|process| {
-            // Nobody's turn: without this it would be charged to a task that happens to drop a child.
+            // Not as part of any task's turn: without this it would be charged to a task that happens to drop
+            // a child.
             budget::unlimited(|| process.poll_wait(&mut Context::from_waker(&waker)))
         });
         let ended = match polled {

@@ -24,7 +24,7 @@ pub(super) enum Exit {
 }
 
 impl Exit {
-    /// Nobody but us waits for the child, so its id is not another process's.
+    /// Only this crate waits for the child, so its id is not another process's.
     pub(super) fn of(child: &Child) -> io::Result<Self> {
         let registered = open(child)
             .map_err(io::Error::from)
@@ -35,7 +35,7 @@ impl Exit {
         }
     }
 
-    /// Through the descriptor: if somebody else in the program has waited for the child, its id may be
+    /// Through the descriptor: if other code of the program has waited for the child, its id may be
     /// another process's by now.
     pub(super) fn kill(&self, child: &mut Child) -> io::Result<()> {
         match self {

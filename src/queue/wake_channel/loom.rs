@@ -78,8 +78,8 @@ fn what_one_pusher_sends_comes_in_its_order() {
     });
 }
 
-/// A push beside another one, and a taker who has seen the edge: he takes what the second pusher, who wakes
-/// nobody, has sent by then, or that one's push was an edge of its own.
+/// A push beside another one, and a taker that has seen the edge. The second pusher wakes no thread, so
+/// either the taker takes what it has pushed, or that push was an edge of its own.
 #[test]
 fn a_push_that_is_no_edge_is_taken_with_the_one_before_it() {
     both_ways(|way| {

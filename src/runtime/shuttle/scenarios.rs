@@ -401,7 +401,7 @@ fn a_dropped_join_handle_leaves_the_output_to_the_task() {
     });
 }
 
-/// Who waits for the last task does not wait for ever, and not too short.
+/// A thread that waits for the last task does not wait for ever, and does not return too early.
 #[test]
 fn the_wait_for_the_last_task_ends_with_it() {
     explore(|| {

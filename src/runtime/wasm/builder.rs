@@ -38,7 +38,7 @@ impl Builder {
     pub fn build_local(&mut self) -> io::Result<LocalRuntime> {
         let runtime = LocalRuntime::new()?;
         if self.start_paused {
-            // Nobody has had the clock yet, so it goes.
+            // No code has had the clock yet, so it runs.
             let _ = runtime.handle().driver().stop_clock();
         }
         Ok(runtime)

@@ -57,6 +57,11 @@ pub(crate) fn with<R>(f: impl FnOnce(Option<&Handle>) -> R) -> R {
     CURRENT.with_borrow(|current| f(current.as_ref()))
 }
 
+/// Calls `wake`, which may wake several tasks. There is one thread, and nothing to notify.
+pub(crate) fn wake_together(wake: impl FnOnce()) {
+    wake();
+}
+
 /// Returns the current handle.
 ///
 /// # Panics

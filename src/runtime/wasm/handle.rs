@@ -84,13 +84,13 @@ impl Handle {
         &self.driver
     }
 
-    /// Whether somebody notices when this runtime has nothing to do, so that its clock may be stopped.
+    /// Whether anything notices when this runtime has nothing to do, so that its clock may be stopped.
     pub(crate) fn knows_lulls(&self) -> bool {
         true
     }
 
     /// Waits, while the clock stands still, for the first lull after the `seen`th: a moment at which every
-    /// task waits. Ready at once where nobody could tell when that is.
+    /// task waits. Ready at once where nothing notices when that is.
     pub(crate) async fn lull(&self, seen: u64) {
         if local_thread::runs_here(&self.local) {
             poll_fn(|cx| self.driver.lulls().poll(seen, cx)).await;

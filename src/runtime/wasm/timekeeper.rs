@@ -1,4 +1,4 @@
-//! Who stands between a runtime's future and the host, and knows of timers.
+//! What stands between a runtime's future and the host, and knows of timers.
 //!
 //! While the clock goes, the host blocks until the next deadline. While it stands still, no deadline comes
 //! nearer by blocking: when everything waits, which is a *lull*, the clock jumps. Everything waits if the
@@ -60,7 +60,7 @@ impl<'a> Timekeeper<'a> {
             return Some(Duration::ZERO);
         }
         self.patience.set(PATIENCE);
-        // If nobody waits for a lull or a timer, only the host can help.
+        // If no future waits for a lull or a timer, only the host can help.
         self.wake(|wakes| self.driver.idle(true, wakes)).then_some(Duration::ZERO)
     }
 

@@ -1,4 +1,5 @@
-//! Models of what all threads share: the hint about the outside, the counts, and who waits for them.
+//! Models of what all threads share: the hint about the outside, the counts, and the threads that wait for
+//! them.
 
 use super::*;
 use crate::park::Parker;

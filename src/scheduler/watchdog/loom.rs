@@ -212,8 +212,8 @@ impl Wake for Sleeper {
     }
 }
 
-/// Somebody has waited for a lull for too long, and the last one who was awake lies down at that moment: who
-/// waited is told before the clock jumps, be it by the watchdog or by the holder of the seat.
+/// A future has waited for a lull for too long, and the last thread that was awake goes to sleep at that
+/// moment. The future is told before the clock jumps, either by the watchdog or by the holder of the seat.
 #[test]
 fn the_clock_waits_for_whom_the_watchdog_tells_of_no_lull() {
     let model = || {

@@ -149,6 +149,40 @@ fn a_push_to_the_own_deque_beside_a_parking_peer_is_run_once() {
     });
 }
 
+/// A task wakes two others together and then does not come back, while the only other worker is parked: that
+/// one runs both.
+#[test]
+fn tasks_that_are_woken_together_do_not_wait_for_their_waker() {
+    bounded(|way| {
+        let shared = scheduler(2);
+        let seat = shared.driver.try_seat().expect("nobody else sits");
+        let peer = worker(&shared, 1);
+        assert!(shared.idle.park(1, false), "nobody searches");
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (stuck, left) = (worker(&shared, 0), left(2));
+                // As the watchdog would mark it: its next slot is open to the peer, too.
+                shared.slots.get(0).set_standstill(Standstill::Stalled);
+                stuck.wake_together(|| {
+                    for _ in 0..2 {
+                        let end = last_of(&shared, &left);
+                        stuck.woken(new_send_task(end, &shared, Location::caller()).0);
+                    }
+                });
+                left
+            })
+        };
+        way.here();
+        peer.parker().park();
+        peer.awake();
+        peer.work();
+        let left = other.join().expect("no panic");
+        assert_eq!((left.load(Ordering::Relaxed), shared.alive_tasks()), (0, 0));
+        drop(seat);
+    });
+}
+
 /// A task is woken whose home worker is stuck in a poll, while the only other worker runs dry: that one
 /// takes it out of the channel, although it is not the one that the channel belongs to.
 #[test]

@@ -4,14 +4,7 @@ use super::Worker;
 use crate::scheduler::sleeps::SleepHooks;
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::task::cell::Hot;
-use crate::wakers;
-use std::task::Waker;
 use std::time::Duration;
-
-/// Fewer timers than this, with no events beside them, are no reason to wake a peer: to wake it, and for it
-/// to steal and to park again, costs more than what most tasks do when their timer has fired. If one of them
-/// takes long, the watchdog sees that and wakes a peer for the others.
-const FEW_TIMERS: usize = 16;
 
 impl Worker {
     /// Sleeps until there may be something to do, or finds a task while it falls asleep. Calls what the user
@@ -144,22 +137,5 @@ impl Worker {
         let fired = seat.fired();
         drop(seat);
         self.dispatch(wakes, fired);
-    }
-
-    /// Calls the wakers of one round; the tasks they wake go to the own deque, in order. Wakes one peer
-    /// if it is more than one. `fired` of the wakers are those of timers.
-    fn dispatch(&self, mut wakes: Vec<Waker>, fired: usize) {
-        let are_few_timers = wakes.len() == fired && fired < FEW_TIMERS;
-        if !wakes.is_empty() {
-            // A foreign waker may take its time, and pushes wake no worker while one counts as searching.
-            self.end_search();
-        }
-        self.dispatching.set(true);
-        wakers::wake_all(&mut wakes);
-        self.dispatching.set(false);
-        *self.wakes.borrow_mut() = wakes;
-        if !are_few_timers {
-            self.notify_surplus();
-        }
     }
 }

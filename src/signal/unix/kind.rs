@@ -44,7 +44,7 @@ impl SignalKind {
         Self(libc::SIGHUP)
     }
 
-    /// `SIGINFO`: somebody at the terminal asks what the process is doing. By default it is ignored. The BSDs
+    /// `SIGINFO`: the user at the terminal asks what the process is doing. By default it is ignored. The BSDs
     /// and macOS only.
     #[cfg(any(
         target_os = "dragonfly",
@@ -67,7 +67,7 @@ impl SignalKind {
         Self(libc::SIGIO)
     }
 
-    /// `SIGPIPE`: the process wrote to a pipe that nobody reads. By default it ends the process, but Rust
+    /// `SIGPIPE`: the process wrote to a pipe that no process reads. By default it ends the process, but Rust
     /// programs ignore it from the start.
     pub const fn pipe() -> Self {
         Self(libc::SIGPIPE)

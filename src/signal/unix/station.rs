@@ -20,7 +20,7 @@
 //! also leaves its waker with the driver, and *then* looks at the count. So a signal is either in the count
 //! that it sees, or its byte comes after the socket was empty, is reported, and wakes it to look again.
 //!
-//! The one who empties the socket may be another listener. Then this one finds the source not ready, without
+//! The listener that empties the socket may be another one. Then this one finds the source not ready, without
 //! a system call, and must see the count that the byte announced. The chain: the handler's raise is before
 //! its write, the write before the read that took the byte (the system orders these two), the read before
 //! the fence in `poll_drain`, and the fence before any look at the source that finds the bit cleared, because
@@ -162,7 +162,8 @@ fn look(
 
 impl Drop for Station {
     fn drop(&mut self) {
-        // Returns when no handler is in the action any more, so nobody writes to a socket without a reader.
+        // Returns when no handler is in the action any more, so no handler writes to a socket without a
+        // reader.
         signal_hook_registry::unregister(self.action);
         let mut stations = STATIONS.lock();
         // There may be a new one in its place.

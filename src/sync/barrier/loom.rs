@@ -51,3 +51,30 @@ fn a_future_that_gives_up_has_arrived() {
         assert!(barrier.waiting.lock().is_empty());
     });
 }
+
+/// A future that arrives while the leader wakes its own group waits for the next group.
+#[test]
+fn a_future_of_the_next_group_waits_for_that_group() {
+    ::loom::model(|| {
+        let barrier = Arc::new(Barrier::new(2));
+        let cx = &mut Context::from_waker(Waker::noop());
+        let (mut first, mut second) = (pin!(barrier.wait()), pin!(barrier.wait()));
+        assert!(first.as_mut().poll(cx).is_pending());
+        let other = {
+            let barrier = barrier.clone();
+            thread::spawn(move || wait(&barrier))
+        };
+        if let Poll::Ready(result) = second.as_mut().poll(cx) {
+            assert!(result.is_leader());
+            // The other thread and this one are the next group.
+            let leads = wait(&barrier);
+            assert_eq!(other.join().expect("no panic"), !leads);
+        } else {
+            assert!(other.join().expect("no panic"));
+            assert!(second.as_mut().poll(cx).is_pending(), "its group is not complete");
+            assert!(wait(&barrier));
+            assert!(second.poll(cx).is_ready());
+        }
+        assert!(first.poll(cx).is_ready());
+    });
+}

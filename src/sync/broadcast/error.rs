@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// The value that was not sent, because there is no receiver.
+/// There is no receiver; contains the value that was not sent.
 #[derive(Debug)]
 pub struct SendError<T>(pub T);
 
@@ -18,10 +18,10 @@ impl<T: fmt::Debug> Error for SendError<T> {}
 /// Why [`Receiver::recv`](super::Receiver::recv) returned no value.
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub enum RecvError {
-    /// All senders are gone, and all values have been received.
+    /// All senders have been dropped, and all values have been received.
     Closed,
-    /// The receiver was too slow: so many values were overwritten. The next call returns the oldest one that
-    /// is left.
+    /// The receiver was too slow; contains how many values were overwritten. The next call returns the oldest
+    /// value that is left.
     Lagged(u64),
 }
 
@@ -41,10 +41,10 @@ impl Error for RecvError {}
 pub enum TryRecvError {
     /// There is no value yet.
     Empty,
-    /// All senders are gone, and all values have been received.
+    /// All senders have been dropped, and all values have been received.
     Closed,
-    /// The receiver was too slow: so many values were overwritten. The next call returns the oldest one that
-    /// is left.
+    /// The receiver was too slow; contains how many values were overwritten. The next call returns the oldest
+    /// value that is left.
     Lagged(u64),
 }
 

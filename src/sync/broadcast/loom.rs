@@ -1,7 +1,7 @@
 //! Models of the broadcast channel: a receiver gets each value once and in order, or is told how many it has
 //! missed; none waits for a value that was sent.
 
-use super::error::RecvError;
+use super::error::{RecvError, TryRecvError};
 use super::*;
 use crate::sync_shim::{block_on, thread};
 
@@ -20,11 +20,32 @@ fn drain(mut receiver: Receiver<u32>) -> (Vec<u32>, u64) {
 #[test]
 fn each_value_comes_to_a_receiver_that_waits() {
     ::loom::model(|| {
-        let (sender, receiver) = channel(2);
-        let receives = thread::spawn(move || drain(receiver));
+        let (sender, mut receiver) = channel(2);
+        let receives = thread::spawn(move || {
+            assert_eq!(block_on(receiver.recv()), Ok(1));
+            receiver
+        });
         assert_eq!(sender.send(1).unwrap(), 1);
+        // First: the end would wake it, too.
+        let receiver = receives.join().expect("no panic");
         drop(sender);
-        assert_eq!(receives.join().expect("no panic"), (vec![1], 0));
+        assert_eq!(drain(receiver), (Vec::new(), 0));
+    });
+}
+
+/// A receiver that does not wait finds the value, or that nothing was sent.
+#[test]
+fn a_look_races_with_a_send() {
+    ::loom::model(|| {
+        let (sender, mut receiver) = channel(1);
+        let sends = thread::spawn(move || {
+            sender.send(1).unwrap();
+            sender
+        });
+        let first = receiver.try_recv();
+        assert!(matches!(first, Ok(1) | Err(TryRecvError::Empty)), "{first:?}");
+        let _kept = sends.join().expect("no panic");
+        assert_eq!(first.or_else(|_| receiver.try_recv()), Ok(1));
     });
 }
 

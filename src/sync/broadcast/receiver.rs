@@ -16,10 +16,11 @@ use std::task::{Context, Poll};
 /// Receives what is sent after it was made; made by [`channel`](super::channel()) and
 /// [`Sender::subscribe`](super::Sender::subscribe).
 ///
-/// Each receiver gets each value, as a clone. Not `Clone`: see [`resubscribe`](Self::resubscribe).
+/// Each receiver gets a clone of each value. A receiver is not `Clone`: see
+/// [`resubscribe`](Self::resubscribe).
 pub struct Receiver<T> {
     ring: Arc<Ring<T>>,
-    /// The number of the value that it wants.
+    /// The number of the value that it receives next.
     next: u64,
 }
 
@@ -28,7 +29,7 @@ impl<T> Receiver<T> {
         Self { ring, next }
     }
 
-    /// Returns how many values were sent and not received here, those that were overwritten among them.
+    /// Returns how many values were sent and not received here. Values that were overwritten count, too.
     ///
     /// # Examples
     ///
@@ -57,22 +58,23 @@ impl<T> Receiver<T> {
 
     /// Returns how many senders there are.
     pub fn sender_strong_count(&self) -> usize {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, nothing is read on the strength of this number.
         self.ring.senders.load(Ordering::Relaxed)
     }
 
     /// Returns how many weak senders there are.
     pub fn sender_weak_count(&self) -> usize {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, nothing is read on the strength of this number.
         self.ring.weak_senders.load(Ordering::Relaxed)
     }
 
-    /// Returns whether all senders are gone. There may still be values to receive.
+    /// Returns whether all senders have been dropped. There may still be values to receive.
     pub fn is_closed(&self) -> bool {
         self.ring.tail.lock().closed
     }
 
-    /// Steps over what was overwritten, or takes what was found; `None`: it has to be waited for.
+    /// Takes what was found, or moves on past values that were overwritten; `None` if the receiver has to
+    /// wait.
     fn settle<'a, R>(
         next: &mut u64,
         found: Found<'a, T>,
@@ -80,7 +82,7 @@ impl<T> Receiver<T> {
     ) -> Option<Result<R, RecvError>> {
         match found {
             Found::Value(taken) => {
-                // First: a clone that panics must not be made again.
+                // Before the value is cloned: if the clone panics, the next call must not try it again.
                 *next = next.wrapping_add(1);
                 Some(Ok(take(taken)))
             }
@@ -120,8 +122,8 @@ impl<T: Clone> Receiver<T> {
     /// # Errors
     ///
     /// [`Lagged`](RecvError::Lagged) if values were overwritten before they were received here: the next call
-    /// returns the oldest one that is left. [`Closed`](RecvError::Closed) if all senders are gone and
-    /// everything was received.
+    /// returns the oldest one that is left. [`Closed`](RecvError::Closed) if all senders have been dropped
+    /// and every value was received.
     ///
     /// # Examples
     ///
@@ -159,7 +161,7 @@ impl<T: Clone> Receiver<T> {
         }
     }
 
-    /// As [`recv`](Self::recv), for a thread outside of async code.
+    /// As [`recv`](Self::recv), but blocks the thread; for code that is not async.
     ///
     /// # Panics
     ///
@@ -190,10 +192,10 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-/// A receiver that is counted no more, with values left that it was counted for.
+/// A receiver that is being dropped. It is not counted any more, but some values still wait for it.
 struct Leaving<'a, T> {
     receiver: &'a mut Receiver<T>,
-    /// The number behind the last of these values.
+    /// The number after that of the last of these values.
     until: u64,
     last: bool,
 }
@@ -201,7 +203,7 @@ struct Leaving<'a, T> {
 impl<T> Leaving<'_, T> {
     fn take_all(&mut self) {
         let Receiver { ring, next } = &mut *self.receiver;
-        // To have lagged may lead beyond: those values are for others.
+        // After `Lagged`, `next` may be beyond `until`. Values from there on do not wait for this receiver.
         while *next < self.until {
             let found = ring.find(*next);
             match Receiver::settle(next, found, drop) {
@@ -214,7 +216,7 @@ impl<T> Leaving<'_, T> {
 
 impl<T> Drop for Leaving<'_, T> {
     fn drop(&mut self) {
-        // What is left when a value's destructor has panicked.
+        // The rest of the values, if the destructor of one has panicked.
         self.take_all();
         // After its values are gone, so that a task that is woken finds none.
         if self.last {
@@ -253,7 +255,7 @@ impl<T: Clone> Future for Recv<'_, T> {
         let place = this.place.as_ref();
         let Receiver { ring, next } = &mut **this.receiver;
         budget::poll_leaf(cx, |cx| {
-            // A receiver in the line would have to be taken out, which needs the tail's lock.
+            // Only without a place in the list, because leaving the list needs the tail's lock.
             if !place.is_linked() && ring.seems_sent(*next) {
                 let found = ring.find(*next);
                 if let Some(result) = Receiver::settle(next, found, |taken| taken.value()) {
@@ -271,7 +273,7 @@ impl<T: Clone> Future for Recv<'_, T> {
             });
             poll.map(|waker| {
                 wakers::drop_all(waker);
-                // The value is cloned without the tail's lock; it may be overwritten before that.
+                // The value is cloned without the tail's lock, so it may be overwritten before that.
                 let found = ring.find(*next);
                 let result = Receiver::settle(next, found, |taken| taken.value());
                 result.expect("what was sent stays sent")

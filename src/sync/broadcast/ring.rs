@@ -1,10 +1,12 @@
-//! The part that senders and receivers of a broadcast channel share: a ring of values and a line of
+//! What senders and receivers of a broadcast channel share: a ring of values, and the list of waiting
 //! receivers.
 //!
-//! Values are numbered from 0; number `n` lies in slot `n mod capacity`. A slot is under a lock of its own,
-//! so that receivers at different places do not meet. A send and a receiver that finds no value take the
-//! tail's lock first, then a slot's; no thread takes the tail's while it holds a slot's. The lock of the line
-//! that waits for the last receiver to go comes before the tail's.
+//! Values are numbered from 0; number `n` lies in slot `n mod capacity`. Each slot is under a lock of its
+//! own, so that receivers at different slots do not wait for each other. The *tail*, under another lock,
+//! knows the number of the next value, counts the receivers, and has the list of those that wait.
+//!
+//! The locks are taken in this order: that of `unheard`, the list of the tasks in `Sender::closed`; the
+//! tail's; a slot's. No thread takes an earlier one while it holds a later one.
 //!
 //! | a receiver that wants `n` finds the slot at | that is |
 //! |---|---|
@@ -12,19 +14,22 @@
 //! | `n - capacity` | a value that was sent one round earlier: `n` has not been sent |
 //! | more than `n` | overwritten: the receiver has lagged |
 //!
-//! No wake is lost: a send changes the slot and the tail under the tail's lock, and takes the line out then.
-//! A receiver joins under the same lock, after it has looked at the slot again.
+//! No wake is lost: a send changes the slot and the tail under the tail's lock, and then takes the waiting
+//! receivers out of the list. A receiver joins the list under the same lock, after it has compared its number
+//! with the tail's once more.
 //!
-//! A crowd is woken in rounds, with the lock released in between. A place's word is the number that its
-//! receiver waits for, so a round stops at the first receiver that has come back for the next value.
+//! Many receivers are woken in rounds, with the lock released in between. A place's word is the number that
+//! its receiver waits for, so a round stops at the first receiver that waits for the next value already.
 //!
 //! A value is dropped when the last of the receivers that it was sent to has taken it, or when it is
-//! overwritten; never under a lock, because its destructor is user code. To clone it is user code too, and
-//! happens under the slot's lock: the alternative is a copy on the heap for each value.
+//! overwritten. Its destructor is user code, so it never runs under a lock. Cloning a value is user code,
+//! too, but happens under the slot's lock: the alternative is a copy on the heap for each value.
 
+use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::{Mutex, MutexGuard, lock_briefly};
 use crate::wakers::{Batch, WaitList};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// The most receivers that a channel may have.
 pub(super) const MAX_RECEIVERS: usize = usize::MAX >> 2;
@@ -34,7 +39,8 @@ pub(super) struct Ring<T> {
     /// The number of slots is a power of two.
     mask: u64,
     pub(super) tail: WaitList<Tail>,
-    /// The last bits of the number of the next value: spares a receiver that has taken all the slot's lock.
+    /// The low bits of the number of the next value. A receiver that has received everything sees here that
+    /// there is no more, without the slot's lock.
     sent: AtomicUsize,
     pub(super) senders: AtomicUsize,
     pub(super) weak_senders: AtomicUsize,
@@ -42,11 +48,15 @@ pub(super) struct Ring<T> {
     pub(super) unheard: WaitList<()>,
 }
 
+// User code under a lock is a value's `clone` alone, which changes nothing here.
+impl<T> UnwindSafe for Ring<T> {}
+impl<T> RefUnwindSafe for Ring<T> {}
+
 pub(super) struct Tail {
     /// The number of the next value.
     pub(super) next: u64,
     pub(super) receivers: usize,
-    /// The last sender is gone.
+    /// The last sender was dropped.
     pub(super) closed: bool,
 }
 
@@ -60,7 +70,7 @@ impl Tail {
 /// One place for a value.
 pub(super) struct Slot<T> {
     number: u64,
-    /// Receivers that have not taken it.
+    /// How many receivers have not taken it.
     left: usize,
     value: Option<T>,
 }
@@ -68,10 +78,10 @@ pub(super) struct Slot<T> {
 /// What a receiver finds.
 pub(super) enum Found<'a, T> {
     Value(Taken<'a, T>),
-    /// Nothing has been sent since.
+    /// The value has not been sent yet.
     Empty,
     Closed,
-    /// So many values were overwritten.
+    /// Contains how many values were overwritten.
     Lagged(u64),
 }
 
@@ -98,11 +108,11 @@ impl<T> Ring<T> {
     }
 
     fn slot(&self, number: u64) -> MutexGuard<'_, Slot<T>> {
-        // The mask makes it smaller than the count of slots.
+        // The mask makes the index smaller than the number of slots.
         lock_briefly(&self.slots[(number & self.mask) as usize])
     }
 
-    /// Stores `value` for the receivers there are, and wakes those that wait; returns how many there are.
+    /// Stores `value` for all receivers, and wakes those that wait; returns how many receivers there are.
     pub(super) fn send(&self, value: T) -> Result<usize, T> {
         let mut tail = self.tail.lock();
         let receivers = tail.receivers;
@@ -119,17 +129,18 @@ impl<T> Ring<T> {
         drop(slot);
         // Ordering: Relaxed, a hint: a receiver that reads an old one looks again under the tail's lock.
         self.sent.store(tail.next as usize, Ordering::Relaxed);
-        // Words are as long as addresses: what is left of a number is enough to tell it from the next.
-        self.tail.wake(tail, 0, |word| !is_later(word, number));
+        // The word of a place has only the low bits of a number on a 32-bit system. They are enough to tell
+        // a number from the numbers near it.
+        context::wake_together(|| self.tail.wake(tail, 0, |word| !is_later(word, number)));
         drop(old);
         Ok(receivers)
     }
 
-    /// The last sender is gone: receivers end when they have taken what there is.
+    /// Closes the channel, for the last sender: receivers still get the values that are there.
     pub(super) fn close(&self) {
         let mut tail = self.tail.lock();
         tail.closed = true;
-        self.tail.wake(tail, 0, |_| true);
+        context::wake_together(|| self.tail.wake(tail, 0, |_| true));
     }
 
     /// Whether value `number` has been sent, as far as can be seen without a lock.
@@ -169,16 +180,16 @@ impl<T> Ring<T> {
         tail.next
     }
 
-    /// Takes a receiver away; returns the number behind the last value that was sent to it, and whether it
-    /// was the last receiver.
+    /// Removes a receiver; returns the number after that of the last value that was sent to it, and whether
+    /// it was the last receiver.
     pub(super) fn leave(&self) -> (u64, bool) {
         let mut tail = self.tail.lock();
         tail.receivers -= 1;
         (tail.next, tail.receivers == 0)
     }
 
-    /// Wakes the tasks that wait for the last receiver to go, unless there is one again: they go on waiting
-    /// for that one, and would come back after each round, for ever.
+    /// Wakes the tasks that wait until there is no receiver. Stops if there is a receiver again: the tasks
+    /// would find it and wait again, and the rounds would never end.
     pub(super) fn tell_unheard(&self) {
         let mut batch = Batch::new();
         loop {
@@ -238,13 +249,13 @@ impl<T> Ring<T> {
     }
 }
 
-/// Whether the number whose last bits are `word` comes after `until`.
+/// Whether the number whose low bits are `word` comes after `until`.
 fn is_later(word: usize, until: u64) -> bool {
     let after = word.wrapping_sub(until as usize);
     after != 0 && after < usize::MAX >> 1
 }
 
-/// A value that a receiver takes; counted as taken when this is dropped, also by a panic of its clone.
+/// A value that a receiver takes. It counts as taken when this is dropped, also if its clone panics.
 pub(super) struct Taken<'a, T> {
     /// Taken by drop only.
     slot: Option<MutexGuard<'a, Slot<T>>>,
@@ -266,7 +277,7 @@ impl<T> Drop for Taken<'_, T> {
         let mut slot = self.slot.take().expect("taken here only");
         slot.left -= 1;
         let last = if slot.left == 0 { slot.value.take() } else { None };
-        // Before the value, whose destructor may come back here.
+        // The lock is released first, because the destructor of the value may use the channel.
         drop(slot);
         drop(last);
     }

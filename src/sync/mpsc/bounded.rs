@@ -85,8 +85,9 @@ impl<T> Sender<T> {
     ///
     /// # Cancel safety
     ///
-    /// Dropped before it is ready, the future has not sent the value, which is lost with it, and has lost
-    /// its place among the senders that wait. [`reserve`](Self::reserve) keeps the value.
+    /// A future that is dropped before it is ready has not sent the value, and drops it. It also loses its
+    /// place among the senders that wait. With [`reserve`](Self::reserve) the caller keeps the value while it
+    /// waits.
     ///
     /// # Examples
     ///
@@ -102,7 +103,7 @@ impl<T> Sender<T> {
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
         match self.acquire(1).await {
             Ok(()) => {
-                // The room was there before the receiver went.
+                // The message has its room, so this succeeds although the receiver may be dropped meanwhile.
                 drop(self.shared().push(value));
                 Ok(())
             }
@@ -114,7 +115,7 @@ impl<T> Sender<T> {
     ///
     /// # Cancel safety
     ///
-    /// Nothing is lost when the future is dropped.
+    /// Cancel safe: dropping the future loses nothing.
     ///
     /// # Examples
     ///
@@ -141,7 +142,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// [`TrySendError`], with the message: no room, or the channel is closed.
+    /// [`TrySendError`], with the message, if there is no room or the channel is closed.
     ///
     /// # Examples
     ///
@@ -169,7 +170,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// [`SendTimeoutError`], with the value: the time has passed, or the channel is closed.
+    /// [`SendTimeoutError`], with the value, if the time has passed or the channel is closed.
     ///
     /// # Panics
     ///
@@ -207,7 +208,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends `value`, and blocks the thread until there is room for it. For code that is not async.
+    /// Sends `value`, and blocks the thread until there is room for it; for code that is not async.
     ///
     /// # Errors
     ///
@@ -230,7 +231,7 @@ impl<T> Sender<T> {
         wait_outside("blocking_send", self.send(value))
     }
 
-    /// Whether the receiver has closed the channel, or has been dropped.
+    /// Returns whether the receiver has closed the channel, or has been dropped.
     pub fn is_closed(&self) -> bool {
         self.room().is_closed()
     }
@@ -243,7 +244,7 @@ impl<T> Sender<T> {
     ///
     /// # Cancel safety
     ///
-    /// Nothing is lost when the future is dropped, but for its place among the senders that wait.
+    /// A future that is dropped loses its place among the senders that wait, and nothing else.
     ///
     /// # Examples
     ///
@@ -253,7 +254,7 @@ impl<T> Sender<T> {
         Ok(Permit::new(self.shared()))
     }
 
-    /// Waits for room for `n` messages, and returns an iterator of so many [`Permit`]s.
+    /// Waits for room for `n` messages, and returns an iterator of `n` [`Permit`]s.
     ///
     /// # Errors
     ///
@@ -283,7 +284,7 @@ impl<T> Sender<T> {
 
     /// Waits for room for one message, and returns it together with this sender.
     ///
-    /// A clone keeps the sender: `sender.clone().reserve_owned()`.
+    /// To keep the sender, clone it before: `sender.clone().reserve_owned()`.
     ///
     /// # Errors
     ///
@@ -307,11 +308,6 @@ impl<T> Sender<T> {
         }
         let gives_up = GivesUp(self.shared());
         match self.room().permits.acquire(count).await {
-            Ok(()) if self.room().is_closed() => {
-                // It waited when the channel was closed, and had been given its permits before.
-                self.room().release(count);
-                Err(SendError(()))
-            }
             Ok(()) => {
                 mem::forget(gives_up);
                 Ok(())
@@ -320,21 +316,21 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Returns room for one message if there is some now.
+    /// Returns a [`Permit`] for one message if there is room for it now.
     ///
     /// # Errors
     ///
-    /// [`TrySendError`]: no room, or the channel is closed.
+    /// [`TrySendError`] if there is no room or the channel is closed.
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
         self.try_acquire(1)?;
         Ok(Permit::new(self.shared()))
     }
 
-    /// Returns room for `n` messages, as an iterator of so many [`Permit`]s, if there is as much now.
+    /// Returns an iterator of `n` [`Permit`]s if there is room for `n` messages now.
     ///
     /// # Errors
     ///
-    /// [`TrySendError`]: not as much room, or the channel is closed.
+    /// [`TrySendError`] if there is less room or the channel is closed.
     pub fn try_reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
         // Also when it is closed, because there never was room for so many.
         if n > self.room().bound {
@@ -344,11 +340,11 @@ impl<T> Sender<T> {
         Ok(PermitIterator::new(self.shared(), n))
     }
 
-    /// Returns room for one message, together with this sender, if there is some now.
+    /// Returns room for one message, together with this sender, if there is room now.
     ///
     /// # Errors
     ///
-    /// [`TrySendError`], with the sender: no room, or the channel is closed.
+    /// [`TrySendError`], with the sender, if there is no room or the channel is closed.
     pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
         match self.try_acquire(1) {
             Ok(()) => Ok(OwnedPermit::new(self.tx)),
@@ -364,12 +360,12 @@ impl<T> Sender<T> {
         })
     }
 
-    /// Whether both senders are of the same channel.
+    /// Returns whether both senders are of the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         self.tx.same_channel(&other.tx)
     }
 
-    /// For how many messages there is room now. Reserved room counts as used.
+    /// Returns for how many messages there is room now. Reserved room counts as used.
     pub fn capacity(&self) -> usize {
         self.room().permits.available()
     }
@@ -380,17 +376,17 @@ impl<T> Sender<T> {
         WeakSender { tx: self.tx.downgrade() }
     }
 
-    /// For how many messages there is room in the empty channel, as [`channel`] was told.
+    /// Returns for how many messages there is room in the empty channel, as [`channel`] was told.
     pub fn max_capacity(&self) -> usize {
         self.room().bound
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     pub fn strong_count(&self) -> usize {
         self.tx.shared.senders()
     }
 
-    /// How many weak senders there are.
+    /// Returns how many weak senders there are.
     pub fn weak_count(&self) -> usize {
         self.tx.shared.weak()
     }

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::sync_shim::{block_on, thread};
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 

@@ -10,7 +10,7 @@ use std::mem;
 
 /// Room for one message, which [`Sender::reserve`] and [`Sender::try_reserve`] return.
 ///
-/// Dropped without sending, it gives the room back.
+/// A permit that is dropped without sending gives the room back.
 pub struct Permit<'a, T> {
     shared: &'a Shared<T, Bounded>,
 }
@@ -22,8 +22,8 @@ impl<'a, T> Permit<'a, T> {
 
     /// Sends `value`, without waiting.
     ///
-    /// Also in a channel that was closed after the room had been reserved: its receiver waits for the
-    /// messages of the permits. If the receiver has been dropped, the value is dropped.
+    /// The channel may have been closed after the room had been reserved: its receiver waits for the messages
+    /// of the permits. If the receiver has been dropped, the value is dropped.
     ///
     /// # Examples
     ///
@@ -58,7 +58,7 @@ impl<T> fmt::Debug for Permit<'_, T> {
 /// Room for several messages, as an iterator of [`Permit`]s; [`Sender::reserve_many`] and
 /// [`Sender::try_reserve_many`] return it.
 ///
-/// Dropped, it gives back the room that it has not yet given out.
+/// When it is dropped, it gives back the room for which it has not returned a permit.
 pub struct PermitIterator<'a, T> {
     shared: &'a Shared<T, Bounded>,
     left: usize,
@@ -104,8 +104,8 @@ impl<T> fmt::Debug for PermitIterator<'_, T> {
 /// Room for one message together with the sender that reserved it; [`Sender::reserve_owned`] and
 /// [`Sender::try_reserve_owned`] return it.
 ///
-/// It borrows nothing, so it may go anywhere. Dropped without sending, it gives the room back, and drops the
-/// sender.
+/// It borrows nothing, so it may be moved into another task. If it is dropped without sending, it gives the
+/// room back and drops the sender.
 pub struct OwnedPermit<T> {
     /// `None` when the room was used or given back.
     tx: Option<Tx<T, Bounded>>,
@@ -122,7 +122,7 @@ impl<T> OwnedPermit<T> {
 
     /// Sends `value`, without waiting; returns the sender.
     ///
-    /// Also in a channel that was closed after the room had been reserved: see [`Permit::send`].
+    /// The channel may have been closed after the room had been reserved: see [`Permit::send`].
     ///
     /// # Examples
     ///
@@ -159,12 +159,12 @@ impl<T> OwnedPermit<T> {
         Sender { tx }
     }
 
-    /// Whether both permits are of the same channel.
+    /// Returns whether both permits are of the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         self.is_of(other.tx.as_ref())
     }
 
-    /// Whether the permit and `sender` are of the same channel.
+    /// Returns whether the permit and `sender` are of the same channel.
     pub fn same_channel_as_sender(&self, sender: &Sender<T>) -> bool {
         self.is_of(Some(&sender.tx))
     }

@@ -15,21 +15,22 @@
 use std::collections::VecDeque;
 use std::mem;
 
-/// So many bytes of values make a chunk full, unless that is too few or too many values.
+/// A chunk has room for about so many bytes of values, but for at least `CHUNK_MIN` and at most `CHUNK_MAX`
+/// values.
 const CHUNK_BYTES: usize = 4096;
 const CHUNK_MIN: usize = 32;
 const CHUNK_MAX: usize = 256;
 
-/// Handles of full chunks for which the memory is kept.
+/// For how many handles of full chunks the memory is kept.
 const KEPT: usize = 32;
 
 /// Values, the oldest first.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
-    /// Older than `last`. None of them is empty, and all but the first are full.
+    /// The chunks before `last`. None of them is empty, and all but the first are full.
     full: VecDeque<VecDeque<T>>,
     last: VecDeque<T>,
-    /// Empty, with the memory of a chunk or none.
+    /// An empty chunk, with memory or without.
     spare: VecDeque<T>,
 }
 
@@ -40,7 +41,7 @@ impl<T> Default for Queue<T> {
 }
 
 impl<T> Queue<T> {
-    /// How many values a chunk has room for: a power of two, as the capacities of rings that grow are.
+    /// For how many values a chunk has room: a power of two, as the capacity of a `VecDeque` that grows.
     const CHUNK: usize = {
         let fit = CHUNK_BYTES / if size_of::<T>() == 0 { 1 } else { size_of::<T>() };
         let at_most = if fit > CHUNK_MAX { CHUNK_MAX } else { fit };
@@ -110,7 +111,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Takes all values of `other`, and leaves the own memory there. For an empty queue.
+    /// Takes all values of `other`, and leaves this queue's memory there. To be called on an empty queue.
     #[inline]
     pub(super) fn take_all(&mut self, other: &mut Self) {
         debug_assert!(self.is_empty());

@@ -15,8 +15,8 @@ use std::task::{Context, Poll, ready};
 /// A receiver of either kind.
 pub(super) struct Rx<T, R: Room> {
     pub(super) shared: Arc<Shared<T, R>>,
-    /// What was taken out of the shared queue. The lock is never waited for: it is a way to let other
-    /// threads look at the number of values through a shared reference although the values are not `Sync`.
+    /// What was taken out of the shared queue. The lock is there only because `len` has a shared reference,
+    /// and the values need not be `Sync`.
     taken: Mutex<Queue<T>>,
 }
 
@@ -48,8 +48,8 @@ impl<T, R: Room> Rx<T, R> {
         Some(value)
     }
 
-    /// Sees to it that there are values: ready with `true`, or with `false` if none will come. Pending: the
-    /// waker of `cx` is called when either is so.
+    /// Makes sure that there are values in the receiver's own queue. Ready with `true` if there are, and with
+    /// `false` if none will come. If it is pending, the waker of `cx` is called when it would be ready.
     #[inline]
     fn poll_take(&mut self, cx: &Context<'_>) -> Poll<bool> {
         let taken = self.taken.get_mut();
@@ -66,7 +66,7 @@ impl<T, R: Room> Rx<T, R> {
 
     pub(super) fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         budget::poll_leaf(cx, |cx| {
-            // Empty after the end, too.
+            // If there are no values, `next` returns `None`, which is right at the end of the channel.
             let _found = ready!(self.poll_take(cx));
             Poll::Ready(self.next())
         })
@@ -117,7 +117,7 @@ impl<T, R: Room> Rx<T, R> {
     }
 }
 
-/// Leaves the waker of `cx` in the inbox, which was found empty. Ready: as [`Rx::poll_take`].
+/// Leaves the waker of `cx` in the inbox, which was found empty; returns as [`Rx::poll_take`].
 #[inline(never)]
 fn wait<'a, T, R: Room>(
     shared: &'a Shared<T, R>,
@@ -137,7 +137,7 @@ fn wait<'a, T, R: Room>(
         if inbox.waker.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
             break Poll::Pending;
         }
-        // Under the lock: two accesses less than to lock again.
+        // The waker of a task of liten may be cloned under the lock, which saves locking a second time.
         let new = clone.take().or_else(|| is_task(cx.waker()).then(|| cx.waker().clone()));
         if let Some(new) = new {
             clone = inbox.waker.replace(new);
@@ -159,7 +159,8 @@ impl<T, R: Room> Drop for Rx<T, R> {
         let taken = mem::take(self.taken.get_mut());
         let rest = abandon(&self.shared);
         self.shared.room.release(taken.len() + rest.len());
-        // Their destructors may use the channel, or panic: then the rest is dropped all the same.
+        // The destructors of the values may use the channel. If one panics, the other values are still
+        // dropped.
         drop((taken, rest));
     }
 }

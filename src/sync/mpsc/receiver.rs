@@ -16,12 +16,12 @@ pub struct Receiver<T> {
 impl<T> Receiver<T> {
     /// Returns the next message as soon as there is one; `None` if none will come.
     ///
-    /// `None` means: there is no message, and either all senders have been dropped, or
-    /// the channel is closed and all permits were used or dropped.
+    /// `None` means that there is no message, and that all senders have been dropped, or that the channel is
+    /// closed and all permits were used or dropped.
     ///
     /// # Cancel safety
     ///
-    /// A message is taken only when the future is ready: nothing is lost when it is dropped.
+    /// Cancel safe: the future takes a message only when it is ready, so dropping it loses nothing.
     ///
     /// # Examples
     ///
@@ -45,7 +45,7 @@ impl<T> Receiver<T> {
     ///
     /// # Cancel safety
     ///
-    /// Messages are taken only when the future is ready: nothing is lost when it is dropped.
+    /// Cancel safe: the future takes messages only when it is ready, so dropping it loses nothing.
     ///
     /// # Examples
     ///
@@ -69,7 +69,7 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// [`TryRecvError`]: there is no message yet, or none will come.
+    /// [`TryRecvError`] if there is no message yet, or if none will come.
     ///
     /// # Examples
     ///
@@ -87,8 +87,8 @@ impl<T> Receiver<T> {
         self.rx.try_recv()
     }
 
-    /// Returns the next message, and blocks the thread until there is one; `None` if none will come. For
-    /// code that is not async.
+    /// Blocks the thread until there is a message, and returns it; `None` if none will come. For code that is
+    /// not async.
     ///
     /// # Panics
     ///
@@ -136,42 +136,42 @@ impl<T> Receiver<T> {
         self.rx.shared.close();
     }
 
-    /// Whether the channel was closed, or all senders have been dropped. There may still be messages.
+    /// Returns whether the channel was closed, or all senders have been dropped. There may still be messages.
     pub fn is_closed(&self) -> bool {
         self.rx.is_closed()
     }
 
-    /// Whether there is no message.
+    /// Returns whether there is no message.
     pub fn is_empty(&self) -> bool {
         self.rx.len() == 0
     }
 
-    /// How many messages there are.
+    /// Returns how many messages there are.
     pub fn len(&self) -> usize {
         self.rx.len()
     }
 
-    /// For how many messages there is room now. Reserved room counts as used.
+    /// Returns for how many messages there is room now. Reserved room counts as used.
     pub fn capacity(&self) -> usize {
         self.rx.shared.room.permits.available()
     }
 
-    /// For how many messages there is room in the empty channel.
+    /// Returns for how many messages there is room in the empty channel.
     pub fn max_capacity(&self) -> usize {
         self.rx.shared.room.bound
     }
 
     /// As [`recv`](Self::recv), for futures and streams that are written by hand.
     ///
-    /// While it returns [`Poll::Pending`], the waker of the last call is called when a message comes, or
-    /// none will come. It may be called when neither is so.
+    /// If it returns [`Poll::Pending`], the waker of the last call is called when there is a message, or when
+    /// none will come. The waker may also be called without such a reason.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         self.rx.poll_recv(cx)
     }
 
     /// As [`recv_many`](Self::recv_many), for futures and streams that are written by hand.
     ///
-    /// While it returns [`Poll::Pending`], nothing was moved, and the waker of the last call is called as by
+    /// If it returns [`Poll::Pending`], nothing was moved, and the waker of the last call is called as after
     /// [`poll_recv`](Self::poll_recv).
     pub fn poll_recv_many(
         &mut self,
@@ -182,12 +182,12 @@ impl<T> Receiver<T> {
         self.rx.poll_recv_many(cx, buffer, limit)
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     pub fn sender_strong_count(&self) -> usize {
         self.rx.shared.senders()
     }
 
-    /// How many weak senders there are.
+    /// Returns how many weak senders there are.
     pub fn sender_weak_count(&self) -> usize {
         self.rx.shared.weak()
     }

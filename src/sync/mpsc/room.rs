@@ -1,20 +1,20 @@
-//! What a message needs before it is sent: a permit, or nothing.
+//! What a message needs before it is sent: a permit in a bounded channel, nothing in an unbounded one.
 
 use crate::sync::permits::Permits;
 use crate::sync_shim::atomic::{AtomicBool, Ordering};
 
 /// The difference between the two kinds of channels.
 pub(super) trait Room {
-    /// No message that has no permit yet will come.
+    /// Whether the channel was closed: only messages that have a permit already may still come.
     fn is_closed(&self) -> bool;
 
     fn close(&self);
 
-    /// Whether a message may be pushed, now that the channel's lock is held. `abandoned`: the receiver has
-    /// gone.
+    /// Whether a message may be pushed. The caller holds the channel's lock. `abandoned` says that the
+    /// receiver was dropped.
     fn accepts(&self, abandoned: bool) -> bool;
 
-    /// So many messages have been taken out of the channel.
+    /// Gives back the permits of `count` messages that were taken out of the channel.
     fn release(&self, count: usize);
 
     /// Whether all permits are back, so that, in a closed channel, no message will come.

@@ -7,16 +7,16 @@
 //! |---|---|---|
 //! | push | pushes, takes the waker | wakes the receiver |
 //! | receive, own queue empty | takes all values; if none, looks for the end or leaves its waker | |
-//! | last sender gone; last permit of a closed channel back | takes the waker | wakes the receiver |
+//! | last sender dropped; last permit of a closed channel back | takes the waker | wakes the receiver |
 //! | close | takes senders out of the list | wakes them |
-//! | receiver gone | as above; takes all values, refuses later ones | drops the values |
+//! | the receiver is dropped | as for close; takes all values, refuses later ones | drops the values |
 //!
 //! No wake is lost. The receiver looks for values and for the end in the same section of the lock in which it
 //! leaves its waker. A push in an earlier section has left its value there; one in a later section finds the
-//! waker. The count of senders and the permits change without the lock, but whatever may be the end takes the
-//! lock after the change: in an earlier section the receiver sees the change, in a later one its waker is
-//! found. Of two permits that come back to a closed channel at the same time, the second one sees the channel
-//! idle, because both changes are to one word.
+//! waker. The count of senders and the permits change without the lock, but a change that may be the end
+//! takes the lock afterwards. If its section is the earlier one, the receiver sees the change. If its section
+//! is the later one, it finds the receiver's waker. Of two permits that come back to a closed channel at the
+//! same time, the second one sees the channel idle, because both changes are to one word.
 //!
 //! The waker is taken by the first push that finds it. So a receiver that many senders wake is woken once.
 
@@ -38,7 +38,7 @@ pub(super) struct Shared<T, R> {
     pub(super) room: R,
     /// The futures that wait in the list are those of [`Tx::closed`].
     pub(super) inbox: WaitList<Inbox<T>>,
-    /// How many [`Tx`] there are. Stays 0 once it is.
+    /// How many [`Tx`] there are. Once it is 0 it stays 0.
     pub(super) senders: AtomicUsize,
     /// How many [`WeakTx`] there are.
     weak: AtomicUsize,
@@ -48,11 +48,11 @@ pub(super) struct Shared<T, R> {
 pub(super) struct Inbox<T> {
     pub(super) queue: Queue<T>,
     pub(super) waker: Option<Waker>,
-    /// The receiver has gone.
+    /// The receiver was dropped.
     pub(super) abandoned: bool,
 }
 
-/// The values are not looked at; a panic in the middle of a change to the queue ends the process.
+/// No user code runs while the queue is changed, so no panic leaves it half changed.
 impl<T, R> UnwindSafe for Shared<T, R> {}
 impl<T, R> RefUnwindSafe for Shared<T, R> {}
 

@@ -53,17 +53,17 @@ impl<T> UnboundedSender<T> {
     ///
     /// # Cancel safety
     ///
-    /// Nothing is lost when the future is dropped.
+    /// Cancel safe: dropping the future loses nothing.
     pub async fn closed(&self) {
         self.tx.closed().await;
     }
 
-    /// Whether the receiver has closed the channel, or has been dropped.
+    /// Returns whether the receiver has closed the channel, or has been dropped.
     pub fn is_closed(&self) -> bool {
         self.tx.shared.room.is_closed()
     }
 
-    /// Whether both senders are of the same channel.
+    /// Returns whether both senders are of the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         self.tx.same_channel(&other.tx)
     }
@@ -74,12 +74,12 @@ impl<T> UnboundedSender<T> {
         WeakUnboundedSender { tx: self.tx.downgrade() }
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     pub fn strong_count(&self) -> usize {
         self.tx.shared.senders()
     }
 
-    /// How many weak senders there are.
+    /// Returns how many weak senders there are.
     pub fn weak_count(&self) -> usize {
         self.tx.shared.weak()
     }
@@ -105,12 +105,12 @@ pub struct UnboundedReceiver<T> {
 impl<T> UnboundedReceiver<T> {
     /// Returns the next message as soon as there is one; `None` if none will come.
     ///
-    /// `None` means: there is no message, and either all senders have been dropped, or
-    /// the channel is closed.
+    /// `None` means that there is no message, and that all senders have been dropped or the channel is
+    /// closed.
     ///
     /// # Cancel safety
     ///
-    /// A message is taken only when the future is ready: nothing is lost when it is dropped.
+    /// Cancel safe: the future takes a message only when it is ready, so dropping it loses nothing.
     ///
     /// # Examples
     ///
@@ -134,7 +134,7 @@ impl<T> UnboundedReceiver<T> {
     ///
     /// # Cancel safety
     ///
-    /// Messages are taken only when the future is ready: nothing is lost when it is dropped.
+    /// Cancel safe: the future takes messages only when it is ready, so dropping it loses nothing.
     ///
     /// # Examples
     ///
@@ -158,7 +158,7 @@ impl<T> UnboundedReceiver<T> {
     ///
     /// # Errors
     ///
-    /// [`TryRecvError`]: there is no message yet, or none will come.
+    /// [`TryRecvError`] if there is no message yet, or if none will come.
     ///
     /// # Examples
     ///
@@ -176,8 +176,8 @@ impl<T> UnboundedReceiver<T> {
         self.rx.try_recv()
     }
 
-    /// Returns the next message, and blocks the thread until there is one; `None` if none will come. For
-    /// code that is not async.
+    /// Blocks the thread until there is a message, and returns it; `None` if none will come. For code that is
+    /// not async.
     ///
     /// # Panics
     ///
@@ -224,32 +224,32 @@ impl<T> UnboundedReceiver<T> {
         self.rx.shared.close();
     }
 
-    /// Whether the channel was closed, or all senders have been dropped. There may still be messages.
+    /// Returns whether the channel was closed, or all senders have been dropped. There may still be messages.
     pub fn is_closed(&self) -> bool {
         self.rx.is_closed()
     }
 
-    /// Whether there is no message.
+    /// Returns whether there is no message.
     pub fn is_empty(&self) -> bool {
         self.rx.len() == 0
     }
 
-    /// How many messages there are.
+    /// Returns how many messages there are.
     pub fn len(&self) -> usize {
         self.rx.len()
     }
 
     /// As [`recv`](Self::recv), for futures and streams that are written by hand.
     ///
-    /// While it returns [`Poll::Pending`], the waker of the last call is called when a message comes, or
-    /// none will come. It may be called when neither is so.
+    /// If it returns [`Poll::Pending`], the waker of the last call is called when there is a message, or when
+    /// none will come. The waker may also be called without such a reason.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         self.rx.poll_recv(cx)
     }
 
     /// As [`recv_many`](Self::recv_many), for futures and streams that are written by hand.
     ///
-    /// While it returns [`Poll::Pending`], nothing was moved, and the waker of the last call is called as by
+    /// If it returns [`Poll::Pending`], nothing was moved, and the waker of the last call is called as after
     /// [`poll_recv`](Self::poll_recv).
     pub fn poll_recv_many(
         &mut self,
@@ -260,12 +260,12 @@ impl<T> UnboundedReceiver<T> {
         self.rx.poll_recv_many(cx, buffer, limit)
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     pub fn sender_strong_count(&self) -> usize {
         self.rx.shared.senders()
     }
 
-    /// How many weak senders there are.
+    /// Returns how many weak senders there are.
     pub fn sender_weak_count(&self) -> usize {
         self.rx.shared.weak()
     }

@@ -6,8 +6,10 @@ use super::shared::WeakTx;
 use super::unbounded::UnboundedSender;
 use std::fmt;
 
-/// A [`Sender`] that does not keep the channel open: when all others have been dropped, the receiver
-/// learns that no message will come. Made by [`Sender::downgrade`].
+/// Can be made a [`Sender`] again, and does not keep the channel open; made by [`Sender::downgrade`].
+///
+/// When all senders have been dropped, the receiver learns that no message will come, although there may be
+/// weak senders.
 ///
 /// # Examples
 ///
@@ -27,17 +29,17 @@ pub struct WeakSender<T> {
 }
 
 impl<T> WeakSender<T> {
-    /// Returns a sender; `None` if all have been dropped.
+    /// Returns a sender; `None` if all senders have been dropped.
     pub fn upgrade(&self) -> Option<Sender<T>> {
         self.tx.upgrade().map(|tx| Sender { tx })
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     pub fn strong_count(&self) -> usize {
         self.tx.shared.senders()
     }
 
-    /// How many weak senders there are.
+    /// Returns how many weak senders there are.
     pub fn weak_count(&self) -> usize {
         self.tx.shared.weak()
     }
@@ -55,8 +57,11 @@ impl<T> fmt::Debug for WeakSender<T> {
     }
 }
 
-/// A [`UnboundedSender`] that does not keep the channel open: when all others have been dropped, the receiver
-/// learns that no message will come. Made by [`UnboundedSender::downgrade`].
+/// Can be made an [`UnboundedSender`] again, and does not keep the channel open; made by
+/// [`UnboundedSender::downgrade`].
+///
+/// When all senders have been dropped, the receiver learns that no message will come, although there may be
+/// weak senders.
 ///
 /// # Examples
 ///
@@ -76,17 +81,17 @@ pub struct WeakUnboundedSender<T> {
 }
 
 impl<T> WeakUnboundedSender<T> {
-    /// Returns a sender; `None` if all have been dropped.
+    /// Returns a sender; `None` if all senders have been dropped.
     pub fn upgrade(&self) -> Option<UnboundedSender<T>> {
         self.tx.upgrade().map(|tx| UnboundedSender { tx })
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     pub fn strong_count(&self) -> usize {
         self.tx.shared.senders()
     }
 
-    /// How many weak senders there are.
+    /// Returns how many weak senders there are.
     pub fn weak_count(&self) -> usize {
         self.tx.shared.weak()
     }

@@ -1,4 +1,4 @@
-//! The guards that stand for all of a mutex's data.
+//! The guards that give access to all of a mutex's data.
 
 use super::{MappedMutexGuard, Mutex, OwnedMappedMutexGuard};
 use crate::sync::guarded::{Held, One, guards_mut};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct MutexGuard<'a, T: ?Sized> {
     inner: Held<&'a Mutex<T>, One>,
-    /// It is shared and sent as an exclusive reference is.
+    /// The guard is `Send` and `Sync` as `&mut T` is.
     _data: PhantomData<&'a mut T>,
 }
 
@@ -61,7 +61,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         }
     }
 
-    /// The mutex that it has locked.
+    /// Returns the mutex that it has locked.
     ///
     /// # Examples
     ///
@@ -89,7 +89,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 #[clippy::has_significant_drop]
 pub struct OwnedMutexGuard<T: ?Sized> {
     inner: Held<Arc<Mutex<T>>, One>,
-    /// It is shared and sent as the data itself is.
+    /// The guard is `Send` and `Sync` as `T` is.
     _data: PhantomData<Box<T>>,
 }
 
@@ -139,7 +139,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         }
     }
 
-    /// The mutex that it has locked.
+    /// Returns the mutex that it has locked.
     #[inline]
     pub fn mutex(this: &Self) -> &Arc<Mutex<T>> {
         this.inner.way()

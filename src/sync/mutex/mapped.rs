@@ -1,4 +1,4 @@
-//! The guards that stand for a part of a mutex's data.
+//! The guards that give access to a part of a mutex's data.
 
 use super::Mutex;
 use crate::sync::guarded::{Exclusive, One, guards_mut};
@@ -22,7 +22,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         Self { inner, _data: PhantomData }
     }
 
-    /// Returns a guard for the part of the part that `f` picks.
+    /// Returns a guard for the part that `f` picks out of this guard's part.
     #[inline]
     pub fn map<U, F>(this: Self, f: F) -> MappedMutexGuard<'a, U>
     where
@@ -32,7 +32,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         MappedMutexGuard::new(this.inner.map(f))
     }
 
-    /// Returns a guard for the part of the part that `f` picks, if it picks one.
+    /// Returns a guard for the part that `f` picks out of this guard's part, if it picks one.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
     inner: Exclusive<Arc<Mutex<T>>, One, U>,
-    /// It is shared as the data itself is.
+    /// The guard is `Sync` as `T` is.
     _data: PhantomData<Box<T>>,
 }
 
@@ -64,7 +64,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
         Self { inner, _data: PhantomData }
     }
 
-    /// Returns a guard for the part of the part that `f` picks.
+    /// Returns a guard for the part that `f` picks out of this guard's part.
     #[inline]
     pub fn map<S, F>(this: Self, f: F) -> OwnedMappedMutexGuard<T, S>
     where
@@ -74,7 +74,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
         OwnedMappedMutexGuard::new(this.inner.map(f))
     }
 
-    /// Returns a guard for the part of the part that `f` picks, if it picks one.
+    /// Returns a guard for the part that `f` picks out of this guard's part, if it picks one.
     ///
     /// # Errors
     ///

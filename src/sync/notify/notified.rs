@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 pin_project! {
     /// Waits for a notification; made by [`Notify::notified`].
     ///
-    /// Once it is through it stays so: it may be polled again.
+    /// It may be polled again after it was ready, and is ready again.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Notified<'a> {
@@ -33,15 +33,15 @@ impl<'a> Notified<'a> {
         Self { notify, place: Place::new(notify.turn()) }
     }
 
-    /// Joins the line now, without waiting; returns whether it is through.
+    /// Begins to wait, as the first poll does; returns whether it is ready.
     ///
-    /// From here on a [`notify_one`](Notify::notify_one) may reach it, as if it had been polled. A waker
-    /// that an earlier poll has left stays.
+    /// From now on a [`notify_one`](Notify::notify_one) may notify it. The waker of an earlier poll stays in
+    /// use; without an earlier poll no waker is called.
     ///
     /// # Examples
     ///
-    /// Two receivers of one queue. Each joins the line before it looks, so that two pushes reach both of them
-    /// and do not become one permit:
+    /// Two receivers of one queue. Each begins to wait before it looks into the queue, so that two pushes
+    /// notify both of them and do not become one permit:
     ///
     /// ```
     /// use liten::sync::Notify;
@@ -101,7 +101,7 @@ impl Future for Notified<'_> {
 pin_project! {
     /// Waits for a notification, and owns its [`Notify`]; made by [`Notify::notified_owned`].
     ///
-    /// Once it is through it stays so: it may be polled again.
+    /// It may be polled again after it was ready, and is ready again.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct OwnedNotified {
@@ -124,7 +124,7 @@ impl OwnedNotified {
         Self { notify, place }
     }
 
-    /// Joins the line now, without waiting; returns whether it is through. See [`Notified::enable`].
+    /// Begins to wait, as the first poll does; returns whether it is ready. See [`Notified::enable`].
     pub fn enable(self: Pin<&mut Self>) -> bool {
         let this = self.project();
         this.notify.poll(this.place.as_ref(), None).is_ready()

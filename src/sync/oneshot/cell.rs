@@ -1,7 +1,7 @@
 //! What the two halves of a channel share: a place for the value, one for the waker of each half, and one
-//! word that says whose they are.
+//! word that says which half may use which place.
 //!
-//! # Who may touch what
+//! # Which half may use which place
 //!
 //! The sender *ends* the channel by sending or by being dropped, the receiver by closing it or by being
 //! dropped. Either does so by one change of the word; the *first* end in the order of these changes is the
@@ -22,7 +22,7 @@
 //! come after `CLOSED`. Then they mean nothing: the receiver, which alone sets `CLOSED`, looks at that
 //! first.
 //!
-//! # Who frees the cell
+//! # Which half frees the cell
 //!
 //! There is no count of references. The first half needs the cell until it has cleared the bits of the wakers
 //! that it has taken out (and a receiver that is closed, but still there, until it has cleared `STAYS`). If
@@ -41,11 +41,11 @@
 //! that ends it. With a waker it is three: left, ended, taken out. Rejected: `Arc`, whose count costs three
 //! more, for what the word knows already.
 //!
-//! # Wakers are foreign code
+//! # Wakers are user code
 //!
-//! A clone is made before anything is touched, so one that panics leaves all as it was. Wakers are called and
-//! dropped when a half is through with the cell, for this call or for good; what panics there stays there
-//! ([`wakers::guard`]).
+//! A waker is cloned before anything is changed, so a clone that panics leaves the cell as it was. A half
+//! calls and drops wakers only after its last access to the cell in that call. A panic there does not reach
+//! the caller ([`wakers::guard`]).
 
 #![allow(unsafe_code)]
 
@@ -62,9 +62,9 @@ const RECEIVER_WAKER: u32 = 1;
 const SENDER_WAKER: u32 = 1 << 1;
 /// The sender has sent the value.
 const SENT: u32 = 1 << 2;
-/// The sender has gone without sending.
+/// The sender was dropped without sending.
 const DROPPED: u32 = 1 << 3;
-/// The receiver takes nothing more.
+/// The receiver has closed the channel or was dropped: a value sent after that is not received.
 const CLOSED: u32 = 1 << 4;
 /// The receiver is closed, but may still come back to the cell.
 const STAYS: u32 = 1 << 5;
@@ -94,7 +94,7 @@ pub(super) fn halves<T>() -> (SendHalf<T>, ReceiveHalf<T>) {
     (SendHalf(Door(cell)), ReceiveHalf(Door(cell)))
 }
 
-/// The way of one half to the cell. It is open until that half leaves.
+/// One half's pointer to the cell. It is valid until that half leaves.
 struct Door<T>(NonNull<Cell<T>>);
 
 impl<T> Clone for Door<T> {
@@ -121,8 +121,8 @@ impl<T> Door<T> {
         self.cell().word.load(Ordering::Acquire)
     }
 
-    /// Leaves `waker` in the place of the calling half's, which `bit` stands for. `false`: the channel has
-    /// ended, and the waker is not there.
+    /// Leaves `waker` in the place for the calling half's waker, which `bit` stands for. Returns `false`, and
+    /// leaves nothing, if the channel has ended.
     ///
     /// # Safety
     ///

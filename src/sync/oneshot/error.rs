@@ -1,18 +1,19 @@
-//! What receivers of a [`oneshot`](super) channel get in the place of a value.
+//! Errors of the receiver of a [`oneshot`](super) channel.
 
 use std::error::Error;
 use std::fmt;
 
-/// The sender has gone without sending, or the receiver was closed before: there will be no value.
+/// There will be no value: the sender was dropped without sending, or the receiver was closed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecvError(pub(super) ());
 
-/// Why [`Receiver::try_recv`](super::Receiver::try_recv) has no value.
+/// Why [`Receiver::try_recv`](super::Receiver::try_recv) returned no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TryRecvError {
     /// Nothing has been sent yet.
     Empty,
-    /// There will be no value: the sender has gone, the receiver was closed, or the value was taken before.
+    /// There will be no value: the sender was dropped, the receiver was closed, or the value has been taken
+    /// out.
     Closed,
 }
 

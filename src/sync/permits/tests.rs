@@ -48,6 +48,19 @@ fn closing_a_crowd_gives_back_what_was_collected() {
     assert_eq!(permits.available(), 6);
 }
 
+/// As tokio's: from the closing on no future comes through.
+#[test]
+fn a_future_that_has_its_permits_when_they_are_closed_gives_them_back() {
+    let permits = Permits::new(0);
+    let mut waits = pin!(permits.acquire(2));
+    assert!(poll(waits.as_mut()).is_pending());
+    permits.release(2);
+    permits.close();
+    assert_eq!(permits.available(), 0, "they are the future's");
+    assert_eq!(poll(waits), Poll::Ready(Err(Closed)));
+    assert_eq!(permits.available(), 2);
+}
+
 /// The futures that were served are woken although the rest is refused.
 #[test]
 fn too_many_permits_panic_and_cost_no_future_its_own() {

@@ -1,19 +1,20 @@
-//! The guards that change a part of the data.
+//! The write guards of a part of the data.
 
 use super::RwLock;
 use crate::sync::guarded::{Exclusive, guards_mut};
 use crate::sync::permits::Permits;
 use std::marker::PhantomData;
+use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 
 /// A part of the data of a [`RwLock`], to be changed; unlocks it when it is dropped.
 ///
-/// Made by [`RwLockWriteGuard::map`](super::RwLockWriteGuard::map). It cannot become a guard that reads: it
-/// may hold an exclusive reference into what a reader would see.
+/// Made by [`RwLockWriteGuard::map`](super::RwLockWriteGuard::map). It cannot become a read guard, because
+/// the part may be an exclusive reference to something that readers of the whole would see at the same time.
 #[clippy::has_significant_drop]
 pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
     inner: Exclusive<&'a Permits, u32, T>,
-    /// It is sent as the guard that it was made from.
+    /// The guard is `Send` as the guard that it was made from is.
     _lock: PhantomData<&'a RwLock<T>>,
 }
 
@@ -23,7 +24,7 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
         Self { inner, _lock: PhantomData }
     }
 
-    /// Returns a guard for the part of the part that `f` picks.
+    /// Returns a guard for the part that `f` picks out of this guard's part.
     #[inline]
     pub fn map<F, U: ?Sized>(this: Self, f: F) -> RwLockMappedWriteGuard<'a, U>
     where
@@ -32,7 +33,7 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
         RwLockMappedWriteGuard::new(this.inner.map(f))
     }
 
-    /// Returns a guard for the part of the part that `f` picks, if it picks one.
+    /// Returns a guard for the part that `f` picks out of this guard's part, if it picks one.
     ///
     /// # Errors
     ///
@@ -60,7 +61,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
         Self { inner }
     }
 
-    /// Returns a guard for the part of the part that `f` picks.
+    /// Returns a guard for the part that `f` picks out of this guard's part.
     #[inline]
     pub fn map<F, V: ?Sized>(this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, V>
     where
@@ -69,7 +70,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
         OwnedRwLockMappedWriteGuard::new(this.inner.map(f))
     }
 
-    /// Returns a guard for the part of the part that `f` picks, if it picks one.
+    /// Returns a guard for the part that `f` picks out of this guard's part, if it picks one.
     ///
     /// # Errors
     ///
@@ -85,11 +86,14 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
         this.inner.try_map(f).map(OwnedRwLockMappedWriteGuard::new).map_err(Self::new)
     }
 
-    /// The lock that it has locked.
+    /// Returns the lock that it has locked.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
         this.inner.way()
     }
 }
+
+// Shared, it only lends the data to be read.
+impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for RwLockMappedWriteGuard<'_, T> {}
 
 guards_mut! {
     [T: ?Sized] RwLockMappedWriteGuard<'_, T> => T;

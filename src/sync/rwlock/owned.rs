@@ -1,4 +1,4 @@
-//! The guard that changes, and keeps the lock alive.
+//! The write guard that keeps the lock alive.
 
 use super::{OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, RwLock};
 use crate::sync::guarded::{Exclusive, guards_mut};
@@ -41,7 +41,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         this.inner.try_map(f).map(OwnedRwLockMappedWriteGuard::new).map_err(Self::new)
     }
 
-    /// Returns a guard that reads the part of the data that `f` picks. No writer comes in between.
+    /// Returns a read guard for the part of the data that `f` picks. No writer gets the lock in between.
     #[inline]
     pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> OwnedRwLockReadGuard<T, U>
     where
@@ -50,8 +50,8 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         OwnedRwLockReadGuard::new(this.inner.downgrade(f))
     }
 
-    /// Returns a guard that reads the part of the data that `f` picks, if it picks one. No writer comes in
-    /// between.
+    /// Returns a read guard for the part of the data that `f` picks, if it picks one. No writer gets the lock
+    /// in between.
     ///
     /// # Errors
     ///
@@ -73,12 +73,12 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         OwnedRwLockMappedWriteGuard::new(this.inner)
     }
 
-    /// Returns a guard that reads. No writer comes in between.
+    /// Returns a read guard. No writer gets the lock in between.
     pub fn downgrade(self) -> OwnedRwLockReadGuard<T> {
         Self::downgrade_map(self, |data| data)
     }
 
-    /// The lock that it has locked.
+    /// Returns the lock that it has locked.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
         this.inner.way()
     }

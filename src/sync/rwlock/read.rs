@@ -1,4 +1,4 @@
-//! The guards that read.
+//! The read guards.
 
 use super::RwLock;
 use crate::sync::guarded::{Shared, guards};
@@ -89,7 +89,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
         this.inner.try_map(f).map(OwnedRwLockReadGuard::new).map_err(Self::new)
     }
 
-    /// The lock that it has locked.
+    /// Returns the lock that it has locked.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
         this.inner.way()
     }

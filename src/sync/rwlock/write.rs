@@ -1,16 +1,17 @@
-//! The guard that changes, and borrows the lock.
+//! The write guard that borrows the lock.
 
 use super::{RwLock, RwLockMappedWriteGuard, RwLockReadGuard};
 use crate::sync::guarded::{Exclusive, guards_mut};
 use crate::sync::permits::Permits;
 use std::marker::PhantomData;
+use std::panic::RefUnwindSafe;
 
 /// The data of a [`RwLock`], to be changed; unlocks it when it is dropped.
 #[clippy::has_significant_drop]
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     inner: Exclusive<&'a Permits, u32, T>,
-    /// It can become a guard that reads, so it is sent as a reference to the lock is.
+    /// It can become a read guard, so it is `Send` as a reference to the lock is.
     _lock: PhantomData<&'a RwLock<T>>,
 }
 
@@ -54,7 +55,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         this.inner.try_map(f).map(RwLockMappedWriteGuard::new).map_err(Self::new)
     }
 
-    /// Returns a guard that reads the part of the data that `f` picks. No writer comes in between.
+    /// Returns a read guard for the part of the data that `f` picks. No writer gets the lock in between.
     #[inline]
     pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
     where
@@ -63,8 +64,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         RwLockReadGuard::new(this.inner.downgrade(f))
     }
 
-    /// Returns a guard that reads the part of the data that `f` picks, if it picks one. No writer comes in
-    /// between.
+    /// Returns a read guard for the part of the data that `f` picks, if it picks one. No writer gets the lock
+    /// in between.
     ///
     /// # Errors
     ///
@@ -83,7 +84,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         RwLockMappedWriteGuard::new(this.inner)
     }
 
-    /// Returns a guard that reads. No writer comes in between.
+    /// Returns a read guard. No writer gets the lock in between.
     ///
     /// # Examples
     ///
@@ -95,7 +96,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// let mut writes = lock.write().await;
     /// *writes += 1;
     /// let reads = writes.downgrade();
-    /// // Others read, too.
+    /// // Other tasks may read now, too.
     /// assert_eq!((*reads, *lock.read().await), (2, 2));
     /// # });
     /// ```
@@ -103,6 +104,9 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         Self::downgrade_map(self, |data| data)
     }
 }
+
+// Shared, it only lends the data to be read.
+impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for RwLockWriteGuard<'_, T> {}
 
 guards_mut! {
     [T: ?Sized] RwLockWriteGuard<'_, T> => T;

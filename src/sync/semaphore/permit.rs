@@ -1,10 +1,10 @@
-//! Permits that go back when they are dropped.
+//! Permits that are given back when they are dropped.
 
 use super::Semaphore;
 use std::ptr;
 use std::sync::Arc;
 
-/// Permits of a [`Semaphore`], which go back when this is dropped.
+/// Permits of a [`Semaphore`], which are given back when this is dropped.
 #[must_use = "dropped at once, the permits go back at once"]
 #[clippy::has_significant_drop]
 #[derive(Debug)]
@@ -18,7 +18,7 @@ impl<'a> SemaphorePermit<'a> {
         Self { semaphore, permits }
     }
 
-    /// Keeps the permits from going back: the semaphore has fewer from now on.
+    /// Drops the permits without giving them back: the semaphore has fewer from now on.
     ///
     /// # Examples
     ///
@@ -43,7 +43,7 @@ impl<'a> SemaphorePermit<'a> {
         other.forget();
     }
 
-    /// Splits `n` permits off; `None` if it has fewer.
+    /// Splits `n` permits off and returns them; `None` if this has fewer.
     ///
     /// # Examples
     ///
@@ -60,12 +60,12 @@ impl<'a> SemaphorePermit<'a> {
         Some(Self { semaphore: self.semaphore, permits: n })
     }
 
-    /// The semaphore whose permits these are.
+    /// Returns the semaphore whose permits these are.
     pub fn semaphore(&self) -> &Semaphore {
         self.semaphore
     }
 
-    /// How many permits it has.
+    /// Returns how many permits these are.
     pub fn num_permits(&self) -> usize {
         self.permits
     }
@@ -91,7 +91,7 @@ impl OwnedSemaphorePermit {
         Self { semaphore, permits }
     }
 
-    /// Keeps the permits from going back: the semaphore has fewer from now on.
+    /// Drops the permits without giving them back: the semaphore has fewer from now on.
     pub fn forget(mut self) {
         self.permits = 0;
     }
@@ -108,18 +108,18 @@ impl OwnedSemaphorePermit {
         other.forget();
     }
 
-    /// Splits `n` permits off; `None` if it has fewer.
+    /// Splits `n` permits off and returns them; `None` if this has fewer.
     pub fn split(&mut self, n: usize) -> Option<Self> {
         self.permits = self.permits.checked_sub(n)?;
         Some(Self { semaphore: self.semaphore.clone(), permits: n })
     }
 
-    /// The semaphore whose permits these are.
+    /// Returns the semaphore whose permits these are.
     pub fn semaphore(&self) -> &Arc<Semaphore> {
         &self.semaphore
     }
 
-    /// How many permits it has.
+    /// Returns how many permits these are.
     pub fn num_permits(&self) -> usize {
         self.permits
     }
@@ -133,8 +133,8 @@ impl Drop for OwnedSemaphorePermit {
 
 const OTHER: &str = "permits of different semaphores cannot be merged";
 
-/// Adds up what two of one semaphore have, which can be more than there ever were: added while they were
-/// held.
+/// Adds up the permits that two values of one semaphore have. The sum can be more than a semaphore can have,
+/// because permits may be added while others are held.
 #[track_caller]
 fn merge(permits: &mut usize, others: usize) {
     *permits = permits.checked_add(others).expect("fewer permits than a usize can count");

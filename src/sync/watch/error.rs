@@ -1,9 +1,9 @@
-//! Why a value was not sent, or none will come.
+//! Errors of watch channels.
 
 use std::error::Error;
 use std::fmt;
 
-/// There was no receiver; has the value that was not sent.
+/// There is no receiver; contains the value that was not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
@@ -21,7 +21,7 @@ impl<T> fmt::Display for SendError<T> {
 
 impl<T> Error for SendError<T> {}
 
-/// All senders are gone, and their last value has been seen.
+/// All senders have been dropped.
 #[derive(Debug, Clone)]
 pub struct RecvError(pub(super) ());
 

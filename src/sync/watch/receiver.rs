@@ -1,4 +1,4 @@
-//! The half that looks, and the value while it is looked at.
+//! The receiving half, and the guard of a value that is borrowed.
 
 use super::error::RecvError;
 use super::{SPREAD, STEP, Shared, Version, within_budget};
@@ -6,19 +6,20 @@ use crate::sync_shim::atomic::Ordering;
 use crate::sync_shim::{Arc, RwLockReadGuard};
 use std::fmt;
 use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// Sees the latest value, and waits for a newer one; made by [`channel`](super::channel) and
 /// [`Sender::subscribe`](super::Sender::subscribe).
 ///
-/// It remembers which value it has seen. A clone has seen the same.
+/// It remembers which value it has seen last. A clone has seen the same value.
 #[derive(Debug)]
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
     memory: Memory,
 }
 
-/// What a receiver keeps, in one word, so that a channel is no larger than tokio's: the version that it has
-/// seen, and below that at which of the channel's `Notify`s it waits.
+/// The version that a receiver has seen, and, in the bits below it, at which of the channel's `Notify`s it
+/// waits (its *seat*). One word, so that a receiver is no larger than tokio's.
 #[derive(Debug, Clone, Copy)]
 struct Memory(usize);
 
@@ -50,20 +51,20 @@ impl<T> Receiver<T> {
         Self { shared, memory: Memory::new(seen, before % SPREAD) }
     }
 
-    /// Returns the latest value, which does not count as seen by this.
+    /// Returns the latest value, which does not count as seen by this call.
     ///
-    /// No sender can replace the value as long as the [`Ref`] is held: it should not be held for long, nor
-    /// across an await. A thread that holds one and asks for another may wait for ever, if a sender waits
-    /// between the two.
+    /// No sender can replace the value as long as the [`Ref`] is held, so hold it for a short time, and not
+    /// across an await. A thread that holds a `Ref` and asks for another one may wait for ever, if a sender
+    /// has begun to wait between the two.
     pub fn borrow(&self) -> Ref<'_, T> {
         let value = self.shared.value.read();
         let has_changed = self.memory.seen() != self.shared.version();
         Ref::new(value, has_changed)
     }
 
-    /// Returns the latest value, which is seen from now on: [`changed`](Self::changed) waits for a newer one.
+    /// Returns the latest value, which counts as seen: [`changed`](Self::changed) waits for a newer one.
     ///
-    /// As [`borrow`](Self::borrow) otherwise.
+    /// Apart from that it is like [`borrow`](Self::borrow).
     ///
     /// # Examples
     ///
@@ -84,7 +85,7 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// If all senders are gone, also if their last value was not seen.
+    /// [`RecvError`] if all senders have been dropped, also if their last value was not seen.
     pub fn has_changed(&self) -> Result<bool, RecvError> {
         match self.shared.state() {
             (_, true) => Err(RecvError(())),
@@ -92,7 +93,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Returns whether all senders are gone.
+    /// Returns whether all senders have been dropped.
     pub fn is_closed(&self) -> bool {
         self.shared.state().1
     }
@@ -105,7 +106,7 @@ impl<T> Receiver<T> {
     /// # liten::block_on(async {
     /// let (sender, mut receiver) = liten::sync::watch::channel(1);
     /// receiver.mark_changed();
-    /// // So that the first value is handled as all that follow.
+    /// // The first value is now handled as all that follow.
     /// receiver.changed().await.unwrap();
     /// assert_eq!(*receiver.borrow_and_update(), 1);
     /// # drop(sender);
@@ -124,11 +125,11 @@ impl<T> Receiver<T> {
     ///
     /// # Cancel safety
     ///
-    /// If it is dropped before it returns, no value counts as seen by that.
+    /// Cancel safe: a future that is dropped before it is ready has marked no value as seen.
     ///
     /// # Errors
     ///
-    /// If all senders are gone and their last value was seen.
+    /// [`RecvError`] if all senders have been dropped and their last value was seen.
     ///
     /// # Examples
     ///
@@ -145,19 +146,20 @@ impl<T> Receiver<T> {
         within_budget(changed(&self.shared, &mut self.memory)).await
     }
 
-    /// Waits until `f` returns true for the value, beginning with the present one, and returns that value,
-    /// which counts as seen.
+    /// Waits until `f` returns true for the value, and returns that value, which counts as seen. The present
+    /// value is tried first.
     ///
     /// `f` runs under the lock of the value: it should be short, and must not use this channel. It is not
-    /// called for values that are replaced before this looks.
+    /// called for a value that is replaced before this receiver looks.
     ///
     /// # Cancel safety
     ///
-    /// If it is dropped before it returns, a value for which `f` has returned false may count as seen.
+    /// Cancel safe, but values for which `f` has returned false before the future was dropped may count as
+    /// seen.
     ///
     /// # Errors
     ///
-    /// If all senders are gone, and `f` returns false for their last value.
+    /// [`RecvError`] if all senders have been dropped, and `f` returns false for their last value.
     ///
     /// # Panics
     ///
@@ -186,7 +188,8 @@ impl<T> Receiver<T> {
                 let value = self.shared.value.read();
                 let version = self.shared.version();
                 let has_changed = self.memory.see(version);
-                // Once it is closed, only a value that has come since it was last asked is new.
+                // After the closing, `f` is only asked if the value is newer than the one it was asked for
+                // last.
                 if (!closed || has_changed) && f(&value) {
                     return Ok(Ref::new(value, has_changed));
                 }
@@ -207,7 +210,7 @@ impl<T> Receiver<T> {
 /// As [`Receiver::changed`], without the budget.
 async fn changed<T>(shared: &Shared<T>, memory: &mut Memory) -> Result<(), RecvError> {
     loop {
-        // Made before the question, so that it is reached by what comes after it.
+        // Made before the look at the state: a change that comes after the look notifies it.
         let notified = shared.changed[memory.seat()].notified();
         let (version, closed) = shared.state();
         if memory.see(version) {
@@ -240,6 +243,10 @@ pub struct Ref<'a, T> {
     value: RwLockReadGuard<'a, T>,
     has_changed: bool,
 }
+
+// As a reference to the value.
+impl<T: RefUnwindSafe> UnwindSafe for Ref<'_, T> {}
+impl<T: RefUnwindSafe> RefUnwindSafe for Ref<'_, T> {}
 
 impl<'a, T> Ref<'a, T> {
     pub(super) fn new(value: RwLockReadGuard<'a, T>, has_changed: bool) -> Self {

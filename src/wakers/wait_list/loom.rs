@@ -44,6 +44,30 @@ fn a_place_that_was_taken_out_is_its_futures_again() {
     });
 }
 
+/// Here another place is the first one. The lock looks at the first place, and that would hide from loom that
+/// the place's future looks at it, too.
+#[test]
+fn a_place_that_was_taken_out_at_the_end_is_its_futures_again() {
+    ::loom::model(|| {
+        let list = Arc::new(WaitList::new(0));
+        let first = pin!(Place::new(0));
+        list.lock().join(first.as_ref(), Waker::noop().clone());
+        let waiting = {
+            let list = list.clone();
+            thread::spawn(move || wait(&list))
+        };
+        let mut locked = list.lock();
+        *locked = 7;
+        let waker = locked.pop_back(7);
+        drop(locked);
+        drop(waker);
+        let given = waiting.join().expect("no panic");
+        list.leave(first.as_ref());
+        assert_eq!(given, 7);
+        assert!(list.lock().is_empty());
+    });
+}
+
 /// A place may be shared: of two lists that it joins at once, one has it, and the other one panics.
 #[test]
 fn a_place_that_joins_two_lists_at_once_is_in_one() {

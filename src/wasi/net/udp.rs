@@ -21,13 +21,13 @@ use wasip2::sockets::udp_create_socket::create_udp_socket;
 /// several tasks. It is used in two ways:
 ///
 /// - **one to many**: after [`bind`](Self::bind), [`send_to`](Self::send_to) and
-///   [`recv_from`](Self::recv_from) talk to anybody;
+///   [`recv_from`](Self::recv_from) talk to any socket;
 /// - **one to one**: after [`connect`](Self::connect), [`send`](Self::send) and [`recv`](Self::recv) talk
 ///   to that address, and datagrams of others are not received.
 ///
 /// A datagram is received as a whole: what does not fit into the buffer is lost. Receiving or sending may
 /// return [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) on a connected socket: an *earlier*
-/// datagram found nobody listening. The socket stays usable.
+/// datagram found no listening socket. The socket stays usable.
 ///
 /// # Examples
 ///
@@ -147,7 +147,7 @@ impl UdpSocket {
                 }
             }
         };
-        // Who waited on the old streams tries again on the new ones.
+        // Tasks that waited on the old streams try again on the new ones.
         self.receiving.wake();
         self.sending.wake();
         before.map_or(Ok(()), Err)

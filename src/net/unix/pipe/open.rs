@@ -80,7 +80,7 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Returns [`InvalidInput`](io::ErrorKind::InvalidInput) if the file is no pipe, otherwise the error of
-    /// the operating system: `ENXIO` (no such device or address) if nobody has opened the receiving end.
+    /// the operating system: `ENXIO` (no such device or address) if no process has opened the receiving end.
     ///
     /// # Panics
     ///

@@ -117,7 +117,7 @@ impl TcpListener {
         Poll::Ready(Ok((stream, peer)))
     }
 
-    /// [`poll_accept`](Self::poll_accept) for who need not know the peer, which may be gone already.
+    /// As [`poll_accept`](Self::poll_accept), without the peer's address. The peer may have left already.
     fn poll_stream(&self, cx: &mut Context<'_>) -> Poll<io::Result<TcpStream>> {
         let Self { source, socket } = self;
         let accept = || socket.accept().map_err(failed("accept a connection"));

@@ -261,7 +261,7 @@ impl TcpStream {
     /// Dropping the writing half ends the stream for the peer; see [`split`](crate::net::split).
     pub fn into_split(self) -> (super::OwnedReadHalf, super::OwnedWriteHalf) {
         split::owned(self, |stream| {
-            // Nobody is left to be told of an error.
+            // No caller is left that could be told of an error.
             let _ = stream.shutdown_std(Shutdown::Write);
         })
     }
@@ -344,7 +344,7 @@ impl fmt::Debug for TcpStream {
     }
 }
 
-/// A connection that nobody has any more, kept until the host has sent what it keeps.
+/// A connection that the program has dropped, kept until the host has sent what it keeps.
 ///
 /// It is its own waker, so it needs no task: the connection's source keeps it, and it keeps the connection,
 /// until the reactor wakes it. A circle of owners that the end of the runtime leaves as it is: the host

@@ -264,6 +264,7 @@ const CFG: Confined = Confined {
         ),
         ("src/io/stdio/input.rs", "the descriptor itself, in a forked child"),
         ("src/net/uninit.rs", "Unix sockets"),
+        ("src/net/posix.rs", "the selectors that know a source by its descriptor"),
         (
             "src/io/interest.rs",
             "urgent data, which the poller tells apart on Linux and Android only",

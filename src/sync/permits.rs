@@ -64,15 +64,6 @@ pub(crate) enum Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Closed;
 
-/// Wakes the futures that have their permits. Mostly it is one.
-fn wake(batch: &mut Batch) {
-    if batch.len() > 1 {
-        context::wake_together(|| batch.wake());
-    } else {
-        batch.wake();
-    }
-}
-
 impl Permits {
     /// The most permits there can be. tokio's number, which programs pass on.
     pub(crate) const MAX: usize = usize::MAX >> 3;
@@ -173,7 +164,15 @@ impl Permits {
     /// Gives `count` permits to the places, wakes their futures after the lock was released, and keeps the
     /// rest.
     #[cold]
-    fn hand_out<'a>(&'a self, mut locked: Locked<'a, ()>, mut count: usize) {
+    fn hand_out<'a>(&'a self, locked: Locked<'a, ()>, count: usize) {
+        if count > 1 {
+            context::wake_together(|| self.hand_out_in_rounds(locked, count));
+        } else {
+            self.hand_out_in_rounds(locked, count);
+        }
+    }
+
+    fn hand_out_in_rounds<'a>(&'a self, mut locked: Locked<'a, ()>, mut count: usize) {
         let mut batch = Batch::new();
         loop {
             while let Some(missing) = locked.front() {
@@ -191,7 +190,7 @@ impl Permits {
             let done = count == 0 || locked.is_empty();
             drop(locked);
             // Before the panic below, too, because these futures have been given their permits.
-            wake(&mut batch);
+            batch.wake();
             if let Err(before) = kept {
                 too_many(before, count);
             }
@@ -242,6 +241,10 @@ impl Permits {
 
     /// Refuses all permits from now on, also to the futures that wait.
     pub(crate) fn close(&self) {
+        context::wake_together(|| self.close_in_rounds());
+    }
+
+    fn close_in_rounds(&self) {
         let mut batch = Batch::new();
         loop {
             let mut locked = self.waiting.lock();
@@ -258,7 +261,7 @@ impl Permits {
                 let _ = self.keep(0);
             }
             drop(locked);
-            wake(&mut batch);
+            batch.wake();
             if done {
                 return;
             }

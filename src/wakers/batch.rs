@@ -18,10 +18,6 @@ impl Batch {
         Self { wakers: [const { None }; ROOM], len: 0 }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
     pub(crate) fn is_full(&self) -> bool {
         self.len == ROOM
     }

@@ -53,6 +53,23 @@ pub(crate) async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Ou
     .await
 }
 
+/// Whether `operation`, which the system completes at once, takes from the budget: a task that has none left
+/// is not told of the end in the same poll.
+pub(crate) async fn takes_part_in_the_budget<T: Send>(
+    operation: impl Future<Output = T> + Send + 'static,
+) -> bool {
+    let task = async move {
+        let mut operation = Box::pin(operation);
+        while poll_once(&mut Box::pin(liten::task::consume_budget())).await.is_some() {}
+        let was_pending = poll_once(&mut operation).await.is_none();
+        if was_pending {
+            operation.await;
+        }
+        was_pending
+    };
+    liten::spawn(task).await.unwrap()
+}
+
 /// Bytes whose period is a prime, so that a buffer that is lost or doubled shows.
 pub(crate) fn pattern(length: usize) -> Vec<u8> {
     let period: Vec<u8> = (0..251).collect();

@@ -1,8 +1,10 @@
-//! With one worker, tasks start in the order in which they were spawned.
+//! With one worker, tasks start in the order in which they were spawned, and go on in the order in which they
+//! were woken together.
 
 use crate::guard::{guarded, until, workers};
 use crate::probe::Count;
-use liten::runtime::LocalRuntime;
+use liten::runtime::{Builder, LocalRuntime};
+use liten::sync::Semaphore;
 use liten::task::JoinHandle;
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -116,6 +118,32 @@ fn on_a_local_runtime() {
             let spawn = |index| liten::task::spawn_local(log.task(index));
             all((0..TASKS).map(spawn).collect()).await;
         });
+        log.check();
+    });
+}
+
+/// They are more than one round of wakes.
+#[test]
+fn with_permits_that_are_given_together() {
+    guarded(|| {
+        let runtime =
+            Builder::new_multi_thread().worker_threads(1).max_spare_workers(0).build().unwrap();
+        let (log, permits) = (Log::default(), Arc::new(Semaphore::new(0)));
+        let theirs = log.clone();
+        let spawner = runtime.spawn(async move {
+            let spawn = |index| {
+                let (permits, task) = (permits.clone(), theirs.task(index));
+                liten::spawn(async move {
+                    permits.acquire().await.unwrap().forget();
+                    task.await;
+                })
+            };
+            let tasks = (0..TASKS).map(spawn).collect();
+            // Spawned after them, so all of them wait.
+            liten::spawn(async move { permits.add_permits(TASKS) }).await.unwrap();
+            all(tasks).await;
+        });
+        runtime.block_on(spawner).unwrap();
         log.check();
     });
 }

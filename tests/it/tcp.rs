@@ -1,7 +1,7 @@
 //! TCP: connecting, moving bytes both ways, ends, halves, options, errors.
 
 use crate::guard::{guarded, workers};
-use crate::loopback::{bounded, pattern, poll_once, run, tcp_pair};
+use crate::loopback::{bounded, pattern, poll_once, run, takes_part_in_the_budget, tcp_pair};
 use liten::future::StreamExt;
 use liten::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use liten::net::{TcpListener, TcpSocket, TcpStream, tcp};
@@ -151,6 +151,15 @@ fn every_address_is_tried() {
 
         let error = TcpStream::connect(&[][..]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    });
+}
+
+#[test]
+fn a_connection_that_is_there_at_once_takes_part_in_the_budget() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        assert!(takes_part_in_the_budget(TcpStream::connect(address)).await);
     });
 }
 

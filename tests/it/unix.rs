@@ -1,7 +1,7 @@
 //! Unix sockets: streams by path, name and pair, datagrams, full queues.
 
 use crate::guard::{guarded, workers};
-use crate::loopback::{bounded, pattern, poll_once, run};
+use crate::loopback::{bounded, pattern, poll_once, run, takes_part_in_the_budget};
 use liten::future::StreamExt;
 use liten::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use liten::net::{UnixDatagram, UnixListener, UnixSocket, UnixStream};
@@ -40,6 +40,17 @@ impl Drop for SocketPath {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
+}
+
+#[test]
+fn connecting_takes_part_in_the_budget() {
+    run(async {
+        let path = SocketPath::new("budget");
+        let _listener = UnixListener::bind(&path).unwrap();
+        assert!(takes_part_in_the_budget(UnixStream::connect(path.0.clone())).await);
+        let socket = UnixSocket::new_stream().unwrap();
+        assert!(takes_part_in_the_budget(socket.connect(path.0.clone())).await);
+    });
 }
 
 #[test]

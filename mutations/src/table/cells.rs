@@ -11,8 +11,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ONCE_CELL,
         models: MAKING,
-        from: "let value = unsafe { (*self.value.get()).insert(value) };\n        self.making.close();",
-        to: "self.making.close();\n        let value = unsafe { (*self.value.get()).insert(value) };",
+        from: "let value: &T = unsafe { (*self.value.get()).insert(value) };\n        self.making.close();",
+        to: "self.making.close();\n        let value: &T = unsafe { (*self.value.get()).insert(value) };",
         breaks: "the cell says that it has its value before it has",
     },
     Mutation {

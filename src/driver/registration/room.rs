@@ -1,10 +1,9 @@
 //! Whether the system reports that a connection has room for writing.
 //!
-//! A new connection has room. Reported at once, as it would be by a registration for both directions, that is
-//! an event that tells nothing, and it wakes the thread that sleeps in the selector: `connect` cost 1.15
-//! times as much as tokio's, where mostly no thread sleeps there, and costs 0.85 without the report. So a
-//! connection is registered for reading, and for both directions when a write finds no room for the first
-//! time.
+//! A new connection has room. A registration for both directions reports that at once: an event that tells
+//! nothing, and it wakes the thread that sleeps in the selector. With the report `connect` costs 1.15 times
+//! as much as tokio's, where mostly no thread sleeps there; without it 0.85. So a connection is registered
+//! for reading, and for both directions when a write finds no room for the first time.
 //!
 //! | room is | the bit of the readiness | becomes |
 //! |---|---|---|
@@ -19,8 +18,8 @@
 //! names when it clears the bit, or it comes after the clearing and wakes the writer (model
 //! `room_that_comes_beside_the_first_full_write_is_reported`).
 //!
-//! On Windows room is always reported: a registration is changed there through the socket itself, which
-//! others may be using.
+//! Where the selector is neither epoll nor kqueue, room is always reported: mio changes a registration there
+//! through the socket itself, which others may be using.
 
 use crate::driver::readiness::{Direction, Readiness, ReadyEvent};
 use crate::sync_shim::atomic::{AtomicI32, Ordering};

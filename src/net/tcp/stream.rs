@@ -6,7 +6,9 @@ use crate::io::{Async, Interest, driver_for};
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{TCP_STREAM, system};
 use crate::sync_shim::Arc;
+use crate::task::budget;
 use socket2::SockRef;
+use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::panic::Location;
@@ -132,7 +134,8 @@ impl TcpStream {
         socket: mio::net::TcpStream,
     ) -> io::Result<Self> {
         if socket.peer_addr().is_ok() {
-            // As a rule where the peer is on this machine.
+            // As a rule where the peer is on this machine. A task that makes many connections gives way.
+            poll_fn(budget::poll_proceed).await;
             return Self::adopt_connected(driver, socket);
         }
         let stream = Self::adopt(driver, socket)?;

@@ -1,10 +1,10 @@
 //! What a worker does with the tasks that are woken on its thread: one by one, or several together.
 //!
 //! A task that is woken alone comes into the next slot, and a parked peer is notified if there is more than
-//! one task to run. Wakers that are called together notify a peer once, when all have been called. If each
-//! wake of a crowd notified, the peer would run the first task, find no other, park, and be notified again:
-//! some 15 times for a crowd of 1,000. Once is enough, and `sync_watch` and `sync_notify` take two thirds of
-//! the time.
+//! one task to run. Wakers that are called together notify a peer once, when all have been called; a large
+//! crowd also after each [`MOST_UNANNOUNCED`] tasks. If each wake of a crowd notified, the peer would run the
+//! first task, find no other, park, and be notified again: some 15 times for a crowd of 1,000. Once takes two
+//! thirds of the time (`sync_watch`, `sync_notify`).
 //!
 //! No wake is lost: the tasks lie in a deque that thieves see, and the worker is awake. The notification at
 //! the end comes in spite of a panic. If a waker does not return, the worker is stuck with tasks in its queue
@@ -58,7 +58,7 @@ impl Worker {
     }
 
     /// Calls `wake`, which may wake several tasks: the first goes to the next slot and the others, in order,
-    /// to the own deque. Wakes one peer, at the end.
+    /// to the own deque. Wakes one peer at the end, and after each [`MOST_UNANNOUNCED`] tasks.
     pub(in crate::scheduler) fn wake_together(&self, wake: impl FnOnce()) {
         struct End<'a>(&'a Worker);
         impl Drop for End<'_> {

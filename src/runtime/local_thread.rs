@@ -12,8 +12,8 @@ thread_local! {
     static IN_LOCAL: Cell<bool> = const { Cell::new(false) };
     /// The innermost executor that runs on this thread, for `spawn_local`; not one that may change threads.
     static EXECUTOR: Scoped<LocalExecutor<'static>> = const { Scoped::new() };
-    /// An executor has been entered on this thread, and not left. Each `spawn_local` asks, so it is a word that
-    /// needs no destructor.
+    /// An executor has been entered on this thread, and not left. Each `spawn_local` asks, so it is a word
+    /// that needs no destructor.
     static IS_ENTERED: Cell<bool> = const { Cell::new(false) };
     /// The executor that was entered last on this thread.
     static ENTERED: RefCell<Option<Newest>> = const { RefCell::new(None) };

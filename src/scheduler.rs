@@ -18,6 +18,7 @@
 //! | `pace` | how many tasks a worker runs between two polls of the driver |
 //! | `idle` | the word that says which workers are parked and which search |
 //! | `shared` | what all see: the ways in from outside |
+//! | `sleeps` | how often a thread that runs tasks has slept, and for how long it was busy in between |
 //! | `slots` | what others see of one worker |
 //! | `role` | what the calling thread is to a scheduler |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |

@@ -12,7 +12,7 @@ thread_local! {
     static IN_LOCAL: Cell<bool> = const { Cell::new(false) };
     /// The innermost executor that runs on this thread, for `spawn_local`; not one that may change threads.
     static EXECUTOR: Scoped<LocalExecutor<'static>> = const { Scoped::new() };
-    /// An executor has been entered on this thread, and not left: asked at each `spawn_local`, so it is a word
+    /// An executor has been entered on this thread, and not left. Each `spawn_local` asks, so it is a word
     /// that needs no destructor.
     static IS_ENTERED: Cell<bool> = const { Cell::new(false) };
     /// The executor that was entered last on this thread.
@@ -74,8 +74,8 @@ pub(crate) fn refuse_in_local(what: &str) {
     if IN_LOCAL.get() {
         panic!(
             "can call blocking only when running on the multi-threaded runtime: {what} called on a thread \
-             that runs tasks of its own (a current-thread runtime, a LocalExecutor, a LocalSet, or \
-             spawn_pinned): no other thread can take them over; use spawn_blocking"
+             that runs tasks of its own (a current-thread runtime, a LocalExecutor, or spawn_pinned), and no \
+             other thread can take them over; use spawn_blocking"
         );
     }
 }

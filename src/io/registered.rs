@@ -13,11 +13,11 @@
 //! | short transfer on a stream | cleared likewise; a reported end stays | as good as `WouldBlock` there |
 //! | any other error | kept | it says nothing about the next try |
 //!
-//! A connection is registered for writing when a write first says `WouldBlock` or is short, before the bit is
-//! cleared (`driver/registration/room.rs`).
-//!
 //! The last row matters for `accept`: when it fails for want of descriptors, the connection stays in the
 //! queue, and no new event would announce it.
+//!
+//! A connection is registered for writing when a write first says `WouldBlock` or is short, before the bit is
+//! cleared (`driver/registration/room.rs`).
 //!
 //! An operation runs only while its bit is set: a source known to be empty costs no system call. Flushing is
 //! the exception (`poll_first`): what has nothing to flush needs no room. The tick

@@ -40,6 +40,7 @@ mod roster;
 use crate::sync_shim::Mutex;
 use crate::sync_shim::thread::{self, JoinHandle};
 use crate::sync_shim::thread_local;
+use crate::thread_name::ThreadName;
 use desk::Desk;
 use roster::Submitted;
 use std::cell::Cell;
@@ -80,8 +81,8 @@ pub(crate) struct Config {
     pub(crate) max_threads: usize,
     /// How long a thread waits for a job before it ends.
     pub(crate) keep_alive: Duration,
-    /// Threads are called `{thread_name}-{kind}-{number}`.
-    pub(crate) thread_name: String,
+    /// Of its threads, with `{kind}-{number}`.
+    pub(crate) thread_name: ThreadName,
     pub(crate) kind: &'static str,
     /// `None` leaves it to std.
     pub(crate) stack_size: Option<usize>,
@@ -141,9 +142,7 @@ enum Duty {
 }
 
 impl<J: Job> Pool<J> {
-    pub(crate) fn new(mut config: Config) -> Arc<Self> {
-        // std panics over a NUL in a thread's name, and would do so when the first job comes.
-        config.thread_name.retain(|character| character != '\0');
+    pub(crate) fn new(config: Config) -> Arc<Self> {
         Arc::new(Self {
             desk: Desk::new(config.max_threads.max(1)),
             config,
@@ -249,7 +248,7 @@ impl<J: Job> Pool<J> {
     /// Starts a thread that the roster counts already. The roster is locked, and the thread needs it before
     /// it can look for its handle.
     fn start(self: &Arc<Self>, number: usize, duty: Duty) -> io::Result<()> {
-        let name = format!("{}-{}-{number}", self.config.thread_name, self.config.kind);
+        let name = self.config.thread_name.of(&format_args!("{}-{number}", self.config.kind));
         let mut builder = thread::Builder::new().name(name);
         if let Some(size) = self.config.stack_size {
             builder = builder.stack_size(size);

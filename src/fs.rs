@@ -108,6 +108,7 @@ pub use self::windows::{symlink_dir, symlink_file};
 #[doc(no_inline)]
 pub use std::fs::{FileTimes, FileType, Metadata, Permissions};
 
+use crate::ended::ended;
 use crate::runtime::blocking_task::CLOSED;
 use crate::runtime::context;
 use crate::task::{JoinError, JoinHandle};
@@ -142,5 +143,5 @@ async fn blocking<T: Send + 'static>(
 
 /// The call was queued and then cancelled, which only the end of the runtime does; or it has panicked.
 fn not_made(error: JoinError) -> io::Error {
-    if error.is_cancelled() { io::Error::other(CLOSED) } else { error.into() }
+    if error.is_cancelled() { ended(CLOSED) } else { error.into() }
 }

@@ -80,6 +80,7 @@ mod handle;
 #[cfg(feature = "hyper")]
 mod hyper_io;
 mod interest;
+mod registered;
 #[cfg(feature = "futures-io")]
 mod stdio;
 #[cfg(feature = "futures-io")]
@@ -107,6 +108,8 @@ pub use self::fd::Fd;
 #[cfg(feature = "hyper")]
 pub(crate) use self::hyper_io::fill_cursor;
 pub use self::interest::Interest;
+#[doc(hidden)]
+pub use self::registered::Registered;
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
@@ -118,6 +121,8 @@ pub(crate) use self::twins::{read_twin, write_twin};
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::void::{Empty, Repeat, Sink, empty, repeat, sink};
 pub use crate::driver::readiness::Ready;
+#[doc(hidden)]
+pub use crate::driver::readiness::{Direction, ReadyEvent};
 
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]

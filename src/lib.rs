@@ -136,11 +136,14 @@ pub mod wasi;
 
 pub mod guide;
 
+mod ended;
 mod recycler;
 mod rng;
 mod scoped;
 mod slab;
 mod sync_shim;
+#[cfg(not(target_family = "wasm"))]
+mod thread_name;
 mod wakers;
 
 pub use runtime::block_on::block_on;

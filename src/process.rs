@@ -63,6 +63,7 @@ mod command;
 mod stdio;
 #[cfg(unix)]
 mod unix;
+mod watched;
 #[cfg(windows)]
 mod windows;
 
@@ -74,3 +75,5 @@ use self::windows as system;
 pub use self::child::Child;
 pub use self::command::Command;
 pub use self::stdio::{ChildStderr, ChildStdin, ChildStdout};
+#[doc(hidden)]
+pub use self::watched::Watched;

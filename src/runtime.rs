@@ -75,8 +75,10 @@ pub(crate) mod context;
 mod current_thread;
 mod flavor;
 mod handle;
+mod id;
 mod local;
 mod local_runtime;
+mod local_set;
 pub(crate) mod local_thread;
 mod metrics;
 mod pinned;
@@ -86,12 +88,18 @@ mod shutdown;
 mod shuttle;
 mod tokio_context;
 
+pub use crate::ended::is_rt_shutdown_err;
+pub use block_on::worker_index;
 pub use builder::Builder;
 pub use context::EnterGuard;
+#[doc(hidden)]
+pub use context::is_inside;
 pub use flavor::RuntimeFlavor;
 pub use handle::{Handle, TryCurrentError};
+pub use id::Id;
 pub use local::LocalExecutor;
 pub use local_runtime::LocalRuntime;
+pub use local_set::{LocalEnterGuard, LocalSet};
 pub use metrics::RuntimeMetrics;
 pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use shutdown::Shutdown;
@@ -288,6 +296,30 @@ impl Runtime {
     /// If the process ends before, they do not run.
     pub fn shutdown_background(self) {
         self.shutdown_timeout(Duration::ZERO);
+    }
+}
+
+impl LocalSet {
+    /// Runs `future` in `runtime` on the calling thread until it is done, and the tasks of this set
+    /// meanwhile; returns its output. See [`Runtime::block_on`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Runtime::block_on`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::runtime::Runtime;
+    /// use liten::task::{LocalSet, spawn_local};
+    ///
+    /// let (runtime, set) = (Runtime::new().unwrap(), LocalSet::new());
+    /// let answer = set.block_on(&runtime, async { spawn_local(async { 42 }).await.unwrap() });
+    /// assert_eq!(answer, 42);
+    /// ```
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, runtime: &Runtime, future: F) -> F::Output {
+        runtime.block_on(self.run_until(future))
     }
 }
 

@@ -18,6 +18,7 @@
 //! | `pace` | how many tasks a worker runs between two polls of the driver |
 //! | `idle` | the word that says which workers are parked and which search |
 //! | `shared` | what all see: the ways in from outside |
+//! | `sleeps` | how often a thread that runs tasks has slept, and for how long it was busy in between |
 //! | `slots` | what others see of one worker |
 //! | `role` | what the calling thread is to a scheduler |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
@@ -88,6 +89,7 @@ mod lifecycle;
 mod pace;
 mod role;
 mod shared;
+mod sleeps;
 mod slice;
 mod slots;
 mod watchdog;
@@ -98,8 +100,10 @@ pub(crate) use in_place::{is_away, step_aside};
 pub(crate) use lifecycle::{Around, Crew, ThreadConfig};
 pub(crate) use role::{
     enter_guest, is_polling, set_current, spawn_here, spawns_here, wake_together, with_driver_here,
+    worker_index,
 };
 pub(crate) use shared::{Shared, WorkerCounts};
+pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
 
 #[cfg(all(test, liten_loom))]

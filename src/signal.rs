@@ -39,6 +39,7 @@ use self::unix as system;
 #[cfg(windows)]
 use self::windows as system;
 
+use crate::ended::ended;
 use std::io;
 
 /// Waits until the user presses ctrl-c, or the process is sent what ctrl-c sends: `SIGINT` on Unix.
@@ -75,5 +76,5 @@ use std::io;
 /// ```
 pub async fn ctrl_c() -> io::Result<()> {
     let received = system::ctrl_c()?.recv().await;
-    received.ok_or_else(|| io::Error::other("the runtime that waits for ctrl-c has been shut down"))
+    received.ok_or_else(|| ended("the runtime that waits for ctrl-c has been shut down"))
 }

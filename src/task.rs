@@ -59,6 +59,9 @@ mod yield_now;
 pub use block_in_place::block_in_place;
 #[cfg(not(target_family = "wasm"))]
 pub use blocking::spawn_blocking;
+#[cfg(not(target_family = "wasm"))]
+#[doc(hidden)]
+pub use blocking::spawn_unfailing;
 pub use cancellation::{
     CancellationToken, DropGuard, WaitForCancellationFuture, WaitForCancellationFutureOwned,
 };
@@ -72,7 +75,9 @@ pub use spawn::{id, spawn, spawn_local, spawn_pinned, try_id};
 pub use tracker::{TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture};
 pub use yield_now::yield_now;
 
-pub use crate::runtime::LocalExecutor;
+#[cfg(not(target_family = "wasm"))]
+pub use crate::runtime::block_on::may_block;
+pub use crate::runtime::{LocalEnterGuard, LocalExecutor, LocalSet};
 #[cfg(not(target_family = "wasm"))]
 pub use crate::runtime::{Scope, ScopedJoinHandle, scope};
 pub use crate::task_local;

@@ -36,6 +36,8 @@ const HOUSE: Plan = Plan {
         ("slab", 0),
         ("scoped", 0),
         ("wakers", 0),
+        ("thread_name", 0),
+        ("ended", 0),
         // Waiting and handing over.
         ("park", 1),
         ("queue", 1),
@@ -79,6 +81,8 @@ const HOUSE: Plan = Plan {
         ("scoped", "sync_shim"),
         ("recycler", "sync_shim"),
         ("wakers", "sync_shim"),
+        // A user's function that makes the name may panic.
+        ("thread_name", "wakers"),
         // Sockets are sources: the low-level door to the driver is `io::Async`, and sockets use it like
         // anybody.
         ("net", "io"),
@@ -108,10 +112,13 @@ const HOUSE: Plan = Plan {
         (
             "task",
             &[
+                "runtime::LocalEnterGuard",
                 "runtime::LocalExecutor",
+                "runtime::LocalSet",
                 "runtime::Scope",
                 "runtime::ScopedJoinHandle",
                 "runtime::scope",
+                "runtime::block_on::may_block",
                 "task_local",
             ],
         ),
@@ -174,8 +181,10 @@ const CLOCK: Confined = Confined {
         ("src/runtime/context.rs", "the system's clock, for a thread that is in no runtime"),
         ("src/runtime/wasm/context.rs", "the same there"),
         ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
+        ("src/runtime/local_runtime.rs", "how long the thread was busy, twice per sleep"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/scheduler/lifecycle.rs", "when the system has had no thread to give"),
+        ("src/scheduler/sleeps.rs", "how long a thread was busy, twice per sleep"),
         ("src/scheduler/watchdog.rs", "how long workers have been in one poll, once per look"),
         ("src/scheduler/worker.rs", "how long its tasks took, once per poll of the driver"),
         ("src/time", "deadlines relative to now"),
@@ -297,7 +306,18 @@ pub(crate) fn violation(source: &Source, line: usize, reason: impl Into<String>)
 
 /// Everything that is written by hand.
 fn whole_tree() -> Vec<Source> {
-    read(&["src", "macros/src", "tests", "examples", "benches"])
+    read(&[
+        "src",
+        "macros/src",
+        "tests",
+        "examples",
+        "benches",
+        "tokio/diagnosis/src",
+        "tokio/face/src",
+        "tokio/packer/src",
+        "tokio/samples/web/src",
+        "tokio/trial/src",
+    ])
 }
 
 fn read(folders: &[&str]) -> Vec<Source> {

@@ -1,4 +1,5 @@
 use super::{Config, Job, OnThread, Pool, SpawnError};
+use crate::thread_name::ThreadName;
 use std::panic::panic_any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -35,7 +36,7 @@ fn call(f: impl FnOnce(bool) + Send + 'static) -> Call {
 
 fn config(max_threads: usize, keep_alive: Duration) -> Config {
     let on_thread: Arc<OnThread> = Arc::new(|work| work());
-    let (thread_name, kind) = ("test".into(), "blocking");
+    let (thread_name, kind) = (ThreadName::Prefix("test".into()), "blocking");
     let on_rest = Box::new(|| {});
     Config { max_threads, keep_alive, thread_name, kind, stack_size: None, on_thread, on_rest }
 }
@@ -95,7 +96,8 @@ fn jobs_run_on_named_threads() {
 
 #[test]
 fn a_name_with_a_nul_is_no_reason_to_panic() {
-    let pool = Pool::new(Config { thread_name: "a\0b".into(), ..config(1, FOREVER) });
+    let pool =
+        Pool::new(Config { thread_name: ThreadName::Prefix("a\0b".into()), ..config(1, FOREVER) });
     let (send, name) = channel();
     spawn(&pool, move |_| drop(send.send(thread::current().name().map(str::to_owned))));
     assert_eq!(soon(&name).as_deref(), Some("ab-blocking-0"));

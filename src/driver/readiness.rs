@@ -67,12 +67,12 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use crate::ended::ended;
 use crate::sync_shim::Mutex;
 use crate::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::wakers;
 
-pub(crate) use ready::Direction;
-pub use ready::Ready;
+pub use ready::{Direction, Ready};
 use waiters::Waiters;
 
 /// The driver is gone; follows the seven ready bits.
@@ -89,9 +89,17 @@ pub(crate) struct Readiness {
 
 /// What was ready at one moment; `clear` takes it back to tell that moment from a later one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadyEvent {
+pub struct ReadyEvent {
     tick: u64,
-    pub(crate) ready: Ready,
+    /// What of the wanted bits was ready.
+    pub ready: Ready,
+}
+
+impl ReadyEvent {
+    /// What a source that was just registered is assumed to have reported.
+    pub(crate) fn before_the_first(ready: Ready) -> Self {
+        Self { tick: 0, ready }
+    }
 }
 
 impl Readiness {
@@ -226,7 +234,7 @@ impl Readiness {
     pub(crate) fn shutdown(&self, wakes: &mut Vec<Waker>) {
         // Ordering: as in `set`; same protocol, same argument.
         self.state.fetch_or(SHUTDOWN, Ordering::Release);
-        self.waiters.lock().take(Ready::ALL, wakes);
+        self.waiters.lock().take(Ready::EVERY, wakes);
     }
 
     /// What a waiter is told; `None` if it has to wait.
@@ -247,7 +255,7 @@ impl Drop for Readiness {
     /// the process.
     fn drop(&mut self) {
         let mut left = Vec::new();
-        self.waiters.lock().take(Ready::ALL, &mut left);
+        self.waiters.lock().take(Ready::EVERY, &mut left);
         wakers::drop_all(left);
     }
 }
@@ -259,7 +267,7 @@ fn event(state: u64, mask: Ready) -> ReadyEvent {
 /// What every wait and registration returns once the driver is closed.
 #[cold]
 pub(crate) fn shutdown_error() -> io::Error {
-    io::Error::other("the runtime that drives this source has been shut down")
+    ended("the runtime that drives this source has been shut down")
 }
 
 /// Waits for a source with a waiter of its own; see `Readiness::ready`.

@@ -17,7 +17,7 @@
 //! | a blocked worker may stall the driver | it stalls no other task |
 //! | a failed write to a `fs::File` is told by `write`, `flush` | and by `sync_all`, `sync_data`, `set_len` |
 //! | `process::Child::kill` is an error when the end has been seen | it is none |
-//! | `LocalSet`: `run_until`, `.await` | [`LocalExecutor`]: `run`, `run_until_completion`; [`LocalRuntime`] |
+//! | `LocalSet` for tasks that are not `Send` | the same; and [`LocalExecutor`] for those that borrow |
 //! | `Builder::new_current_thread().build()` | the same: tasks run on a thread in `block_on` |
 //! | `flavor = "current_thread"` refuses `spawn_local` | it takes it, as a [`LocalRuntime`] |
 //! | the number of workers is fixed | [`set_worker_threads`](crate::runtime::Handle::set_worker_threads) |
@@ -80,16 +80,16 @@
 //! | `Builder`: `new_multi_thread`, `new_current_thread`, `worker_threads`, `build` | same |
 //! | `Builder`: `thread_name`, `thread_stack_size`, `thread_keep_alive`, `max_blocking_threads` | same |
 //! | `Builder`: `on_thread_start`, `on_thread_stop`, `start_paused` | same |
+//! | `Builder`: `name`, `thread_name_fn`, `on_thread_park`, `on_thread_unpark` | same |
 //! | `Builder`: `build_local` | differs: without an argument |
 //! | `Builder`: `enable_all`, `enable_io`, `enable_time` | missing: both are always there; leave it out |
 //! | `Builder`: `event_interval`, `global_queue_interval`, `max_io_events_per_tick` | missing |
-//! | `Builder`: `name`, `thread_name_fn`, `on_thread_park`, `on_thread_unpark` | missing |
-//! | `Handle`: `runtime_flavor` | same |
-//! | `RuntimeFlavor` | same |
-//! | `Handle`: `id`, `name` | missing |
-//! | `Id`, `LocalOptions`, `is_rt_shutdown_err` | missing |
+//! | `Handle`: `runtime_flavor`, `id`, `name` | same |
+//! | `RuntimeFlavor`, `Id`, `is_rt_shutdown_err`, `worker_index` | same |
+//! | `TryCurrentError`: `is_missing_context`, `is_thread_local_destroyed` | same |
+//! | `LocalOptions` | missing |
 //! | `RuntimeMetrics`: `num_workers`, `num_alive_tasks`, `global_queue_depth`, `worker_park_count` | same |
-//! | `RuntimeMetrics`: `worker_total_busy_duration`, `worker_park_unpark_count` | missing |
+//! | `RuntimeMetrics`: `worker_total_busy_duration`, `worker_park_unpark_count` | same |
 //! | `LocalRuntime`: `new`, `spawn_local`, `block_on`, `enter`, `handle`, `metrics` | same |
 //! | `LocalRuntime`: `spawn_blocking`, `shutdown_background` | same |
 //! | `LocalRuntime`: `shutdown_timeout` | same, and returns what was still running |
@@ -108,14 +108,14 @@
 //! | `JoinSet`: `spawn_blocking_on`, `join_next`, `try_join_next`, `join_next_with_id` | same |
 //! | `JoinSet`: `try_join_next_with_id`, `poll_join_next`, `poll_join_next_with_id` | same |
 //! | `JoinSet`: `join_all`, `abort_all`, `detach_all`, `shutdown` | same |
-//! | `JoinSet`: `spawn_local_on` | missing |
+//! | `JoinSet`: `spawn_local_on` | same |
 //! | `LocalKey`: `scope`, `sync_scope`, `with`, `try_with`, `get`, `try_get` | same |
 //! | `futures::TaskLocalFuture` | `task::TaskLocalFuture` |
-//! | `TaskLocalFuture`: `take_value` | missing |
+//! | `futures::TaskLocalFuture`: `take_value` | `task::TaskLocalFuture::take_value` |
 //! | `coop::poll_proceed`, `coop::has_budget_remaining`, `coop::cooperative` | same |
 //! | `coop::consume_budget`, `coop::unconstrained`, `coop::RestoreOnPending` | same |
-//! | `LocalSet` | `task::LocalExecutor`, or `runtime::LocalRuntime` |
-//! | `LocalEnterGuard` | missing |
+//! | `LocalSet`: `new`, `run_until`, `spawn_local`, `enter`, `block_on`, `id` | same |
+//! | `LocalEnterGuard` | same |
 //!
 //! ## time
 //!
@@ -170,8 +170,7 @@
 //! | `UdpSocket`: `join_multicast_v6`, `leave_multicast_v6` | same |
 //! | `UdpSocket`: `join_multicast_v4`, `leave_multicast_v4` | differs: addresses by reference |
 //! | `UdpSocket`: `poll_recv`, `poll_recv_from`, `poll_peek`, `poll_peek_from` | differs: fill a slice |
-//! | `UdpSocket`: `poll_recv_ready` | `net::UdpSocket::poll_read_ready` |
-//! | `UdpSocket`: `poll_send_ready` | `net::UdpSocket::poll_write_ready` |
+//! | `UdpSocket`: `poll_recv_ready`, `poll_send_ready` | same |
 //! | `UdpSocket`: `recv_buf`, `recv_buf_from`, `try_recv_buf`, `try_recv_buf_from` | missing: use slices |
 //! | `UnixListener`: `bind`, `accept`, `poll_accept`, `from_std`, `into_std`, `local_addr` | same |
 //! | `UnixListener`: `take_error` | same |
@@ -182,7 +181,8 @@
 //! | `UnixDatagram`: `bind`, `unbound`, `pair`, `connect`, `from_std`, `into_std`, `shutdown` | same |
 //! | `UnixDatagram`: `send`, `send_to`, `recv`, `recv_from`, `try_send`, `try_send_to`, `try_recv` | same |
 //! | `UnixDatagram`: `try_recv_from`, `poll_send`, `ready`, `readable`, `writable` | same |
-//! | `UnixDatagram`: `local_addr`, `peer_addr`, `take_error` | same |
+//! | `UnixDatagram`: `local_addr`, `peer_addr`, `take_error`, `poll_recv_ready` | same |
+//! | `UnixDatagram`: `poll_send_ready` | same |
 //! | `UnixDatagram`: `poll_recv`, `poll_recv_from` | differs: fill a slice |
 //! | `UnixSocket`: `new_stream`, `new_datagram`, `bind`, `connect`, `listen`, `datagram` | same |
 //! | `unix::UCred` | same |
@@ -202,12 +202,12 @@
 //! | `stdin`, `stdout`, `stderr`, `duplex`, `empty`, `repeat`, `sink` | same |
 //! | `Stdin`, `Stdout`, `Stderr`, `DuplexStream`, `Empty`, `Repeat`, `Sink` | same |
 //! | `Interest`: `READABLE`, `WRITABLE`, `is_readable`, `is_writable` | same |
-//! | `Interest`: `PRIORITY`, `ERROR` | same |
+//! | `Interest`: `PRIORITY`, `ERROR`, `add`, `remove` | same |
 //! | `Interest`: `AIO`, `LIO` | missing |
 //! | `Ready`: `EMPTY`, `READABLE`, `WRITABLE`, `READ_CLOSED`, `WRITE_CLOSED`, `PRIORITY`, `ERROR` | same |
 //! | `Ready`: `is_empty`, `is_readable`, `is_writable`, `is_read_closed`, `is_write_closed` | same |
 //! | `Ready`: `is_priority`, `is_error` | same |
-//! | `Ready`: `ALL` | missing |
+//! | `Ready`: `ALL` | same |
 //! | `unix::AsyncFd` | `io::Async`, of an `io::Fd` |
 //! | `bsd::Aio` | missing |
 //!

@@ -1,45 +1,19 @@
 //! `Async<S>`: a non-blocking source tied to the driver. Everything in `net` stands on it.
 //!
-//! The driver remembers per source what it has reported (a word of bits with a tick); this file decides
-//! when to try an operation and when to forget a bit. The source is registered once, edge-triggered, so a
-//! bit that is forgotten wrongly is an event lost for ever. The rules:
-//!
-//! | what happened | bit | why |
-//! |---|---|---|
-//! | just registered | set | nothing is known, and one try is cheaper than a round through the poller |
-//! | event from the driver | set, tick + 1 | |
-//! | `WouldBlock` | cleared if the tick is unchanged | the only proof that holds for every source |
-//! | `WouldBlock` with another interest | kept | an empty error queue says nothing about data |
-//! | short transfer on a stream | cleared likewise; a reported end stays | as good as `WouldBlock` there |
-//! | any other error | kept | it says nothing about the next try |
-//!
-//! The last row matters for `accept`: when it fails for want of descriptors, the connection stays in the
-//! queue, and no new event would announce it.
-//!
-//! A connection is registered for writing when a write first says `WouldBlock` or is short, before the bit is
-//! cleared (`driver/registration/room.rs`).
-//!
-//! An operation runs only while its bit is set: a source known to be empty costs no system call. Flushing is
-//! the exception (`poll_first`): what has nothing to flush needs no room. The tick
-//! is read before the operation, so an event that comes during it keeps its bit, and the operation runs
-//! again.
-//!
-//! The budget of the task is charged after the readiness check and before the system call. Charging earlier
-//! would let 128 waiting sources in one task use up every turn, and the 129th would never be looked at.
+//! It owns the source and its entry with the driver; when to try an operation, and when to forget a bit, is
+//! `registered`'s matter.
 
-use super::{Interest, MOST_BYTES, SHORT_TRANSFER_DRAINS};
+use super::Interest;
+use super::registered::Registered;
 use crate::driver::Driver;
-use crate::driver::readiness::{Direction, Ready, ReadyEvent};
-use crate::driver::registration::Registration;
+use crate::driver::readiness::{Direction, Ready};
 use crate::runtime::context;
 use crate::sync_shim::Arc;
-use crate::task::budget;
 use mio::event::Source;
 use std::fmt;
-use std::future::poll_fn;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::panic::Location;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 /// A non-blocking source of I/O events, tied to the driver of a runtime.
 ///
@@ -52,7 +26,7 @@ use std::task::{Context, Poll, ready};
 /// [`AsyncWrite`](super::AsyncWrite); closing then only flushes.
 ///
 /// Events are edge-triggered. So after an event, use the source until it returns
-/// [`WouldBlock`](ErrorKind::WouldBlock), and do it through [`async_io`](Self::async_io) or
+/// [`WouldBlock`](io::ErrorKind::WouldBlock), and do it through [`async_io`](Self::async_io) or
 /// [`try_io`](Self::try_io): they notice that error and wait for the next event. An operation done on
 /// [`get_ref`](Self::get_ref) alone leaves the source marked as ready.
 ///
@@ -90,7 +64,7 @@ use std::task::{Context, Poll, ready};
 pub struct Async<S: Source> {
     /// `None` only while `into_inner` or `drop` runs.
     source: Option<S>,
-    registration: Registration,
+    registration: Registered,
 }
 
 impl<S: Source> Async<S> {
@@ -134,7 +108,7 @@ impl<S: Source> Async<S> {
         mut source: S,
         interest: mio::Interest,
     ) -> io::Result<Self> {
-        let registration = driver.register(&mut source, interest)?;
+        let registration = Registered::register(driver, &mut source, interest)?;
         Ok(Self { source: Some(source), registration })
     }
 
@@ -146,7 +120,8 @@ impl<S: Source> Async<S> {
         interest: mio::Interest,
         descriptor: Option<i32>,
     ) -> io::Result<Self> {
-        let registration = driver.register_connection(&mut connection, interest, descriptor)?;
+        let registration =
+            Registered::register_connection(driver, &mut connection, interest, descriptor)?;
         Ok(Self { source: Some(connection), registration })
     }
 
@@ -192,7 +167,7 @@ impl<S: Source> Async<S> {
     ///
     /// Returns an error if the runtime that drives this source has been shut down.
     pub async fn readable(&self) -> io::Result<()> {
-        self.wait(Interest::READABLE).await.map(drop)
+        self.registration.wait(Interest::READABLE).await.map(drop)
     }
 
     /// Waits until the source is probably writable, in the sense of [`readable`](Self::readable).
@@ -205,7 +180,7 @@ impl<S: Source> Async<S> {
     ///
     /// Returns an error if the runtime that drives this source has been shut down.
     pub async fn writable(&self) -> io::Result<()> {
-        self.wait(Interest::WRITABLE).await.map(drop)
+        self.registration.wait(Interest::WRITABLE).await.map(drop)
     }
 
     /// Waits until the source is probably ready for anything in `interest`, and returns for what of that.
@@ -218,7 +193,7 @@ impl<S: Source> Async<S> {
     ///
     /// Returns an error if the runtime that drives this source has been shut down.
     pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-        Ok(self.wait(interest).await?.ready)
+        Ok(self.registration.wait(interest).await?.ready)
     }
 
     /// Polls for readability, in the sense of [`readable`](Self::readable).
@@ -229,7 +204,7 @@ impl<S: Source> Async<S> {
     ///
     /// Returns an error if the runtime that drives this source has been shut down.
     pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_event(cx, Direction::Read).map_ok(drop)
+        self.registration.poll_event(cx, Direction::Read).map_ok(drop)
     }
 
     /// Polls for writability, in the sense of [`readable`](Self::readable).
@@ -240,7 +215,7 @@ impl<S: Source> Async<S> {
     ///
     /// Returns an error if the runtime that drives this source has been shut down.
     pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_event(cx, Direction::Write).map_ok(drop)
+        self.registration.poll_event(cx, Direction::Write).map_ok(drop)
     }
 
     /// Runs `operation` now if the source may be ready for `interest`, without waiting.
@@ -258,15 +233,7 @@ impl<S: Source> Async<S> {
         interest: Interest,
         operation: impl FnOnce(&S) -> io::Result<R>,
     ) -> io::Result<R> {
-        let event = self.registration.readiness().current(interest);
-        if event.ready.is_empty() {
-            return Err(ErrorKind::WouldBlock.into());
-        }
-        let result = operation(self.get_ref());
-        if would_block(&result) {
-            self.forget(event, interest)?;
-        }
-        result
+        self.registration.try_io(interest, || operation(self.get_ref()))
     }
 
     /// Runs `operation` when the source is ready for `interest`, again and again until it does not block.
@@ -287,15 +254,7 @@ impl<S: Source> Async<S> {
         interest: Interest,
         mut operation: impl FnMut(&S) -> io::Result<R>,
     ) -> io::Result<R> {
-        loop {
-            let event = self.wait(interest).await?;
-            let result = operation(self.get_ref());
-            if would_block(&result) {
-                self.forget(event, interest)?;
-            } else if !interrupted(&result) {
-                return result;
-            }
-        }
+        self.registration.async_io(interest, || operation(self.get_ref())).await
     }
 
     /// Repeats `operation` until it does not block, and registers the task of `cx` where it does.
@@ -303,9 +262,9 @@ impl<S: Source> Async<S> {
         &self,
         cx: &mut Context<'_>,
         direction: Direction,
-        operation: impl FnMut(&S) -> io::Result<R>,
+        mut operation: impl FnMut(&S) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
-        self.poll_io_event(cx, direction, operation).map_ok(|(value, _event)| value)
+        self.registration.poll_io(cx, direction, || operation(self.get_ref()))
     }
 
     /// [`poll_io`](Self::poll_io) for an operation that may have nothing to do: it runs once before anything
@@ -316,17 +275,7 @@ impl<S: Source> Async<S> {
         direction: Direction,
         mut operation: impl FnMut(&S) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
-        ready!(budget::poll_proceed(cx));
-        let event = self.registration.readiness().current(direction.mask());
-        let result = operation(self.get_ref());
-        if !would_block(&result) && !interrupted(&result) {
-            return Poll::Ready(result);
-        }
-        budget::refund();
-        if would_block(&result) {
-            self.registration.would_block(event, direction)?;
-        }
-        self.poll_io(cx, direction, operation)
+        self.registration.poll_first(cx, direction, || operation(self.get_ref()))
     }
 
     /// [`poll_io`](Self::poll_io) for a stream whose buffer is known to be drained (filled) by a transfer
@@ -337,58 +286,9 @@ impl<S: Source> Async<S> {
         cx: &mut Context<'_>,
         direction: Direction,
         full: usize,
-        operation: impl FnMut(&S) -> io::Result<usize>,
+        mut operation: impl FnMut(&S) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
-        let (moved, event) = ready!(self.poll_io_event(cx, direction, operation))?;
-        if SHORT_TRANSFER_DRAINS && 0 < moved && moved < full.min(MOST_BYTES) {
-            self.registration.drained(event, direction);
-        }
-        Poll::Ready(Ok(moved))
-    }
-
-    fn poll_io_event<R>(
-        &self,
-        cx: &mut Context<'_>,
-        direction: Direction,
-        mut operation: impl FnMut(&S) -> io::Result<R>,
-    ) -> Poll<io::Result<(R, ReadyEvent)>> {
-        loop {
-            let event = ready!(self.poll_event(cx, direction))?;
-            let result = operation(self.get_ref());
-            if would_block(&result) {
-                self.registration.would_block(event, direction)?;
-            } else if !interrupted(&result) {
-                return Poll::Ready(result.map(|value| (value, event)));
-            }
-        }
-    }
-
-    fn poll_event(
-        &self,
-        cx: &mut Context<'_>,
-        direction: Direction,
-    ) -> Poll<io::Result<ReadyEvent>> {
-        let event = ready!(self.registration.readiness().poll_ready(cx, direction))?;
-        ready!(budget::poll_proceed(cx));
-        Poll::Ready(Ok(event))
-    }
-
-    async fn wait(&self, interest: Interest) -> io::Result<ReadyEvent> {
-        let event = self.registration.readiness().ready(interest).await?;
-        poll_fn(budget::poll_proceed).await;
-        Ok(event)
-    }
-
-    /// Marks the source as not ready for `interest`, unless something was reported after `event`.
-    fn forget(&self, event: ReadyEvent, interest: Interest) -> io::Result<()> {
-        if interest.is_readable() {
-            self.registration.would_block(event, Direction::Read)?;
-        }
-        if interest.is_writable() {
-            self.registration.would_block(event, Direction::Write)?;
-        }
-        self.registration.readiness().clear_apart(event, interest.into());
-        Ok(())
+        self.registration.poll_transfer(cx, direction, full, || operation(self.get_ref()))
     }
 }
 
@@ -402,14 +302,6 @@ pub(crate) fn current_driver() -> Arc<Driver> {
 /// first time.
 pub(crate) fn driver_for(made_at: &'static Location<'static>) -> Arc<Driver> {
     context::with_driver_for(made_at, |driver, _| Arc::clone(driver))
-}
-
-fn would_block<R>(result: &io::Result<R>) -> bool {
-    result.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
-}
-
-fn interrupted<R>(result: &io::Result<R>) -> bool {
-    result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted)
 }
 
 impl<S: Source> Drop for Async<S> {

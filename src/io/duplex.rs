@@ -51,6 +51,7 @@ pub struct DuplexStream {
 /// # })
 /// # }
 /// ```
+#[track_caller]
 pub fn duplex(capacity: usize) -> (DuplexStream, DuplexStream) {
     assert!(capacity > 0, "a duplex stream needs room for one byte at least");
     let (reader, peers_writer) = piper::pipe(capacity);

@@ -38,6 +38,31 @@ impl Interest {
     /// whoever wants to read or write, because reading and writing return them.
     pub const ERROR: Self = Self(0b1000);
 
+    /// Returns what is wanted in this or in `other`.
+    #[must_use]
+    pub const fn add(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns what is wanted in this and not in `other`; `None` if that is nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::io::Interest;
+    ///
+    /// const BOTH: Interest = Interest::READABLE.add(Interest::WRITABLE);
+    /// assert_eq!(BOTH.remove(Interest::READABLE), Some(Interest::WRITABLE));
+    /// assert_eq!(BOTH.remove(BOTH), None);
+    /// ```
+    #[must_use]
+    pub const fn remove(self, other: Self) -> Option<Self> {
+        match self.0 & !other.0 {
+            0 => None,
+            left => Some(Self(left)),
+        }
+    }
+
     /// Returns whether reading is wanted.
     #[must_use]
     pub const fn is_readable(self) -> bool {

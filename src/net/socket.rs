@@ -4,7 +4,8 @@
 //! Macros and not a trait, so that the methods are inherent: a program need not import a trait to ask a
 //! socket whether it is readable. A face is a struct with one field, `io: Async<the mio socket>`.
 
-/// `from_std`, `into_std`, `adopt` and `Debug` for a face over `$mio`, registered for `$interest`.
+/// `from_std`, the conversion that is the same, `into_std`, `adopt` and `Debug` for a face over `$mio`,
+/// registered for `$interest`.
 macro_rules! conversions {
     ($face:ident, $mio:ty, $std:ty, $interest:expr) => {
         impl $face {
@@ -49,6 +50,16 @@ macro_rules! conversions {
             }
         }
 
+        /// As [`from_std`](Self::from_std), panic included.
+        impl ::std::convert::TryFrom<$std> for $face {
+            type Error = ::std::io::Error;
+
+            #[track_caller]
+            fn try_from(socket: $std) -> ::std::io::Result<Self> {
+                Self::from_std(socket)
+            }
+        }
+
         impl ::std::fmt::Debug for $face {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 self.io.get_ref().fmt(f)
@@ -89,6 +100,37 @@ macro_rules! readiness_methods {
         /// Returns the error of the operating system if it cannot be asked.
         pub fn take_error(&self) -> ::std::io::Result<Option<::std::io::Error>> {
             self.io.get_ref().take_error()
+        }
+    };
+}
+
+/// Polling for readiness under the names that go with `recv` and `send`.
+macro_rules! datagram_readiness {
+    () => {
+        /// Polls for readability: [`poll_read_ready`](Self::poll_read_ready) under the name that goes with
+        /// [`recv`](Self::recv).
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime of this socket has been shut down.
+        pub fn poll_recv_ready(
+            &self,
+            cx: &mut ::std::task::Context<'_>,
+        ) -> ::std::task::Poll<::std::io::Result<()>> {
+            self.poll_read_ready(cx)
+        }
+
+        /// Polls for writability: [`poll_write_ready`](Self::poll_write_ready) under the name that goes with
+        /// [`send`](Self::send).
+        ///
+        /// # Errors
+        ///
+        /// Returns an error if the runtime of this socket has been shut down.
+        pub fn poll_send_ready(
+            &self,
+            cx: &mut ::std::task::Context<'_>,
+        ) -> ::std::task::Poll<::std::io::Result<()>> {
+            self.poll_write_ready(cx)
         }
     };
 }

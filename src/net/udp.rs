@@ -108,6 +108,7 @@ impl UdpSocket {
     }
 
     readiness_methods!();
+    datagram_readiness!();
 
     /// Returns the address of this socket: it tells the port that the operating system has chosen.
     ///

@@ -1,6 +1,7 @@
 //! Polling a root future on the calling thread.
 
 use super::Runtime;
+use super::context;
 use super::handle::{Handle, Inner};
 use super::local_thread::{is_in_local, runs_local};
 use super::tokio_context;
@@ -88,7 +89,7 @@ pub(super) fn refuse(what: &str) -> ! {
 #[track_caller]
 pub(crate) fn wait_outside<F: Future>(what: &str, future: F) -> F::Output {
     tokio_context::refuse_in_task();
-    if scheduler::is_polling() || runs_local() || IN_ROOT.get() {
+    if !may_block() {
         panic!(
             "Cannot block the current thread from within a runtime: {what} called in async code (inside a \
              task, or in the future of a block_on); use .await, or call it in spawn_blocking or \
@@ -96,6 +97,50 @@ pub(crate) fn wait_outside<F: Future>(what: &str, future: F) -> F::Output {
         );
     }
     run(future, None)
+}
+
+/// Returns whether the calling thread may be blocked: `false` where it runs async code, which is in a task,
+/// in the future given to `block_on`, and in what these call.
+///
+/// `true` in [`spawn_blocking`](crate::spawn_blocking), in
+/// [`block_in_place`](crate::task::block_in_place), and on threads that have nothing to do with a runtime. It
+/// is what the blocking halves of channels and locks ask, such as
+/// [`Sender::blocking_send`](crate::sync::mpsc::Sender::blocking_send), before they panic.
+///
+/// # Examples
+///
+/// ```
+/// use liten::task::may_block;
+///
+/// assert!(may_block());
+/// liten::block_on(async {
+///     assert!(!may_block());
+///     assert!(liten::spawn_blocking(may_block).await.unwrap());
+/// });
+/// ```
+pub fn may_block() -> bool {
+    !(scheduler::is_polling() || runs_local() || IN_ROOT.get())
+}
+
+/// Returns the index of the worker that the calling thread is, if it is one; 0 on the thread that runs the
+/// tasks of a runtime without workers.
+///
+/// `None` on a thread that calls `block_on` and runs no tasks there, on threads for blocking work and for
+/// pinned tasks, inside [`block_in_place`](crate::task::block_in_place), and outside a runtime. The index is
+/// what [`RuntimeMetrics`](super::RuntimeMetrics) asks for; that of a spare worker, or of one that is to
+/// leave, is above those of the workers that there should be.
+///
+/// # Examples
+///
+/// ```
+/// use liten::runtime::{Runtime, worker_index};
+///
+/// let runtime = Runtime::new().unwrap();
+/// assert_eq!(worker_index(), None);
+/// assert!(runtime.block_on(runtime.spawn(async { worker_index() })).unwrap().is_some());
+/// ```
+pub fn worker_index() -> Option<usize> {
+    context::with(|handle| handle.map_or_else(scheduler::worker_index, Handle::worker_index))
 }
 
 /// The root's waker: unparks the thread.

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::blocking::{self, Job, SpawnError};
+use crate::ended::ended;
 use crate::slab::Slab;
 use crate::sync_shim::{Arc, Mutex};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task};
@@ -82,7 +83,7 @@ impl BlockingTasks {
             Ok(()) => Ok(()),
             Err(SpawnError::Closed(job)) => {
                 job.cancel();
-                Err(io::Error::other(CLOSED))
+                Err(ended(CLOSED))
             }
             Err(SpawnError::NoThread(job, error)) => {
                 let error = NoThread(error);

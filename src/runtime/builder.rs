@@ -5,14 +5,16 @@ use super::blocking_task::BlockingTasks;
 use super::current_thread::CurrentThread;
 use super::flavor::RuntimeFlavor;
 use super::handle::{self, Flavor, Handle, Hooks, Inner, check_workers, invalid};
+use super::id::Id;
 use super::local::LocalExecutor;
 use super::local_runtime::LocalRuntime;
 use super::pinned::Pinned;
 use super::tokio_context;
 use crate::blocking;
 use crate::driver::Driver;
-use crate::scheduler::{Crew, MAX_WORKERS, Shared, ThreadConfig};
+use crate::scheduler::{Crew, MAX_WORKERS, Shared, Sleeps, ThreadConfig};
 use crate::sync_shim::{Arc, cpus};
+use crate::thread_name::ThreadName;
 use std::fmt;
 use std::io;
 use std::sync::Weak;
@@ -50,11 +52,12 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct Builder {
     flavor: RuntimeFlavor,
+    name: Option<String>,
     worker_threads: Option<usize>,
     max_worker_threads: Option<usize>,
     max_spare_workers: Option<usize>,
     max_blocking_threads: usize,
-    thread_name: String,
+    thread_name: ThreadName,
     thread_stack_size: Option<usize>,
     thread_keep_alive: Duration,
     start_paused: bool,
@@ -77,11 +80,12 @@ impl Builder {
     fn new(flavor: RuntimeFlavor) -> Self {
         Self {
             flavor,
+            name: None,
             worker_threads: None,
             max_worker_threads: None,
             max_spare_workers: None,
             max_blocking_threads: MAX_BLOCKING,
-            thread_name: "liten-worker".to_owned(),
+            thread_name: ThreadName::Prefix("liten-worker".to_owned()),
             thread_stack_size: None,
             thread_keep_alive: KEEP_ALIVE,
             start_paused: false,
@@ -129,10 +133,50 @@ impl Builder {
         self
     }
 
+    /// Sets the name of the runtime, which its [`Handle`] and the runtime's `Debug` show. Default: none.
+    ///
+    /// It must not be empty, nor white space only.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = liten::runtime::Builder::new_current_thread().name("billing").build().unwrap();
+    /// assert_eq!(runtime.handle().name(), Some("billing"));
+    /// ```
+    pub fn name(&mut self, name: impl Into<String>) -> &mut Self {
+        self.name = Some(name.into());
+        self
+    }
+
     /// Sets the beginning of the threads' names: workers are `NAME-0`, `NAME-1`, …; there are
     /// `NAME-driver`, `NAME-blocking-0`, … and `NAME-pinned-0`, … too. Default: `liten-worker`.
     pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
-        self.thread_name = name.into();
+        self.thread_name = ThreadName::Prefix(name.into());
+        self
+    }
+
+    /// Sets a function that names each thread when it is made, in the place of [`Builder::thread_name`].
+    ///
+    /// The runtime may hold a lock meanwhile: `f` must not use the runtime. After a panic of `f`, which the
+    /// panic hook reports, the thread has an empty name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// use std::thread;
+    ///
+    /// let next = AtomicUsize::new(0);
+    /// let runtime = liten::runtime::Builder::new_multi_thread()
+    ///     .worker_threads(1)
+    ///     .thread_name_fn(move || format!("my-pool-{}", next.fetch_add(1, Ordering::Relaxed)))
+    ///     .build()
+    ///     .unwrap();
+    /// let name = runtime.spawn(async { thread::current().name().map(str::to_owned) });
+    /// assert!(runtime.block_on(name).unwrap().unwrap().starts_with("my-pool-"));
+    /// ```
+    pub fn thread_name_fn(&mut self, f: impl Fn() -> String + Send + Sync + 'static) -> &mut Self {
+        self.thread_name = ThreadName::Made(std::sync::Arc::new(f));
         self
     }
 
@@ -166,6 +210,41 @@ impl Builder {
         self
     }
 
+    /// Calls `f` on each worker when it runs out of tasks and is about to sleep, and, in a runtime without
+    /// workers, on the thread in `block_on`; in the runtime's context. What `f` spawns runs before the sleep.
+    ///
+    /// Meanwhile the thread runs nothing else, so `f` should be short. A panic of `f` is reported by the
+    /// panic hook and has no other consequence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let sleeps = Arc::new(AtomicUsize::new(0));
+    /// let counted = sleeps.clone();
+    /// let runtime = liten::runtime::Builder::new_current_thread()
+    ///     .on_thread_park(move || {
+    ///         counted.fetch_add(1, Ordering::Relaxed);
+    ///     })
+    ///     .build()
+    ///     .unwrap();
+    /// runtime.block_on(liten::time::sleep(std::time::Duration::from_millis(1)));
+    /// assert!(sleeps.load(Ordering::Relaxed) > 0);
+    /// ```
+    pub fn on_thread_park(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
+        self.hooks.sleep.park = Some(Arc::new(f));
+        self
+    }
+
+    /// Calls `f` on the thread that has called the function of [`Builder::on_thread_park`], or would have,
+    /// when its sleep is over and before it runs a task; as for that one.
+    pub fn on_thread_unpark(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
+        self.hooks.sleep.unpark = Some(Arc::new(f));
+        self
+    }
+
     /// Sets whether the runtime's clock stands still from the start, as after
     /// [`time::pause`](crate::time::pause). Default: no. For tests: see
     /// [Testing with paused time](crate::time#testing-with-paused-time).
@@ -182,9 +261,9 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` naming the option if a number is 0 or beyond its bound, or `LITEN_WORKER_THREADS`
-    /// is not a number; or if [`Builder::worker_threads`] is set for a runtime without workers. The operating
-    /// system's error if the poller or a thread cannot be made.
+    /// `InvalidInput` naming the option if a number is 0 or beyond its bound, or a name is empty, or
+    /// `LITEN_WORKER_THREADS` is not a number; or if [`Builder::worker_threads`] is set for a runtime without
+    /// workers. The operating system's error if the poller or a thread cannot be made.
     ///
     /// # Examples
     ///
@@ -226,7 +305,15 @@ impl Builder {
             let around = runtime.handle.around();
             let inside = handle::inside(Arc::downgrade(&runtime.handle.inner));
             let config = threads.clone();
-            scheduler.take_crew(Crew { config, around: around.clone(), inside, max_spares });
+            let sleep_hooks = self.hooks.around_sleeps().cloned();
+            let around_crew = around.clone();
+            scheduler.take_crew(Crew {
+                config,
+                around: around_crew,
+                inside,
+                sleep_hooks,
+                max_spares,
+            });
             if self.start_paused {
                 let blocking = runtime.handle.inner.blocking.clone();
                 scheduler.take_census(move || blocking.is_at_rest());
@@ -264,6 +351,9 @@ impl Builder {
     }
 
     fn handle(&self, flavor: Flavor, driver: Arc<Driver>) -> io::Result<Handle> {
+        if self.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
+            return Err(invalid("name must not be empty".into()));
+        }
         if self.max_blocking_threads == 0 {
             return Err(invalid("max_blocking_threads must not be 0".into()));
         }
@@ -282,6 +372,8 @@ impl Builder {
             on_rest,
         };
         let inner = Arc::new_cyclic(|inner| Inner {
+            id: Id::next(),
+            name: self.name.clone(),
             flavor,
             driver,
             blocking: blocking::Pool::new(pool(
@@ -293,6 +385,7 @@ impl Builder {
             // Its threads count as roots, asleep or awake: no thread asks whether it is at rest.
             pinned: Pinned::new(pool("pinned", MAX_WORKERS, inner, Box::new(|| {}))),
             hooks: self.hooks.clone(),
+            sleeps: Sleeps::default(),
             blocking_tasks: BlockingTasks::new(),
             tokio,
         });
@@ -335,9 +428,11 @@ impl Builder {
     }
 
     fn check_thread_name(&self) -> io::Result<()> {
-        match self.thread_name.contains('\0') {
-            true => Err(invalid("thread_name must not contain a zero byte".into())),
-            false => Ok(()),
+        match &self.thread_name {
+            ThreadName::Prefix(prefix) if prefix.contains('\0') => {
+                Err(invalid("thread_name must not contain a zero byte".into()))
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -360,6 +455,7 @@ impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("flavor", &self.flavor)
+            .field("name", &self.name)
             .field("worker_threads", &self.worker_threads)
             .field("max_worker_threads", &self.max_worker_threads)
             .field("max_spare_workers", &self.max_spare_workers)

@@ -11,6 +11,7 @@ use std::future::Future;
 use std::io;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::sync::MutexGuard;
 use std::time::Instant;
 
 /// What to do about a call outside a runtime; one text for all of them.
@@ -25,17 +26,27 @@ thread_local! {
 /// [`Runtime::enter`](super::Runtime::enter).
 ///
 /// Guards are dropped in the reverse order of their making, as local variables are.
+/// A guard need not be dropped before the runtime: in `let _guard = builder.build()?.enter();` the runtime
+/// ends with the statement, and the guard goes on showing it.
 #[must_use = "the runtime is left when the guard is dropped"]
 #[derive(Debug)]
 pub struct EnterGuard<'a> {
-    previous: Option<Handle>,
-    /// Left after `drop` has restored what is liten's: tokio panics over guards that go out of order.
-    _tokio: tokio_context::Guard<'a>,
-    /// Not Send: it restores a thread-local.
-    handle: PhantomData<(&'a Handle, *const ())>,
+    /// Before the next field, which leaves tokio's context: tokio panics over guards that go out of order.
+    _entered: Entered,
+    _tokio: tokio_context::Guard,
+    handle: PhantomData<&'a Handle>,
 }
 
-impl Drop for EnterGuard<'_> {
+/// The part of the guard that has a destructor. It knows no lifetime: with one, the compiler would insist
+/// that the runtime outlives the guard.
+#[derive(Debug)]
+struct Entered {
+    previous: Option<Handle>,
+    /// Not Send: it restores a thread-local. Other threads may look at it.
+    stays: PhantomData<MutexGuard<'static, ()>>,
+}
+
+impl Drop for Entered {
     fn drop(&mut self) {
         let previous = self.previous.take();
         scheduler::set_current(previous.as_ref().and_then(Handle::scheduler));
@@ -51,7 +62,14 @@ pub(crate) fn enter(handle: &Handle) -> EnterGuard<'_> {
     let previous =
         CURRENT.try_with(|current| current.replace(Some(handle.clone()))).unwrap_or(None);
     scheduler::set_current(handle.scheduler());
-    EnterGuard { previous, _tokio: handle.inner.tokio.enter(), handle: PhantomData }
+    let entered = Entered { previous, stays: PhantomData };
+    EnterGuard { _entered: entered, _tokio: handle.inner.tokio.enter(), handle: PhantomData }
+}
+
+/// Returns whether the calling thread is in a runtime.
+#[inline]
+pub fn is_inside() -> bool {
+    scheduler::spawns_here() || with(|handle| handle.is_some())
 }
 
 /// Calls `f` with the current handle. `None`: the thread is in no runtime, or is ending. `f` calls no
@@ -63,6 +81,11 @@ pub(crate) fn with<R>(f: impl FnOnce(Option<&Handle>) -> R) -> R {
         f(current.borrow().as_ref())
     });
     result.unwrap_or_else(|_| f.take().expect("not called above")(None))
+}
+
+/// Whether the thread is ending, and its place for a current runtime is gone.
+pub(crate) fn is_thread_ending() -> bool {
+    CURRENT.try_with(|_| ()).is_err()
 }
 
 /// Returns the current handle.

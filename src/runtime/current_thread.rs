@@ -56,7 +56,7 @@
 use super::block_on;
 use super::handle::Present;
 use super::local::{LocalShared, SendExecutor};
-use super::local_runtime::{Rest, drive};
+use super::local_runtime::{Rest, Rests, drive};
 use super::local_thread::in_local;
 use crate::driver::Driver;
 use crate::scheduler::{CountsRoots, Presence};
@@ -157,7 +157,12 @@ impl CurrentThread {
     /// Runs `root` on the calling thread, and drives if no other thread does.
     ///
     /// `no_work`: whether no blocking work is queued or being done.
-    pub(super) fn block_on<F: Future>(&self, no_work: &dyn Fn() -> bool, root: F) -> F::Output {
+    pub(super) fn block_on<F: Future>(
+        &self,
+        rests: Rests<'_>,
+        no_work: &dyn Fn() -> bool,
+        root: F,
+    ) -> F::Output {
         let mut root = pin!(root);
         let executor = self.line.lock().executor.take();
         let driving = match executor {
@@ -167,7 +172,7 @@ impl CurrentThread {
                 Turn::Done(output) => return output,
             },
         };
-        driving.run(no_work, root)
+        driving.run(rests, no_work, root)
     }
 
     /// Polls `root` while another thread drives.
@@ -266,7 +271,12 @@ impl<'a> Driving<'a> {
         Self { runtime, executor: Some(executor) }
     }
 
-    fn run<F: Future>(self, no_work: &dyn Fn() -> bool, root: Pin<&mut F>) -> F::Output {
+    fn run<F: Future>(
+        self,
+        rests: Rests<'_>,
+        no_work: &dyn Fn() -> bool,
+        root: Pin<&mut F>,
+    ) -> F::Output {
         let others = &*self.runtime.others;
         let rest = || others.look(no_work);
         let executor = self.executor.as_ref().expect("taken by drop only");
@@ -276,7 +286,7 @@ impl<'a> Driving<'a> {
             self.tell_quiet();
             polled
         });
-        executor.here(|| drive(&others.driver, &rest, run))
+        executor.here(|| drive(&others.driver, rests, &rest, run))
     }
 
     /// After a turn of the tasks: wakes the roots that wait until none is alive. The lock is what makes sure

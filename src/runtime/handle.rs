@@ -5,7 +5,9 @@ use super::blocking_task::{BlockingJob, BlockingTasks};
 use super::context::{self, EnterGuard, OUTSIDE};
 use super::current_thread::CurrentThread;
 use super::flavor::RuntimeFlavor;
+use super::id::Id;
 use super::local::LocalShared;
+use super::local_runtime::Rests;
 use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
@@ -13,7 +15,7 @@ use super::tokio_context;
 use crate::blocking;
 use crate::driver::Driver;
 use crate::park::Parker;
-use crate::scheduler::{self, MAX_WORKERS, Presence, Shared, ThreadConfig};
+use crate::scheduler::{self, MAX_WORKERS, Presence, Shared, SleepHooks, Sleeps, ThreadConfig};
 use crate::sync_shim::Arc;
 use crate::task::{JoinHandle, RunningTask, hint};
 use crate::wakers;
@@ -33,12 +35,16 @@ pub struct Handle {
 }
 
 pub(super) struct Inner {
+    pub(super) id: Id,
+    pub(super) name: Option<String>,
     pub(super) flavor: Flavor,
     pub(super) driver: Arc<Driver>,
     pub(super) blocking: Arc<blocking::Pool<BlockingJob>>,
     pub(super) blocking_tasks: Arc<BlockingTasks>,
     pub(super) pinned: Arc<Pinned>,
     pub(super) hooks: Hooks,
+    /// Of the thread that runs the tasks of a runtime without workers.
+    pub(super) sleeps: Sleeps,
     pub(super) tokio: tokio_context::Door,
 }
 
@@ -47,6 +53,14 @@ pub(super) struct Inner {
 pub(super) struct Hooks {
     pub(super) start: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) stop: Option<Arc<dyn Fn() + Send + Sync>>,
+    pub(super) sleep: SleepHooks,
+}
+
+impl Hooks {
+    /// Those around a sleep of a thread that runs tasks, if there are any.
+    pub(super) fn around_sleeps(&self) -> Option<&SleepHooks> {
+        (!self.sleep.are_none()).then_some(&self.sleep)
+    }
 }
 
 pub(super) enum Flavor {
@@ -89,7 +103,8 @@ impl Handle {
     ///
     /// If the thread is in none.
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        context::with(|handle| handle.cloned()).ok_or(TryCurrentError { _private: () })
+        context::with(|handle| handle.cloned())
+            .ok_or_else(|| TryCurrentError { is_ending: context::is_thread_ending() })
     }
 
     /// Makes this the runtime of the calling thread until the guard is dropped: spawns, timers and
@@ -203,7 +218,7 @@ impl Handle {
         let _entered = self.enter();
         let blocking = &self.inner.blocking;
         let no_work = || blocking.is_at_rest();
-        hint::explained(|| current.block_on(&no_work, future))
+        hint::explained(|| current.block_on(self.rests(), &no_work, future))
     }
 
     /// Panics, at the caller, inside a task; and in a waker that the thread which drives a runtime without
@@ -291,9 +306,32 @@ impl Handle {
         }
     }
 
+    /// Returns what tells this runtime from others.
+    pub fn id(&self) -> Id {
+        self.inner.id
+    }
+
+    /// Returns the name that [`Builder::name`](super::Builder::name) has given to the runtime.
+    pub fn name(&self) -> Option<&str> {
+        self.inner.name.as_deref()
+    }
+
     /// Returns numbers about what the runtime is doing.
     pub fn metrics(&self) -> RuntimeMetrics {
         RuntimeMetrics::new(self.clone())
+    }
+
+    /// What the thread that drives a runtime without workers counts and calls around its sleeps.
+    pub(super) fn rests(&self) -> Rests<'_> {
+        Rests { sleeps: &self.inner.sleeps, hooks: self.inner.hooks.around_sleeps() }
+    }
+
+    /// Which worker of this runtime the calling thread plays: the only one, where there is none.
+    pub(super) fn worker_index(&self) -> Option<usize> {
+        match self.inner.flavor.local() {
+            Some(local) => local_thread::runs_here(local).then_some(0),
+            None => scheduler::worker_index(),
+        }
     }
 
     /// The tasks that the threads of the runtime are running.
@@ -364,7 +402,7 @@ impl Drop for Present {
 /// As [`Handle::around`], for a runtime that is still being made.
 pub(super) fn around(inner: std::sync::Weak<Inner>) -> scheduler::Around {
     let hooked = |handle: &Handle, run: &mut dyn FnMut()| {
-        let Hooks { start, stop } = &handle.inner.hooks;
+        let Hooks { start, stop, .. } = &handle.inner.hooks;
         start.iter().for_each(|start| wakers::guard(|| start()));
         run();
         stop.iter().for_each(|stop| wakers::guard(|| stop()));
@@ -419,19 +457,38 @@ impl fmt::Debug for Handle {
             Flavor::CurrentThread(_) => "current_thread",
             Flavor::Local(_) => "local",
         };
-        f.debug_struct("Handle").field("flavor", &flavor).finish_non_exhaustive()
+        let mut handle = f.debug_struct("Handle");
+        if let Some(name) = self.name() {
+            handle.field("name", &name);
+        }
+        handle.field("id", &self.id()).field("flavor", &flavor).finish_non_exhaustive()
     }
 }
 
 /// The calling thread is in no runtime; from [`Handle::try_current`].
 #[derive(Debug)]
 pub struct TryCurrentError {
-    _private: (),
+    is_ending: bool,
+}
+
+impl TryCurrentError {
+    /// Returns whether the thread has not entered a runtime.
+    pub fn is_missing_context(&self) -> bool {
+        !self.is_ending
+    }
+
+    /// Returns whether the thread is ending, and has forgotten already which runtime it was in.
+    pub fn is_thread_local_destroyed(&self) -> bool {
+        self.is_ending
+    }
 }
 
 impl fmt::Display for TryCurrentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "called {OUTSIDE}")
+        match self.is_ending {
+            false => write!(f, "called {OUTSIDE}"),
+            true => f.write_str("called on a thread that is ending and has left its runtime"),
+        }
     }
 }
 

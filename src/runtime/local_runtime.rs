@@ -9,8 +9,9 @@ use super::local::LocalExecutor;
 use super::local_thread::{in_local, lend};
 use super::{Builder, RuntimeMetrics, tokio_context};
 use crate::driver::Driver;
+use crate::scheduler::{SleepHooks, Sleeps};
 use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync_shim::{Arc, modelled_thread_local};
+use crate::sync_shim::{Arc, clock, modelled_thread_local};
 use crate::task::{JoinHandle, RunningTask, budget, hint};
 use crate::wakers;
 use std::cell::Cell;
@@ -21,7 +22,7 @@ use std::pin::pin;
 use std::ptr;
 use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A runtime that lives on one thread and runs `!Send` tasks.
 ///
@@ -92,7 +93,8 @@ impl LocalRuntime {
 
     fn drive<F: Future>(&self, future: F) -> F::Output {
         let blocking = &self.handle.inner.blocking;
-        drive(self.handle.driver(), &|| Rest::alone(blocking.is_at_rest()), future)
+        let rest = || Rest::alone(blocking.is_at_rest());
+        drive(self.handle.driver(), self.handle.rests(), &rest, future)
     }
 
     /// Runs the tasks until none is alive; returns at once if none is.
@@ -231,11 +233,47 @@ fn awake<R>(waker: &DriverWaker, f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// What a thread that drives counts, and calls, around its sleeps.
+#[derive(Clone, Copy)]
+pub(super) struct Rests<'a> {
+    pub(super) sleeps: &'a Sleeps,
+    pub(super) hooks: Option<&'a SleepHooks>,
+}
+
+/// A thread that drives, from when it begins until it stops, as it counts itself.
+struct Busy<'a> {
+    rests: Rests<'a>,
+    since: Instant,
+}
+
+impl<'a> Busy<'a> {
+    fn begin(rests: Rests<'a>) -> Self {
+        Self { rests, since: clock::now() }
+    }
+
+    /// Calls `sleep`, which sleeps unless a hook has woken the thread.
+    fn rest(&mut self, sleep: impl FnOnce()) {
+        let Rests { sleeps, hooks } = self.rests;
+        hooks.inspect(|hooks| hooks.before());
+        sleeps.begin(self.since);
+        sleep();
+        self.since = sleeps.end();
+        hooks.inspect(|hooks| hooks.after());
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.rests.sleeps.was_busy(self.since, clock::now());
+    }
+}
+
 /// Polls `future`, and the driver in between, until the future is ready.
 ///
 /// `rest`: asked only while the clock stands still.
 pub(super) fn drive<F: Future>(
     driver: &Arc<Driver>,
+    rests: Rests<'_>,
     rest: &dyn Fn() -> Rest,
     future: F,
 ) -> F::Output {
@@ -245,6 +283,7 @@ pub(super) fn drive<F: Future>(
     let mut future = pin!(tokio_context::without_budget(future));
     let mut wakes = Vec::new();
     let mut patience = Patience::new();
+    let mut busy = Busy::begin(rests);
     loop {
         // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees
         // what was written before it.
@@ -259,13 +298,16 @@ pub(super) fn drive<F: Future>(
         let is_woken = || flag.woken.load(Ordering::Acquire);
         let limit = is_woken().then_some(Duration::ZERO);
         if !driver.clock().is_stopped() {
-            collect(driver, limit, &mut wakes);
+            match limit {
+                Some(_) => collect(driver, limit, &mut wakes),
+                None => busy.rest(|| collect(driver, None, &mut wakes)),
+            }
             awake(&flag, || wakers::wake_all(&mut wakes));
         } else if limit.is_some() {
             stopped_turn(driver, &mut patience, &mut wakes);
         } else {
             patience.turns = TURNS;
-            idle_turn(driver, &is_woken, rest, &mut patience, &mut wakes);
+            busy.rest(|| idle_turn(driver, &is_woken, rest, &mut patience, &mut wakes));
         }
     }
 }

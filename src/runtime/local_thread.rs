@@ -3,14 +3,20 @@
 use super::local::{LocalExecutor, LocalShared};
 use crate::scoped::Scoped;
 use crate::sync_shim::{Arc, modelled_thread_local, thread_local};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ptr;
+use std::rc::{Rc, Weak};
 
 thread_local! {
     /// A local executor polls a task or a root on this thread.
     static IN_LOCAL: Cell<bool> = const { Cell::new(false) };
     /// The innermost executor that runs on this thread, for `spawn_local`; not one that may change threads.
     static EXECUTOR: Scoped<LocalExecutor<'static>> = const { Scoped::new() };
+    /// An executor has been entered on this thread, and not left. Each `spawn_local` asks, so it is a word
+    /// that needs no destructor.
+    static IS_ENTERED: Cell<bool> = const { Cell::new(false) };
+    /// The executor that was entered last on this thread.
+    static ENTERED: RefCell<Option<Newest>> = const { RefCell::new(None) };
 }
 
 modelled_thread_local! {
@@ -61,13 +67,15 @@ pub(super) fn runs_local() -> bool {
     IN_LOCAL.get() || !RUNS.get().is_null()
 }
 
-/// Panics, at the caller, inside a local executor: no other thread could run its tasks meanwhile.
+/// Panics, at the caller, inside a local executor: nobody else could run its tasks meanwhile. The message
+/// begins with tokio's, which tests of programs expect.
 #[track_caller]
 pub(crate) fn refuse_in_local(what: &str) {
     if IN_LOCAL.get() {
         panic!(
-            "{what} called on a thread that runs tasks of its own (a current-thread runtime, a \
-             LocalExecutor, or spawn_pinned): no other thread can take them over; use spawn_blocking"
+            "can call blocking only when running on the multi-threaded runtime: {what} called on a thread \
+             that runs tasks of its own (a current-thread runtime, a LocalExecutor, or spawn_pinned), and no \
+             other thread can take them over; use spawn_blocking"
         );
     }
 }
@@ -94,9 +102,62 @@ pub(super) fn with_spawns_to<R>(executor: &LocalExecutor<'static>, f: impl FnOnc
     EXECUTOR.with(|slot| slot.set(executor, f))
 }
 
-/// Calls `f` with the innermost executor that runs on this thread.
+/// Calls `f` with the innermost executor that runs on this thread, or has been entered since that one runs.
 pub(crate) fn with_executor<R>(f: impl FnOnce(Option<&LocalExecutor<'static>>) -> R) -> R {
-    Scoped::with(&EXECUTOR, f)
+    match entered() {
+        Some(executor) => f(Some(&executor)),
+        None => Scoped::with(&EXECUTOR, f),
+    }
+}
+
+/// An executor that has been entered, which does not run it. Not one that is gone, nor one that was entered
+/// before the one that runs now.
+#[inline]
+fn entered() -> Option<Rc<LocalExecutor<'static>>> {
+    if IS_ENTERED.get() { newest_entered() } else { None }
+}
+
+#[cold]
+fn newest_entered() -> Option<Rc<LocalExecutor<'static>>> {
+    // A thread that is ending has none.
+    let newest = ENTERED.try_with(|entered| {
+        let entered = entered.borrow();
+        let newest = entered.as_ref().filter(|newest| newest.inside == running_executor())?;
+        newest.executor.upgrade()
+    });
+    newest.ok().flatten()
+}
+
+/// The innermost executor that runs on this thread: compared, never followed.
+fn running_executor() -> *const LocalExecutor<'static> {
+    Scoped::with(&EXECUTOR, |executor| executor.map_or(ptr::null(), ptr::from_ref))
+}
+
+/// Makes `executor` the one that `spawn_local` finds on this thread, until the result is dropped.
+pub(super) fn enter(executor: &Rc<LocalExecutor<'static>>) -> Entered {
+    let newest = Newest { executor: Rc::downgrade(executor), inside: running_executor() };
+    // A thread that is ending enters nothing.
+    let before = ENTERED.try_with(|entered| entered.replace(Some(newest))).unwrap_or(None);
+    IS_ENTERED.set(true);
+    Entered(before)
+}
+
+/// What [`spawn_local`](crate::task::spawn_local) finds beside the executor that runs.
+struct Newest {
+    executor: Weak<LocalExecutor<'static>>,
+    /// Entered while this one ran.
+    inside: *const LocalExecutor<'static>,
+}
+
+/// The one that was entered before, which comes back.
+pub(super) struct Entered(Option<Newest>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        IS_ENTERED.set(self.0.is_some());
+        let left = ENTERED.try_with(|entered| entered.replace(self.0.take()));
+        drop(left);
+    }
 }
 
 /// Whether this thread runs the runtime whose tasks `local` keeps.

@@ -2,8 +2,10 @@
 
 use super::handle::Handle;
 use super::local::LocalShared;
+use crate::scheduler::{Sleeps, WorkerCounts};
 use crate::task::RunningTask;
 use std::fmt;
+use std::time::Duration;
 
 /// Numbers about what a runtime is doing. Each call reads anew; numbers read one after the other need
 /// not fit together.
@@ -68,7 +70,7 @@ impl RuntimeMetrics {
     }
 
     /// Returns how many polls `worker` has made. 0 for a worker that does not exist. Without workers, the
-    /// polls of tasks that threads in `block_on` have made are those of worker 0; it has no other counts.
+    /// polls of tasks that threads in `block_on` have made are those of worker 0, as are their sleeps.
     pub fn worker_poll_count(&self, worker: usize) -> u64 {
         match self.local() {
             Some(local) if worker == 0 => local.polls(),
@@ -89,7 +91,38 @@ impl RuntimeMetrics {
 
     /// Returns how often `worker` has gone to sleep.
     pub fn worker_park_count(&self, worker: usize) -> u64 {
-        self.worker(worker, |counts| counts.parks)
+        match self.sleeps(worker) {
+            Some(sleeps) => sleeps.count(),
+            None => self.worker(worker, |counts| counts.parks),
+        }
+    }
+
+    /// Returns how often `worker` has gone to sleep and how often it has come back, in one number: an odd one
+    /// says that it sleeps.
+    pub fn worker_park_unpark_count(&self, worker: usize) -> u64 {
+        match self.sleeps(worker) {
+            Some(sleeps) => sleeps.turns(),
+            None => self.worker(worker, |counts| counts.turns),
+        }
+    }
+
+    /// Returns for how long `worker` has not slept, be it that it ran tasks or that it looked for some. While
+    /// it is at work the number follows with a delay: it is brought up to date when the worker polls the
+    /// driver in passing, and when it goes to sleep. Without workers, it is the time that threads in
+    /// `block_on` have driven the runtime, less their sleeps.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = liten::runtime::Builder::new_current_thread().build().unwrap();
+    /// runtime.block_on(async { liten::task::yield_now().await });
+    /// assert!(!runtime.metrics().worker_total_busy_duration(0).is_zero());
+    /// ```
+    pub fn worker_total_busy_duration(&self, worker: usize) -> Duration {
+        match self.sleeps(worker) {
+            Some(sleeps) => sleeps.busy(),
+            None => self.worker(worker, |counts| counts.busy),
+        }
     }
 
     /// Returns the number of threads of the blocking pool.
@@ -107,9 +140,14 @@ impl RuntimeMetrics {
         self.handle.inner.blocking.queued()
     }
 
-    fn worker(&self, worker: usize, pick: impl Fn(crate::scheduler::WorkerCounts) -> u64) -> u64 {
+    fn worker<T: Default>(&self, worker: usize, pick: impl Fn(WorkerCounts) -> T) -> T {
         let counts = self.handle.scheduler().and_then(|scheduler| scheduler.worker_counts(worker));
-        counts.map_or(0, pick)
+        counts.map(pick).unwrap_or_default()
+    }
+
+    /// Those of the one thread that runs the tasks of a runtime without workers.
+    fn sleeps(&self, worker: usize) -> Option<&Sleeps> {
+        (worker == 0 && self.local().is_some()).then_some(&self.handle.inner.sleeps)
     }
 
     fn local(&self) -> Option<&LocalShared> {

@@ -44,7 +44,7 @@ mod switched {
     use std::fmt::Display;
     use std::future::Future;
     use std::io;
-    use std::mem::{self, ManuallyDrop};
+    use std::mem;
     use std::panic::{RefUnwindSafe, UnwindSafe, catch_unwind};
     use std::{process, thread};
 
@@ -55,7 +55,8 @@ mod switched {
     struct Helper {
         /// The process that started its thread.
         process: u32,
-        runtime: ManuallyDrop<Runtime>,
+        /// Leaked: it is never dropped, and guards that name no lifetime refer to it.
+        runtime: &'static Runtime,
     }
 
     thread_local! {
@@ -90,23 +91,23 @@ mod switched {
     }
 
     /// Where the threads of a runtime go in.
-    pub(in crate::runtime) struct Door(Option<Handle>);
+    pub(in crate::runtime) struct Door(Option<&'static Handle>);
 
     impl Door {
-        pub(in crate::runtime) fn enter(&self) -> Guard<'_> {
-            Guard(self.0.as_ref().filter(|helper| may_enter(helper)).map(Handle::enter))
+        pub(in crate::runtime) fn enter(&self) -> Guard {
+            Guard(self.0.filter(|helper| may_enter(helper)).map(Handle::enter))
         }
     }
 
     /// Keeps the calling thread in the context.
     #[derive(Debug)]
-    pub(in crate::runtime) struct Guard<'a>(Option<EnterGuard<'a>>);
+    pub(in crate::runtime) struct Guard(Option<EnterGuard<'static>>);
 
     // A feature takes no trait away from `runtime::EnterGuard`. A panic leaves the guard as it was.
-    impl UnwindSafe for Guard<'_> {}
-    impl RefUnwindSafe for Guard<'_> {}
+    impl UnwindSafe for Guard {}
+    impl RefUnwindSafe for Guard {}
 
-    impl Drop for Guard<'_> {
+    impl Drop for Guard {
         fn drop(&mut self) {
             let is_gone = |error: TryCurrentError| error.is_thread_local_destroyed();
             if self.0.is_some() && Handle::try_current().is_err_and(is_gone) {
@@ -125,15 +126,14 @@ mod switched {
         }
     }
 
-    fn helper() -> io::Result<Handle> {
+    fn helper() -> io::Result<&'static Handle> {
         let (mut helper, process) = (HELPER.lock(), process::id());
         if let Some(helper) = helper.as_ref().filter(|helper| helper.process == process) {
-            return Ok(helper.runtime.handle().clone());
+            return Ok(helper.runtime.handle());
         }
-        let runtime = ManuallyDrop::new(start()?);
-        let handle = runtime.handle().clone();
+        let runtime: &'static Runtime = Box::leak(Box::new(start()?));
         *helper = Some(Helper { process, runtime });
-        Ok(handle)
+        Ok(runtime.handle())
     }
 
     fn start() -> io::Result<Runtime> {
@@ -199,7 +199,6 @@ mod switched {
 mod switched {
     use std::future::Future;
     use std::io;
-    use std::marker::PhantomData;
 
     pub(in crate::runtime) fn refuse_in_task() {}
 
@@ -215,13 +214,13 @@ mod switched {
     pub(in crate::runtime) struct Door;
 
     impl Door {
-        pub(in crate::runtime) fn enter(&self) -> Guard<'_> {
-            Guard(PhantomData)
+        pub(in crate::runtime) fn enter(&self) -> Guard {
+            Guard
         }
     }
 
     #[derive(Debug)]
-    pub(in crate::runtime) struct Guard<'a>(PhantomData<&'a Door>);
+    pub(in crate::runtime) struct Guard;
 
     pub(in crate::runtime) fn without_budget<F: Future>(
         root: F,

@@ -13,15 +13,20 @@ mod builder;
 pub(crate) mod context;
 #[path = "wasm/handle.rs"]
 mod handle;
+mod id;
 mod local;
 #[path = "wasm/local_runtime.rs"]
 mod local_runtime;
+mod local_set;
 pub(crate) mod local_thread;
 #[path = "wasm/timekeeper.rs"]
 mod timekeeper;
 
+pub use crate::ended::is_rt_shutdown_err;
 pub use builder::Builder;
 pub use context::EnterGuard;
 pub use handle::{Handle, TryCurrentError};
+pub use id::Id;
 pub use local::LocalExecutor;
 pub use local_runtime::LocalRuntime;
+pub use local_set::{LocalEnterGuard, LocalSet};

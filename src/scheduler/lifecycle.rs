@@ -41,14 +41,17 @@
 
 use super::role::{self, Role};
 use super::shared::Shared;
+use super::sleeps::SleepHooks;
 use super::slice;
 use super::watchdog;
 use super::worker::Worker;
+use crate::ended::ended;
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::sync_shim::thread::{self, JoinHandle};
 use crate::sync_shim::{Arc, MutexGuard, clock, has_ended, pause};
 use crate::task::cell::Hot;
 use crate::task::running::Running;
+use crate::thread_name::ThreadName;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -58,7 +61,7 @@ pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 /// How threads are made.
 #[derive(Debug, Clone)]
 pub(crate) struct ThreadConfig {
-    pub(crate) name: String,
+    pub(crate) name: ThreadName,
     pub(crate) stack_size: Option<usize>,
 }
 
@@ -70,6 +73,8 @@ pub(crate) struct Crew {
     /// Around that of the driver thread and of one that drains: in the runtime, because wakers may spawn, but
     /// without the hooks, which are for threads that run tasks.
     pub(crate) inside: Around,
+    /// Around each sleep of a worker; `None` if there are no such hooks.
+    pub(crate) sleep_hooks: Option<SleepHooks>,
     /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a
     /// thread each, and the answer to that is `spawn_blocking`.
     pub(crate) max_spares: usize,
@@ -243,6 +248,11 @@ impl Shared {
         started
     }
 
+    /// What is to be called around each sleep of a worker.
+    pub(super) fn sleep_hooks(&self) -> Option<&SleepHooks> {
+        self.crew.get()?.sleep_hooks.as_ref()
+    }
+
     /// Makes the number of workers `count`: starts missing ones and asks surplus ones to leave.
     pub(crate) fn resize(
         self: &Arc<Self>,
@@ -273,7 +283,7 @@ impl Shared {
     ) -> io::Result<()> {
         let mut threads = self.threads.lock();
         if self.is_closed() {
-            return Err(io::Error::other("the runtime has been shut down"));
+            return Err(ended("the runtime has been shut down"));
         }
         let (before, stayed) = (self.worker_count(), self.staying_workers());
         // Spares count as regular from here on, or leave.
@@ -639,7 +649,7 @@ fn has_left(shared: &Arc<Shared>, index: usize) -> bool {
 
 impl ThreadConfig {
     fn spawn(&self, suffix: &str, f: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-        let mut builder = thread::Builder::new().name(format!("{}-{suffix}", self.name));
+        let mut builder = thread::Builder::new().name(self.name.of(&suffix));
         if let Some(size) = self.stack_size {
             builder = builder.stack_size(size);
         }

@@ -82,6 +82,14 @@ pub(crate) fn is_polling() -> bool {
     with(|role| matches!(role, Some(Role::Worker(_) | Role::Drainer)))
 }
 
+/// Which worker the calling thread is. `None` also while it blocks in place.
+pub(crate) fn worker_index() -> Option<usize> {
+    with(|role| match role {
+        Some(Role::Worker(worker)) => Some(worker.index()),
+        _ => None,
+    })
+}
+
 /// Whether the calling thread is a worker or a guest of the scheduler that its spawns go to.
 #[inline]
 pub(crate) fn spawns_here() -> bool {

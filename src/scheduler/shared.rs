@@ -21,6 +21,7 @@ use crossbeam_utils::CachePadded;
 use std::future::Future;
 use std::panic::Location;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 pub(crate) struct Shared {
     pub(super) slots: Slots,
@@ -397,7 +398,9 @@ impl Shared {
                 polls: slot.running.polls(),
                 stolen: stats.stolen.get(),
                 injected: stats.from_injector.get(),
-                parks: stats.parks.get(),
+                parks: slot.sleeps.count(),
+                turns: slot.sleeps.turns(),
+                busy: slot.sleeps.busy(),
             }
         })
     }
@@ -495,6 +498,9 @@ pub(crate) struct WorkerCounts {
     pub(crate) stolen: u64,
     pub(crate) injected: u64,
     pub(crate) parks: u64,
+    /// Odd while the worker sleeps.
+    pub(crate) turns: u64,
+    pub(crate) busy: Duration,
 }
 
 /// Completes tasks on a thread that is not a worker: those that were spawned too late, and those found

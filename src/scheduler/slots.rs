@@ -6,6 +6,7 @@
 //! run tasks, but what its root future spawns goes into a deque that thieves see at once, even if the
 //! root then blocks the thread.
 
+use super::sleeps::Sleeps;
 use crate::park::Unparker;
 use crate::queue::local::{Local, Stealer};
 use crate::queue::wake_channel::WakeChannel;
@@ -56,6 +57,7 @@ pub(super) struct Slot {
     /// The task that the worker runs, and how many it has run.
     pub(super) running: Running,
     pub(super) stats: Stats,
+    pub(super) sleeps: Sleeps,
 }
 
 /// The owner's ends of a worker's deques.
@@ -90,7 +92,6 @@ pub(super) struct Stats {
     pub(super) completed: Count,
     pub(super) from_injector: Count,
     pub(super) stolen: Count,
-    pub(super) parks: Count,
 }
 
 /// A number that one thread changes and others read.
@@ -209,6 +210,7 @@ impl Slot {
             registry: Registry::new(),
             running: Running::new(),
             stats: Stats::default(),
+            sleeps: Sleeps::default(),
         }
     }
 
@@ -290,7 +292,7 @@ impl Slot {
 
     /// A number that moves whenever the worker does.
     pub(super) fn progress(&self) -> u64 {
-        self.running.polls() + self.stats.parks.get()
+        self.running.polls() + self.sleeps.count()
     }
 
     pub(super) fn standstill(&self) -> Standstill {

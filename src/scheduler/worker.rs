@@ -81,6 +81,7 @@ use crate::task::cell::{Cold, Ender, Hot, Place, Runner};
 use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
+use std::time::Instant;
 
 /// How many tasks in a row may come from the next slot (tokio: 3). More favours pairs that wake each
 /// other over the rest.
@@ -108,6 +109,8 @@ pub(super) struct Worker {
     /// Ticks until the next fair turn.
     until_fair: Cell<u32>,
     pace: Cell<Pace>,
+    /// Up to this moment its time has been counted.
+    busy_since: Cell<Instant>,
     /// Ticks until the next look at what waits outside, if anything does.
     until_intake: Cell<u32>,
     /// How many tasks may still be brought in during this pass.
@@ -144,6 +147,7 @@ impl Worker {
             rng: RefCell::new(Rng::new(index as u64)),
             until_fair: Cell::new(FAIR_INTERVAL),
             pace: Cell::new(Pace::new()),
+            busy_since: Cell::new(clock::now()),
             until_intake: Cell::new(0),
             room: Cell::new(INTAKE),
             first_guest: Cell::new(0),
@@ -196,6 +200,11 @@ impl Worker {
             }
         }
         self.end_search();
+        self.count_busy(clock::now());
+    }
+
+    fn count_busy(&self, now: Instant) {
+        self.slot.sleeps.was_busy(self.busy_since.replace(now), now);
     }
 
     /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
@@ -351,7 +360,9 @@ impl Worker {
     #[cold]
     fn fair_turn(&self) {
         let mut pace = self.pace.get();
-        self.until_fair.set(pace.next(clock::now()) - 1);
+        let now = clock::now();
+        self.count_busy(now);
+        self.until_fair.set(pace.next(now) - 1);
         if pace.offers() && self.shared.spare_workers() != 0 {
             thread::yield_now();
         }

@@ -2,6 +2,7 @@
 
 use super::{AbortHandle, JoinHandle, JoinSet, TaskTracker};
 use crate::runtime::{Handle, context};
+use std::io;
 
 /// Runs `f`, which may block, on the blocking pool, and returns the JoinHandle of its result.
 ///
@@ -30,6 +31,25 @@ where
     T: Send + 'static,
 {
     context::spawn_blocking(f)
+}
+
+/// Runs `f` as [`spawn_blocking`] does, and the end of the runtime does not cancel it: for what has been
+/// promised already, such as the writes of a file of the package named `tokio`.
+///
+/// # Errors
+///
+/// Returns an error if the runtime is shutting down, or no thread can be made.
+///
+/// # Panics
+///
+/// Panics outside a runtime.
+#[track_caller]
+pub fn spawn_unfailing<F, T>(f: F) -> io::Result<JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    context::start_blocking("spawn_blocking", true, f)
 }
 
 impl<T> JoinSet<T> {

@@ -253,9 +253,11 @@ impl JoinError {
     /// ```
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
-        self.try_into_panic().unwrap_or_else(|error| {
-            panic!("into_panic called on a task that did not panic: {error}")
-        })
+        // No closure, in which the caller would be another one.
+        match self.try_into_panic() {
+            Ok(payload) => payload,
+            Err(error) => panic!("into_panic called on a task that did not panic: {error}"),
+        }
     }
 
     /// Returns the payload of the panic, or the error back if the task did not panic.

@@ -6,7 +6,7 @@
 
 use super::budget;
 use super::{AbortHandle, JoinError, JoinHandle, TaskId};
-use crate::runtime::Handle;
+use crate::runtime::{Handle, LocalSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::fmt;
 use std::future::poll_fn;
@@ -107,7 +107,29 @@ impl<T> JoinSet<T> {
         self.insert(super::spawn_local(future))
     }
 
-    pub(super) fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
+    /// Spawns `future`, which need not be `Send`, on `local_set` and puts the task into the set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::task::{JoinSet, LocalSet};
+    ///
+    /// let (local, mut set) = (LocalSet::new(), JoinSet::new());
+    /// set.spawn_local_on(async { 1 }, &local);
+    /// assert_eq!(liten::block_on(local.run_until(set.join_next())).unwrap().unwrap(), 1);
+    /// ```
+    #[track_caller]
+    pub fn spawn_local_on<F>(&mut self, future: F, local_set: &LocalSet) -> AbortHandle
+    where
+        F: Future<Output = T> + 'static,
+        T: 'static,
+    {
+        self.insert(local_set.spawn_local(future))
+    }
+
+    /// Puts a task into the set that was spawned elsewhere; the set aborts it when it is dropped.
+    #[doc(hidden)]
+    pub fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
         self.tasks.push(Tagged(handle));
         abort

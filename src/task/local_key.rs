@@ -246,6 +246,30 @@ pin_project! {
     }
 }
 
+impl<T: 'static, F> TaskLocalFuture<T, F> {
+    /// Takes the value out: `None` if that has been done before. Where the future has not completed, it does
+    /// not find a value any more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::cell::Cell;
+    ///
+    /// liten::task_local! { static COUNT: Cell<u32>; }
+    ///
+    /// liten::block_on(async {
+    ///     let mut counts = Box::pin(COUNT.scope(Cell::new(1), async {
+    ///         COUNT.with(|count| count.set(count.get() + 1));
+    ///     }));
+    ///     counts.as_mut().await;
+    ///     assert_eq!(counts.as_mut().take_value().map(Cell::into_inner), Some(2));
+    /// });
+    /// ```
+    pub fn take_value(self: Pin<&mut Self>) -> Option<T> {
+        self.project().value.take()
+    }
+}
+
 impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
     type Output = F::Output;
 

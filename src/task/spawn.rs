@@ -41,14 +41,14 @@ where
 }
 
 /// Starts a task that need not be `Send` on this thread, in the innermost executor that runs here: a
-/// [`LocalExecutor`](super::LocalExecutor) that is being polled, or that of the current
-/// [`LocalRuntime`](crate::runtime::LocalRuntime).
+/// [`LocalExecutor`](super::LocalExecutor) or [`LocalSet`](super::LocalSet) that is being polled or has been
+/// [entered](super::LocalSet::enter), or that of the current [`LocalRuntime`](crate::runtime::LocalRuntime).
 ///
 /// # Panics
 ///
 /// If the calling thread is not inside [`LocalRuntime::block_on`](crate::runtime::LocalRuntime::block_on),
-/// not in a poll of [`LocalExecutor::run`](super::LocalExecutor::run), and not one of those of
-/// [`spawn_pinned`].
+/// not in a poll of [`LocalExecutor::run`](super::LocalExecutor::run) or of a
+/// [`LocalSet`](super::LocalSet), has entered none, and is not one of those of [`spawn_pinned`].
 ///
 /// # Examples
 ///
@@ -69,8 +69,9 @@ where
     match with_executor(|executor| executor.map(|it| it.spawn_at(future, spawned_at))) {
         Some(join) => join,
         None => panic!(
-            "spawn_local called outside a LocalRuntime: use #[liten::main(flavor = \"current_thread\")], \
-             LocalRuntime::block_on, a LocalExecutor, or spawn_pinned"
+            "`spawn_local` called from outside of a `task::LocalSet` or `runtime::LocalRuntime`: use \
+             #[liten::main(flavor = \"current_thread\")], LocalSet::run_until, LocalRuntime::block_on, a \
+             LocalExecutor, or spawn_pinned"
         ),
     }
 }

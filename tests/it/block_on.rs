@@ -2,7 +2,8 @@
 
 use crate::guard::{guarded, named, until, workers};
 use crate::probe::{Bell, Count, OnDrop, Report};
-use liten::runtime::{Handle, Runtime};
+use liten::runtime::{Builder, Handle, Runtime};
+use liten::task::{LocalExecutor, block_in_place, may_block, spawn_pinned};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::mpsc;
@@ -219,6 +220,47 @@ fn it_makes_a_runtime_of_its_own_or_uses_the_entered_one() {
         assert_eq!(name, "entrd-0");
         drop(guard);
         assert!(Handle::try_current().is_err());
+    });
+}
+
+/// As reqwest's blocking client does it: the runtime has ended when the statement has.
+#[test]
+fn a_guard_may_outlive_its_runtime() {
+    guarded(|| {
+        let _entered = Builder::new_current_thread().build().unwrap().enter();
+        let task = liten::spawn(async { unreachable!("it is spawned after the end") });
+        assert!(smol::block_on(task).unwrap_err().is_cancelled());
+        let _local = Builder::new_current_thread().build_local().unwrap().enter();
+        drop(Runtime::new().unwrap().handle().clone().enter());
+    });
+}
+
+#[test]
+fn async_code_knows_that_it_must_not_block() {
+    guarded(|| {
+        let (runtime, current) = (workers(1), Builder::new_current_thread().build().unwrap());
+        assert!(may_block());
+        for runtime in [&runtime, &current] {
+            let _entered = runtime.enter();
+            assert!(may_block(), "nothing is polled here");
+            assert!(!runtime.handle().block_on(async { may_block() }));
+            runtime.block_on(async {
+                assert!(!may_block());
+                assert!(!liten::spawn(async { may_block() }).await.unwrap());
+                assert!(!spawn_pinned(|| async { may_block() }).await.unwrap());
+                assert!(liten::spawn_blocking(may_block).await.unwrap());
+                // Inside of it a root is async code again.
+                let root = || Handle::current().block_on(async { may_block() });
+                assert!(!liten::spawn_blocking(root).await.unwrap());
+            });
+        }
+        assert!(runtime.block_on(async { block_in_place(may_block) }));
+        let task = runtime.spawn(async { block_in_place(may_block) });
+        assert!(runtime.block_on(task).unwrap());
+        let local = LocalExecutor::new();
+        let task = local.spawn(async { may_block() });
+        assert!(!smol::block_on(local.run(task)).unwrap(), "on any executor's thread");
+        assert!(may_block());
     });
 }
 

@@ -6,7 +6,7 @@ use crate::process::{alone, alone_with, child, is_child};
 use liten::io::AsyncWriteExt;
 use liten::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
-use liten::task::{JoinSet, LocalExecutor};
+use liten::task::{JoinSet, LocalExecutor, LocalSet};
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -25,7 +25,7 @@ fn names<T>(built: io::Result<T>, option: &str) {
 fn options_out_of_bounds_are_refused_by_name() {
     guarded(|| {
         type Set = fn(&mut Builder) -> &mut Builder;
-        let cases: [(Set, &str); 7] = [
+        let cases: [(Set, &str); 8] = [
             (|builder| builder.worker_threads(0), "worker_threads"),
             (|builder| builder.worker_threads(usize::MAX), "worker_threads"),
             (|builder| builder.max_worker_threads(0), "max_worker_threads"),
@@ -33,6 +33,7 @@ fn options_out_of_bounds_are_refused_by_name() {
             (|builder| builder.worker_threads(5).max_worker_threads(4), "max_worker_threads"),
             (|builder| builder.max_blocking_threads(0), "max_blocking_threads"),
             (|builder| builder.thread_name("a\0b"), "thread_name"),
+            (|builder| builder.name(" "), "name"),
         ];
         for (set, option) in cases {
             names(set(Builder::new_multi_thread().worker_threads(1)).build(), option);
@@ -234,11 +235,47 @@ fn use_outside_a_runtime_panics_and_points_at_the_caller() {
             points_here!(OUTSIDE, drop(JoinSet::new().spawn(async {})));
             let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
             points_here!(OUTSIDE, UdpSocket::from_std(socket));
-            points_here!("outside a LocalRuntime", drop(liten::task::spawn_local(async {})));
+            let outside = "`spawn_local` called from outside of a `task::LocalSet`";
+            points_here!(outside, drop(liten::task::spawn_local(async {})));
             points_here!("outside a task", liten::task::id());
             points_here!("must not be zero", liten::time::interval(Duration::ZERO));
             let error = Handle::try_current().unwrap_err();
             assert!(error.to_string().contains(OUTSIDE), "{error}");
+        });
+    });
+}
+
+/// What of the rest of the interface panics over a mistake of its caller.
+#[test]
+fn wrong_use_panics_and_points_at_the_caller() {
+    liten::task_local! { static KEY: u32; }
+    guarded(|| {
+        alone("errors::wrong_use_panics_and_points_at_the_caller", || {
+            let (runtime, set) = (Builder::new_current_thread().build().unwrap(), LocalSet::new());
+            runtime.block_on(async {
+                points_here!(INSIDE, runtime.block_on(async {}));
+                points_here!(INSIDE, set.block_on(&runtime, async {}));
+                let only = "can call blocking only when running on the multi-threaded runtime";
+                points_here!(only, liten::task::block_in_place(|| {}));
+                points_here!("not paused", liten::time::resume());
+                liten::time::pause();
+                points_here!("paused already", liten::time::pause());
+                let pending = liten::spawn(std::future::pending::<()>());
+                pending.abort();
+                let aborted = pending.await.unwrap_err();
+                points_here!("did not panic", aborted.into_panic());
+            });
+            let now = liten::time::Instant::now();
+            points_here!("must not be zero", liten::time::interval_at(now, Duration::ZERO));
+            points_here!("outside a scope", KEY.with(|_| ()));
+            points_here!("outside a scope", KEY.get());
+            KEY.sync_scope(1, || {
+                KEY.with(|_| points_here!("inside its own", KEY.sync_scope(2, || ())));
+            });
+            points_here!("room for one byte", liten::io::duplex(0));
+            points_here!("", liten::sync::mpsc::channel::<()>(0));
+            points_here!("", liten::sync::broadcast::channel::<()>(0));
+            points_here!("", liten::sync::Semaphore::new(usize::MAX));
         });
     });
 }

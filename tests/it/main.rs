@@ -20,6 +20,7 @@ mod cancellation;
 mod completion;
 mod copying;
 mod current_thread;
+mod doors;
 mod drainer;
 mod ends;
 mod errors;
@@ -38,12 +39,14 @@ mod lending;
 #[cfg(target_os = "linux")]
 mod limits;
 mod local;
+mod local_set;
 mod metrics;
 #[cfg(target_os = "linux")]
 mod million;
 mod models;
 mod monkey;
 mod mpsc;
+mod names;
 mod neutral;
 mod notify;
 mod oneshot;
@@ -83,6 +86,7 @@ mod watch;
 
 mod async_source;
 mod chat;
+mod conversion;
 #[cfg(all(feature = "tokio-io", feature = "hyper"))]
 mod families;
 mod fs;

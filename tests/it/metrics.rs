@@ -3,8 +3,11 @@
 use crate::guard::{guarded, until, workers};
 use crate::probe::{Bell, Count};
 use crate::steal::occupy;
-use liten::runtime::LocalRuntime;
+use liten::runtime::{Builder, LocalRuntime};
 use liten::task::yield_now;
+use std::time::{Duration, Instant};
+
+const MS: Duration = Duration::from_millis(1);
 
 #[test]
 fn tasks_are_counted_while_they_live_and_while_they_wait() {
@@ -114,5 +117,65 @@ fn a_local_runtime_counts_its_tasks() {
         runtime.spawn_local(async {}).abort();
         runtime.block_on(yield_now());
         assert_eq!(counts(), (5, 0, 5));
+    });
+}
+
+/// Whether a worker sleeps can be seen, and how much of the time it did not.
+#[test]
+fn sleeps_and_the_time_in_between_are_counted() {
+    guarded(|| {
+        let runtime = workers(1);
+        let metrics = runtime.metrics();
+        let turns = || metrics.worker_park_unpark_count(0);
+        until(|| turns() % 2 == 1);
+        let (asleep, busy) = (turns(), metrics.worker_total_busy_duration(0));
+        assert_eq!(metrics.worker_park_count(0), asleep.div_ceil(2));
+        let (begun, ended) = (Bell::default(), Bell::default());
+        let (begins, waits) = (begun.clone(), ended.clone());
+        let task = runtime.spawn(async move {
+            begins.ring();
+            let begin = Instant::now();
+            while begin.elapsed() < MS {
+                std::hint::spin_loop();
+            }
+            waits.wait().await;
+        });
+        runtime.block_on(begun.wait());
+        until(|| turns() >= asleep + 2 && turns() % 2 == 1);
+        assert!(metrics.worker_total_busy_duration(0) >= busy + MS, "it ran for so long");
+        ended.ring();
+        runtime.block_on(task).unwrap();
+        drop(runtime);
+        assert_eq!(turns() % 2, 0, "nobody sleeps after the end");
+        assert_eq!(metrics.worker_park_unpark_count(1_000_000), 0);
+        assert_eq!(metrics.worker_total_busy_duration(1_000_000), Duration::ZERO);
+    });
+}
+
+#[test]
+fn without_workers_the_thread_in_block_on_is_counted() {
+    guarded(|| {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let metrics = runtime.metrics();
+        assert_eq!(metrics.worker_park_unpark_count(0), 0);
+        assert!(metrics.worker_total_busy_duration(0).is_zero());
+        runtime.block_on(async {
+            liten::time::sleep(MS).await;
+            assert!(metrics.worker_park_count(0) > 0);
+            assert_eq!(metrics.worker_park_unpark_count(0), 2 * metrics.worker_park_count(0));
+        });
+        let busy = metrics.worker_total_busy_duration(0);
+        assert!(!busy.is_zero());
+        // A root that waits in line drives nothing: while another thread drives, it is not counted.
+        let (release, wait) = std::sync::mpsc::channel::<()>();
+        runtime.block_on(async {
+            std::thread::scope(|scope| {
+                scope.spawn(|| runtime.block_on(async { drop(release) }));
+                assert!(wait.recv().is_err());
+            });
+            assert_eq!(metrics.worker_total_busy_duration(0), busy);
+        });
+        assert!(metrics.worker_total_busy_duration(0) > busy);
+        assert_eq!(metrics.worker_park_count(1), 0);
     });
 }

@@ -172,8 +172,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: READINESS,
         models: "readiness::loom",
-        from: "self.state.fetch_or(SHUTDOWN, Ordering::Release);\n        self.waiters.lock().take(Ready::ALL, wakes);",
-        to: "self.waiters.lock().take(Ready::ALL, wakes);\n        self.state.fetch_or(SHUTDOWN, Ordering::Release);",
+        from: "self.state.fetch_or(SHUTDOWN, Ordering::Release);\n        self.waiters.lock().take(Ready::EVERY, wakes);",
+        to: "self.waiters.lock().take(Ready::EVERY, wakes);\n        self.state.fetch_or(SHUTDOWN, Ordering::Release);",
         breaks: "shutdown wakes the waiters before it is written down",
     },
     Mutation {
@@ -208,7 +208,7 @@ pub const ROWS: &[Mutation] = &[
         file: WAITERS,
         models: "readiness::loom",
         from: "            if ready.intersects(direction.mask()) {",
-        to: "            if ready.intersects(Ready::ALL) {\n                let _ = direction.mask();",
+        to: "            if ready.intersects(Ready::EVERY) {\n                let _ = direction.mask();",
         breaks: "an event wakes both directions",
     },
     // Room that is reported late.

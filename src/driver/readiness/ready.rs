@@ -5,8 +5,10 @@ use std::ops::{BitOr, BitOrAssign};
 
 /// One of the two sides of a source; each has its own waiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub enum Direction {
+    /// What comes in.
     Read,
+    /// What goes out.
     Write,
 }
 
@@ -20,7 +22,7 @@ impl Direction {
     }
 
     /// The bits that data, or room for it, stands behind; used up by taking the data.
-    pub(super) fn data(self) -> Ready {
+    pub(crate) fn data(self) -> Ready {
         match self {
             Self::Read => Ready::READABLE,
             Self::Write => Ready::WRITABLE,
@@ -75,7 +77,11 @@ impl Ready {
     /// when a read finds nothing, whether or not the urgent data has been fetched. No task is told of it.
     pub(super) const MARK: Self = Self(1 << 6);
 
-    pub(super) const ALL: Self = Self(0x7f);
+    /// All bits that a state word holds.
+    pub(super) const EVERY: Self = Self(0x7f);
+
+    /// Everything that a source can be ready for.
+    pub const ALL: Self = Self(0x3f);
 
     /// Returns true if nothing is set.
     pub const fn is_empty(self) -> bool {
@@ -112,6 +118,12 @@ impl Ready {
         self.intersects(Self::PRIORITY)
     }
 
+    /// Returns whether this has any of the bits of `other`.
+    #[doc(hidden)]
+    pub const fn has(self, other: Self) -> bool {
+        self.intersects(other)
+    }
+
     pub(super) const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -132,7 +144,7 @@ impl Ready {
 
     /// Takes the ready bits out of a state word.
     pub(super) fn from_state(state: u64) -> Self {
-        Self((state & Self::ALL.bits()) as u8)
+        Self((state & Self::EVERY.bits()) as u8)
     }
 }
 

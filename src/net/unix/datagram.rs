@@ -113,6 +113,7 @@ impl UnixDatagram {
     }
 
     readiness_methods!();
+    datagram_readiness!();
 
     /// Shuts the receiving side, the sending side or both down.
     ///

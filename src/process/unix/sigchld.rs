@@ -1,5 +1,6 @@
 //! `SIGCHLD`: some child has ended; each that is waited for has to be asked whether it was that one.
 
+use crate::ended::ended;
 use crate::signal::unix::{Signal, SignalKind, signal};
 use std::io;
 use std::process::{Child, ExitStatus};
@@ -32,9 +33,10 @@ impl Exit {
         };
         match child.try_wait() {
             Ok(None) if listening => Poll::Pending,
-            Ok(None) => Poll::Ready(Err(io::Error::other(
-                "the runtime in which the child was started has been shut down",
-            ))),
+            Ok(None) => {
+                let text = "the runtime in which the child was started has been shut down";
+                Poll::Ready(Err(ended(text)))
+            }
             Ok(Some(status)) => Poll::Ready(Ok(status)),
             Err(error) => Poll::Ready(Err(error)),
         }

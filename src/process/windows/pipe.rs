@@ -4,6 +4,7 @@
 //! buffer, a write takes its bytes along and tells its error the next time, so `flush` and `close` wait for
 //! it.
 
+use crate::ended::ended;
 use crate::task::{JoinHandle, spawn_blocking};
 use std::io::{self, IoSlice, Read, Write};
 use std::pin::Pin;
@@ -74,7 +75,7 @@ impl<T: Send + 'static> Pipe<T> {
 }
 
 fn gone() -> io::Error {
-    io::Error::other("the runtime that used the pipe has been shut down")
+    ended("the runtime that used the pipe has been shut down")
 }
 
 impl Input {

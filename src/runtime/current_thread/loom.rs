@@ -4,12 +4,18 @@
 use super::*;
 use crate::park::{Parker, Unpark, Unparker};
 use crate::runtime::block_on::loom::forget_habit;
+use crate::scheduler::Sleeps;
 use crate::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::sync_shim::thread;
 use std::task::Wake;
 
 fn new() -> CurrentThread {
     CurrentThread::new(Driver::new(1).expect("a selector"))
+}
+
+fn block_on_root<F: Future>(runtime: &CurrentThread, root: F) -> F::Output {
+    let rests = Rests { sleeps: &Sleeps::default(), hooks: None };
+    runtime.block_on(rests, &|| true, root)
 }
 
 struct Sleeper(Unparker);
@@ -53,7 +59,7 @@ fn a_foreign_spawn_wakes_the_thread_that_drives() {
             let (local, flag, left) = (runtime.local().clone(), flag.clone(), left.clone());
             thread::spawn(move || spawn_setter(&local, &flag, &left))
         };
-        runtime.block_on(&|| true, watch(&flag, &left));
+        block_on_root(&runtime, watch(&flag, &left));
         other.join().expect("no panic");
         runtime.close();
     });
@@ -70,9 +76,9 @@ fn the_driving_is_handed_over() {
         spawn_setter(runtime.local(), &flag, &left);
         let other = {
             let runtime = runtime.clone();
-            thread::spawn(move || runtime.block_on(&|| true, std::future::ready(1)))
+            thread::spawn(move || block_on_root(&runtime, std::future::ready(1)))
         };
-        runtime.block_on(&|| true, watch(&flag, &left));
+        block_on_root(&runtime, watch(&flag, &left));
         assert_eq!(other.join().expect("no panic"), 1);
         runtime.close();
     });
@@ -130,7 +136,7 @@ fn a_thread_that_waits_for_the_last_task_is_told() {
             cx.waker().wake_by_ref();
             if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
         });
-        runtime.block_on(&|| true, root);
+        block_on_root(&runtime, root);
         waits.join().expect("no panic");
         assert!(runtime.quiet.lock().is_empty());
         runtime.close();

@@ -25,6 +25,7 @@ fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
         };
         drive(
             &driver,
+            Rests { sleeps: &Sleeps::default(), hooks: None },
             &|| Rest::alone(true),
             poll_fn(|cx| {
                 *left.lock() = Some(cx.waker().clone());
@@ -56,7 +57,8 @@ fn a_wake_of_its_own_does_not_hide_a_foreign_one() {
             }
             if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
         });
-        drive(&driver, &|| Rest::alone(true), root);
+        let rests = Rests { sleeps: &Sleeps::default(), hooks: None };
+        drive(&driver, rests, &|| Rest::alone(true), root);
         other.expect("started by the first poll").join().expect("no panic");
     });
 }
@@ -71,6 +73,7 @@ fn a_wake_of_its_own_is_answered() {
             cx.waker().wake_by_ref();
             if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
         });
-        drive(&driver, &|| Rest::alone(true), root);
+        let rests = Rests { sleeps: &Sleeps::default(), hooks: None };
+        drive(&driver, rests, &|| Rest::alone(true), root);
     });
 }

@@ -25,12 +25,20 @@ thread_local! {
 #[must_use = "the runtime is left when the guard is dropped"]
 #[derive(Debug)]
 pub struct EnterGuard<'a> {
-    previous: Option<Handle>,
-    /// Not Send: it restores a thread-local.
-    handle: PhantomData<(&'a Handle, *const ())>,
+    _entered: Entered,
+    handle: PhantomData<&'a Handle>,
 }
 
-impl Drop for EnterGuard<'_> {
+/// The part of the guard that has a destructor. It knows no lifetime: with one, the compiler would insist
+/// that the runtime outlives the guard.
+#[derive(Debug)]
+struct Entered {
+    previous: Option<Handle>,
+    /// Not Send: it restores a thread-local.
+    stays: PhantomData<*const ()>,
+}
+
+impl Drop for Entered {
     fn drop(&mut self) {
         // The handle that leaves may be the last one; it is dropped outside the borrow.
         let left = CURRENT.replace(self.previous.take());
@@ -40,7 +48,8 @@ impl Drop for EnterGuard<'_> {
 
 /// Makes `handle` the current one. The guard restores what was.
 pub(crate) fn enter(handle: &Handle) -> EnterGuard<'_> {
-    EnterGuard { previous: CURRENT.replace(Some(handle.clone())), handle: PhantomData }
+    let previous = CURRENT.replace(Some(handle.clone()));
+    EnterGuard { _entered: Entered { previous, stays: PhantomData }, handle: PhantomData }
 }
 
 /// Calls `f` with the current handle. `f` calls no user code, which might enter a runtime.

@@ -1,6 +1,7 @@
 //! A handle to a runtime: cheap to clone, outlives the runtime without harm.
 
 use super::context::{self, EnterGuard, OUTSIDE};
+use super::id::Id;
 use super::local::LocalShared;
 use super::local_thread;
 use crate::driver::Driver;
@@ -16,13 +17,14 @@ use std::panic::Location;
 /// once.
 #[derive(Clone)]
 pub struct Handle {
+    id: Id,
     driver: Arc<Driver>,
     local: Arc<LocalShared>,
 }
 
 impl Handle {
     pub(super) fn new(driver: Arc<Driver>, local: Arc<LocalShared>) -> Self {
-        Self { driver, local }
+        Self { id: Id::next(), driver, local }
     }
 
     /// Returns the handle of the runtime that the thread is in.
@@ -73,6 +75,11 @@ impl Handle {
         self.local.spawn_made(make, Location::caller())
     }
 
+    /// Returns what tells this runtime from others.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
     pub(crate) fn driver(&self) -> &Arc<Driver> {
         &self.driver
     }
@@ -105,6 +112,18 @@ impl fmt::Debug for Handle {
 #[derive(Debug)]
 pub struct TryCurrentError {
     _private: (),
+}
+
+impl TryCurrentError {
+    /// Returns whether the thread has not entered a runtime: on wasm there is no other reason.
+    pub fn is_missing_context(&self) -> bool {
+        true
+    }
+
+    /// Returns whether the thread is ending: never on wasm, where it ends with the program.
+    pub fn is_thread_local_destroyed(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Display for TryCurrentError {

@@ -1,13 +1,34 @@
 //! How a worker rests: it parks, on its own or in the driver's seat; and how it polls the driver in passing.
 
 use super::Worker;
+use crate::scheduler::sleeps::SleepHooks;
 use crate::sync_shim::atomic::{Ordering, fence};
 use crate::task::cell::Hot;
 use std::time::Duration;
 
 impl Worker {
-    /// Sleeps until there may be something to do, or finds a task while it falls asleep.
+    /// Sleeps until there may be something to do, or finds a task while it falls asleep. Calls what the user
+    /// wants to be called around that.
     pub(super) fn park(&self) -> Option<Hot> {
+        match self.shared.sleep_hooks() {
+            None => self.sleep(),
+            Some(hooks) => self.hooked_sleep(hooks),
+        }
+    }
+
+    /// What a hook spawns is pushed here as by a task. If this worker counts as searching, and so wakes
+    /// nobody for it, the end of its search does.
+    #[cold]
+    fn hooked_sleep(&self, hooks: &SleepHooks) -> Option<Hot> {
+        hooks.before();
+        let spawned = self.take_next().or_else(|| self.take_ready());
+        let task = spawned.or_else(|| self.sleep());
+        hooks.after();
+        task
+    }
+
+    /// As [`Worker::park`], without the hooks.
+    fn sleep(&self) -> Option<Hot> {
         let searched = self.searching.replace(false);
         let last = self.shared.idle.park(self.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
@@ -36,11 +57,12 @@ impl Worker {
             self.awake();
             return None;
         }
-        self.slot.stats.parks.add(1);
+        self.slot.sleeps.begin(self.busy_since.get());
         if !self.sit() {
             self.shared.goes();
             self.parker.park();
             self.shared.comes();
+            self.busy_since.set(self.slot.sleeps.end());
             self.awake();
         }
         None
@@ -95,6 +117,7 @@ impl Worker {
             self.shared.turn(&mut seat, None, &mut wakes);
         }
         self.parker.leave_seat();
+        self.busy_since.set(self.slot.sleeps.end());
         // Ordering: Relaxed, as above. Before the seat is free, so that the next holder's store comes later.
         self.shared.seated.store(usize::MAX, Ordering::Relaxed);
         let fired = seat.fired();

@@ -11,8 +11,8 @@ use rt::net::{
 };
 use rt::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use rt::runtime::{
-    Builder, EnterGuard, Handle, LocalRuntime, Runtime, RuntimeFlavor, RuntimeMetrics,
-    TryCurrentError,
+    Builder, EnterGuard, Handle, Id, LocalRuntime, Runtime, RuntimeFlavor, RuntimeMetrics,
+    TryCurrentError, is_rt_shutdown_err, worker_index,
 };
 use rt::signal::unix::{Signal, SignalKind, signal};
 use rt::sync::{
@@ -24,8 +24,8 @@ use rt::sync::{
     oneshot, watch,
 };
 use rt::task::{
-    AbortHandle, JoinError, JoinHandle, JoinSet, LocalKey, block_in_place, coop, id,
-    spawn_blocking, spawn_local, try_id, yield_now,
+    AbortHandle, JoinError, JoinHandle, JoinSet, LocalEnterGuard, LocalKey, LocalSet,
+    block_in_place, coop, id, spawn_blocking, spawn_local, try_id, yield_now,
 };
 use rt::time::{
     Duration, Instant, Interval, MissedTickBehavior, Sleep, Timeout, interval, interval_at, sleep,
@@ -78,6 +78,10 @@ fn runtime() -> io::Result<()> {
     Builder::thread_name(&mut builder, "name");
     Builder::on_thread_start(&mut builder, || ());
     Builder::on_thread_stop(&mut builder, || ());
+    Builder::on_thread_park(&mut builder, || ());
+    Builder::on_thread_unpark(&mut builder, || ());
+    Builder::name(&mut builder, "name");
+    Builder::thread_name_fn(&mut builder, String::new);
     Builder::start_paused(&mut builder, false);
     let runtime: Runtime = Builder::build(&mut builder)?;
     let _ = (Runtime::new, Runtime::handle, Runtime::metrics, Runtime::shutdown_background);
@@ -98,6 +102,8 @@ fn runtime() -> io::Result<()> {
         (RuntimeMetrics::num_workers(&metrics), RuntimeMetrics::num_alive_tasks(&metrics));
     let _: usize = RuntimeMetrics::global_queue_depth(&metrics);
     let _: u64 = RuntimeMetrics::worker_park_count(&metrics, 0);
+    let _: u64 = RuntimeMetrics::worker_park_unpark_count(&metrics, 0);
+    let _: Duration = RuntimeMetrics::worker_total_busy_duration(&metrics, 0);
     let local: LocalRuntime = LocalRuntime::new()?;
     LocalRuntime::block_on(&local, ready(()));
     let _: JoinHandle<()> = LocalRuntime::spawn_local(&local, ready(()));
@@ -105,6 +111,12 @@ fn runtime() -> io::Result<()> {
     let _: JoinHandle<()> = LocalRuntime::spawn_blocking(&local, || ());
     let _ = (LocalRuntime::shutdown_timeout, LocalRuntime::shutdown_background);
     let _: RuntimeFlavor = Handle::runtime_flavor(handle);
+    let _: Id = Handle::id(handle);
+    let _: Option<&str> = Handle::name(handle);
+    let _: Option<usize> = worker_index();
+    let _: fn(&io::Error) -> bool = is_rt_shutdown_err;
+    let _: fn(&TryCurrentError) -> bool = TryCurrentError::is_missing_context;
+    let _: fn(&TryCurrentError) -> bool = TryCurrentError::is_thread_local_destroyed;
     Ok(())
 }
 
@@ -131,6 +143,20 @@ async fn tasks() -> Result<(), JoinError> {
     rt::task::unconstrained(ready(())).await;
     let _ = (coop::poll_proceed, coop::RestoreOnPending::made_progress);
     rt::task::spawn(ready(())).await
+}
+
+async fn local_sets(mut set: JoinSet<u8>, runtime: Runtime) {
+    let local: LocalSet = LocalSet::new();
+    let _: JoinHandle<u8> = LocalSet::spawn_local(&local, ready(1));
+    let _: AbortHandle = JoinSet::spawn_local_on(&mut set, ready(1), &local);
+    let guard: LocalEnterGuard = LocalSet::enter(&local);
+    drop(guard);
+    let _: Id = LocalSet::id(&local);
+    let _: u8 = LocalSet::block_on(&local, &runtime, ready(1));
+    let _: u8 = LocalSet::run_until(&local, ready(1)).await;
+    local.await;
+    // The name of this type is another one here.
+    let _ = Box::pin(KEY.scope(1, ready(()))).as_mut().take_value();
 }
 
 async fn sets_and_locals(handle: &Handle) {
@@ -232,6 +258,7 @@ async fn udp(socket: &UdpSocket, address: SocketAddr) -> io::Result<()> {
     let _ = (UdpSocket::try_send, UdpSocket::try_send_to, UdpSocket::try_recv);
     let _ = (UdpSocket::try_recv_from, UdpSocket::try_peek, UdpSocket::try_peek_from);
     let _ = (UdpSocket::poll_send, UdpSocket::poll_send_to, UdpSocket::take_error);
+    let _ = (UdpSocket::poll_recv_ready, UdpSocket::poll_send_ready);
     let _ = (UdpSocket::readable, UdpSocket::writable, UdpSocket::ready);
     let _: u8 = UdpSocket::try_io(socket, Interest::READABLE, || Ok(1))?;
     let _: u8 = UdpSocket::async_io(socket, Interest::READABLE, || Ok(1)).await?;
@@ -272,6 +299,7 @@ async fn unix() -> io::Result<()> {
     let _ =
         (UnixDatagram::send, UnixDatagram::recv, UnixDatagram::recv_from, UnixDatagram::try_send);
     let _ = (UnixDatagram::try_recv, UnixDatagram::try_recv_from, UnixDatagram::poll_send);
+    let _ = (UnixDatagram::poll_recv_ready, UnixDatagram::poll_send_ready);
     let _ = (UnixDatagram::local_addr, UnixDatagram::peer_addr, UnixDatagram::take_error);
     let _ = (
         UnixDatagram::readable,
@@ -300,7 +328,9 @@ fn ios() {
     let _: (DuplexStream, DuplexStream) = rt::io::duplex(1);
     let _: (Empty, Repeat, Sink) = (rt::io::empty(), rt::io::repeat(1), rt::io::sink());
     let _ = (Interest::is_readable, Interest::is_writable);
-    let _: Interest = Interest::PRIORITY | Interest::ERROR;
+    let both: Interest = Interest::add(Interest::PRIORITY, Interest::ERROR);
+    let _: Option<Interest> = Interest::remove(both, Interest::ERROR);
+    let _: Ready = Ready::ALL;
     let _ =
         (Ready::EMPTY, Ready::READABLE, Ready::WRITABLE, Ready::READ_CLOSED, Ready::WRITE_CLOSED);
     let _ = (Ready::is_empty, Ready::is_readable, Ready::is_writable, Ready::is_read_closed);

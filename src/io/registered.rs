@@ -1,0 +1,309 @@
+//! `Registered`: a source's entry with the driver, and the rules by which it is used.
+//!
+//! The driver remembers per source what it has reported (a word of bits with a tick); this file decides
+//! when to try an operation and when to forget a bit. The source is registered once, edge-triggered, so a
+//! bit that is forgotten wrongly is an event lost for ever. The rules:
+//!
+//! | what happened | bit | why |
+//! |---|---|---|
+//! | just registered | set | nothing is known, and one try is cheaper than a round through the poller |
+//! | event from the driver | set, tick + 1 | |
+//! | `WouldBlock` | cleared if the tick is unchanged | the only proof that holds for every source |
+//! | `WouldBlock` with another interest | kept | an empty error queue says nothing about data |
+//! | short transfer on a stream | cleared likewise; a reported end stays | as good as `WouldBlock` there |
+//! | any other error | kept | it says nothing about the next try |
+//!
+//! The last row matters for `accept`: when it fails for want of descriptors, the connection stays in the
+//! queue, and no new event would announce it.
+//!
+//! A connection is registered for writing when a write first says `WouldBlock` or is short, before the bit is
+//! cleared (`driver/registration/room.rs`).
+//!
+//! An operation runs only while its bit is set: a source known to be empty costs no system call. Flushing is
+//! the exception (`poll_first`): what has nothing to flush needs no room. The tick
+//! is read before the operation, so an event that comes during it keeps its bit, and the operation runs
+//! again.
+//!
+//! The budget of the task is charged after the readiness check and before the system call. Charging earlier
+//! would let 128 waiting sources in one task use up every turn, and the 129th would never be looked at.
+//!
+//! It knows the source only by the closures that use it. So the types of the package named `tokio`, each of
+//! which owns a source of its own, stand on it as [`Async`](super::Async) does. They ask for what tokio
+//! promises instead of the first row: a source of theirs counts as ready only when something has said so
+//! ([`Registered::unassumed`]).
+
+use super::{Interest, MOST_BYTES, SHORT_TRANSFER_DRAINS};
+use crate::driver::Driver;
+use crate::driver::readiness::{Direction, Readiness, Ready, ReadyEvent};
+use crate::driver::registration::Registration;
+use crate::runtime::Handle;
+use crate::sync_shim::Arc;
+use crate::task::budget;
+use mio::event::Source;
+use std::fmt;
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
+use std::task::{Context, Poll, ready};
+
+/// A source's entry with the driver.
+pub struct Registered {
+    registration: Registration,
+}
+
+impl Registered {
+    /// Registers a source that is assumed to be ready for all that it is registered for.
+    pub(super) fn register(
+        driver: &Arc<Driver>,
+        source: &mut (impl Source + ?Sized),
+        interest: mio::Interest,
+    ) -> io::Result<Self> {
+        Ok(Self { registration: driver.register(source, interest)? })
+    }
+
+    /// Registers a connection that has been made; see [`Driver::register_connection`].
+    pub(super) fn register_connection(
+        driver: &Arc<Driver>,
+        connection: &mut (impl Source + ?Sized),
+        interest: mio::Interest,
+        descriptor: Option<i32>,
+    ) -> io::Result<Self> {
+        let registration = driver.register_connection(connection, interest, descriptor)?;
+        Ok(Self { registration })
+    }
+
+    /// Registers a source with the runtime of `handle`. It is ready for what the system reports, and for
+    /// nothing before.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system if it cannot poll this source, and an error if the runtime
+    /// is shutting down.
+    pub fn unassumed(
+        handle: &Handle,
+        source: &mut impl Source,
+        interest: mio::Interest,
+    ) -> io::Result<Self> {
+        let registered = Self::register(handle.driver(), source, interest)?;
+        // The event before the first one: what has been reported meanwhile stays.
+        let readiness = registered.readiness();
+        let assumed = ReadyEvent::before_the_first(interest.into());
+        readiness.clear_would_block(assumed, Direction::Read);
+        readiness.clear_would_block(assumed, Direction::Write);
+        Ok(registered)
+    }
+
+    /// Marks the source as ready for what the caller knows it to be ready for.
+    pub fn assume(&self, ready: Ready) {
+        let mut wakes = Vec::new();
+        self.readiness().set(ready, &mut wakes);
+        crate::wakers::wake_all(&mut wakes);
+    }
+
+    /// Takes the source out of the driver.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system if it refuses to forget the source.
+    pub fn deregister(&self, source: &mut (impl Source + ?Sized)) -> io::Result<()> {
+        self.registration.deregister(source)
+    }
+
+    /// Returns the driver that reports this source's events.
+    pub(super) fn driver(&self) -> &Arc<Driver> {
+        self.registration.driver()
+    }
+
+    fn readiness(&self) -> &Readiness {
+        self.registration.readiness()
+    }
+
+    /// Runs `operation` now if the source may be ready for `interest`, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns `WouldBlock`, without running `operation`, if the source is known not to be ready; otherwise
+    /// what `operation` returns.
+    pub fn try_io<R>(
+        &self,
+        interest: Interest,
+        operation: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        let event = self.readiness().current(interest);
+        if event.ready.is_empty() {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let result = operation();
+        if would_block(&result) {
+            self.forget(event, interest)?;
+        }
+        result
+    }
+
+    /// Runs `operation` when the source is ready for `interest`, again and again until it does not block.
+    ///
+    /// # Errors
+    ///
+    /// Returns what `operation` returns other than `WouldBlock` and `Interrupted`, and an error if the
+    /// runtime that drives this source has been shut down.
+    pub async fn async_io<R>(
+        &self,
+        interest: Interest,
+        mut operation: impl FnMut() -> io::Result<R>,
+    ) -> io::Result<R> {
+        loop {
+            let event = self.wait(interest).await?;
+            let result = operation();
+            if would_block(&result) {
+                self.forget(event, interest)?;
+            } else if !interrupted(&result) {
+                return result;
+            }
+        }
+    }
+
+    /// Repeats `operation` until it does not block, and registers the task of `cx` where it does.
+    ///
+    /// # Errors
+    ///
+    /// As [`async_io`](Self::async_io).
+    pub fn poll_io<R>(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        operation: impl FnMut() -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.poll_io_event(cx, direction, operation).map_ok(|(value, _event)| value)
+    }
+
+    /// [`poll_io`](Self::poll_io) for an operation that may have nothing to do: it runs once before anything
+    /// is waited for, also in a direction that was not registered.
+    pub(super) fn poll_first<R>(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        mut operation: impl FnMut() -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        ready!(budget::poll_proceed(cx));
+        let event = self.readiness().current(direction.mask());
+        let result = operation();
+        if !would_block(&result) && !interrupted(&result) {
+            return Poll::Ready(result);
+        }
+        budget::refund();
+        if would_block(&result) {
+            self.registration.would_block(event, direction)?;
+        }
+        self.poll_io(cx, direction, operation)
+    }
+
+    /// [`poll_io`](Self::poll_io) for a stream whose buffer is known to be drained (filled) by a transfer
+    /// of fewer than `full` bytes: it saves the call that would only say `WouldBlock`. `full` is what the
+    /// system was asked to move: of several buffers, only those that one call uses (`MOST_BUFFERS`).
+    ///
+    /// # Errors
+    ///
+    /// As [`async_io`](Self::async_io).
+    pub fn poll_transfer(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        full: usize,
+        operation: impl FnMut() -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        let (moved, event) = ready!(self.poll_io_event(cx, direction, operation))?;
+        if SHORT_TRANSFER_DRAINS && 0 < moved && moved < full.min(MOST_BYTES) {
+            self.registration.drained(event, direction);
+        }
+        Poll::Ready(Ok(moved))
+    }
+
+    fn poll_io_event<R>(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        mut operation: impl FnMut() -> io::Result<R>,
+    ) -> Poll<io::Result<(R, ReadyEvent)>> {
+        loop {
+            let event = ready!(self.poll_event(cx, direction))?;
+            let result = operation();
+            if would_block(&result) {
+                self.registration.would_block(event, direction)?;
+            } else if !interrupted(&result) {
+                return Poll::Ready(result.map(|value| (value, event)));
+            }
+        }
+    }
+
+    /// Polls for readiness in one direction, and returns what has made it ready.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime that drives this source has been shut down.
+    pub fn poll_event(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+    ) -> Poll<io::Result<ReadyEvent>> {
+        let event = ready!(self.readiness().poll_ready(cx, direction))?;
+        ready!(budget::poll_proceed(cx));
+        Poll::Ready(Ok(event))
+    }
+
+    /// As [`wait`](Self::wait), and charges the budget of the task nothing, as tokio's `readable` does.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime that drives this source has been shut down.
+    pub async fn wait_uncharged(&self, interest: Interest) -> io::Result<ReadyEvent> {
+        self.readiness().ready(interest).await
+    }
+
+    /// Waits until the source is probably ready for anything in `interest`, and returns for what of that.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the runtime that drives this source has been shut down.
+    pub async fn wait(&self, interest: Interest) -> io::Result<ReadyEvent> {
+        let event = self.wait_uncharged(interest).await?;
+        poll_fn(budget::poll_proceed).await;
+        Ok(event)
+    }
+
+    /// Marks the source as not ready for what of `bits` is data, urgent data or an error, unless something
+    /// was reported after `event`. A reported end stays.
+    pub fn clear(&self, event: ReadyEvent, bits: Ready) {
+        let readiness = self.readiness();
+        for direction in [Direction::Read, Direction::Write] {
+            if bits.has(direction.data()) {
+                readiness.clear(event, direction);
+            }
+        }
+        readiness.clear_apart(event, bits);
+    }
+
+    /// Marks the source as not ready for `interest`, unless something was reported after `event`.
+    fn forget(&self, event: ReadyEvent, interest: Interest) -> io::Result<()> {
+        if interest.is_readable() {
+            self.registration.would_block(event, Direction::Read)?;
+        }
+        if interest.is_writable() {
+            self.registration.would_block(event, Direction::Write)?;
+        }
+        self.readiness().clear_apart(event, interest.into());
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Registered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registered").finish_non_exhaustive()
+    }
+}
+
+fn would_block<R>(result: &io::Result<R>) -> bool {
+    result.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+}
+
+fn interrupted<R>(result: &io::Result<R>) -> bool {
+    result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted)
+}

@@ -1,0 +1,147 @@
+//! The runtime: liten's.
+#![cfg_attr(not(feature = "rt"), allow(dead_code, unused_imports))]
+
+mod builder;
+pub(crate) mod context;
+mod disabled;
+mod enter;
+mod handle;
+pub(crate) mod io;
+mod local_runtime;
+
+pub use self::builder::Builder;
+pub use self::enter::EnterGuard;
+pub use self::handle::{Handle, TryCurrentError};
+pub use self::local_runtime::{LocalOptions, LocalRuntime};
+pub use liten::runtime::{worker_index, Id, RuntimeFlavor, RuntimeMetrics};
+
+use self::disabled::{Disabled, Entry};
+use crate::util::error::RUNTIME_SHUTTING_DOWN_ERROR;
+use liten::task::JoinHandle;
+use std::future::Future;
+use std::io::Result;
+use std::mem;
+use std::thread;
+use std::time::Duration;
+
+/// Under the name that tokio's files know.
+pub(crate) mod scheduler {
+    pub(crate) use super::Handle;
+}
+
+/// Returns whether `error` says that the operation was not done because the runtime has ended, or is ending.
+pub fn is_rt_shutdown_err(error: &std::io::Error) -> bool {
+    let is_of_tokios_files =
+        || error.get_ref().is_some_and(|inner| inner.to_string() == RUNTIME_SHUTTING_DOWN_ERROR);
+    liten::runtime::is_rt_shutdown_err(error) || is_of_tokios_files()
+}
+
+/// A runtime of liten's.
+#[derive(Debug)]
+pub struct Runtime {
+    check: DropCheck,
+    runtime: liten::runtime::Runtime,
+    handle: Handle,
+    _entry: Entry,
+}
+
+impl Runtime {
+    fn from_inner(runtime: liten::runtime::Runtime, disabled: Disabled) -> Self {
+        let handle = Handle::from_inner(runtime.handle().clone());
+        let _entry = Entry::new(handle.id(), disabled);
+        Self { check: DropCheck, runtime, handle, _entry }
+    }
+
+    /// Makes a runtime with a worker per processor.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    #[cfg(feature = "rt-multi-thread")]
+    pub fn new() -> Result<Self> {
+        Builder::new_multi_thread().enable_all().build()
+    }
+
+    /// Returns the handle of the runtime.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Spawns `future` as a task.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.runtime.spawn(future)
+    }
+
+    /// Runs `f`, which may block, on the pool for blocking work.
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, f: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.runtime.spawn_blocking(f)
+    }
+
+    /// Runs `future` on this thread and returns its output.
+    ///
+    /// # Panics
+    ///
+    /// Panics inside a task, and with a panic of `future`.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        context::assert_may_block();
+        self.runtime.block_on(future)
+    }
+
+    /// Enters the runtime until the guard is dropped.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.handle.enter()
+    }
+
+    /// Ends the runtime, and waits so long for its threads.
+    ///
+    /// # Panics
+    ///
+    /// Panics in async code, unless nothing is waited for.
+    pub fn shutdown_timeout(self, duration: Duration) {
+        if duration.is_zero() {
+            mem::forget(self.check);
+        }
+        self.runtime.shutdown_timeout(duration);
+    }
+
+    /// Ends the runtime without waiting for its threads.
+    pub fn shutdown_background(self) {
+        // Nothing is waited for, so it may be called anywhere.
+        mem::forget(self.check);
+        self.runtime.shutdown_background();
+    }
+
+    /// Returns what the runtime counts.
+    pub fn metrics(&self) -> RuntimeMetrics {
+        self.runtime.metrics()
+    }
+}
+
+/// Panics where the end of a runtime, which waits for its threads, would block async code.
+#[derive(Debug)]
+struct DropCheck;
+
+impl Drop for DropCheck {
+    fn drop(&mut self) {
+        if !thread::panicking() && !liten::task::may_block() {
+            panic!(
+                "Cannot drop a runtime in a context where blocking is not allowed. This happens when a \
+                 runtime is dropped from within an asynchronous context. (this `tokio` is liten's)"
+            );
+        }
+    }
+}
+
+impl std::panic::UnwindSafe for Runtime {}
+impl std::panic::RefUnwindSafe for Runtime {}

@@ -1,0 +1,267 @@
+//! `Builder`: liten's, with tokio's signatures.
+
+use super::disabled::Disabled;
+use super::{LocalOptions, LocalRuntime, Runtime, RuntimeFlavor};
+use crate::LITEN;
+use std::env::{self, VarError};
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+const WORKERS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
+
+/// Builds a runtime.
+pub struct Builder {
+    inner: liten::runtime::Builder,
+    flavor: RuntimeFlavor,
+    worker_threads: Option<usize>,
+    disabled: Disabled,
+}
+
+impl Builder {
+    /// Starts with a runtime whose tasks run on the thread that is in `block_on`.
+    pub fn new_current_thread() -> Self {
+        Self::new(RuntimeFlavor::CurrentThread, liten::runtime::Builder::new_current_thread())
+    }
+
+    /// Starts with a runtime that has workers.
+    #[cfg(feature = "rt-multi-thread")]
+    pub fn new_multi_thread() -> Self {
+        Self::new(RuntimeFlavor::MultiThread, liten::runtime::Builder::new_multi_thread())
+    }
+
+    fn new(flavor: RuntimeFlavor, inner: liten::runtime::Builder) -> Self {
+        let disabled = Disabled { io: true, time: true };
+        Self { inner, flavor, worker_threads: None, disabled }
+    }
+
+    /// Allows I/O and timers. Both are always there, but without this their use panics.
+    pub fn enable_all(&mut self) -> &mut Self {
+        self.disabled = Disabled::default();
+        self
+    }
+
+    /// Allows I/O. It is always there, but without this its use panics.
+    #[cfg(any(feature = "net", all(unix, any(feature = "process", feature = "signal"))))]
+    pub fn enable_io(&mut self) -> &mut Self {
+        self.disabled.io = false;
+        self
+    }
+
+    /// Allows timers. They are always there, but without this their use panics.
+    #[cfg(feature = "time")]
+    pub fn enable_time(&mut self) -> &mut Self {
+        self.disabled.time = false;
+        self
+    }
+
+    /// Sets the number of workers. Without it `TOKIO_WORKER_THREADS` says it, and without that variable there
+    /// is one per processor. A current-thread runtime has none, whatever is said here.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `count` is 0.
+    #[track_caller]
+    pub fn worker_threads(&mut self, count: usize) -> &mut Self {
+        assert!(count > 0, "Worker threads cannot be set to 0 ({LITEN})");
+        self.worker_threads = Some(count);
+        self
+    }
+
+    /// Sets the most threads of the pool for blocking work.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `count` is 0.
+    #[track_caller]
+    pub fn max_blocking_threads(&mut self, count: usize) -> &mut Self {
+        assert!(count > 0, "Max blocking threads cannot be set to 0 ({LITEN})");
+        self.inner.max_blocking_threads(count);
+        self
+    }
+
+    /// Sets the beginning of the names of the runtime's threads.
+    pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
+        self.inner.thread_name(name);
+        self
+    }
+
+    /// Sets the function that names each of the runtime's threads.
+    pub fn thread_name_fn<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() -> String + Send + Sync + 'static,
+    {
+        self.inner.thread_name_fn(f);
+        self
+    }
+
+    /// Names the runtime.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the name is empty.
+    #[track_caller]
+    pub fn name(&mut self, name: impl Into<String>) -> &mut Self {
+        let name = name.into();
+        assert!(!name.trim().is_empty(), "runtime name shouldn't be empty ({LITEN})");
+        self.inner.name(name);
+        self
+    }
+
+    /// Sets the size of the stacks of the runtime's threads, in bytes.
+    pub fn thread_stack_size(&mut self, bytes: usize) -> &mut Self {
+        self.inner.thread_stack_size(bytes);
+        self
+    }
+
+    /// Sets how long an idle thread for blocking work stays.
+    pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
+        self.inner.thread_keep_alive(duration);
+        self
+    }
+
+    /// Runs `f` on each thread of the runtime when it starts.
+    pub fn on_thread_start<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.inner.on_thread_start(f);
+        self
+    }
+
+    /// Runs `f` on each thread of the runtime when it ends.
+    pub fn on_thread_stop<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.inner.on_thread_stop(f);
+        self
+    }
+
+    /// Runs `f` each time that a thread of the runtime goes to sleep.
+    pub fn on_thread_park<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.inner.on_thread_park(f);
+        self
+    }
+
+    /// Runs `f` each time that a thread of the runtime wakes up.
+    pub fn on_thread_unpark<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.inner.on_thread_unpark(f);
+        self
+    }
+
+    /// Without effect: liten bounds the time that a task waits, not the number of polls.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `interval` is 0.
+    #[track_caller]
+    pub fn global_queue_interval(&mut self, interval: u32) -> &mut Self {
+        assert!(interval > 0, "global_queue_interval must be greater than 0 ({LITEN})");
+        self
+    }
+
+    /// Without effect: liten bounds the time that an event waits, not the number of polls.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `interval` is 0.
+    #[track_caller]
+    pub fn event_interval(&mut self, interval: u32) -> &mut Self {
+        assert!(interval > 0, "event_interval must be greater than 0 ({LITEN})");
+        self
+    }
+
+    /// Without effect: liten sizes its list of events itself.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `capacity` is 0.
+    #[track_caller]
+    #[cfg(any(feature = "net", all(unix, any(feature = "process", feature = "signal"))))]
+    pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(capacity > 0, "max_io_events_per_tick must be non-zero ({LITEN})");
+        self
+    }
+
+    /// Without effect: liten fetches events of a busy runtime by time.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `capacity` is 0.
+    #[track_caller]
+    #[cfg(any(feature = "net", all(unix, any(feature = "process", feature = "signal"))))]
+    pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(capacity > 0, "max_io_events_per_busy_tick must be non-zero ({LITEN})");
+        self
+    }
+
+    /// Lets the clock of the runtime stand still from the start.
+    #[cfg(feature = "test-util")]
+    pub fn start_paused(&mut self, yes: bool) -> &mut Self {
+        self.inner.start_paused(yes);
+        self
+    }
+
+    /// Builds the runtime.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `TOKIO_WORKER_THREADS` counts and is not a number above 0.
+    pub fn build(&mut self) -> io::Result<Runtime> {
+        if self.flavor == RuntimeFlavor::MultiThread {
+            if let Some(count) = self.worker_threads.or_else(workers_of_environment) {
+                self.inner.worker_threads(count);
+            }
+        }
+        let disabled = self.disabled;
+        self.inner.build().map(|runtime| Runtime::from_inner(runtime, disabled))
+    }
+
+    /// Builds a runtime that stays on this thread, with tasks that may be `!Send`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the builder was made by `new_multi_thread`.
+    pub fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
+        assert!(
+            self.flavor == RuntimeFlavor::CurrentThread,
+            "multi_thread is not supported for LocalRuntime ({LITEN})"
+        );
+        let disabled = self.disabled;
+        self.inner.build_local().map(|runtime| LocalRuntime::from_inner(runtime, disabled))
+    }
+}
+
+fn workers_of_environment() -> Option<usize> {
+    match env::var(WORKERS_VARIABLE) {
+        Ok(text) => match text.parse() {
+            Ok(count) if count > 0 => Some(count),
+            _ => panic!("{WORKERS_VARIABLE} must be a number above 0, but is {text:?} ({LITEN})"),
+        },
+        Err(VarError::NotPresent) => None,
+        Err(VarError::NotUnicode(text)) => {
+            panic!("{WORKERS_VARIABLE} must be a number above 0, but is {text:?} ({LITEN})")
+        }
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}

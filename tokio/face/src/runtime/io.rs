@@ -1,0 +1,153 @@
+//! A source's entry with the driver, under the names that tokio's files know: on liten's driver.
+
+use super::{context, Handle};
+use crate::io::{Interest, Ready};
+use liten::io::{Direction, Interest as Wanted, Ready as Bits, Registered};
+use mio::event::Source;
+use std::io;
+use std::task::{Context, Poll};
+
+/// tokio's bits and liten's.
+const BITS: &[(Ready, Bits)] = &[
+    (Ready::READABLE, Bits::READABLE),
+    (Ready::WRITABLE, Bits::WRITABLE),
+    (Ready::READ_CLOSED, Bits::READ_CLOSED),
+    (Ready::WRITE_CLOSED, Bits::WRITE_CLOSED),
+    (Ready::ERROR, Bits::ERROR),
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    (Ready::PRIORITY, Bits::PRIORITY),
+];
+
+fn to_bits(ready: Ready) -> Bits {
+    let held = BITS.iter().filter(|(ours, _)| ready.contains(*ours));
+    held.fold(Bits::EMPTY, |all, (_, bit)| all | *bit)
+}
+
+fn from_bits(bits: Bits) -> Ready {
+    let held = BITS.iter().filter(|(_, theirs)| bits.has(*theirs));
+    held.fold(Ready::EMPTY, |all, (bit, _)| all | *bit)
+}
+
+fn wanted(interest: Interest) -> Wanted {
+    let parts = [
+        (interest.is_readable(), Wanted::READABLE),
+        (interest.is_writable(), Wanted::WRITABLE),
+        (interest.is_error(), Wanted::ERROR),
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        (interest.is_priority(), Wanted::PRIORITY),
+    ];
+    let asked = parts.into_iter().filter_map(|(is_asked, part)| is_asked.then_some(part));
+    // Interests that liten does not know are those of sources that are read.
+    asked.reduce(|all, part| all | part).unwrap_or(Wanted::READABLE)
+}
+
+/// What was ready at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadyEvent {
+    event: liten::io::ReadyEvent,
+    pub(crate) ready: Ready,
+}
+
+impl ReadyEvent {
+    fn new(event: liten::io::ReadyEvent) -> Self {
+        Self { event, ready: from_bits(event.ready) }
+    }
+
+    pub(crate) fn with_ready(&self, ready: Ready) -> Self {
+        Self { event: self.event, ready }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Registration {
+    registered: Registered,
+}
+
+impl Registration {
+    #[track_caller]
+    pub(crate) fn new_with_interest_and_handle(
+        source: &mut impl Source,
+        interest: Interest,
+        handle: Handle,
+    ) -> io::Result<Self> {
+        context::assert_io_of(&handle);
+        let registered = Registered::unassumed(handle.inner(), source, interest.to_mio())?;
+        Ok(Self { registered })
+    }
+
+    pub(crate) fn deregister(&mut self, source: &mut impl Source) -> io::Result<()> {
+        self.registered.deregister(source)
+    }
+
+    pub(crate) fn assume_ready(&self, ready: Ready) {
+        self.registered.assume(to_bits(ready));
+    }
+
+    pub(crate) fn clear_readiness(&self, event: ReadyEvent) {
+        self.registered.clear(event.event, to_bits(event.ready));
+    }
+
+    pub(crate) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<ReadyEvent>> {
+        self.registered.poll_event(cx, Direction::Read).map_ok(ReadyEvent::new)
+    }
+
+    pub(crate) fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<ReadyEvent>> {
+        self.registered.poll_event(cx, Direction::Write).map_ok(ReadyEvent::new)
+    }
+
+    pub(crate) fn poll_read_io<R>(
+        &self,
+        cx: &mut Context<'_>,
+        f: impl FnMut() -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.registered.poll_io(cx, Direction::Read, f)
+    }
+
+    pub(crate) fn poll_write_io<R>(
+        &self,
+        cx: &mut Context<'_>,
+        f: impl FnMut() -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.registered.poll_io(cx, Direction::Write, f)
+    }
+
+    /// Reads into a buffer of `room` bytes. A short read tells that nothing is left.
+    pub(crate) fn poll_read_some(
+        &self,
+        cx: &mut Context<'_>,
+        room: usize,
+        f: impl FnMut() -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        self.registered.poll_transfer(cx, Direction::Read, room, f)
+    }
+
+    /// Writes up to `length` bytes. A short write tells that there is no room left.
+    pub(crate) fn poll_write_some(
+        &self,
+        cx: &mut Context<'_>,
+        length: usize,
+        f: impl FnMut() -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        self.registered.poll_transfer(cx, Direction::Write, length, f)
+    }
+
+    pub(crate) fn try_io<R>(
+        &self,
+        interest: Interest,
+        f: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.registered.try_io(wanted(interest), f)
+    }
+
+    pub(crate) async fn readiness(&self, interest: Interest) -> io::Result<ReadyEvent> {
+        self.registered.wait_uncharged(wanted(interest)).await.map(ReadyEvent::new)
+    }
+
+    pub(crate) async fn async_io<R>(
+        &self,
+        interest: Interest,
+        f: impl FnMut() -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.registered.async_io(wanted(interest), f).await
+    }
+}

@@ -1,0 +1,97 @@
+//! `LocalRuntime`: liten's, with tokio's signatures.
+
+use super::disabled::{Disabled, Entry};
+use super::{context, Builder, EnterGuard, Handle, RuntimeMetrics};
+use liten::task::JoinHandle;
+use std::future::Future;
+use std::io;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+/// What can be chosen for a [`LocalRuntime`]: nothing yet.
+#[derive(Default, Debug)]
+#[non_exhaustive]
+pub struct LocalOptions {
+    /// As in tokio, neither `Send` nor `Sync`.
+    _phantom: PhantomData<*mut u8>,
+}
+
+/// A runtime that stays on its thread, with tasks that may be `!Send`.
+#[derive(Debug)]
+pub struct LocalRuntime {
+    runtime: liten::runtime::LocalRuntime,
+    handle: Handle,
+    _entry: Entry,
+}
+
+impl LocalRuntime {
+    /// Makes a runtime with I/O and timers.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn new() -> io::Result<Self> {
+        Builder::new_current_thread().enable_all().build_local(LocalOptions::default())
+    }
+
+    pub(super) fn from_inner(runtime: liten::runtime::LocalRuntime, disabled: Disabled) -> Self {
+        let handle = Handle::from_inner(runtime.handle().clone());
+        let _entry = Entry::new(handle.id(), disabled);
+        Self { runtime, handle, _entry }
+    }
+
+    /// Returns the handle of the runtime.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Spawns `future`, which may be `!Send`.
+    #[track_caller]
+    pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        self.runtime.spawn_local(future)
+    }
+
+    /// Runs `f`, which may block, on the pool for blocking work.
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, f: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.runtime.spawn_blocking(f)
+    }
+
+    /// Runs `future` and the tasks, and returns the output of `future`.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        context::assert_may_block();
+        self.runtime.block_on(future)
+    }
+
+    /// Enters the runtime until the guard is dropped.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.handle.enter()
+    }
+
+    /// Ends the runtime, and waits so long for its threads.
+    pub fn shutdown_timeout(self, duration: Duration) {
+        self.runtime.shutdown_timeout(duration);
+    }
+
+    /// Ends the runtime without waiting for its threads.
+    pub fn shutdown_background(self) {
+        self.runtime.shutdown_background();
+    }
+
+    /// Returns what the runtime counts.
+    pub fn metrics(&self) -> RuntimeMetrics {
+        self.runtime.metrics()
+    }
+}
+
+impl std::panic::UnwindSafe for LocalRuntime {}
+impl std::panic::RefUnwindSafe for LocalRuntime {}

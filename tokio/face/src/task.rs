@@ -1,0 +1,85 @@
+//! Tasks: liten's.
+
+pub mod coop;
+
+cfg_rt! {
+    mod join_set;
+    mod local_set;
+    mod task_local;
+
+    #[doc(hidden)]
+    #[deprecated = "Moved to tokio::task::coop"]
+    pub use coop::{consume_budget, unconstrained, Unconstrained};
+    pub use self::join_set::JoinSet;
+    pub use self::local_set::{LocalEnterGuard, LocalSet};
+    pub use self::task_local::LocalKey;
+    pub use liten::task::{
+        id, try_id, yield_now, AbortHandle, JoinError, JoinHandle, TaskId as Id,
+    };
+
+    use crate::runtime::context;
+    use std::future::Future;
+
+    /// The futures of this module that can be named.
+    pub mod futures {
+        pub use super::task_local::TaskLocalFuture;
+    }
+
+    /// Spawns `future` as a task of the current runtime.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        context::assert_inside();
+        liten::task::spawn(future)
+    }
+
+    /// Spawns `future`, which may be `!Send`, on the current thread.
+    ///
+    /// # Panics
+    ///
+    /// Panics where no `LocalSet` and no `LocalRuntime` runs.
+    #[track_caller]
+    pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        liten::task::spawn_local(future)
+    }
+
+    /// Runs `f`, which may block, on the pool for blocking work.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(f: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        crate::blocking::spawn_blocking(f)
+    }
+
+    cfg_rt_multi_thread! {
+        /// Runs `f`, which may block, here, and lets another thread do this worker's work.
+        ///
+        /// # Panics
+        ///
+        /// Panics in a current-thread runtime.
+        #[track_caller]
+        pub fn block_in_place<F, R>(f: F) -> R
+        where
+            F: FnOnce() -> R,
+        {
+            liten::task::block_in_place(f)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `Sleep`: liten's, and as in tokio not `Unpin`.
+
+use super::{Duration, Instant};
+use crate::runtime::context;
+use pin_project_lite::pin_project;
+use std::future::Future;
+use std::marker::PhantomPinned;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Waits for a duration.
+///
+/// # Panics
+///
+/// Panics outside a runtime.
+#[track_caller]
+pub fn sleep(duration: Duration) -> Sleep {
+    context::assert_timers();
+    Sleep { timer: liten::time::sleep(duration), started: false, pinned: PhantomPinned }
+}
+
+/// Waits for a moment.
+///
+/// # Panics
+///
+/// Panics outside a runtime.
+#[track_caller]
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    context::assert_timers();
+    Sleep { timer: liten::time::sleep_until(deadline), started: false, pinned: PhantomPinned }
+}
+
+pin_project! {
+    /// Completes at its deadline.
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    pub struct Sleep {
+        timer: liten::time::Sleep,
+        // Whether it was polled or reset: before that tokio's has not elapsed, whatever the time is.
+        started: bool,
+        #[pin]
+        pinned: PhantomPinned,
+    }
+}
+
+impl Sleep {
+    /// Returns the moment at which it completes.
+    pub fn deadline(&self) -> Instant {
+        self.timer.deadline()
+    }
+
+    /// Returns whether the deadline has passed since it was first polled or reset.
+    pub fn is_elapsed(&self) -> bool {
+        self.started && self.timer.is_elapsed()
+    }
+
+    /// Sets another deadline.
+    pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        let this = self.project();
+        *this.started = true;
+        Pin::new(this.timer).reset(deadline);
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        *this.started = true;
+        Pin::new(this.timer).poll(cx)
+    }
+}

@@ -1,0 +1,107 @@
+//! What is changed in tokio's files. Each change names a place by its text, which must be there exactly once:
+//! in another release it may have moved, and then somebody has to look.
+
+use crate::parcel::Parcel;
+
+/// A change in one file.
+struct Edit {
+    path: &'static str,
+    /// Where the text begins that goes.
+    from: &'static str,
+    /// Where the text goes on that stays. `None`: only `from` goes.
+    to: Option<&'static str>,
+    /// What comes in its place.
+    with: &'static str,
+}
+
+const EDITS: &[Edit] = &[
+    // The end of a child process is told by liten, in `unix/child.rs`.
+    Edit {
+        path: "src/process/unix/mod.rs",
+        from: "pub(crate) mod orphan;",
+        to: Some("use crate::io::interest::Interest;"),
+        with: "mod child;\npub(crate) use child::{build_child, Child};\n\n",
+    },
+    Edit {
+        path: "src/process/unix/mod.rs",
+        from: "use crate::process::kill::Kill;",
+        to: Some("use mio::event::Source;"),
+        with: "use crate::process::kill::Kill;\n\n",
+    },
+    Edit {
+        path: "src/process/unix/mod.rs",
+        from: "impl Wait for StdChild",
+        to: Some("impl Kill for StdChild"),
+        with: "",
+    },
+    Edit {
+        path: "src/process/unix/mod.rs",
+        from: "cfg_not_has_const_mutex_new!",
+        to: Some("#[derive(Debug)]\npub(crate) struct ChildStdin"),
+        with: "",
+    },
+];
+
+/// Makes all changes, or none of them counts.
+pub(crate) fn apply(parcel: &mut Parcel) -> Result<(), String> {
+    for edit in EDITS {
+        let text = parcel.text(edit.path)?;
+        let edited = edited(&text, edit)?;
+        parcel.put(edit.path, edited.into_bytes());
+    }
+    Ok(())
+}
+
+fn edited(text: &str, edit: &Edit) -> Result<String, String> {
+    let start = place(text, edit, edit.from)?;
+    let end = match edit.to {
+        Some(to) => place(text, edit, to)?,
+        None => start + edit.from.len(),
+    };
+    if end < start {
+        return Err(format!(
+            "{}: `{}` no longer comes before what should follow it: look at packer/src/edits.rs",
+            edit.path, edit.from
+        ));
+    }
+    Ok([&text[..start], edit.with, &text[end..]].concat())
+}
+
+fn place(text: &str, edit: &Edit, anchor: &str) -> Result<usize, String> {
+    let mut places = text.match_indices(anchor).map(|(place, _)| place);
+    match (places.next(), places.next()) {
+        (Some(place), None) => Ok(place),
+        (first, _) => Err(format!(
+            "{}: `{anchor}` is there {}, and once was expected: tokio has changed this file, so look at \
+             packer/src/edits.rs",
+            edit.path,
+            if first.is_some() { "more than once" } else { "not at all" }
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edit, edited};
+
+    const EDIT: Edit = Edit { path: "src/a.rs", from: "two", to: Some("four"), with: "2 " };
+
+    #[test]
+    fn what_lies_between_two_anchors_is_replaced() {
+        assert_eq!(edited("one two three four", &EDIT), Ok("one 2 four".to_owned()));
+        let short = Edit { to: None, ..EDIT };
+        assert_eq!(edited("one two three", &short), Ok("one 2  three".to_owned()));
+    }
+
+    #[test]
+    fn an_anchor_that_has_gone_moved_or_doubled_is_an_error_that_names_the_file() {
+        for (text, why) in [
+            ("one three four", "not at all"),
+            ("one two two four", "more than once"),
+            ("four one two", "no longer comes before"),
+        ] {
+            let error = edited(text, &EDIT).expect_err(why);
+            assert!(error.contains("src/a.rs") && error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The package that is laid down, first in memory: nothing is written before everything is there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The line of our manifest that says where liten lies.
+const LITEN: &str = "liten = { path = \"../..\"";
+/// A file that every folder has which was laid down.
+const MARK: &str = "LAID-DOWN";
+const MARK_TEXT: &str =
+    "Laid down by liten's `tokio/lay`, which overwrites and removes files here.\n";
+
+/// Paths and contents of the files.
+#[derive(Default)]
+pub(crate) struct Parcel {
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Parcel {
+    pub(crate) fn put(&mut self, path: impl Into<String>, bytes: Vec<u8>) {
+        self.files.insert(path.into(), bytes);
+    }
+
+    /// Returns the text of a file for changes.
+    pub(crate) fn text(&self, path: &str) -> Result<String, String> {
+        let bytes = self.files.get(path).ok_or_else(|| format!("no file {path} to edit"))?;
+        String::from_utf8(bytes.clone()).map_err(|_| format!("{path} is not UTF-8"))
+    }
+
+    /// Adds our files, and the licences of both.
+    pub(crate) fn put_ours(&mut self, home: &Path) -> Result<(), String> {
+        let liten = home.parent().ok_or("the folder `tokio` does not lie in liten")?;
+        let face = home.join("face");
+        for path in files_under(&face.join("src"))? {
+            let name = relative(&face, &path);
+            if self.files.contains_key(&name) {
+                return Err(format!("{name} is tokio's and ours: take it out of upstream/files"));
+            }
+            self.put(name, read(&path)?);
+        }
+        let manifest = String::from_utf8(read(&face.join("Cargo.toml"))?)
+            .map_err(|_| "the manifest is not UTF-8")?;
+        if manifest.matches(LITEN).count() != 1 {
+            return Err(format!("face/Cargo.toml does not have `{LITEN}` once"));
+        }
+        // A string of TOML with apostrophes takes backslashes as they are.
+        let path = format!("liten = {{ path = '{}'", liten.display());
+        self.put("Cargo.toml", manifest.replace(LITEN, &path).into_bytes());
+        let licence = self.files.remove("LICENSE").ok_or("upstream/files lacks tokio's LICENSE")?;
+        self.put("LICENSE-TOKIO", licence);
+        for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            self.put(name, read(&liten.join(name))?);
+        }
+        self.put(MARK, MARK_TEXT.into());
+        Ok(())
+    }
+
+    /// Writes the package. What is as it should be is not touched, so that cargo builds only what has
+    /// changed.
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), String> {
+        let named = |error: io::Error| format!("{}: {error}", folder.display());
+        fs::create_dir_all(folder).map_err(named)?;
+        let is_empty = folder.read_dir().map_err(named)?.next().is_none();
+        if !is_empty && !folder.join(MARK).exists() {
+            return Err(format!(
+                "{} is not empty and was not laid down by this command: name a new folder",
+                folder.display()
+            ));
+        }
+        // First, so that a run that is interrupted can be repeated.
+        fs::write(folder.join(MARK), MARK_TEXT).map_err(named)?;
+        for (name, bytes) in &self.files {
+            let path = folder.join(name);
+            if fs::read(&path).is_ok_and(|there| there == *bytes) {
+                continue;
+            }
+            fs::create_dir_all(path.parent().expect("it lies in the folder")).map_err(named)?;
+            fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        for path in files_under(&folder.join("src"))? {
+            if !self.files.contains_key(&relative(folder, &path)) {
+                fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// With slashes on every system, as `upstream/files` has them.
+fn relative(folder: &Path, path: &Path) -> String {
+    let inside = path.strip_prefix(folder).expect("it was found there");
+    let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+fn files_under(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let named = |error: io::Error| format!("{}: {error}", folder.display());
+    let mut found = Vec::new();
+    for entry in folder.read_dir().map_err(named)? {
+        let path = entry.map_err(named)?.path();
+        if path.is_dir() {
+            found.extend(files_under(&path)?);
+        } else {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Parcel;
+    use std::fs;
+    use std::path::PathBuf;
+
+    fn folder(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("parcel-{}-{name}", std::process::id()))
+    }
+
+    #[test]
+    fn a_folder_with_other_things_in_it_is_left_alone() {
+        let folder = folder("foreign");
+        fs::create_dir_all(&folder).expect("the folder can be made");
+        fs::write(folder.join("thesis.txt"), "mine").expect("the file can be written");
+        let error = Parcel::default().write(&folder).expect_err("it is somebody's");
+        assert!(error.contains("was not laid down"), "{error}");
+        assert!(!folder.join("LAID-DOWN").exists());
+        fs::remove_dir_all(folder).expect("the folder goes away");
+    }
+
+    #[test]
+    fn laid_down_again_it_loses_the_sources_that_are_no_longer_in_it() {
+        let folder = folder("again");
+        let mut parcel = Parcel::default();
+        parcel.put("src/lib.rs", b"mod old;".to_vec());
+        parcel.put("src/old.rs", Vec::new());
+        parcel.write(&folder).expect("the folder is new");
+        let mut parcel = Parcel::default();
+        parcel.put("src/lib.rs", b"mod new;".to_vec());
+        parcel.put("src/new/part.rs", Vec::new());
+        parcel.write(&folder).expect("the folder is ours");
+        assert!(!folder.join("src/old.rs").exists() && folder.join("src/new/part.rs").exists());
+        assert_eq!(fs::read(folder.join("src/lib.rs")).expect("it is there"), b"mod new;");
+        fs::remove_dir_all(folder).expect("the folder goes away");
+    }
+}

@@ -1,0 +1,97 @@
+//! The list of what fails on liten, each with its reason. A reason that begins with "sometimes" is that of a
+//! test which may pass as well.
+
+use crate::table::Table;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+const SOMETIMES: &str = "sometimes";
+
+/// Tests that fail on liten, and files that do not compile, with the reason.
+pub(crate) struct Expected {
+    reasons: BTreeMap<String, String>,
+}
+
+impl Expected {
+    /// Reads lines of a name, a space, `#` and the reason.
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        let text =
+            fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Self::parse(&text).map_err(|line| format!("{}: no name and reason: {line}", path.display()))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let reasons = lines.map(|line| match line.split_once(" # ") {
+            Some((name, reason)) if !reason.trim().is_empty() => {
+                Ok((name.trim().to_owned(), reason.trim().to_owned()))
+            }
+            _ => Err(line.to_owned()),
+        });
+        Ok(Self { reasons: reasons.collect::<Result<_, String>>()? })
+    }
+
+    /// Says what is not as the list says. With a choice of files, only those are looked at.
+    pub(crate) fn surprises(&self, table: &Table, wanted: &[String]) -> Vec<String> {
+        let mut surprises = Vec::new();
+        for (test, end) in &table.failures {
+            if !self.reasons.contains_key(test) {
+                surprises.push(format!("NOT EXPECTED: {test} {end:?}"));
+            }
+        }
+        for file in &table.broken {
+            if !self.reasons.contains_key(file) {
+                surprises.push(format!("NOT EXPECTED: {file} does not compile"));
+            }
+        }
+        for (name, reason) in &self.reasons {
+            let file = name.split("::").next().expect("it has a name");
+            let is_looked_at = wanted.is_empty() || wanted.iter().any(|wanted| wanted == file);
+            let still = table.failures.contains_key(name) || table.broken.contains(name);
+            if is_looked_at && !still && !reason.starts_with(SOMETIMES) {
+                surprises.push(format!("NO LONGER FAILS, take it out of `expected`: {name}"));
+            }
+        }
+        surprises
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Expected;
+    use crate::round::{End, Round};
+    use crate::table::Table;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn round(ends: &[(&str, End)]) -> Round {
+        let ends = ends.iter().map(|(test, end)| ((*test).to_owned(), *end));
+        Round { ends: ends.collect::<BTreeMap<_, _>>(), broken: BTreeSet::new() }
+    }
+
+    fn surprises(list: &str, ours: End) -> Vec<String> {
+        let real = round(&[("a::b", End::Passed), ("a::c", End::Failed)]);
+        let table = Table::new(&real, &round(&[("a::b", ours), ("a::c", End::Failed)]));
+        Expected::parse(list).expect("the list can be read").surprises(&table, &[])
+    }
+
+    #[test]
+    fn a_failure_has_to_be_in_the_list() {
+        assert_eq!(surprises("", End::Passed), [""; 0]);
+        assert_eq!(surprises("", End::Failed).len(), 1);
+        assert_eq!(surprises("a::b # because\n", End::Hung), [""; 0]);
+    }
+
+    #[test]
+    fn the_list_can_only_shrink() {
+        assert_eq!(surprises("a::b # because\n", End::Passed).len(), 1);
+        assert_eq!(surprises("a::c # real tokio fails, too\n", End::Passed).len(), 1);
+        assert_eq!(surprises("a::b # sometimes: timing\n", End::Passed), [""; 0]);
+    }
+
+    #[test]
+    fn a_line_without_a_reason_is_refused() {
+        assert!(Expected::parse("a::b\n").is_err());
+        assert!(Expected::parse("a::b # \n").is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! One round: each test of a suite, in a process of its own.
+
+use crate::suite::Suite;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// After so long a test hangs. The longest takes 20 seconds on a busy machine.
+const LONGEST: Duration = Duration::from_secs(90);
+const TRIES: usize = 3;
+
+/// How a test has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    Passed,
+    Failed,
+    Hung,
+}
+
+/// How all tests of a suite have ended.
+pub(crate) struct Round {
+    pub(crate) ends: BTreeMap<String, End>,
+    pub(crate) broken: BTreeSet<String>,
+}
+
+/// Runs all tests, as many at a time as there are processors. What a failed one wrote lies in the folder
+/// `logs`.
+pub(crate) fn run(suite: &Suite) -> Result<Round, String> {
+    let logs = suite.folder.join("logs");
+    // Those of the last run would be mistaken for this one's.
+    let _ = std::fs::remove_dir_all(&logs);
+    std::fs::create_dir_all(&logs).map_err(|error| format!("{}: {error}", logs.display()))?;
+    let tests = names(&suite.binary)?;
+    let (next, ends) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let work = || {
+        // Ordering: Relaxed; the number says which test is next, and nothing else hangs on it.
+        while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let end = try_often(suite, test, &logs)
+                .map_err(|error| format!("{test} could not be run: {error}"))?;
+            if end != End::Passed {
+                eprintln!("on {}: {test} {}", suite.name, format!("{end:?}").to_lowercase());
+            }
+            ends.lock().expect("nobody panics with it").insert(test.clone(), end);
+        }
+        Ok(())
+    };
+    let threads = thread::available_parallelism().map_or(2, usize::from);
+    let results: Vec<Result<(), String>> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("no test panics here")).collect()
+    });
+    results.into_iter().collect::<Result<Vec<()>, String>>()?;
+    let ends = ends.into_inner().expect("nobody panics with it");
+    Ok(Round { ends, broken: suite.broken.clone() })
+}
+
+/// The tests of a binary, without those that their authors ignore.
+fn names(binary: &Path) -> Result<Vec<String>, String> {
+    let list = |which: &[&str]| {
+        let output = Command::new(binary).args(["--list", "--format=terse"]).args(which).output();
+        let output = output.map_err(|error| format!("{}: {error}", binary.display()))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+        Ok::<BTreeSet<String>, String>(names.map(ToOwned::to_owned).collect())
+    };
+    let ignored = list(&["--ignored"])?;
+    Ok(list(&[])?.difference(&ignored).cloned().collect())
+}
+
+fn try_often(suite: &Suite, test: &str, logs: &Path) -> io::Result<End> {
+    let log = logs.join(test.replace("::", "-"));
+    for left in (0..TRIES).rev() {
+        let end = try_once(suite, test, &log)?;
+        if end == End::Passed {
+            std::fs::remove_file(&log)?;
+            return Ok(end);
+        }
+        if left == 0 || end == End::Hung {
+            return Ok(end);
+        }
+    }
+    unreachable!("the last try returns")
+}
+
+fn try_once(suite: &Suite, test: &str, log: &Path) -> io::Result<End> {
+    let log = File::create(log)?;
+    let mut child = Command::new(&suite.binary)
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        // Some read the manifest of the package that they belong to.
+        .current_dir(&suite.folder)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .spawn()?;
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(if status.success() { End::Passed } else { End::Failed });
+        }
+        if start.elapsed() > LONGEST {
+            child.kill()?;
+            child.wait()?;
+            return Ok(End::Hung);
+        }
+        // The standard library waits for a child without limit only.
+        thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,225 @@
+//! One binary with the files of tests that compile.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What tokio's tests ask for. Two more dev-dependencies of tokio's are for tests that `tokio_unstable`
+/// hides.
+const MANIFEST: &str = r#"[package]
+name = "suite"
+version = "0.0.0"
+edition = "2021"
+# Two tests look for this in the manifest of the package that they belong to.
+homepage = "https://tokio.rs"
+publish = false
+
+[workspace]
+
+[lib]
+path = "lib.rs"
+
+[[test]]
+name = "all"
+path = "all.rs"
+
+[dependencies]
+tokio = { version = "1.54.1", features = ["full", "test-util"] }
+
+[dev-dependencies]
+async-stream = "0.3"
+bytes = "1.2.1"
+futures = { version = "0.3", features = ["async-await"] }
+futures-concurrency = "7.6.3"
+libc = "0.2.168"
+nix = { version = "0.31", default-features = false, features = ["aio", "fs", "socket"] }
+pin-project-lite = "0.2.11"
+proptest = "1"
+rand = "0.9"
+socket2 = "0.6"
+tempfile = "3"
+tokio-stream = "0.1"
+tokio-test = "0.4"
+
+# The tests ask for the features that tokio itself was built with.
+[features]
+default = ["full", "test-util"]
+full = [
+    "fs", "io-std", "io-util", "macros", "net", "parking_lot", "process", "rt", "rt-multi-thread", "signal",
+    "sync", "time",
+]
+fs = []
+io-std = []
+io-util = []
+macros = []
+net = []
+parking_lot = []
+process = []
+rt = []
+rt-multi-thread = []
+signal = []
+sync = []
+test-util = []
+time = []
+
+[profile.dev]
+debug = 0
+incremental = false
+"#;
+
+/// What files of tests find at the root of their crate, where each was alone.
+const ROOT: &str = "#[allow(unused_imports)]\nuse tokio::time;\n";
+
+/// The tests on one of the two packages named tokio, compiled.
+pub(crate) struct Suite {
+    pub(crate) name: &'static str,
+    pub(crate) binary: PathBuf,
+    pub(crate) folder: PathBuf,
+    /// Files that do not compile.
+    pub(crate) broken: BTreeSet<String>,
+}
+
+impl Suite {
+    /// Builds it in `folder`, with the package in `face` in place of tokio if there is one.
+    pub(crate) fn build(
+        name: &'static str,
+        folder: &Path,
+        face: Option<&Path>,
+        wanted: &[String],
+    ) -> Result<Self, String> {
+        let named = |error: std::io::Error| format!("{}: {error}", folder.display());
+        fs::create_dir_all(folder).map_err(named)?;
+        let mut manifest = MANIFEST.to_owned();
+        if let Some(face) = face {
+            manifest +=
+                &format!("\n[patch.crates-io]\ntokio = {{ path = '{}' }}\n", face.display());
+        }
+        fs::write(folder.join("Cargo.toml"), manifest).map_err(named)?;
+        fs::write(folder.join("lib.rs"), "").map_err(named)?;
+        let tests = tests_of_tokio(folder, face)?;
+        let files = files(&tests, wanted)?;
+        let mut broken = BTreeSet::new();
+        loop {
+            let left = files.iter().filter(|(name, _)| !broken.contains(name));
+            let modules = left.map(|(name, path)| {
+                format!("#[path = {:?}]\nmod {name};\n", path.display().to_string())
+            });
+            let root = ROOT.to_owned() + &modules.collect::<String>();
+            fs::write(folder.join("all.rs"), root).map_err(named)?;
+            match compile(folder, &tests)? {
+                Compiled::Binary(binary) => {
+                    return Ok(Self { name, binary, folder: folder.to_owned(), broken });
+                }
+                Compiled::Errors(found) => {
+                    eprintln!("on {name}, left out because they do not compile: {found:?}");
+                    broken.extend(found);
+                }
+            }
+        }
+    }
+}
+
+/// The folder with the tests of the release that cargo has chosen, or that lies beside what was chosen: of
+/// the real one, whatever the package is that the tests run on.
+fn tests_of_tokio(folder: &Path, face: Option<&Path>) -> Result<PathBuf, String> {
+    let real = match face {
+        None => folder.to_owned(),
+        Some(_) => folder.with_file_name("real"),
+    };
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version=1"])
+        .current_dir(&real)
+        .output()
+        .map_err(|error| format!("cargo could not be run: {error}"))?;
+    let answer: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    let packages = answer["packages"].as_array().into_iter().flatten();
+    let mut tokio = packages.filter(|package| package["name"] == "tokio");
+    let manifest = tokio.next().and_then(|package| package["manifest_path"].as_str());
+    let manifest = manifest.ok_or("cargo's answer does not say where tokio lies")?;
+    Ok(Path::new(manifest).with_file_name("tests"))
+}
+
+/// Names and paths of the files that are wanted: all, if none is named.
+fn files(tests: &Path, wanted: &[String]) -> Result<Vec<(String, PathBuf)>, String> {
+    let named = |error: std::io::Error| format!("{}: {error}", tests.display());
+    let mut files = Vec::new();
+    for entry in tests.read_dir().map_err(named)? {
+        let path = entry.map_err(named)?.path();
+        let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
+        let is_test = path.extension().is_some_and(|extension| extension == "rs");
+        if is_test && (wanted.is_empty() || wanted.iter().any(|wanted| wanted == name)) {
+            files.push((name.to_owned(), path.clone()));
+        }
+    }
+    if files.is_empty() {
+        return Err(format!(
+            "{}: no file of tests has one of these names: {wanted:?}",
+            tests.display()
+        ));
+    }
+    files.sort();
+    Ok(files)
+}
+
+enum Compiled {
+    Binary(PathBuf),
+    /// The files with errors.
+    Errors(BTreeSet<String>),
+}
+
+fn compile(folder: &Path, tests: &Path) -> Result<Compiled, String> {
+    let output = Command::new("cargo")
+        .args(["test", "--no-run", "--test", "all", "--message-format=json"])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", folder.with_file_name("target"))
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo could not be run: {error}"))?;
+    let lines = String::from_utf8_lossy(&output.stdout);
+    let messages: Vec<Value> =
+        lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    if output.status.success() {
+        let mut tests = messages.iter().filter(|message| message["target"]["name"] == "all");
+        let binary = tests.find_map(|message| message["executable"].as_str());
+        return binary
+            .map(|path| Compiled::Binary(path.into()))
+            .ok_or_else(|| "cargo does not say where the binary lies".to_owned());
+    }
+    let mut broken = BTreeSet::new();
+    let mut texts = String::new();
+    for message in &messages {
+        let message = &message["message"];
+        if message["level"] == "error" {
+            texts += message["rendered"].as_str().unwrap_or_default();
+            for span in message["spans"].as_array().into_iter().flatten() {
+                broken.extend(file_of(span, tests));
+            }
+        }
+    }
+    let log = folder.join("errors");
+    let before = fs::read_to_string(&log).unwrap_or_default();
+    fs::write(&log, before + &texts).map_err(|error| format!("{}: {error}", log.display()))?;
+    match broken.is_empty() {
+        true => Err(format!("what fails to compile is none of the tests:\n{texts}")),
+        false => Ok(Compiled::Errors(broken)),
+    }
+}
+
+/// The file of tests that a place lies in, or from which the macro was called that it lies in.
+fn file_of(span: &Value, tests: &Path) -> Option<String> {
+    if span.is_null() {
+        return None;
+    }
+    let path = Path::new(span["file_name"].as_str()?);
+    if span["is_primary"] == true || span["expansion"].is_object() {
+        if let Ok(inside) = path.strip_prefix(tests) {
+            if inside.components().count() == 1 {
+                return Some(inside.file_stem()?.to_str()?.to_owned());
+            }
+        }
+    }
+    file_of(&span["expansion"]["span"], tests)
+}

@@ -1,0 +1,1 @@
+//! Nothing: this package only tells cargo which release of tokio to fetch.

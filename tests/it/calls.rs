@@ -24,6 +24,10 @@ thread_local! {
 }
 
 /// Takes the place of the C library's function of this name in this program.
+///
+/// # Safety
+///
+/// As for that function: `events` points to room for `most` events.
 // SAFETY: it does what that function does.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_wait(

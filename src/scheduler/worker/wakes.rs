@@ -3,8 +3,9 @@
 //! A task that is woken alone comes into the next slot, and a parked peer is notified if there is more than
 //! one task to run. Wakers that are called together notify a peer once, when all have been called; a large
 //! crowd also after each [`MOST_UNANNOUNCED`] tasks. If each wake of a crowd notified, the peer would run the
-//! first task, find no other, park, and be notified again: some 15 times for a crowd of 1,000. Once takes two
-//! thirds of the time (`sync_watch`, `sync_notify`).
+//! first task, find no other, park, and be notified again: some 15 times for a crowd of 1,000. Where the
+//! cores have other work too, once takes two thirds of the time (`sync_watch`, `sync_notify`); where they
+//! are free, as long.
 //!
 //! No wake is lost: the tasks lie in a deque that thieves see, and the worker is awake. The notification at
 //! the end comes in spite of a panic. If a waker does not return, the worker is stuck with tasks in its queue

@@ -329,7 +329,7 @@ fn tasks_that_are_not_send_have_no_place_on_it() {
     guarded(|| {
         let (runtime, here) = (current_thread(), thread::current().id());
         let text = panic_of(|| runtime.block_on(async { drop(spawn_local(async {})) }));
-        assert!(text.contains("outside a LocalRuntime"), "{text}");
+        assert!(text.contains("outside of a `task::LocalSet`"), "{text}");
         runtime.block_on(async {
             let pinned = || spawn_pinned(|| thread_after(sleep(MS)));
             let first = pinned().await.unwrap();

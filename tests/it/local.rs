@@ -188,7 +188,7 @@ fn what_is_left_is_dropped_on_its_thread() {
 }
 
 #[test]
-#[should_panic(expected = "outside a LocalRuntime")]
+#[should_panic(expected = "outside of a `task::LocalSet`")]
 fn spawn_local_elsewhere_panics() {
     workers(1).block_on(async { drop(spawn_local(async {})) });
 }

@@ -35,7 +35,7 @@ impl Interest {
     /// Interest in errors, which the system reports whatever a source is registered for.
     ///
     /// An operation for it is, for instance, a receive with `MSG_ERRQUEUE`, or `take_error`. Errors also wake
-    /// whoever wants to read or write, because reading and writing return them.
+    /// tasks that want to read or write, because reading and writing return them.
     pub const ERROR: Self = Self(0b1000);
 
     /// Returns what is wanted in this or in `other`.

@@ -671,7 +671,7 @@ impl RootWakes {
 }
 
 impl Drop for RootWakes {
-    /// By whoever lets go of the root's last waker, which is not the waker that is left in here.
+    /// By the thread that drops the root's last waker, which is not the waker that is left in here.
     fn drop(&mut self) {
         wakers::drop_all(self.parent.lock().take());
     }

@@ -67,7 +67,7 @@ pub(super) fn runs_local() -> bool {
     IN_LOCAL.get() || !RUNS.get().is_null()
 }
 
-/// Panics, at the caller, inside a local executor: nobody else could run its tasks meanwhile. The message
+/// Panics, at the caller, inside a local executor: no other thread could run its tasks meanwhile. The message
 /// begins with tokio's, which tests of programs expect.
 #[track_caller]
 pub(crate) fn refuse_in_local(what: &str) {

@@ -174,7 +174,7 @@ impl<T> JoinSet<T> {
     /// The inner result is a [`JoinError`] if the task panicked or was aborted.
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         // No code would try again after a refusal, so there must be none. The waker may be a dummy, because
-        // the set is borrowed exclusively: whoever waits for it polls again and leaves a real one.
+        // the set is borrowed exclusively: a task that waits for it polls again and leaves a real one.
         let poll =
             budget::unlimited(|| self.poll_join_next(&mut Context::from_waker(Waker::noop())));
         match poll {

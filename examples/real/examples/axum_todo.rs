@@ -71,7 +71,7 @@ struct Inner {
 }
 
 impl Todos {
-    /// The list, also after a panic of whoever had it: every change of it is one step.
+    /// The list, also after a panic of a thread that had it: every change of it is one step.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,7 +159,7 @@ fn missing(id: u64) -> (StatusCode, String) {
     (StatusCode::NOT_FOUND, format!("there is no {id}\n"))
 }
 
-/// Says goodbye when the answer that it is a part of is dropped, whoever has ended it.
+/// Says goodbye when the answer that it is a part of is dropped, whichever side has ended it.
 struct Listener;
 
 impl Drop for Listener {

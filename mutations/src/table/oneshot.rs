@@ -1,4 +1,4 @@
-//! Channels for one value: who has the value, the wakers and the cell.
+//! Channels for one value: which half has the value, the wakers and the cell.
 
 use super::Mutation;
 

@@ -368,7 +368,7 @@ pub const ROWS: &[Mutation] = &[
         models: "scheduler::worker::loom",
         from: " && self.active_slots().all(|slot| slot.running.is_idle())",
         to: "",
-        breaks: "who waits for the last task returns before its JoinHandle knows",
+        breaks: "a thread that waits for the last task returns before its JoinHandle knows",
     },
     Mutation {
         file: SHARED,

@@ -79,7 +79,7 @@ pub const ROWS: &[Mutation] = &[
         models: "blocking::loom",
         from: "            roster = self.through(roster, || job.cancel());\n        }\n        self.gone.notify_all();",
         to: "            roster = self.through(roster, || job.cancel());\n        }",
-        breaks: "a helper ends without telling who waits for it",
+        breaks: "a helper ends without telling the thread that waits for it",
     },
     Mutation {
         file: ROSTER,
@@ -93,7 +93,7 @@ pub const ROWS: &[Mutation] = &[
         models: "blocking::loom",
         from: "            timed_out = false;\n        }\n        self.gone.notify_all();",
         to: "            timed_out = false;\n        }",
-        breaks: "a thread ends without telling who waits for it",
+        breaks: "a thread ends without telling the thread that waits for it",
     },
     Mutation {
         file: ROSTER,

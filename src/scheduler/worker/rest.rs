@@ -16,8 +16,8 @@ impl Worker {
         }
     }
 
-    /// What a hook spawns is pushed here as by a task. If this worker counts as searching, and so wakes
-    /// nobody for it, the end of its search does.
+    /// What a hook spawns is pushed here as by a task. If this worker counts as searching, and so wakes no
+    /// peer for it, the end of its search does.
     #[cold]
     fn hooked_sleep(&self, hooks: &SleepHooks) -> Option<Hot> {
         hooks.before();

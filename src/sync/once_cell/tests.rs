@@ -1,4 +1,4 @@
-//! For Miri: who has which reference to the value, and when.
+//! For Miri: which thread has which reference to the value, and when.
 
 use super::*;
 use crate::sync::oneshot;

@@ -117,7 +117,8 @@ macro_rules! measure {
     }};
 }
 
-/// A turn of conversation between two tasks, or a task and a thread: who has the ball, and who waits for it.
+/// A turn of conversation between two tasks, or a task and a thread: which one has the ball, and which one
+/// waits for it.
 #[derive(Default)]
 struct Ball {
     place: AtomicUsize,
@@ -309,7 +310,7 @@ fn left_over(rounds: usize, mut call: impl FnMut()) -> usize {
 /// A task of each fate.
 fn spawn_all_kinds(runtime: &Runtime, kept: &mut Vec<Waker>) {
     let text = || String::from("a block that belongs to the task");
-    // Joined, detached, and with an output that nobody takes.
+    // Joined, detached, and with an output that no task takes.
     runtime.block_on(runtime.spawn(async move { text() })).unwrap();
     drop(runtime.spawn(async move { text() }));
     drop(runtime.spawn(async move {
@@ -413,12 +414,18 @@ fn ends_of_a_channel(case: usize) -> (Half, Half) {
 
 const CASES: usize = 32;
 
-/// A channel for one value is one block, which comes back whichever end comes first, and however.
+/// A channel for one value is at most one new block, which comes back whichever end comes first, and however.
 #[test]
 fn the_memory_of_a_channel_for_one_value_comes_back() {
     let _alone = ALONE.lock();
     start();
     let channel = oneshot::channel::<u64>();
+    // None if the recycler has kept one.
+    assert!(stop() <= 1);
+    drop(channel);
+    // More than the recycler keeps is a block of its own.
+    start();
+    let channel = oneshot::channel::<[u64; 100]>();
     assert_eq!(stop(), 1);
     drop(channel);
     for case in 0..CASES {
@@ -466,7 +473,8 @@ fn the_memory_of_a_channel_comes_back_from_every_race() {
         reaches(2 * round + 2);
         round += 1;
     });
-    assert!(left < 30, "{left} blocks of 20000 rounds");
+    // The recycler keeps up to 64 blocks for each thread. One case in which a block is lost would lose 625.
+    assert!(left < 200, "{left} blocks of 20000 rounds");
     drop(hand);
     thread.join().unwrap();
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 struct Memory(NonNull<u8>);
 
-// SAFETY: memory that nobody else knows of.
+// SAFETY: memory that nothing else knows of.
 unsafe impl Send for Memory {}
 
 fn layout(size: usize) -> Layout {

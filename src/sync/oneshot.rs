@@ -51,6 +51,7 @@ use self::cell::{ReceiveHalf, SendHalf};
 use self::error::{RecvError, TryRecvError};
 use crate::runtime::block_on::wait_outside;
 use crate::task::budget;
+use crate::words::noted;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -344,7 +345,10 @@ impl<T> Future for Receiver<T> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let slot = &mut self.get_mut().half;
-        assert!(slot.is_some(), "a oneshot::Receiver was polled after it had given its answer");
+        assert!(
+            slot.is_some(),
+            noted!("a oneshot::Receiver was polled after it had given its answer")
+        );
         budget::poll_leaf(cx, |cx| {
             let waits =
                 |half: &mut ReceiveHalf<T>| !half.has_ended() && half.leave_waker(cx.waker());

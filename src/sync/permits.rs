@@ -34,9 +34,11 @@ use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::const_fn;
 use crate::task::budget;
 use crate::wakers::{self, Batch, Locked, Place, WaitList};
+use crate::words::NOTE;
 use pin_project_lite::pin_project;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -90,6 +92,7 @@ impl Permits {
         self.state.load(Ordering::Acquire) >> SHIFT
     }
 
+    #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         // Ordering: Acquire pairs with the Release in `close`.
         self.state.load(Ordering::Acquire) & CLOSED != 0
@@ -137,6 +140,31 @@ impl Permits {
             never_so_many(count);
         }
         Acquiring { permits: self, place: Place::new(0), count, waits: false }
+    }
+
+    /// As [`acquire`](Self::acquire), for permits that are probably there.
+    ///
+    /// It makes no [`Acquiring`] if they are. An `Acquiring` is written field by field and then moved as a
+    /// whole, and the processor waits for such stores: 12 of 120 nanoseconds per round trip over two
+    /// channels. The locks do without this, because their futures would be larger than tokio's.
+    #[inline]
+    pub(crate) async fn acquire_ready(&self, count: usize) -> Result<(), Closed> {
+        match self.try_acquire(count) {
+            Ok(()) => {
+                // First the permits, then the budget, as in `Acquiring`.
+                let taken = Taken { permits: self, count };
+                poll_fn(budget::poll_proceed).await;
+                // Closed while the task waited for its budget: they go back, because from the closing on
+                // there are none.
+                if self.is_closed() {
+                    return Err(Closed);
+                }
+                mem::forget(taken);
+                Ok(())
+            }
+            Err(Refusal::Closed) => Err(Closed),
+            Err(Refusal::TooFew) => self.acquire(count).await,
+        }
     }
 
     /// Gives `count` permits to the futures that wait, and keeps the rest.
@@ -305,7 +333,7 @@ fn add(state: usize, count: usize) -> Result<usize, usize> {
 #[track_caller]
 fn never_so_many(count: usize) -> ! {
     panic!(
-        "{count} permits cannot be acquired: a semaphore has at most Semaphore::MAX_PERMITS ({})",
+        "{count} permits cannot be acquired: a semaphore has at most Semaphore::MAX_PERMITS ({}){NOTE}",
         Permits::MAX
     )
 }
@@ -315,7 +343,7 @@ fn never_so_many(count: usize) -> ! {
 fn too_many(before: usize, count: usize) -> ! {
     panic!(
         "{count} permits cannot be added to {before}: a semaphore has at most \
-         Semaphore::MAX_PERMITS ({})",
+         Semaphore::MAX_PERMITS ({}){NOTE}",
         Permits::MAX
     )
 }
@@ -324,6 +352,18 @@ impl fmt::Debug for Permits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Permits");
         debug.field("available", &self.available()).field("closed", &self.is_closed()).finish()
+    }
+}
+
+/// Permits that go back unless the future that has taken them is ready.
+struct Taken<'a> {
+    permits: &'a Permits,
+    count: usize,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.permits.release(self.count);
     }
 }
 
@@ -389,10 +429,7 @@ impl Future for Acquiring<'_> {
 
 impl Acquiring<'_> {
     /// As [`Future::poll`], without the budget.
-    pub(crate) fn poll_waiting(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<(), Closed>> {
+    fn poll_waiting(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
         let this = self.project();
         let (permits, count, place) = (*this.permits, *this.count, this.place.as_ref());
         if !*this.waits {

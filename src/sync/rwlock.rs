@@ -14,6 +14,7 @@ use super::guarded::{Guarded, Held};
 use super::mutex::TryLockError;
 use crate::runtime::block_on::wait_outside;
 use crate::sync_shim::const_fn;
+use crate::words::{NOTE, noted};
 use std::fmt;
 use std::sync::Arc;
 
@@ -71,10 +72,10 @@ impl<T> RwLock<T> {
     /// ```
     #[track_caller]
     pub fn with_max_readers(value: T, max_reads: u32) -> Self {
-        assert!(max_reads > 0, "a RwLock may not be created with 0 readers");
+        assert!(max_reads > 0, noted!("a RwLock may not be created with 0 readers"));
         assert!(
             max_reads <= MAX_READERS,
-            "a RwLock has at most {MAX_READERS} readers, not {max_reads}"
+            "a RwLock has at most {MAX_READERS} readers, not {max_reads}{NOTE}"
         );
         Self { guarded: Guarded::shared(value, max_reads) }
     }
@@ -106,8 +107,8 @@ impl<T> RwLock<T> {
         ///
         /// If `max_reads` is 0, or more than `u32::MAX >> 3`; in a static, that is an error of the compiler.
         pub fn const_with_max_readers(value: T, max_reads: u32) -> Self {
-            assert!(max_reads > 0, "a RwLock may not be created with 0 readers");
-            assert!(max_reads <= MAX_READERS, "a RwLock has at most u32::MAX >> 3 readers");
+            assert!(max_reads > 0, noted!("a RwLock may not be created with 0 readers"));
+            assert!(max_reads <= MAX_READERS, noted!("a RwLock has at most u32::MAX >> 3 readers"));
             Self { guarded: Guarded::shared(value, max_reads) }
         }
     }

@@ -9,6 +9,7 @@ pub use self::permit::{OwnedSemaphorePermit, SemaphorePermit};
 use super::permits::Permits;
 use crate::runtime::block_on::wait_outside;
 use crate::sync_shim::const_fn;
+use crate::words::{NOTE, noted};
 use std::fmt;
 use std::sync::Arc;
 
@@ -79,7 +80,7 @@ impl Semaphore {
     pub fn new(permits: usize) -> Self {
         assert!(
             permits <= Self::MAX_PERMITS,
-            "a semaphore has at most Semaphore::MAX_PERMITS ({}) permits, not {permits}",
+            "a semaphore has at most Semaphore::MAX_PERMITS ({}) permits, not {permits}{NOTE}",
             Self::MAX_PERMITS
         );
         Self { permits: Permits::new(permits) }
@@ -95,7 +96,7 @@ impl Semaphore {
         pub fn const_new(permits: usize) -> Self {
             assert!(
                 permits <= Self::MAX_PERMITS,
-                "a semaphore has at most Semaphore::MAX_PERMITS permits"
+                noted!("a semaphore has at most Semaphore::MAX_PERMITS permits")
             );
             Self { permits: Permits::new(permits) }
         }

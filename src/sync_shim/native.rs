@@ -1,5 +1,8 @@
 //! What is shipped: std, with parking_lot's locks and crossbeam's deques.
 
+mod spin_mutex;
+
+pub(crate) use self::spin_mutex::{SpinMutex, SpinMutexGuard};
 pub(crate) use super::plain::*;
 pub(crate) use crossbeam_deque as deque;
 pub(crate) use num_cpus::get as cpus;
@@ -23,15 +26,8 @@ pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cold]
 fn lock_after_some_time<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    for _ in 0..32 {
-        (0..8).for_each(|_| std::hint::spin_loop());
-        if !mutex.is_locked() {
-            if let Some(guard) = mutex.try_lock() {
-                return guard;
-            }
-        }
-    }
-    mutex.lock()
+    spin_mutex::ask_for_some_time(|| mutex.is_locked(), || mutex.try_lock())
+        .unwrap_or_else(|| mutex.lock())
 }
 
 /// Whether a thread has run its closure to the end.

@@ -52,7 +52,7 @@ pub(crate) fn block<E>(
     wait(limit).map(drop)
 }
 
-/// Time passes when somebody has waited for it and in no other way, so it is the same at each replay. It can
+/// Time passes when a thread has waited for it and in no other way, so it is the same at each replay. It can
 /// be made to stand still: then no timed wait ends by itself, and what does not need time has to do without.
 pub(crate) mod clock {
     use super::Cell;
@@ -189,7 +189,7 @@ impl<T> Mutex<T> {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        MutexGuard { inner: Some(self.0.lock().expect("nobody panics here")), mutex: self }
+        MutexGuard { inner: Some(self.0.lock().expect("nothing panics here")), mutex: self }
     }
 
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
@@ -197,7 +197,7 @@ impl<T> Mutex<T> {
     }
 
     pub(crate) fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut().expect("nobody panics here")
+        self.0.get_mut().expect("nothing panics here")
     }
 }
 
@@ -224,11 +224,11 @@ impl<T> RwLock<T> {
     }
 
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
-        self.0.read().expect("nobody panics here")
+        self.0.read().expect("nothing panics here")
     }
 
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
-        self.0.write().expect("nobody panics here")
+        self.0.write().expect("nothing panics here")
     }
 }
 
@@ -262,7 +262,7 @@ impl Condvar {
 
     pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         let inner = guard.inner.take().expect("not waiting yet");
-        guard.inner = Some(self.0.wait(inner).expect("nobody panics here"));
+        guard.inner = Some(self.0.wait(inner).expect("nothing panics here"));
     }
 
     pub(crate) fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, limit: Duration) -> WaitResult {
@@ -391,6 +391,9 @@ pub(crate) mod deque {
         }
     }
 }
+
+/// The lock of the lists of waiting futures: the same here.
+pub(crate) use self::{Mutex as SpinMutex, MutexGuard as SpinMutexGuard};
 
 /// Locks what is held for a short time.
 pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

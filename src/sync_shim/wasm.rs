@@ -49,6 +49,9 @@ impl<T> RwLock<T> {
     }
 }
 
+/// The lock of the lists of waiting futures: the same here.
+pub(crate) use self::{Mutex as SpinMutex, MutexGuard as SpinMutexGuard};
+
 /// Locks what is held for a short time.
 pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock()

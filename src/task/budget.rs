@@ -63,6 +63,7 @@ const fn give_back(units: i16) -> i16 {
 ///
 /// For an operation that is sure to complete. One that may still have to wait belongs into [`poll_leaf`],
 /// or gives its unit back with [`refund`] before it returns `Pending`.
+#[inline]
 pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     let (left, granted) = take(current::budget());
     current::set_budget(left);
@@ -95,11 +96,13 @@ pub(super) fn is_left() -> bool {
 }
 
 /// Gives back the unit taken by [`poll_proceed`], because the operation has to wait after all.
+#[inline]
 pub(crate) fn refund() {
     current::set_budget(give_back(current::budget()));
 }
 
 /// Polls `leaf` within the budget: it costs one unit if it is ready and nothing if it is not.
+#[inline]
 pub(crate) fn poll_leaf<T>(
     cx: &mut Context<'_>,
     leaf: impl FnOnce(&mut Context<'_>) -> Poll<T>,

@@ -40,7 +40,7 @@
 
 use super::{Batch, drop_all, guard};
 use crate::sync_shim::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use crate::sync_shim::{Mutex, MutexGuard, UnsafeCell, const_fn, lock_briefly};
+use crate::sync_shim::{SpinMutex, SpinMutexGuard, UnsafeCell, const_fn};
 use std::marker::PhantomPinned;
 use std::ops::{Deref, DerefMut};
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -51,7 +51,7 @@ use std::task::{Context, Poll, Waker};
 /// Futures that wait, in the order in which they came, beside `T` under one lock.
 #[derive(Debug)]
 pub(crate) struct WaitList<T> {
-    chain: Mutex<Chain<T>>,
+    chain: SpinMutex<Chain<T>>,
 }
 
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl Drop for Place {
 
 /// The list under its lock.
 pub(crate) struct Locked<'a, T> {
-    chain: MutexGuard<'a, Chain<T>>,
+    chain: SpinMutexGuard<'a, Chain<T>>,
     address: *mut (),
 }
 
@@ -148,12 +148,12 @@ impl<T> WaitList<T> {
     const_fn! {
         /// Returns an empty list.
         pub(crate) fn new(beside: T) -> Self {
-            Self { chain: Mutex::new(Chain { first: None, last: None, beside }) }
+            Self { chain: SpinMutex::new(Chain { first: None, last: None, beside }) }
         }
     }
 
     pub(crate) fn lock(&self) -> Locked<'_, T> {
-        let mut locked = Locked { chain: lock_briefly(&self.chain), address: self.address() };
+        let mut locked = Locked { chain: self.chain.lock(), address: self.address() };
         if let Some(first) = locked.chain.first {
             // SAFETY: linked, so it is alive.
             let first = unsafe { first.as_ref() };

@@ -1,4 +1,5 @@
-//! Channels for one value: what wakers and values that panic cost, who may block, and whom they keep waiting.
+//! Channels for one value: what wakers and values that panic cost, where blocking is allowed, and what these
+//! keep waiting.
 
 use crate::faulty::{Fault, Faulty, caught};
 use crate::guard::{guarded, workers};

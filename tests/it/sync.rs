@@ -38,7 +38,7 @@ fn eight_tasks_count_to_eighty_thousand_under_a_lock() {
     });
 }
 
-/// Whoever has waited gets the lock before those who come later.
+/// A task that has waited gets the lock before those that come later.
 #[test]
 fn the_lock_is_given_in_the_order_of_waiting() {
     guarded(|| {
@@ -187,7 +187,7 @@ liten::task_local! {
     static REQUEST: usize;
 }
 
-/// A task's own value follows it from worker to worker, and is nobody else's.
+/// A task's own value follows it from worker to worker, and is no other task's.
 #[test]
 fn task_locals_stay_with_their_task() {
     fn key() -> &'static LocalKey<usize> {

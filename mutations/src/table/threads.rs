@@ -155,9 +155,23 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: QUEUE,
         models: "local::loom",
-        from: "        if self.home.own(|own| !own.hot.is_empty()) {",
+        from: "        if self.home.own(|own| !own.hot.is_empty() || !own.yielded.is_empty()) {",
         to: "        if false {",
         breaks: "a visit that ends keeps to itself that tasks are left",
+    },
+    Mutation {
+        file: QUEUE,
+        models: "local::loom",
+        from: "own.hot.is_empty() || !own.yielded.is_empty()) {",
+        to: "own.hot.is_empty()) {",
+        breaks: "a visit that ends keeps to itself that tasks have given way",
+    },
+    Mutation {
+        file: QUEUE,
+        models: "local::loom",
+        from: "            if self.home.own(|own| !own.yielded.is_empty()) {",
+        to: "            if false {",
+        breaks: "a visit goes idle although tasks have given way",
     },
     Mutation {
         file: "src/runtime/local_thread.rs",
@@ -174,7 +188,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the drop of the executor does not wait for a wake that is under way",
     },
     Mutation {
-        file: LOCAL,
+        file: "src/runtime/local/root.rs",
         models: "local::loom",
         from: "        self.wakes.follow(cx.waker());\n        if self.wakes.take_woken() {",
         to: "        let woken = self.wakes.take_woken();\n        self.wakes.follow(cx.waker());\n        if woken {",

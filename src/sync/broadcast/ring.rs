@@ -29,6 +29,7 @@ use crate::runtime::context;
 use crate::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::sync_shim::{Mutex, MutexGuard, lock_briefly};
 use crate::wakers::{Batch, WaitList};
+use crate::words::noted;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// The most receivers that a channel may have.
@@ -89,10 +90,10 @@ impl<T> Ring<T> {
     /// Returns a ring with room for at least `capacity` values, for one sender.
     #[track_caller]
     pub(super) fn new(capacity: usize, receivers: usize) -> Self {
-        assert!(capacity > 0, "a broadcast channel needs room for one value at least");
+        assert!(capacity > 0, noted!("a broadcast channel needs room for one value at least"));
         assert!(
             capacity <= usize::MAX >> 1,
-            "a broadcast channel has at most usize::MAX / 2 places"
+            noted!("a broadcast channel has at most usize::MAX / 2 places")
         );
         let places = capacity.next_power_of_two() as u64;
         let slot = |index: u64| Slot { number: index.wrapping_sub(places), left: 0, value: None };
@@ -175,7 +176,8 @@ impl<T> Ring<T> {
     #[track_caller]
     pub(super) fn enter(&self) -> u64 {
         let mut tail = self.tail.lock();
-        assert!(tail.receivers < MAX_RECEIVERS, "a broadcast channel has too many receivers");
+        let fits = tail.receivers < MAX_RECEIVERS;
+        assert!(fits, noted!("a broadcast channel has too many receivers"));
         tail.receivers += 1;
         tail.next
     }

@@ -11,6 +11,7 @@ use crate::runtime::block_on::wait_outside;
 use crate::sync::permits::{Permits, Refusal};
 use crate::sync_shim::Arc;
 use crate::time::{Duration, timeout};
+use crate::words::{NOTE, noted};
 use std::fmt;
 use std::mem;
 
@@ -40,10 +41,10 @@ use std::mem;
 /// ```
 #[track_caller]
 pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
-    assert!(buffer > 0, "a bounded channel needs room for one message at least");
+    assert!(buffer > 0, noted!("a bounded channel needs room for one message at least"));
     assert!(
         buffer <= Permits::MAX,
-        "a bounded channel has room for {} messages at most, not for {buffer}",
+        "a bounded channel has room for {} messages at most, not for {buffer}{NOTE}",
         Permits::MAX
     );
     let room = Bounded { permits: Permits::new(buffer), bound: buffer };
@@ -307,7 +308,7 @@ impl<T> Sender<T> {
             return Err(SendError(()));
         }
         let gives_up = GivesUp(self.shared());
-        match self.room().permits.acquire(count).await {
+        match self.room().permits.acquire_ready(count).await {
             Ok(()) => {
                 mem::forget(gives_up);
                 Ok(())

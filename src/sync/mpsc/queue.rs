@@ -88,6 +88,12 @@ impl<T> Queue<T> {
         value
     }
 
+    /// Takes the value out of a queue that has only this one.
+    #[inline]
+    pub(super) fn pop_single(&mut self) -> Option<T> {
+        if self.full.is_empty() && self.last.len() == 1 { self.last.pop_front() } else { None }
+    }
+
     /// Moves up to `limit` values to the end of `buffer`; returns how many.
     pub(super) fn pop_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
         let mut moved = 0;

@@ -48,26 +48,20 @@ impl<T, R: Room> Rx<T, R> {
         Some(value)
     }
 
-    /// Makes sure that there are values in the receiver's own queue. Ready with `true` if there are, and with
-    /// `false` if none will come. If it is pending, the waker of `cx` is called when it would be ready.
-    #[inline]
-    fn poll_take(&mut self, cx: &Context<'_>) -> Poll<bool> {
-        let taken = self.taken.get_mut();
-        if !taken.is_empty() {
-            return Poll::Ready(true);
-        }
-        let mut inbox = self.shared.inbox.lock();
-        if inbox.queue.is_empty() {
-            return wait(&self.shared, taken, inbox, cx);
-        }
-        taken.take_all(&mut inbox.queue);
-        Poll::Ready(true)
-    }
-
     pub(super) fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         budget::poll_leaf(cx, |cx| {
+            if let Some(value) = self.next() {
+                return Poll::Ready(Some(value));
+            }
+            let mut inbox = self.shared.inbox.lock();
+            // To take one value costs less than to exchange the queues.
+            if let Some(value) = inbox.queue.pop_single() {
+                drop(inbox);
+                self.shared.room.release(1);
+                return Poll::Ready(Some(value));
+            }
             // If there are no values, `next` returns `None`, which is right at the end of the channel.
-            let _found = ready!(self.poll_take(cx));
+            let _found = ready!(take_or_wait(&self.shared, self.taken.get_mut(), inbox, cx));
             Poll::Ready(self.next())
         })
     }
@@ -82,8 +76,12 @@ impl<T, R: Room> Rx<T, R> {
             if limit == 0 {
                 return Poll::Ready(0);
             }
-            if !ready!(self.poll_take(cx)) {
-                return Poll::Ready(0);
+            let taken = self.taken.get_mut();
+            if taken.is_empty() {
+                let inbox = self.shared.inbox.lock();
+                if !ready!(take_or_wait(&self.shared, taken, inbox, cx)) {
+                    return Poll::Ready(0);
+                }
             }
             let mut count = self.taken.get_mut().pop_many(buffer, limit);
             if count < limit {
@@ -117,7 +115,23 @@ impl<T, R: Room> Rx<T, R> {
     }
 }
 
-/// Leaves the waker of `cx` in the inbox, which was found empty; returns as [`Rx::poll_take`].
+/// Makes sure that there are values in `taken`, which is empty. Ready with `true` if there are, and with
+/// `false` if none will come. If it is pending, the waker of `cx` is called when it would be ready.
+#[inline]
+fn take_or_wait<'a, T, R: Room>(
+    shared: &'a Shared<T, R>,
+    taken: &mut Queue<T>,
+    mut inbox: Locked<'a, Inbox<T>>,
+    cx: &Context<'_>,
+) -> Poll<bool> {
+    if inbox.queue.is_empty() {
+        return wait(shared, taken, inbox, cx);
+    }
+    taken.take_all(&mut inbox.queue);
+    Poll::Ready(true)
+}
+
+/// Leaves the waker of `cx` in the inbox, which was found empty; returns as [`take_or_wait`].
 #[inline(never)]
 fn wait<'a, T, R: Room>(
     shared: &'a Shared<T, R>,

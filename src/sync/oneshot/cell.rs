@@ -49,9 +49,11 @@
 
 #![allow(unsafe_code)]
 
+use crate::recycler;
 use crate::sync_shim::UnsafeCell;
 use crate::sync_shim::atomic::{AtomicU32, Ordering};
 use crate::wakers;
+use std::alloc::Layout;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
@@ -85,12 +87,15 @@ struct Cell<T> {
 
 /// Returns the two halves of a new cell.
 pub(super) fn halves<T>() -> (SendHalf<T>, ReceiveHalf<T>) {
-    let cell = NonNull::from(Box::leak(Box::new(Cell {
+    let cell = recycler::allocate(Layout::new::<Cell<T>>()).cast::<Cell<T>>();
+    let new = Cell {
         word: AtomicU32::new(0),
         value: UnsafeCell::new(MaybeUninit::uninit()),
         receiver: UnsafeCell::new(MaybeUninit::uninit()),
         sender: UnsafeCell::new(MaybeUninit::uninit()),
-    })));
+    };
+    // SAFETY: memory of this layout, which nothing else uses.
+    unsafe { cell.write(new) };
     (SendHalf(Door(cell)), ReceiveHalf(Door(cell)))
 }
 
@@ -234,12 +239,17 @@ impl<T> Door<T> {
     ///
     /// Both halves have left. The value and the wakers have been taken out.
     unsafe fn free(self) {
-        // SAFETY: it came from a box, and only this half frees it, by the second table above.
-        let cell = unsafe { Box::from_raw(self.0.as_ptr()) };
+        let cell = self.cell();
         // For the models alone: each access so far happened before this.
         cell.value.with_mut(|_| ());
         cell.receiver.with_mut(|_| ());
         cell.sender.with_mut(|_| ());
+        // SAFETY: it was written by `halves` in memory of this layout, and only this half frees it, by the
+        // second table above.
+        unsafe {
+            self.0.drop_in_place();
+            recycler::release(self.0.cast(), Layout::new::<Cell<T>>());
+        }
     }
 
     /// # Safety

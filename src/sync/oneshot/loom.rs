@@ -68,7 +68,7 @@ fn a_poll_against_a_send_loses_neither_value_nor_wake() {
         let (sender, mut receiver) = channel();
         let (bell, count) = (Bell::new(), Arc::new(AtomicUsize::new(0)));
         let value = Value(count.clone());
-        let sending = thread::spawn(move || sender.send(value).expect("nobody closes"));
+        let sending = thread::spawn(move || sender.send(value).expect("nothing closes"));
         let first = poll(&mut receiver, &bell.waker());
         if first.is_ready() {
             drop(receiver);
@@ -93,7 +93,7 @@ fn a_waker_is_replaced_against_a_send() {
         let (sender, mut receiver) = channel();
         let (old, new) = (Bell::new(), Bell::new());
         assert!(poll(&mut receiver, &old.waker()).is_pending());
-        let sending = thread::spawn(move || sender.send(42).expect("nobody closes"));
+        let sending = thread::spawn(move || sender.send(42).expect("nothing closes"));
         let second = poll(&mut receiver, &new.waker());
         sending.join().expect("no panic");
         match second {
@@ -118,7 +118,7 @@ fn the_same_waker_again_against_a_send() {
         let (sender, mut receiver) = channel();
         let bell = Bell::new();
         assert!(poll(&mut receiver, &bell.waker()).is_pending());
-        let sending = thread::spawn(move || sender.send(42).expect("nobody closes"));
+        let sending = thread::spawn(move || sender.send(42).expect("nothing closes"));
         let second = poll(&mut receiver, &bell.waker());
         let got = second.is_ready();
         if got {

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use std::pin::pin;
 use std::task::Waker;
 
-fn poll(acquire: Pin<&mut Acquiring<'_>>) -> Poll<Result<(), Closed>> {
+fn poll(acquire: Pin<&mut impl Future<Output = Result<(), Closed>>>) -> Poll<Result<(), Closed>> {
     acquire.poll(&mut Context::from_waker(Waker::noop()))
 }
 

@@ -1,6 +1,7 @@
 //! Permits that are given back when they are dropped.
 
 use super::Semaphore;
+use crate::words::noted;
 use std::ptr;
 use std::sync::Arc;
 
@@ -131,7 +132,7 @@ impl Drop for OwnedSemaphorePermit {
     }
 }
 
-const OTHER: &str = "permits of different semaphores cannot be merged";
+const OTHER: &str = noted!("permits of different semaphores cannot be merged");
 
 /// Adds up the permits that two values of one semaphore have. The sum can be more than a semaphore can have,
 /// because permits may be added while others are held.

@@ -126,7 +126,7 @@ impl Lock {
     }
 }
 
-/// Who is in the lock, and who stands in line, in the order of the first polls.
+/// Which tasks are in the lock, and which stand in line, in the order of the first polls.
 struct Model {
     most_readers: usize,
     readers: usize,

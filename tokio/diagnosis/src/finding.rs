@@ -3,7 +3,6 @@
 use crate::graph::{Graph, Tokio, Wish};
 use semver::{Version, VersionReq};
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// The manifest of the package, for its version and the names of its features.
 const MANIFEST: &str = include_str!("../../face/Cargo.toml");
@@ -12,17 +11,25 @@ const MANIFEST: &str = include_str!("../../face/Cargo.toml");
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
     /// Each crate's tokio 1 is liten's.
-    InEffect { place: String, others: Vec<Tokio> },
+    InEffect { ours: Tokio, others: Vec<Tokio> },
     /// Nothing in the graph asks for tokio.
     NoTokio,
     /// cargo knows of no patch.
-    NoPatch { root: String, found: Tokio },
+    NoPatch { root: String, found: Tokio, said: String },
+    /// The patch has put another package there than liten's.
+    Foreign { found: Tokio },
+    /// Crates want tokio from somewhere that a patch of crates-io does not replace.
+    Elsewhere { wishes: Vec<Wish>, found: Tokio },
     /// A requirement that keeps 1.999 out.
     Refused { wishes: Vec<Wish>, found: Tokio },
+    /// The patch names liten's package as an other version of liten has laid it down.
+    Outdated { patch: String, found: Tokio },
     /// A feature that liten's package does not have.
     UnknownFeatures { wishes: Vec<Wish>, features: BTreeSet<String> },
     /// Nothing is in the way but the lock file.
     Locked { found: Tokio },
+    /// cargo does not take the patch, and none of the reasons above is there.
+    Unclear { found: Tokio, said: String },
     /// liten's features that need the real tokio.
     Circle,
     /// cargo fails for another reason.
@@ -31,44 +38,66 @@ pub(crate) enum Finding {
 
 impl Finding {
     /// `said` is what cargo has written beside its answer, and `graph` is `None` if it has failed.
-    pub(crate) fn of(graph: Option<&Graph>, said: &str) -> Self {
+    /// `would_update` tells whether the update of the tokio of a version would bring liten's.
+    pub(crate) fn of(
+        graph: Option<&Graph>,
+        said: &str,
+        would_update: impl FnOnce(&str) -> bool,
+    ) -> Self {
+        let said = said.trim_end().to_owned();
         let Some(graph) = graph else {
             return match said.contains("cyclic package dependency") && said.contains("liten") {
                 true => Self::Circle,
-                false => Self::CargoFails { said: said.trim_end().to_owned() },
+                false => Self::CargoFails { said },
             };
         };
-        let (ours, others): (Vec<Tokio>, Vec<Tokio>) = graph
-            .tokios
-            .iter()
-            .cloned()
-            .partition(|tokio| tokio.is_local && tokio.version == version());
-        let mut ones = others.iter().filter(|tokio| tokio.version.starts_with("1."));
-        match (ours.first(), ones.next()) {
-            (Some(ours), None) => return Self::InEffect { place: ours.place.clone(), others },
+        let (ours, others): (Vec<Tokio>, Vec<Tokio>) =
+            graph.tokios.iter().cloned().partition(|tokio| tokio.is_liten);
+        let one = others.iter().find(|tokio| tokio.version.starts_with("1.")).cloned();
+        let found = match (ours.into_iter().next(), one) {
+            (Some(ours), None) => return Self::InEffect { ours, others },
             (None, None) => return Self::NoTokio,
-            _ => {}
+            (_, Some(found)) => found,
+        };
+        let those = |is_one: &dyn Fn(&Wish) -> bool| -> Vec<Wish> {
+            graph.wishes.iter().filter(|wish| is_one(wish)).cloned().collect()
+        };
+        let wishes = those(&|wish| !wish.is_of_registry);
+        if !wishes.is_empty() {
+            return Self::Elsewhere { wishes, found };
         }
-        let found =
-            others.iter().find(|tokio| tokio.version.starts_with("1.")).expect("see above").clone();
-        if ours.is_empty() && !said.contains("Patch `tokio") && !said.contains("patch `tokio") {
-            return Self::NoPatch { root: graph.root.clone(), found };
+        if found.is_patch {
+            return Self::Foreign { found };
         }
-        let refusing: Vec<Wish> =
-            graph.wishes.iter().filter(|wish| refuses(wish)).cloned().collect();
-        if !refusing.is_empty() {
-            return Self::Refused { wishes: refusing, found };
+        let Some(patch) = unused_patch(&said) else {
+            return Self::NoPatch { root: graph.root.clone(), found, said };
+        };
+        let wishes = those(&refuses);
+        if !wishes.is_empty() {
+            return Self::Refused { wishes, found };
+        }
+        if patch.split(' ').next() != Some(version()) {
+            return Self::Outdated { patch, found };
         }
         let known = features();
-        let wishes = graph.wishes.iter().filter(|wish| !wish.features.is_subset(&known));
-        let wishes: Vec<Wish> = wishes.cloned().collect();
+        let wishes = those(&|wish| !wish.features.is_subset(&known));
         if !wishes.is_empty() {
             let all = wishes.iter().flat_map(|wish| &wish.features);
             let features = all.filter(|name| !known.contains(*name)).cloned().collect();
             return Self::UnknownFeatures { wishes, features };
         }
-        Self::Locked { found }
+        match would_update(&found.version) {
+            true => Self::Locked { found },
+            false => Self::Unclear { found, said },
+        }
     }
+}
+
+/// The version and the place of a package named tokio of which cargo says that it is not used: what stands
+/// between the apostrophes in "Patch `tokio v1.999.0 (/place)` was not used".
+fn unused_patch(said: &str) -> Option<String> {
+    let rest = said.split_once("atch `tokio v")?.1;
+    Some(rest.split_once('`')?.0.to_owned())
 }
 
 /// Whether a requirement of tokio 1 keeps the version of liten's package out.
@@ -83,7 +112,7 @@ fn refuses(wish: &Wish) -> bool {
     is_of_one && !requirement.matches(&version)
 }
 
-fn version() -> &'static str {
+pub(crate) fn version() -> &'static str {
     let line = MANIFEST.lines().find_map(|line| line.strip_prefix("version = \""));
     line.and_then(|rest| rest.strip_suffix('"')).expect("the manifest has a version")
 }
@@ -96,86 +125,25 @@ fn features() -> BTreeSet<String> {
     names.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned())).collect()
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InEffect { place, others } => {
-                write!(f, "In effect: each crate's tokio 1 is liten's, from {place}.")?;
-                for other in others {
-                    write!(f, "\nBeside it there is tokio {}, which is another crate.", other.version)?;
-                }
-                Ok(())
-            }
-            Self::NoTokio => f.write_str("No crate of this project asks for tokio."),
-            Self::NoPatch { root, found } => write!(
-                f,
-                "Not in effect: tokio is {} from {}, and cargo knows of no patch. It counts in the \
-                 Cargo.toml of the workspace's root alone ({root}/Cargo.toml):\n\n[patch.crates-io]\n\
-                 tokio = {{ path = \"DIR\" }}\n\nwith the folder that `bash tokio/lay DIR` has laid down.",
-                found.version, found.place
-            ),
-            Self::Refused { wishes, found } => {
-                writeln!(
-                    f,
-                    "Not in effect: tokio is {}, because these requirements keep {} out:\n",
-                    found.version,
-                    version()
-                )?;
-                for wish in wishes {
-                    writeln!(f, "  {} asks for tokio {}", wish.package, wish.requirement)?;
-                }
-                f.write_str(
-                    "\nRaise them, or take a release of those crates that asks for tokio 1 without an upper \
-                     bound.",
-                )
-            }
-            Self::UnknownFeatures { wishes, features } => {
-                let features: Vec<_> = features.iter().map(String::as_str).collect();
-                writeln!(
-                    f,
-                    "Not in effect: liten's package has no feature {}, which is asked for by:\n",
-                    features.join(", ")
-                )?;
-                for wish in wishes {
-                    writeln!(f, "  {}", wish.package)?;
-                }
-                f.write_str("\nAdd the name to [features] in the Cargo.toml of the laid down package.")
-            }
-            Self::Locked { found } => write!(
-                f,
-                "Not in effect: the lock file still says tokio {}, and nothing else is in the way. Run \
-                 once:\n\ncargo update -p tokio",
-                found.version
-            ),
-            Self::Circle => f.write_str(
-                "cargo finds a circle: this project asks for liten with one of the features `tokio-io`, \
-                 `hyper`, `tokio-context` or `full`, which stand on the real tokio. With liten's package in \
-                 its place they are not needed: ask for liten with `default-features = false` and without \
-                 them.",
-            ),
-            Self::CargoFails { said } => {
-                write!(f, "cargo cannot say what the project is made of. It says:\n\n{said}")
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Finding, features, version};
     use crate::graph::Graph;
 
     const UNUSED: &str = "warning: Patch `tokio v1.999.0 (/x)` was not used in the crate graph.";
+    const REGISTRY: &str = r#""registry+https://example.org""#;
 
-    /// A graph in which `source` is where tokio comes from, and one crate asks for it.
-    fn graph(version: &str, source: &str, requirement: &str, feature: &str) -> Graph {
+    /// A graph in which `source` is where tokio comes from, and one crate asks the registry for it. It needs
+    /// the package `need`.
+    fn graph(version: &str, source: &str, need: &str, requirement: &str, feature: &str) -> Graph {
         let answer = format!(
             r#"{{"workspace_root": "/w", "packages": [
                 {{"name": "tokio", "version": "{version}", "source": {source},
-                  "manifest_path": "/x/Cargo.toml", "dependencies": []}},
+                  "manifest_path": "/x/Cargo.toml", "dependencies": [{{"name": "{need}"}}]}},
                 {{"name": "app", "version": "0.1.0", "source": null, "manifest_path": "/w/Cargo.toml",
                   "dependencies": [
-                    {{"name": "tokio", "req": "{requirement}", "kind": null, "features": ["{feature}"]}}
+                    {{"name": "tokio", "req": "{requirement}", "kind": null, "features": ["{feature}"],
+                      "source": {REGISTRY}}}
                 ]}}
             ]}}"#
         );
@@ -183,33 +151,69 @@ mod tests {
     }
 
     fn real(requirement: &str, feature: &str) -> Graph {
-        graph("1.54.1", r#""registry""#, requirement, feature)
+        graph("1.54.1", REGISTRY, "mio", requirement, feature)
+    }
+
+    fn of(graph: &Graph, said: &str) -> Finding {
+        Finding::of(Some(graph), said, |_| true)
     }
 
     #[test]
-    fn a_path_and_our_version_are_the_proof() {
-        let finding = Finding::of(Some(&graph(version(), "null", "^1", "net")), "");
-        assert!(matches!(finding, Finding::InEffect { .. }), "{finding}");
+    fn standing_on_liten_is_the_proof_and_no_version_or_place() {
+        for (version, source) in [(version(), "null"), ("1.998.0", r#""git+file:///x""#)] {
+            let finding = of(&graph(version, source, "liten", "^1", "net"), "");
+            assert!(matches!(finding, Finding::InEffect { .. }), "{finding}");
+        }
+        let finding = of(&graph(version(), "null", "mio", "^1", "net"), "");
+        assert!(matches!(finding, Finding::Foreign { .. }), "{finding}");
     }
 
     #[test]
     fn each_reason_has_a_finding_of_its_own() {
-        let of = |graph: &Graph, said| Finding::of(Some(graph), said);
         assert!(matches!(of(&real("^1", "net"), ""), Finding::NoPatch { .. }));
         assert!(matches!(of(&real("~1.47", "net"), UNUSED), Finding::Refused { .. }));
         assert!(matches!(of(&real("=1.54.1", "net"), UNUSED), Finding::Refused { .. }));
         assert!(matches!(of(&real("^1", "warp-drive"), UNUSED), Finding::UnknownFeatures { .. }));
         assert!(matches!(of(&real("^1", "net"), UNUSED), Finding::Locked { .. }));
+        let finding = Finding::of(Some(&real("^1", "net")), UNUSED, |_| false);
+        assert!(matches!(finding, Finding::Unclear { .. }), "{finding}");
+        let old = UNUSED.replace("1.999.0", "1.998.0");
+        assert!(matches!(of(&real("^1", "net"), &old), Finding::Outdated { .. }));
         let circle =
             "error: cyclic package dependency: package `tokio` depends on itself ... liten";
-        assert_eq!(Finding::of(None, circle), Finding::Circle);
-        assert!(matches!(Finding::of(None, "error: no network"), Finding::CargoFails { .. }));
+        assert_eq!(Finding::of(None, circle, |_| false), Finding::Circle);
+        let finding = Finding::of(None, "error: no such command", |_| false);
+        assert!(matches!(finding, Finding::CargoFails { .. }), "{finding}");
+    }
+
+    #[test]
+    fn a_crate_that_wants_tokio_from_git_is_named() {
+        let mut graph = real("^1", "net");
+        graph.wishes[0].is_of_registry = false;
+        let said = of(&graph, "").to_string();
+        assert!(said.contains("app 0.1.0 asks for tokio ^1"), "{said}");
+    }
+
+    #[test]
+    fn a_failure_of_cargo_that_has_a_remedy_is_told_with_it() {
+        for (said, remedy) in [
+            ("error: failed to download from `https://example.org`", "`cargo fetch`"),
+            ("As a reminder, you're using offline mode", "`cargo fetch`"),
+            (
+                "`app` depends on `tokio` with feature `x` but `tokio` does not have that",
+                "[features]",
+            ),
+            ("error: failed to load source for dependency `tokio`", "bash tokio/lay DIR"),
+        ] {
+            let answer = Finding::of(None, said, |_| false).to_string();
+            assert!(answer.contains(said) && answer.contains(remedy), "{answer}");
+        }
     }
 
     #[test]
     fn another_major_of_tokio_is_in_nobodys_way() {
-        let graph = graph("0.2.25", r#""registry""#, "^0.2", "full");
-        assert_eq!(Finding::of(Some(&graph), ""), Finding::NoTokio);
+        let graph = graph("0.2.25", REGISTRY, "mio", "^0.2", "full");
+        assert_eq!(of(&graph, ""), Finding::NoTokio);
     }
 
     #[test]

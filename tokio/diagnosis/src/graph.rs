@@ -7,9 +7,12 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tokio {
     pub(crate) version: String,
-    /// Where it comes from; a folder if it is a patch.
+    /// Where it comes from: a manifest or the address of a source.
     pub(crate) place: String,
-    pub(crate) is_local: bool,
+    /// Whether it is the package that `tokio/lay` makes: the real one does not stand on liten.
+    pub(crate) is_liten: bool,
+    /// Whether `[patch.crates-io]` can have put it there: the real one, from the registry, is not.
+    pub(crate) is_patch: bool,
 }
 
 /// What one package asks of tokio.
@@ -18,6 +21,8 @@ pub(crate) struct Wish {
     pub(crate) package: String,
     pub(crate) requirement: String,
     pub(crate) features: BTreeSet<String>,
+    /// From where it wants tokio: only what is wanted from the registry is replaced by a patch of crates-io.
+    pub(crate) is_of_registry: bool,
 }
 
 /// All that matters of the answer of `cargo metadata`.
@@ -31,20 +36,26 @@ impl Graph {
     pub(crate) fn parse(answer: &[u8]) -> Result<Self, String> {
         let answer: Value = serde_json::from_slice(answer).map_err(|error| error.to_string())?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let from_registry = |value: &Value| {
+            value["source"].as_str().is_some_and(|source| !source.starts_with("git+"))
+        };
         let mut graph =
             Self { tokios: Vec::new(), wishes: Vec::new(), root: text(&answer["workspace_root"]) };
         for package in answer["packages"].as_array().into_iter().flatten() {
             if package["name"] == "tokio" {
-                let is_local = package["source"].is_null();
-                let key = if is_local { "manifest_path" } else { "source" };
+                let key = if package["source"].is_null() { "manifest_path" } else { "source" };
+                let needs = package["dependencies"].as_array();
                 graph.tokios.push(Tokio {
                     version: text(&package["version"]),
                     place: text(&package[key]),
-                    is_local,
+                    is_liten: needs.into_iter().flatten().any(|need| need["name"] == "liten"),
+                    is_patch: !from_registry(package),
                 });
             }
             for wish in package["dependencies"].as_array().into_iter().flatten() {
-                if wish["name"] == "tokio" && wish["kind"].is_null() {
+                // The tests of a crate that is not the project's are not built.
+                let counts = wish["kind"] != "dev" || package["source"].is_null();
+                if wish["name"] == "tokio" && counts {
                     let features = wish["features"].as_array().into_iter().flatten();
                     graph.wishes.push(Wish {
                         package: format!(
@@ -54,6 +65,7 @@ impl Graph {
                         ),
                         requirement: text(&wish["req"]),
                         features: features.map(text).collect(),
+                        is_of_registry: from_registry(wish),
                     });
                 }
             }

@@ -6,8 +6,11 @@ pub(crate) mod context;
 mod disabled;
 mod enter;
 mod handle;
-pub(crate) mod io;
 mod local_runtime;
+
+cfg_io_driver_impl! {
+    pub(crate) mod io;
+}
 
 pub use self::builder::Builder;
 pub use self::enter::EnterGuard;

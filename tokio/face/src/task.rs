@@ -44,7 +44,7 @@ cfg_rt! {
     ///
     /// # Panics
     ///
-    /// Panics where no `LocalSet` and no `LocalRuntime` runs.
+    /// Panics where no `LocalSet` and no `LocalRuntime` runs or has been entered.
     #[track_caller]
     pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
     where

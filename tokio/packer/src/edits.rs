@@ -1,5 +1,5 @@
 //! What is changed in tokio's files. Each change names a place by its text, which must be there exactly once:
-//! in another release it may have moved, and then somebody has to look.
+//! in another release it may have moved, and then a developer has to look.
 
 use crate::parcel::Parcel;
 
@@ -15,6 +15,38 @@ struct Edit {
 }
 
 const EDITS: &[Edit] = &[
+    // A connection that has been made is registered for reading only, until a write finds no room.
+    Edit {
+        path: "src/net/tcp/stream.rs",
+        from: "let stream = TcpStream::new(connected)?;",
+        to: Some("    /// Creates new `TcpStream` from a `std::net::TcpStream`."),
+        with: "Ok(TcpStream { io: PollEvented::connected(connected, true)? })\n    }\n\n",
+    },
+    Edit {
+        path: "src/net/unix/stream.rs",
+        from: "let stream = UnixStream::new(stream)?;\n        stream\n",
+        to: Some("    pub(crate) fn new(stream: mio::net::UnixStream)"),
+        with: "Ok(UnixStream { io: PollEvented::connected(stream, true)? })\n    }\n\n",
+    },
+    Edit {
+        path: "src/net/unix/stream.rs",
+        from: "let a = UnixStream::new(a)?;",
+        to: Some("\n        Ok((a, b))"),
+        with: "let a = UnixStream { io: PollEvented::connected(a, false)? };
+        let b = UnixStream { io: PollEvented::connected(b, false)? };\n",
+    },
+    // One that is made at once, as a rule to a peer on this machine, has no event to wait for. tokio's tests
+    // want the first poll of a Unix connection to be pending, so those wait.
+    Edit {
+        path: "src/net/tcp/stream.rs",
+        from: "let stream = TcpStream::new(sys)?;",
+        to: None,
+        with: "if sys.peer_addr().is_ok() {
+                crate::task::coop::charge().await;
+                return Ok(TcpStream { io: PollEvented::connected(sys, false)? });
+            }
+            let stream = TcpStream::new(sys)?;",
+    },
     // The end of a child process is told by liten, in `unix/child.rs`.
     Edit {
         path: "src/process/unix/mod.rs",

@@ -63,7 +63,8 @@ impl Release {
                 return Err(format!(
                     "{path} of tokio {} in {} is not the file that {} lists: its SHA-256 is {found}, and \
                      {expected} was expected. Either the file was changed on this machine (remove the \
-                     folder, and cargo unpacks it again), or the list is for another release.",
+                     folder, and cargo unpacks it again), or the list is for another release: see \
+                     \"A new release of tokio\" in tokio/README.md, and run `bash tokio/lay --record`.",
                     self.version,
                     self.folder.display(),
                     self.list.display()
@@ -103,7 +104,7 @@ impl Release {
         fs::read(self.folder.join(path)).map_err(|error| {
             format!(
                 "tokio {} in {} has no file {path} that could be read ({error}). If it is a newer release, \
-                 {} has to be written for it.",
+                 {} has to be written for it: see \"A new release of tokio\" in tokio/README.md.",
                 self.version,
                 self.folder.display(),
                 self.list.display()

@@ -90,6 +90,20 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_does_not_compile_has_to_be_in_the_list() {
+        let broken = |files: &[&str]| {
+            let broken = files.iter().map(|&file| file.to_owned()).collect();
+            Round { ends: BTreeMap::new(), broken }
+        };
+        let table = Table::new(&broken(&["a::real", "a::both"]), &broken(&["a::both", "a::ours"]));
+        let expected = Expected::parse("a::both # because\n").expect("it can be read");
+        let surprises = expected.surprises(&table, &[]);
+        let unexpected =
+            ["a::ours", "a::real"].map(|file| format!("NOT EXPECTED: {file} does not compile"));
+        assert_eq!(surprises, unexpected);
+    }
+
+    #[test]
     fn a_line_without_a_reason_is_refused() {
         assert!(Expected::parse("a::b\n").is_err());
         assert!(Expected::parse("a::b # \n").is_err());

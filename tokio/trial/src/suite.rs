@@ -1,10 +1,10 @@
-//! One binary with the files of tests that compile.
+//! tokio's own tests: one binary with the files that compile.
 
+use crate::cargo::{self, Build};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// What tokio's tests ask for. Two more dev-dependencies of tokio's are for tests that `tokio_unstable`
 /// hides.
@@ -74,11 +74,19 @@ const ROOT: &str = "#[allow(unused_imports)]\nuse tokio::time;\n";
 
 /// The tests on one of the two packages named tokio, compiled.
 pub(crate) struct Suite {
+    /// Which of the two packages it is.
     pub(crate) name: &'static str,
-    pub(crate) binary: PathBuf,
+    pub(crate) programs: Vec<Program>,
     pub(crate) folder: PathBuf,
     /// Files that do not compile.
     pub(crate) broken: BTreeSet<String>,
+}
+
+/// A binary with tests.
+pub(crate) struct Program {
+    pub(crate) binary: PathBuf,
+    /// What stands before the names of its tests in tables and lists.
+    pub(crate) prefix: String,
 }
 
 impl Suite {
@@ -110,7 +118,8 @@ impl Suite {
             fs::write(folder.join("all.rs"), root).map_err(named)?;
             match compile(folder, &tests)? {
                 Compiled::Binary(binary) => {
-                    return Ok(Self { name, binary, folder: folder.to_owned(), broken });
+                    let programs = vec![Program { binary, prefix: String::new() }];
+                    return Ok(Self { name, programs, folder: folder.to_owned(), broken });
                 }
                 Compiled::Errors(found) => {
                     eprintln!("on {name}, left out because they do not compile: {found:?}");
@@ -128,18 +137,10 @@ fn tests_of_tokio(folder: &Path, face: Option<&Path>) -> Result<PathBuf, String>
         None => folder.to_owned(),
         Some(_) => folder.with_file_name("real"),
     };
-    let output = Command::new("cargo")
-        .args(["metadata", "--format-version=1"])
-        .current_dir(&real)
-        .output()
-        .map_err(|error| format!("cargo could not be run: {error}"))?;
-    let answer: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())?;
-    let packages = answer["packages"].as_array().into_iter().flatten();
-    let mut tokio = packages.filter(|package| package["name"] == "tokio");
-    let manifest = tokio.next().and_then(|package| package["manifest_path"].as_str());
-    let manifest = manifest.ok_or("cargo's answer does not say where tokio lies")?;
-    Ok(Path::new(manifest).with_file_name("tests"))
+    let chosen = cargo::chosen(&real)?;
+    let tokio = chosen.into_iter().find(|(name, _)| name == "tokio");
+    let (_, tokio) = tokio.ok_or("cargo's answer does not say where tokio lies")?;
+    Ok(tokio.join("tests"))
 }
 
 /// Names and paths of the files that are wanted: all, if none is named.
@@ -171,34 +172,21 @@ enum Compiled {
 }
 
 fn compile(folder: &Path, tests: &Path) -> Result<Compiled, String> {
-    let output = Command::new("cargo")
-        .args(["test", "--no-run", "--test", "all", "--message-format=json"])
-        .current_dir(folder)
-        .env("CARGO_TARGET_DIR", folder.with_file_name("target"))
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cargo could not be run: {error}"))?;
-    let lines = String::from_utf8_lossy(&output.stdout);
-    let messages: Vec<Value> =
-        lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    if output.status.success() {
-        let mut tests = messages.iter().filter(|message| message["target"]["name"] == "all");
+    let build = Build::of_tests(folder, &folder.with_file_name("target"), &["--test", "all"])?;
+    if build.succeeded {
+        let mut tests = build.messages.iter().filter(|message| message["target"]["name"] == "all");
         let binary = tests.find_map(|message| message["executable"].as_str());
         return binary
             .map(|path| Compiled::Binary(path.into()))
             .ok_or_else(|| "cargo does not say where the binary lies".to_owned());
     }
     let mut broken = BTreeSet::new();
-    let mut texts = String::new();
-    for message in &messages {
-        let message = &message["message"];
-        if message["level"] == "error" {
-            texts += message["rendered"].as_str().unwrap_or_default();
-            for span in message["spans"].as_array().into_iter().flatten() {
-                broken.extend(file_of(span, tests));
-            }
+    for (_, said) in build.errors() {
+        for span in said["spans"].as_array().into_iter().flatten() {
+            broken.extend(file_of(span, tests));
         }
     }
+    let texts = build.text();
     let log = folder.join("errors");
     let before = fs::read_to_string(&log).unwrap_or_default();
     fs::write(&log, before + &texts).map_err(|error| format!("{}: {error}", log.display()))?;

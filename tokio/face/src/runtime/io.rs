@@ -1,7 +1,8 @@
 //! A source's entry with the driver, under the names that tokio's files know: on liten's driver.
 
 use super::{context, Handle};
-use crate::io::{Interest, Ready};
+use crate::io::interest::Interest;
+use crate::io::ready::Ready;
 use liten::io::{Direction, Interest as Wanted, Ready as Bits, Registered};
 use mio::event::Source;
 use std::io;
@@ -72,6 +73,20 @@ impl Registration {
     ) -> io::Result<Self> {
         context::assert_io_of(&handle);
         let registered = Registered::unassumed(handle.inner(), source, interest.to_mio())?;
+        Ok(Self { registered })
+    }
+
+    /// Registers a connection that has been made. It is ready for writing, and for reading if `is_readable`.
+    #[track_caller]
+    pub(crate) fn connected(
+        connection: &mut impl Source,
+        descriptor: Option<i32>,
+        is_readable: bool,
+    ) -> io::Result<Self> {
+        let handle = Handle::current();
+        context::assert_io_of(&handle);
+        let registered =
+            Registered::connected(handle.inner(), connection, descriptor, is_readable)?;
         Ok(Self { registered })
     }
 

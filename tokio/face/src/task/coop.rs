@@ -13,6 +13,11 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
     liten::task::coop::poll_proceed(cx).map(|taken| RestoreOnPending { taken: Cell::new(Some(taken)) })
 }
 
+/// Takes one unit of the budget of the current task, once there is one.
+pub(crate) async fn charge() {
+    std::future::poll_fn(poll_proceed).await.made_progress();
+}
+
 /// Polls for a budget of the current task that is not used up, and takes nothing of it.
 pub(crate) fn poll_budget_available(cx: &mut Context<'_>) -> Poll<()> {
     liten::combinators::poll_budget(cx)

@@ -61,7 +61,8 @@
 //!
 //! # Features
 //!
-//! Each one adds something and changes nothing else. `full` is all of them but `tokio-context` and `tracing`.
+//! Each one adds something and changes nothing else. `full` is all of them but `tokio-context`,
+//! `tokio-name` and `tracing`.
 //!
 //! * `macros` (default): the attributes [`main`](macro@main) and [`test`](macro@test).
 //! * `net` (default): [`net`]; costs the crate socket2.
@@ -73,6 +74,8 @@
 //! * `process`: child processes; includes `signal`, and costs nothing more.
 //! * `signal`: ctrl-c and signals; costs the crate signal-hook-registry.
 //! * `tokio-context`: crates that know tokio only run unmodified ([how](runtime#crates-that-need-tokio)).
+//! * `tokio-name`: for the package named `tokio` (the folder of that name), and no other: the words of panics
+//!   are tokio's, or say whose this `tokio` is.
 //! * `wasi`: the module of that name, on a host made of a condition variable; on wasm it is always there.
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks its worker while no
 //!   other is free.
@@ -145,6 +148,9 @@ mod sync_shim;
 #[cfg(not(target_family = "wasm"))]
 mod thread_name;
 mod wakers;
+#[cfg_attr(not(feature = "tokio-name"), path = "words/liten.rs")]
+#[cfg_attr(feature = "tokio-name", path = "words/tokio.rs")]
+mod words;
 
 pub use runtime::block_on::block_on;
 pub use task::spawn;

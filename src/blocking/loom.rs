@@ -4,7 +4,7 @@
 //! looks like whose time is over at once; loom puts everything that can happen in between in between.
 //!
 //! Where a thread waits without a timeout, the last job closes the desk. So a lost signal shows as a
-//! deadlock: nobody else would ever end that thread.
+//! deadlock: nothing else would ever end that thread.
 
 use super::Job;
 use super::desk::Desk;
@@ -345,7 +345,7 @@ fn a_dying_thread_takes_no_job_along() {
     });
 }
 
-/// Two threads end at once, and somebody waits for both: he sees the later one go.
+/// Two threads end at once, and a third one waits for both: it sees the later one go.
 #[test]
 fn who_waits_for_the_threads_sees_the_last_one_go() {
     loom::model(|| {

@@ -55,7 +55,7 @@ fn occupy(pool: &Arc<Pool<Call>>) -> Sender<()> {
     let (began, begin) = channel();
     spawn(pool, move |run| {
         assert!(run);
-        began.send(()).expect("somebody waits for the beginning");
+        began.send(()).expect("the test waits for the beginning");
         let _ = wait.recv();
     });
     begin.recv().expect("the job begins");

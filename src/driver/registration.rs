@@ -86,8 +86,8 @@ impl Driver {
     }
 
     /// Registers a connection, which has room for writing: as [`register`](Self::register) for `interest`,
-    /// but on the system with descriptors, of which it has the given one, room is reported only after a write
-    /// that found none.
+    /// but where the selector knows sources by their descriptors, of which it has the given one, room is
+    /// reported only after a write that found none.
     ///
     /// # Errors
     ///
@@ -98,6 +98,7 @@ impl Driver {
         interest: mio::Interest,
         descriptor: Option<i32>,
     ) -> io::Result<Registration> {
+        let descriptor = descriptor.filter(|_| selector::KNOWS_DESCRIPTORS);
         match (descriptor, interest.remove(mio::Interest::WRITABLE)) {
             (Some(descriptor), Some(reported)) => self.register_for(
                 connection,

@@ -65,6 +65,7 @@ mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
+use crate::words::NOTE;
 use std::io;
 use std::task::Waker;
 use std::time::Duration;
@@ -196,7 +197,7 @@ impl Alarm {
             match self.bell.wake() {
                 Ok(()) => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => panic!("the driver's poller cannot be woken: {error}"),
+                Err(error) => panic!("the driver's poller cannot be woken: {error}{NOTE}"),
             }
         }
     }
@@ -426,7 +427,7 @@ fn has_events(polled: io::Result<()>) -> bool {
     match polled {
         Ok(()) => true,
         Err(error) if error.kind() == io::ErrorKind::Interrupted => false,
-        Err(error) => panic!("the driver's poller failed: {error}"),
+        Err(error) => panic!("the driver's poller failed: {error}{NOTE}"),
     }
 }
 

@@ -9,10 +9,10 @@ mod shuttle;
 mod socket;
 
 #[cfg(all(unix, not(all(test, liten_shuttle))))]
-pub(super) use descriptor::reregister;
+pub(super) use descriptor::{KNOWS_DESCRIPTORS, reregister};
 #[cfg(not(all(test, liten_shuttle)))]
 pub(super) use mio::{Poll, Registry, Waker as Bell};
 #[cfg(all(test, liten_shuttle))]
-pub(super) use shuttle::{Bell, Poll, Registry, reregister};
+pub(super) use shuttle::{Bell, KNOWS_DESCRIPTORS, Poll, Registry, reregister};
 #[cfg(all(windows, not(all(test, liten_shuttle))))]
-pub(super) use socket::reregister;
+pub(super) use socket::{KNOWS_DESCRIPTORS, reregister};

@@ -125,6 +125,12 @@ impl<S: Source> Async<S> {
         Ok(Self { source: Some(connection), registration })
     }
 
+    /// The source is not ready in this direction before the system says so. For one that has just been
+    /// registered, and was asked just before that.
+    pub(crate) fn expect_report(&self, direction: Direction) {
+        self.registration.expect_report(direction);
+    }
+
     /// Returns the driver that reports this source's events.
     pub(crate) fn driver(&self) -> &Arc<Driver> {
         self.registration.driver()

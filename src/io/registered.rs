@@ -84,12 +84,45 @@ impl Registered {
         interest: mio::Interest,
     ) -> io::Result<Self> {
         let registered = Self::register(handle.driver(), source, interest)?;
-        // The event before the first one: what has been reported meanwhile stays.
-        let readiness = registered.readiness();
-        let assumed = ReadyEvent::before_the_first(interest.into());
-        readiness.clear_would_block(assumed, Direction::Read);
-        readiness.clear_would_block(assumed, Direction::Write);
+        registered.take_back(interest.into());
         Ok(registered)
+    }
+
+    /// Registers a connection that has been made with the runtime of `handle`, for both directions. It counts
+    /// as ready for writing, and for reading if `is_readable`; otherwise the system has to say so. With its
+    /// descriptor, where it has one, it costs no event as long as each write finds room.
+    ///
+    /// # Errors
+    ///
+    /// As [`unassumed`](Self::unassumed).
+    pub fn connected(
+        handle: &Handle,
+        connection: &mut impl Source,
+        descriptor: Option<i32>,
+        is_readable: bool,
+    ) -> io::Result<Self> {
+        let both = mio::Interest::READABLE | mio::Interest::WRITABLE;
+        let registered = Self::register_connection(handle.driver(), connection, both, descriptor)?;
+        if !is_readable {
+            registered.take_back(Ready::READABLE);
+        }
+        Ok(registered)
+    }
+
+    /// Takes back what a new source is assumed to be ready for.
+    fn take_back(&self, assumed: Ready) {
+        for direction in [Direction::Read, Direction::Write] {
+            if assumed.has(direction.data()) {
+                self.expect_report(direction);
+            }
+        }
+    }
+
+    /// Takes back what was assumed of a source that has just been registered. What the system has reported
+    /// meanwhile stays.
+    pub(super) fn expect_report(&self, direction: Direction) {
+        let assumed = ReadyEvent::before_the_first(direction.mask());
+        self.readiness().clear_would_block(assumed, direction);
     }
 
     /// Marks the source as ready for what the caller knows it to be ready for.
@@ -272,13 +305,12 @@ impl Registered {
     /// Marks the source as not ready for what of `bits` is data, urgent data or an error, unless something
     /// was reported after `event`. A reported end stays.
     pub fn clear(&self, event: ReadyEvent, bits: Ready) {
-        let readiness = self.readiness();
         for direction in [Direction::Read, Direction::Write] {
             if bits.has(direction.data()) {
-                readiness.clear(event, direction);
+                self.registration.drained(event, direction);
             }
         }
-        readiness.clear_apart(event, bits);
+        self.readiness().clear_apart(event, bits);
     }
 
     /// Marks the source as not ready for `interest`, unless something was reported after `event`.

@@ -11,22 +11,9 @@ pub(super) fn is_in_progress(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINPROGRESS)
 }
 
-/// Whether the selector is epoll or kqueue, which know a source by its descriptor alone. On other systems mio
-/// notes with the socket for what it is registered, and would undo a change by the descriptor.
-const KNOWS_DESCRIPTORS: bool = cfg!(any(
-    target_vendor = "apple",
-    target_os = "android",
-    target_os = "dragonfly",
-    target_os = "freebsd",
-    target_os = "illumos",
-    target_os = "linux",
-    target_os = "netbsd",
-    target_os = "openbsd",
-));
-
-/// The descriptor by which the selector knows a socket.
+/// The descriptor of a socket.
 pub(super) fn descriptor(socket: &impl AsRawFd) -> Option<i32> {
-    KNOWS_DESCRIPTORS.then(|| socket.as_raw_fd())
+    Some(socket.as_raw_fd())
 }
 
 /// Prepares a listener for taking over an address whose old connections have not run out yet, as the

@@ -9,7 +9,7 @@ pub(super) fn is_in_progress(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }
 
-/// The descriptor by which the selector knows a socket: it has none.
+/// The descriptor of a socket: it has none.
 pub(super) fn descriptor(_socket: &impl AsRawSocket) -> Option<i32> {
     None
 }

@@ -9,6 +9,7 @@ use crate::park::{Parker, Unpark, Unparker};
 use crate::scheduler::{self, Presence};
 use crate::sync_shim::{Arc, clock, modelled_thread_local, thread, thread_local};
 use crate::task::budget;
+use crate::words::NOTE;
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::pin;
@@ -70,7 +71,7 @@ pub(super) fn refuse_in_task(what: &str) {
 pub(super) fn refuse(what: &str) -> ! {
     panic!(
         "{what} called inside a task: it would block the thread that runs the tasks it waits for; \
-         use .await, or call it in spawn_blocking"
+         use .await, or call it in spawn_blocking{NOTE}"
     );
 }
 
@@ -93,7 +94,7 @@ pub(crate) fn wait_outside<F: Future>(what: &str, future: F) -> F::Output {
         panic!(
             "Cannot block the current thread from within a runtime: {what} called in async code (inside a \
              task, or in the future of a block_on); use .await, or call it in spawn_blocking or \
-             block_in_place"
+             block_in_place{NOTE}"
         );
     }
     run(future, None)

@@ -6,7 +6,7 @@ use super::current_thread::CurrentThread;
 use super::flavor::RuntimeFlavor;
 use super::handle::{self, Flavor, Handle, Hooks, Inner, check_workers, invalid};
 use super::id::Id;
-use super::local::LocalExecutor;
+use super::local::{LocalExecutor, Settled};
 use super::local_runtime::LocalRuntime;
 use super::pinned::Pinned;
 use super::tokio_context;
@@ -337,7 +337,7 @@ impl Builder {
     pub fn build_local(&mut self) -> io::Result<LocalRuntime> {
         self.refuse_workers()?;
         let executor = LocalExecutor::new();
-        let handle = self.handle(Flavor::Local(executor.shared().clone()), Driver::new(1)?)?;
+        let handle = self.handle(Flavor::Local(Settled::of(&executor)), Driver::new(1)?)?;
         Ok(LocalRuntime::from_parts(handle, executor))
     }
 

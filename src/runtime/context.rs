@@ -6,6 +6,7 @@ use crate::driver::{Driver, clock};
 use crate::scheduler;
 use crate::sync_shim::{self, Arc, thread_local};
 use crate::task::JoinHandle;
+use crate::words::NOTE;
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;
@@ -97,7 +98,7 @@ pub(crate) fn is_thread_ending() -> bool {
 pub(crate) fn expect(what: &str) -> Handle {
     match with(|handle| handle.cloned()) {
         Some(handle) => handle,
-        None => panic!("{what} called {OUTSIDE}"),
+        None => panic!("{what} called {OUTSIDE}{NOTE}"),
     }
 }
 
@@ -108,7 +109,7 @@ pub(crate) fn expect(what: &str) -> Handle {
 pub(crate) fn with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R {
     match try_with_driver(f) {
         Some(result) => result,
-        None => panic!("I/O or timer used {OUTSIDE}"),
+        None => panic!("I/O or timer used {OUTSIDE}{NOTE}"),
     }
 }
 
@@ -121,7 +122,7 @@ pub(crate) fn with_driver_for<R>(
 ) -> R {
     match try_with_driver(f) {
         Some(result) => result,
-        None => panic!("I/O or timer polled {OUTSIDE} (it was made at {made_at})"),
+        None => panic!("I/O or timer polled {OUTSIDE} (it was made at {made_at}){NOTE}"),
     }
 }
 

@@ -6,7 +6,7 @@ use super::context::{self, EnterGuard, OUTSIDE};
 use super::current_thread::CurrentThread;
 use super::flavor::RuntimeFlavor;
 use super::id::Id;
-use super::local::LocalShared;
+use super::local::{LocalShared, Settled};
 use super::local_runtime::Rests;
 use super::local_thread;
 use super::metrics::RuntimeMetrics;
@@ -72,7 +72,7 @@ pub(super) enum Flavor {
     /// A `Runtime` without workers.
     CurrentThread(CurrentThread),
     /// A `LocalRuntime`.
-    Local(Arc<LocalShared>),
+    Local(Settled),
 }
 
 impl Flavor {
@@ -81,7 +81,7 @@ impl Flavor {
         match self {
             Self::MultiThread { .. } => None,
             Self::CurrentThread(current) => Some(current.local()),
-            Self::Local(local) => Some(local),
+            Self::Local(local) => Some(local.shared()),
         }
     }
 }
@@ -113,6 +113,14 @@ impl Handle {
         context::enter(self)
     }
 
+    /// The tasks of a `LocalRuntime`.
+    pub(crate) fn settled(&self) -> Option<&Settled> {
+        match &self.inner.flavor {
+            Flavor::Local(local) => Some(local),
+            Flavor::MultiThread { .. } | Flavor::CurrentThread(_) => None,
+        }
+    }
+
     /// Starts a task in this runtime, from any thread. See [`liten::spawn`](crate::spawn).
     ///
     /// After the runtime's end the task is cancelled before it has run.
@@ -125,7 +133,7 @@ impl Handle {
         match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => scheduler.spawn(future, Location::caller()),
             Flavor::CurrentThread(current) => current.local().spawn_send(future),
-            Flavor::Local(local) => local.spawn_send(future),
+            Flavor::Local(local) => local.shared().spawn_send(future),
         }
     }
 
@@ -175,7 +183,7 @@ impl Handle {
             Flavor::CurrentThread(current) => {
                 pinned.spawn(1, || current.present(), make, spawned_at)
             }
-            Flavor::Local(local) => local.spawn_made(make, spawned_at),
+            Flavor::Local(local) => local.shared().spawn_made(make, spawned_at),
         }
     }
 

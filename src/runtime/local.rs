@@ -15,30 +15,37 @@
 #![allow(unsafe_code)]
 
 mod queue;
+mod root;
+mod settled;
 
 use super::local_thread::{at_home, in_local, is_home, running, with_spawns_to};
-use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync_shim::{Arc, Mutex, Used, thread};
+use crate::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::sync_shim::{Arc, Used, thread};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task, new_task};
 use crate::task::registry::Registry;
 use crate::task::running::Running;
 use crate::task::{JoinHandle, RunningTask};
-use crate::wakers;
-use queue::{Home, Queue, Visit};
+use queue::{Home, Next, Queue, Visit};
+use root::Root;
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::ptr;
 use std::rc::Rc;
-use std::sync::Arc as StdArc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll};
+
+pub(crate) use settled::Settled;
 
 /// How many tasks one poll of [`LocalExecutor::run`] runs before it gives way to whatever else its
 /// thread polls, and to the driver. tokio's current-thread interval is of the same size.
 const TURN: usize = 61;
+
+/// How often in one such poll tasks that have given way run again at the most, while nothing else is ready.
+/// After each poll comes a look at the driver, a system call that costs as much as twenty of theirs.
+const AGAIN: usize = 8;
 
 /// Noted before a task is pushed: until then no executor has one.
 static TASKS: Used = Used::new();
@@ -71,6 +78,9 @@ pub struct LocalExecutor<'a> {
     waiting: Cell<usize>,
     /// `spawn_local` finds it while it runs.
     is_lent: bool,
+    /// How often tasks that have given way run again before the next look at the driver. Nothing but them has
+    /// run for a while if it is more than 0: the longer, the less the driver is likely to have anything.
+    again: Cell<usize>,
     /// Invariant in `'a`, and on one thread: see the header.
     tasks: PhantomData<(Cell<&'a ()>, Rc<()>)>,
 }
@@ -82,7 +92,13 @@ impl<'a> LocalExecutor<'a> {
     }
 
     fn of(shared: Arc<LocalShared>) -> Self {
-        Self { shared, waiting: Cell::new(0), is_lent: true, tasks: PhantomData }
+        Self {
+            shared,
+            waiting: Cell::new(0),
+            is_lent: true,
+            again: Cell::new(0),
+            tasks: PhantomData,
+        }
     }
 
     pub(super) fn shared(&self) -> &Arc<LocalShared> {
@@ -181,6 +197,9 @@ impl<'a> LocalExecutor<'a> {
                 visit.begin();
                 let polled = if TASKS.is_noted() {
                     let root = root.get_or_insert_with(Root::new);
+                    if root.is_woken() {
+                        self.home().note_news();
+                    }
                     root.poll(future.as_mut(), cx)
                 } else {
                     // Whoever wakes this wakes the root. Once there are tasks it is polled again, with a
@@ -191,7 +210,8 @@ impl<'a> LocalExecutor<'a> {
                     return polled;
                 }
                 let is_awaited = self.waiting.get() != 0 && self.shared.alive_tasks() != 0;
-                self.turn(&visit, cx);
+                // A root without a waker of its own may have been woken.
+                self.turn(&visit, cx, || root.as_ref().is_none_or(Root::is_woken));
                 if is_awaited {
                     self.tell_completion();
                 }
@@ -233,7 +253,7 @@ impl<'a> LocalExecutor<'a> {
         let waits = Waits::begin(self);
         poll_fn(|cx| {
             self.polling(|| {
-                self.turn(&visit, cx);
+                self.turn(&visit, cx, || false);
                 if self.shared.alive_tasks() == 0 { Poll::Ready(()) } else { Poll::Pending }
             })
         })
@@ -255,7 +275,7 @@ impl<'a> LocalExecutor<'a> {
     pub(super) async fn run_until_closed(&self, idle: impl Fn()) {
         let visit = Visit::new(self.home());
         poll_fn(|cx| {
-            self.polling(|| self.turn(&visit, cx));
+            self.polling(|| self.turn(&visit, cx, || false));
             // After the turn has left the waker, which `close` calls.
             if self.shared.queue.is_closed() {
                 return Poll::Ready(());
@@ -269,20 +289,42 @@ impl<'a> LocalExecutor<'a> {
     }
 
     /// Runs up to [`TURN`] tasks; asks for another poll if there are more.
-    fn turn(&self, visit: &Visit<'_>, cx: &Context<'_>) {
+    ///
+    /// Tasks that have given way run again when nothing else is ready, and `is_root_woken` says that the root
+    /// is not either; and not before the driver has had its turn if anything but them has run since its last.
+    fn turn(&self, visit: &Visit<'_>, cx: &Context<'_>, is_root_woken: impl Fn() -> bool) {
         let runner = Here { shared: &self.shared, home: self.home() };
+        let mut rounds = 0;
         visit.begin();
         for _ in 0..TURN {
             match visit.next(cx.waker()) {
-                Some(task) => {
+                Next::Task(task) => {
                     self.shared.running.begin(&task);
                     task.run(&runner);
                     self.shared.running.end();
                 }
-                None => return,
+                Next::Idle => return,
+                Next::GivenWay if is_root_woken() || self.ends_round(rounds) => break,
+                Next::GivenWay => {
+                    rounds += 1;
+                    visit.begin();
+                }
             }
         }
         cx.waker().wake_by_ref();
+    }
+
+    /// Whether the driver's turn comes after so many rounds of tasks that have given way.
+    fn ends_round(&self, rounds: usize) -> bool {
+        let again = self.again.get();
+        if self.home().take_news() {
+            self.again.set(0);
+        } else if rounds < again {
+            return false;
+        } else {
+            self.again.set((2 * again + 1).min(AGAIN));
+        }
+        true
     }
 }
 
@@ -600,7 +642,7 @@ impl Runner for Here<'_> {
     }
 
     fn requeue(&self, task: Hot) {
-        self.home.push(task);
+        self.home.give_way(task);
     }
 
     fn home(&self) -> u16 {
@@ -617,81 +659,6 @@ impl Ender for Late {
     }
 
     fn completed(&self) {}
-}
-
-/// A root future's own waker, which tells the root's wakes from its tasks'.
-struct Root {
-    wakes: StdArc<RootWakes>,
-    waker: Waker,
-}
-
-impl Root {
-    /// A root that is to be polled, whoever was woken.
-    fn new() -> Self {
-        let wakes =
-            StdArc::new(RootWakes { woken: AtomicBool::new(true), parent: Mutex::new(None) });
-        Self { waker: Waker::from(wakes.clone()), wakes }
-    }
-
-    /// Polls `future`, the root, if it has been woken. The budget is the outer poll's.
-    fn poll<F: Future>(&self, future: Pin<&mut F>, cx: &Context<'_>) -> Poll<F::Output> {
-        self.wakes.follow(cx.waker());
-        if self.wakes.take_woken() {
-            future.poll(&mut Context::from_waker(&self.waker))
-        } else {
-            Poll::Pending
-        }
-    }
-}
-
-/// Remembers that the root was woken, and wakes whoever polls the executor.
-struct RootWakes {
-    woken: AtomicBool,
-    parent: Mutex<Option<Waker>>,
-}
-
-impl RootWakes {
-    /// From now on a wake goes to `waker`.
-    fn follow(&self, waker: &Waker) {
-        let same = |parent: &Option<Waker>| parent.as_ref().is_some_and(|p| p.will_wake(waker));
-        if same(&self.parent.lock()) {
-            return;
-        }
-        // Cloned and dropped outside the lock: both are user code.
-        let clone = waker.clone();
-        let old = self.parent.lock().replace(clone);
-        wakers::drop_all(old);
-    }
-
-    fn take_woken(&self) -> bool {
-        // Ordering: Acquire pairs with the Release in `wake`. A wake after this swap sets the flag again
-        // and wakes the parent, whom `follow` has set before.
-        self.woken.swap(false, Ordering::Acquire)
-    }
-}
-
-impl Drop for RootWakes {
-    /// By the thread that drops the root's last waker, which is not the waker that is left in here.
-    fn drop(&mut self) {
-        wakers::drop_all(self.parent.lock().take());
-    }
-}
-
-impl Wake for RootWakes {
-    fn wake(self: StdArc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &StdArc<Self>) {
-        // Ordering: Release, see `take_woken`.
-        self.woken.store(true, Ordering::Release);
-        // Taken, not cloned: cloning is user code, and the poll that answers this wake leaves its waker
-        // again.
-        let parent = self.parent.lock().take();
-        if let Some(parent) = parent {
-            parent.wake();
-        }
-    }
 }
 
 #[cfg(all(test, liten_loom))]

@@ -3,6 +3,7 @@
 use super::local::{LocalExecutor, LocalShared};
 use crate::scoped::Scoped;
 use crate::sync_shim::{Arc, modelled_thread_local, thread_local};
+use crate::words::NOTE;
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::rc::{Rc, Weak};
@@ -75,7 +76,7 @@ pub(crate) fn refuse_in_local(what: &str) {
         panic!(
             "can call blocking only when running on the multi-threaded runtime: {what} called on a thread \
              that runs tasks of its own (a current-thread runtime, a LocalExecutor, or spawn_pinned), and no \
-             other thread can take them over; use spawn_blocking"
+             other thread can take them over; use spawn_blocking{NOTE}"
         );
     }
 }

@@ -16,8 +16,8 @@ use std::ptr::NonNull;
 /// A production scheduler without threads of its own, and a driver with the system's poller: the models bring
 /// the threads.
 ///
-/// Nobody plays a role in them, because loom's threads share their thread-locals: each thread is an outsider
-/// to `Shared`, and what a worker does for itself is called on it directly.
+/// No thread plays a role in them, because loom's threads share their thread-locals: each thread is an
+/// outsider to `Shared`, and what a worker does for itself is called on it directly.
 pub(super) fn scheduler(workers: usize) -> Arc<Shared> {
     let shared = Shared::new(workers, Driver::new(1).expect("a selector"));
     shared.set_worker_count(workers);
@@ -229,7 +229,7 @@ impl House {
 
     fn finish(&self, tasks: usize) {
         if self.done.fetch_add(tasks, Ordering::SeqCst) + tasks == self.total {
-            // The model ends: everybody may go home.
+            // The model ends: every worker may go home.
             let workers = self.unparkers.lock().len();
             for worker in 0..workers {
                 self.unpark(worker);
@@ -290,7 +290,7 @@ fn two_workers(house: Arc<House>, push: impl FnOnce(&House) + Send + 'static) {
     other.join().expect("no panic");
 }
 
-/// Two workers, and a second push that wakes nobody because somebody searches: both tasks are run.
+/// Two workers, and a second push that wakes no worker because one searches: both tasks are run.
 #[test]
 fn a_push_that_relies_on_a_searcher_is_not_lost() {
     model(|| {

@@ -56,6 +56,7 @@ use crate::recycler;
 use crate::sync_shim::atomic::{AtomicU16, Ordering};
 use crate::sync_shim::{Arc, UnsafeCell};
 use crate::wakers;
+use crate::words::noted;
 use std::alloc::Layout;
 use std::future::Future;
 use std::mem::{ManuallyDrop, needs_drop};
@@ -638,7 +639,7 @@ unsafe fn take_output<F: Future>(header: NonNull<Header>, dest: *mut ()) {
     // SAFETY: the caller owns the stage.
     let stage = unsafe { &mut *stage::<F>(header) };
     let Stage::Output(output) = std::mem::replace(stage, Stage::Empty) else {
-        panic!("a JoinHandle was polled after it had returned the task's output");
+        panic!(noted!("a JoinHandle was polled after it had returned the task's output"));
     };
     // SAFETY: `dest` is a `Poll<Result<F::Output, JoinError>>`: the promise of `TaskRef::take_output`'s
     // caller.
@@ -654,7 +655,11 @@ unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
     match stage {
         // The common case: no destructor, so nothing to guard against.
         Stage::Output(Ok(output)) if !needs_drop::<F::Output>() => drop(output),
-        stage => wakers::guard(|| drop(stage)),
+        stage => {
+            // SAFETY: the header is alive.
+            let id = unsafe { header.as_ref().id };
+            current::named(id, || wakers::guard(|| drop(stage)));
+        }
     }
 }
 

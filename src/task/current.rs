@@ -86,6 +86,19 @@ pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Runs `f`, a destructor of what the task `id` has left, with that id.
+pub(super) fn named<R>(id: TaskId, f: impl FnOnce() -> R) -> R {
+    struct Restore(Option<TaskId>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CURRENT.with(|current| current.id.set(self.0));
+        }
+    }
+    // The id alone: the rest is that of the task that runs here, which `f` may wake.
+    let _restore = Restore(CURRENT.with(|current| current.id.replace(Some(id))));
+    f()
+}
+
 /// Puts back what was current before [`enter`] or [`outside`], also when the code between unwinds.
 struct Outer {
     task: *const (),

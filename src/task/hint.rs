@@ -1,5 +1,6 @@
 //! What to do about the panic that most programs new to a runtime other than tokio meet first.
 
+use crate::words::NOTE;
 use std::any::Any;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,7 +10,8 @@ use std::sync::Once;
 const CRIES: &[&str] =
     &["must be called from the context of a Tokio 1.x runtime", "requires a Tokio context"];
 
-/// Right whether the feature is off, or on and not wanted.
+/// Right whether the feature is off, or on and not wanted; wrong through the package named `tokio`, which
+/// excludes it.
 const HINT: &str = "a crate that needs tokio: enable liten's feature `tokio-context`, and do not \
                     switch it off by `Builder::tokio_context`";
 
@@ -23,7 +25,7 @@ pub(crate) fn message(payload: &(dyn Any + Send)) -> Option<&str> {
 /// `JoinError` of another panics with the hint in its message.
 pub(super) fn about(message: &str) -> Option<&'static str> {
     let found = CRIES.iter().any(|cry| message.contains(cry)) && !message.contains(HINT);
-    found.then_some(HINT)
+    (found && NOTE.is_empty()).then_some(HINT)
 }
 
 /// Says it where the panic hook has just printed the message: the result of a task may never be looked at.

@@ -6,6 +6,7 @@ use super::cell::TaskRef;
 use super::hint;
 use super::id::TaskId;
 use crate::wakers;
+use crate::words::{self, NOTE};
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
@@ -256,7 +257,7 @@ impl JoinError {
         // No closure, in which the caller would be another one.
         match self.try_into_panic() {
             Ok(payload) => payload,
-            Err(error) => panic!("into_panic called on a task that did not panic: {error}"),
+            Err(error) => panic!("into_panic called on a task that did not panic: {error}{NOTE}"),
         }
     }
 
@@ -297,7 +298,10 @@ impl fmt::Display for JoinError {
             Cause::Cancelled => write!(f, "task {id} was cancelled"),
             Cause::Refused(why) => write!(f, "task {id} was cancelled: {why}"),
             Cause::Panic(payload) => match Self::message(payload) {
-                Some(message) => write!(f, "task {id} panicked: {message}"),
+                Some(message) => {
+                    write!(f, "task {id}")?;
+                    words::panicked(f, &message)
+                }
                 None => write!(f, "task {id} panicked"),
             },
         }
@@ -306,7 +310,13 @@ impl fmt::Display for JoinError {
 
 impl fmt::Debug for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JoinError({self})")
+        let id = self.inner.id;
+        match &self.inner.cause {
+            Cause::Panic(payload) => {
+                words::debug_panicked(f, id, Self::message(payload).as_deref(), self)
+            }
+            Cause::Cancelled | Cause::Refused(_) => words::debug_cancelled(f, id, self),
+        }
     }
 }
 

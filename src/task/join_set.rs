@@ -7,6 +7,7 @@
 use super::budget;
 use super::{AbortHandle, JoinError, JoinHandle, TaskId};
 use crate::runtime::{Handle, LocalSet};
+use crate::words::NOTE;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::fmt;
 use std::future::poll_fn;
@@ -231,7 +232,9 @@ impl<T> JoinSet<T> {
             match result.map_err(JoinError::try_into_panic) {
                 Ok(output) => outputs.push(output),
                 Err(Ok(payload)) => resume_unwind(payload),
-                Err(Err(cancelled)) => panic!("a task of the set did not finish: {cancelled}"),
+                Err(Err(cancelled)) => {
+                    panic!("a task of the set did not finish: {cancelled}{NOTE}")
+                }
             }
         }
         outputs

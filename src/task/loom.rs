@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
 
-/// One queue; whoever wants runs what is in it.
+/// One queue; any thread may run what is in it.
 pub(super) struct Queue {
     pub(super) hot: Mutex<VecDeque<Hot>>,
     pub(super) registry: Registry,
@@ -128,14 +128,14 @@ pub(super) fn leaf() -> (Leaf, Arc<AtomicBool>, Arc<Mutex<Option<Waker>>>, Arc<A
     (leaf, flag, slot, drops)
 }
 
-pub(super) struct Nobody;
+pub(super) struct Inert;
 
-impl Wake for Nobody {
+impl Wake for Inert {
     fn wake(self: StdArc<Self>) {}
 }
 
 pub(super) fn poll_once<T>(join: &mut JoinHandle<T>) -> Poll<Result<T, super::JoinError>> {
-    let waker = Waker::from(StdArc::new(Nobody));
+    let waker = Waker::from(StdArc::new(Inert));
     Pin::new(join).poll(&mut Context::from_waker(&waker))
 }
 
@@ -374,7 +374,7 @@ fn a_complete_task_keeps_no_join_waker() {
         let queue = Queue::new();
         let mut join = queue.spawn(async { 5 });
         let kept = join.abort_handle();
-        let joiner = StdArc::new(Nobody);
+        let joiner = StdArc::new(Inert);
         let waker = Waker::from(joiner.clone());
         assert!(Pin::new(&mut join).poll(&mut Context::from_waker(&waker)).is_pending());
         drop(waker);
@@ -424,7 +424,7 @@ fn assert_cancelled(mut join: JoinHandle<u32>, drops: &AtomicUsize) {
     assert_eq!(drops.load(Ordering::Relaxed), 1);
 }
 
-/// A task that nobody wakes is polled for the first time while another thread does `end`: it is cancelled.
+/// A task that nothing wakes is polled for the first time while another thread does `end`: it is cancelled.
 fn is_cancelled_beside_its_poll(end: fn(AbortHandle, &Queue)) {
     both_ways(move |way| {
         let queue = Queue::new();

@@ -3,8 +3,9 @@
 use super::current;
 use super::id::TaskId;
 use super::join::JoinHandle;
-use crate::runtime::context;
 use crate::runtime::local_thread::with_executor;
+use crate::runtime::{Handle, context};
+use crate::words::noted;
 use std::future::Future;
 use std::panic::Location;
 
@@ -42,13 +43,15 @@ where
 
 /// Starts a task that need not be `Send` on this thread, in the innermost executor that runs here: a
 /// [`LocalExecutor`](super::LocalExecutor) or [`LocalSet`](super::LocalSet) that is being polled or has been
-/// [entered](super::LocalSet::enter), or that of the current [`LocalRuntime`](crate::runtime::LocalRuntime).
+/// [entered](super::LocalSet::enter), or that of the current [`LocalRuntime`](crate::runtime::LocalRuntime),
+/// which this thread may have [entered](crate::runtime::LocalRuntime::enter) only.
 ///
 /// # Panics
 ///
-/// If the calling thread is not inside [`LocalRuntime::block_on`](crate::runtime::LocalRuntime::block_on),
-/// not in a poll of [`LocalExecutor::run`](super::LocalExecutor::run) or of a
-/// [`LocalSet`](super::LocalSet), has entered none, and is not one of those of [`spawn_pinned`].
+/// If the calling thread has not made and entered a [`LocalRuntime`](crate::runtime::LocalRuntime), is not
+/// in its [`block_on`](crate::runtime::LocalRuntime::block_on), not in a poll of
+/// [`LocalExecutor::run`](super::LocalExecutor::run) or of a [`LocalSet`](super::LocalSet), has entered no
+/// such set, and is not one of those of [`spawn_pinned`].
 ///
 /// # Examples
 ///
@@ -66,13 +69,35 @@ where
     F::Output: 'static,
 {
     let spawned_at = Location::caller();
-    match with_executor(|executor| executor.map(|it| it.spawn_at(future, spawned_at))) {
-        Some(join) => join,
-        None => panic!(
+    let tried = with_executor(|executor| match executor {
+        Some(executor) => Ok(executor.spawn_at(future, spawned_at)),
+        None => Err(future),
+    });
+    match tried {
+        Ok(join) => join,
+        Err(future) => spawn_entered(future, spawned_at),
+    }
+}
+
+/// Starts a task in the `LocalRuntime` that the thread has entered, and that may not run yet.
+#[cold]
+#[track_caller]
+fn spawn_entered<F>(future: F, spawned_at: &'static Location<'static>) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    match context::with(|handle| handle.and_then(Handle::settled).cloned()) {
+        Some(local) if local.is_here() => local.spawn_at(future, spawned_at),
+        Some(_) => panic!(noted!(
+            "Local tasks can only be spawned on a LocalRuntime from the thread the runtime was created on; \
+             spawn_pinned spawns there from any thread"
+        )),
+        None => panic!(noted!(
             "`spawn_local` called from outside of a `task::LocalSet` or `runtime::LocalRuntime`: use \
              #[liten::main(flavor = \"current_thread\")], LocalSet::run_until, LocalRuntime::block_on, a \
              LocalExecutor, or spawn_pinned"
-        ),
+        )),
     }
 }
 
@@ -125,7 +150,12 @@ where
 /// Outside a task. [`try_id`] does not.
 #[track_caller]
 pub fn id() -> TaskId {
-    try_id().expect("task::id called outside a task; the future given to block_on is none")
+    match try_id() {
+        Some(id) => id,
+        None => {
+            panic!(noted!("task::id called outside a task; the future given to block_on is none"))
+        }
+    }
 }
 
 /// Returns the id of the running task, or `None` outside of one.

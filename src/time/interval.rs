@@ -1,6 +1,7 @@
 //! Floor 5: regular ticks.
 
 use super::{Duration, Instant, Sleep, after, sleep_until};
+use crate::words::noted;
 use futures_core::Stream;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -47,7 +48,7 @@ pub fn interval(period: Duration) -> Interval {
 /// a runtime.
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
-    assert!(!period.is_zero(), "the period of an interval must not be zero");
+    assert!(!period.is_zero(), noted!("the period of an interval must not be zero"));
     Interval { next: sleep_until(start), period, missed: MissedTickBehavior::default() }
 }
 

@@ -3,6 +3,7 @@
 use super::{Duration, Instant};
 use crate::runtime::context;
 use crate::wakers;
+use crate::words::{NOTE, noted};
 
 /// What is wrong with a clock that goes.
 const GOES: &str =
@@ -33,8 +34,8 @@ const UNFIT: &str = "time::pause: a multithreaded runtime has to be built with s
 #[track_caller]
 pub fn pause() {
     let handle = context::expect("time::pause");
-    assert!(handle.knows_lulls(), "{UNFIT}");
-    assert!(handle.driver().stop_clock().is_ok(), "time is paused already");
+    assert!(handle.knows_lulls(), "{UNFIT}{NOTE}");
+    assert!(handle.driver().stop_clock().is_ok(), noted!("time is paused already"));
 }
 
 /// Lets the clock of the current runtime go on, from the moment at which it stands.
@@ -48,7 +49,7 @@ pub fn pause() {
 pub fn resume() {
     let handle = context::expect("time::resume");
     let mut wakes = Vec::new();
-    assert!(handle.driver().resume_clock(&mut wakes).is_ok(), "{GOES}");
+    assert!(handle.driver().resume_clock(&mut wakes).is_ok(), "{GOES}{NOTE}");
     wakers::wake_all(&mut wakes);
 }
 
@@ -103,8 +104,8 @@ pub async fn advance(duration: Duration) {
         if is_too_far { at } else { moment }
     };
     let mut wakes = Vec::new();
-    assert!(driver.advance_clock(to, &mut wakes).is_ok(), "{GOES}");
+    assert!(driver.advance_clock(to, &mut wakes).is_ok(), "{GOES}{NOTE}");
     wakers::wake_all(&mut wakes);
-    assert!(!is_too_far, "{TOO_FAR}");
+    assert!(!is_too_far, "{TOO_FAR}{NOTE}");
     handle.lull(seen).await;
 }

@@ -131,7 +131,7 @@ fn after_the_shutdown_only_what_has_passed_is_ready() {
     while !passed.is_elapsed() {
         std::thread::yield_now();
     }
-    assert!(flag.0.load(Ordering::SeqCst), "whoever waits is told");
+    assert!(flag.0.load(Ordering::SeqCst), "a task that waits is told");
 
     assert_eq!(poll_once(&mut passed), Poll::Ready(()));
     for lost in [&mut unpolled, &mut waiting] {

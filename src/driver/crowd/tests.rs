@@ -64,7 +64,7 @@ fn the_outlook_shows_the_ticks_ahead() {
         wheel.expire(time + 3 * TICK, &mut vec![]);
         assert_eq!(wheel.outlook(time + 3 * TICK), 0b11_0000_0000_0010, "at {first}");
     }
-    // Nobody has opened a bucket for long.
+    // No bucket has been opened for long.
     let mut wheel = Wheel::new();
     for tick in 1..=5 {
         wheel.insert(HOUR + tick * TICK, ());

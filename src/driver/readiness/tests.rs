@@ -98,7 +98,7 @@ fn all_waiters_of_a_direction_are_woken_and_nobody_else() {
 
     dispatch(&readiness, Ready::READABLE);
     assert_eq!(woken(), [1, 1, 0, 1, 1, 0]);
-    // Nobody has polled again, so nobody is woken again.
+    // No task has polled again, so none is woken again.
     dispatch(&readiness, Ready::READABLE);
     assert_eq!(woken(), [1, 1, 0, 1, 1, 0]);
     dispatch(&readiness, Ready::WRITABLE);
@@ -212,7 +212,7 @@ fn a_keyed_waiter_can_wait_again_after_a_wake_that_came_to_nothing() {
     for round in 1..4 {
         dispatch(&readiness, Ready::READABLE);
         assert_eq!(count.get(), round);
-        // Somebody else was faster.
+        // Another task was faster.
         readiness.clear_would_block(readiness.current(READ), Direction::Read);
         assert!(poll_keyed(&mut waiting, &waker).is_none());
     }
@@ -403,7 +403,7 @@ impl Wake for WaitsWhenDropped {
 
 impl Drop for WaitsWhenDropped {
     fn drop(&mut self) {
-        // Nobody ever makes it writable here, so this wait takes the lock.
+        // Nothing ever makes it writable here, so this wait takes the lock.
         let mut waiting = pin!(self.0.ready(WRITE));
         assert!(poll_keyed(&mut waiting, Waker::noop()).is_none());
     }

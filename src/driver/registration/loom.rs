@@ -93,7 +93,7 @@ fn an_event_may_come_before_the_registration_returns() {
 }
 
 /// An event has been fetched for a source that goes away, and whose place another one takes: the event
-/// reaches the old source or nobody.
+/// reaches the old source or none.
 #[test]
 fn a_late_event_never_reaches_the_next_source_in_the_place() {
     both_ways(|way| {

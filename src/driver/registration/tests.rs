@@ -43,7 +43,7 @@ fn a_token_finds_nothing_after_the_deregistration() {
     registration.deregister(&mut source).unwrap();
     assert!(driver.sources.lock().find(token).is_none());
 
-    // Nor after the place has been given away, and nobody can deregister the successor with it.
+    // Nor after the place has been given away, and nothing can deregister the successor with it.
     let successor = driver.register(&mut source, BOTH).unwrap();
     assert!(driver.sources.lock().find(token).is_none());
     drop(registration);
@@ -86,7 +86,7 @@ impl Wake for Owner {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Waits for the source, and is kept by nobody but its readiness from then on.
+/// Waits for the source, and only its readiness keeps it from then on.
 fn wait_owning(registration: &Registration, owned: Registration) {
     let readiness = registration.readiness();
     readiness.clear_would_block(readiness.current(BOTH), Direction::Read);

@@ -1,4 +1,4 @@
-//! Models of the alarm word: whoever sleeps is rung if there is a reason, wherever the two sides
+//! Models of the alarm word: the thread that sleeps is rung if there is a reason, wherever the two sides
 //! meet.
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Poller {
         self.bell.notify_one();
     }
 
-    /// Blocks for ever unless somebody rings: loom reports that as a deadlock.
+    /// Blocks for ever unless a thread rings: loom reports that as a deadlock.
     fn poll(&self) {
         let mut rings = self.rings.lock().unwrap();
         while !rings.pending {
@@ -220,7 +220,7 @@ fn a_thread_in_the_seat_is_woken_through_the_poller() {
                 }
             }
         });
-        let mut seat = driver.try_seat().expect("nobody else sits");
+        let mut seat = driver.try_seat().expect("the seat is free");
         if parker.enter_seat() {
             seat.turn(None, &mut Vec::new());
         }
@@ -248,7 +248,7 @@ fn a_wake_while_the_seat_changes_hands_reaches_one_of_the_two() {
         // A sleep that ends by itself.
         driver
             .try_seat()
-            .expect("nobody else")
+            .expect("the seat is free")
             .turn(Some(Duration::from_millis(1)), &mut Vec::new());
         let leaver = work.load(Ordering::Relaxed);
         let next = thread::spawn({

@@ -18,6 +18,9 @@ struct Inner {
     changed: Condvar,
 }
 
+/// There are no sources.
+pub(in crate::driver) const KNOWS_DESCRIPTORS: bool = false;
+
 /// Does nothing: there are no sources.
 pub(in crate::driver) fn reregister(
     _registry: &Registry,
@@ -46,7 +49,7 @@ impl Poll {
         let inner = &self.0.0;
         let ends = match timeout {
             Some(Duration::ZERO) => true,
-            // It may be over at any moment, whether somebody rings meanwhile or not.
+            // It may be over at any moment, whether or not a thread rings meanwhile.
             Some(timeout) if !clock::stands_still() => {
                 pause(timeout);
                 true

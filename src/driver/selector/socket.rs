@@ -3,6 +3,9 @@
 use mio::{Interest, Registry, Token};
 use std::io;
 
+/// No source has a descriptor.
+pub(in crate::driver) const KNOWS_DESCRIPTORS: bool = false;
+
 /// Fails: no source has a descriptor.
 pub(in crate::driver) fn reregister(
     _registry: &Registry,

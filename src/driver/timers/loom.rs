@@ -1,4 +1,4 @@
-//! Models of the timers: a timer fires once or not at all, and nobody sleeps past one.
+//! Models of the timers: a timer fires once or not at all, and no thread sleeps past one.
 //!
 //! loom knows no time: deadlines lie years ahead, and a model says when they have come.
 
@@ -202,7 +202,7 @@ fn the_first_timer_is_seen_by_a_holder_that_falls_asleep() {
                 timer
             })
         };
-        driver.try_seat().expect("nobody else").turn(None, &mut Vec::new());
+        driver.try_seat().expect("the seat is free").turn(None, &mut Vec::new());
         let timer = registrar.join().expect("no panic");
         assert!(driver.timers().next_deadline().is_some());
         drop(timer);

@@ -97,7 +97,7 @@ fn what_is_due_already_is_not_registered() {
     assert_eq!(driver.timers().next_deadline(), None);
 }
 
-/// Also if an earlier deadline is still known, of a timer that has gone: nobody might ever turn the driver
+/// Also if an earlier deadline is still known, of a timer that has gone: no thread might ever turn the driver
 /// for that one.
 #[test]
 fn what_is_due_already_waits_for_nobody() {
@@ -274,7 +274,7 @@ fn a_reset_moves_the_timer_with_its_waker() {
     let (count, waker) = counter();
     let mut timer = entry(&driver, 0, HOUR);
     timer.reset(Instant::now() + 2 * HOUR);
-    assert_eq!(shard.len(), 0, "nobody waits, nothing to move");
+    assert_eq!(shard.len(), 0, "no task waits, nothing to move");
     assert_eq!(poll(&mut timer, &waker), Poll::Pending);
 
     // Without another poll, the task is woken at the new deadline.

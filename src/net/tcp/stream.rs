@@ -126,9 +126,8 @@ impl TcpStream {
 
     /// Waits until a connection that is being made is there.
     ///
-    /// Writability alone does not say it: an error is an event too, and a first try finds the socket
-    /// assumed ready. So the question is asked by operations that the readiness rules understand: "not
-    /// connected yet" is `WouldBlock`.
+    /// Writability alone does not say it: an error is an event too. So the question is asked by operations
+    /// that the readiness rules understand: "not connected yet" is `WouldBlock`.
     pub(super) async fn established(
         driver: &Arc<Driver>,
         socket: mio::net::TcpStream,
@@ -139,6 +138,8 @@ impl TcpStream {
             return Self::adopt_connected(driver, socket);
         }
         let stream = Self::adopt(driver, socket)?;
+        // The system reports a connection that came, or failed, before the registration too.
+        stream.io.expect_report(Direction::Write);
         stream.async_io(Interest::WRITABLE, || stream.connection()).await?;
         Ok(stream)
     }

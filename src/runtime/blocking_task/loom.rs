@@ -14,7 +14,7 @@ fn job<T: Send + 'static>(
 }
 
 /// A job is aborted while a thread of the pool starts it: it has run, and its handle has what it returned,
-/// or it has not, and its handle says so. Nobody asks its scheduler, which has no queue, for anything.
+/// or it has not, and its handle says so. Nothing asks its scheduler, which has no queue.
 #[test]
 fn an_aborted_job_has_run_or_says_that_it_has_not() {
     both_ways(|way| {

@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::park::{Parker, Unpark, Unparker};
-use crate::sync_shim::atomic::AtomicUsize;
-use crate::sync_shim::both_ways;
+use crate::sync_shim::atomic::{AtomicBool, AtomicUsize};
+use crate::sync_shim::{Mutex, both_ways};
 use std::pin::Pin;
+use std::sync::Arc as StdArc;
+use std::task::{Wake, Waker};
 
 /// Wakes a thread of the model. Not by loom's own token, which is lost if it comes while the thread waits
 /// for a lock.
@@ -16,7 +18,7 @@ impl Wake for Sleeper {
     }
 }
 
-/// Sleeps for ever if nobody wakes the future: loom reports that as a deadlock.
+/// Sleeps for ever if nothing wakes the future: loom reports that as a deadlock.
 fn sleep_until<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let parker = Parker::new();
@@ -39,7 +41,7 @@ impl Wake for Flag {
 
 type Left = Arc<Mutex<Option<Waker>>>;
 
-fn nobody() -> Left {
+fn nothing() -> Left {
     Arc::new(Mutex::new(None))
 }
 
@@ -69,7 +71,7 @@ fn wake_beside(flag: &Arc<AtomicBool>, left: &Left) -> thread::JoinHandle<()> {
 fn a_foreign_wake_is_not_left_to_an_executor_that_sleeps() {
     ::loom::model(|| {
         let executor = LocalExecutor::new();
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
         let join = executor.spawn(watch(&flag, &left));
         let other = wake_beside(&flag, &left);
         assert!(sleep_until(executor.run(join)).is_ok());
@@ -83,7 +85,7 @@ fn a_foreign_spawn_is_not_left_to_an_executor_that_sleeps() {
     ::loom::model(|| {
         let executor = LocalExecutor::new();
         let ran = Arc::new(AtomicBool::new(false));
-        let left = nobody();
+        let left = nothing();
         let other = {
             let (shared, ran, left) = (executor.shared().clone(), ran.clone(), left.clone());
             thread::spawn(move || {
@@ -130,14 +132,14 @@ fn the_drop_waits_for_a_foreign_wake() {
         }
         let executor = LocalExecutor::new();
         let drops = Arc::new(AtomicUsize::new(0));
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
         let (borrowed, watched) = (Borrowed(drops.clone()), watch(&flag, &left));
         let join = executor.spawn(async move {
             watched.await;
             drop(borrowed);
         });
         let visit = Visit::new(executor.home());
-        executor.turn(&visit, &Context::from_waker(Waker::noop()));
+        executor.turn(&visit, &Context::from_waker(Waker::noop()), || false);
         drop(visit);
         let other = wake_beside(&flag, &left);
         way.here();
@@ -154,7 +156,7 @@ fn the_drop_waits_for_a_foreign_wake() {
 fn a_wake_of_the_root_reaches_whoever_polls_it_next() {
     both_ways(|way| {
         let executor = LocalExecutor::new();
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
         let mut run = pin!(executor.run(watch(&flag, &left)));
         assert!(run.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         let other = wake_beside(&flag, &left);
@@ -173,9 +175,9 @@ fn a_wake_of_the_root_reaches_whoever_polls_it_next() {
 fn own_and_foreign_wakes_at_once_are_all_answered() {
     ::loom::model(|| {
         let executor = LocalExecutor::new();
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
         let foreign = executor.spawn(watch(&flag, &left));
-        let (rung, heard) = (Arc::new(AtomicBool::new(false)), nobody());
+        let (rung, heard) = (Arc::new(AtomicBool::new(false)), nothing());
         let own = executor.spawn(watch(&rung, &heard));
         let ringer = executor.spawn(async move {
             rung.store(true, Ordering::Relaxed);
@@ -194,7 +196,7 @@ fn own_and_foreign_wakes_at_once_are_all_answered() {
 fn what_a_visit_leaves_behind_is_run_by_an_idle_one() {
     ::loom::model(|| {
         let executor = LocalExecutor::new();
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
         let join = executor.spawn(watch(&flag, &left));
         let idle = StdArc::new(Flag(AtomicBool::new(false)));
         let waker = Waker::from(idle.clone());
@@ -211,13 +213,44 @@ fn what_a_visit_leaves_behind_is_run_by_an_idle_one() {
     });
 }
 
+/// A task has given way when the visit that has run it ends: the visit that is idle is woken for it, and then
+/// asks for its own next poll as long as the task gives way.
+#[test]
+fn a_task_that_gives_way_is_not_left_to_a_visit_that_is_dropped() {
+    ::loom::model(|| {
+        const POLLS: usize = 5;
+        let executor = LocalExecutor::new();
+        let idle = StdArc::new(Flag(AtomicBool::new(false)));
+        let waker = Waker::from(idle.clone());
+        let mut first = pin!(executor.run(std::future::pending::<()>()));
+        assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        let mut polls = 0;
+        let mut task = Some(poll_fn(move |cx| {
+            polls += 1;
+            cx.waker().wake_by_ref();
+            if polls < POLLS { Poll::Pending } else { Poll::Ready(()) }
+        }));
+        let mut join = None;
+        let mut second = Box::pin(executor.run(poll_fn(|_| {
+            join = join.take().or_else(|| Some(executor.spawn(task.take().expect("once"))));
+            Poll::<()>::Pending
+        })));
+        assert!(second.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(second);
+        while idle.0.swap(false, Ordering::AcqRel) {
+            assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert!(join.expect("spawned").is_finished());
+    });
+}
+
 /// A task is spawned, and one is woken, on the executor's own thread while nothing polls it: whatever waits
 /// to poll it is woken both times.
 #[test]
 fn a_push_between_two_polls_wakes_the_idle() {
     ::loom::model(|| {
         let executor = LocalExecutor::new();
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nobody());
+        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
         let idle = StdArc::new(Flag(AtomicBool::new(false)));
         let waker = Waker::from(idle.clone());
         let mut cx = Context::from_waker(&waker);

@@ -1,6 +1,9 @@
 //! What the halves of the queue owe each other.
 
 use super::*;
+use std::pin::Pin;
+use std::sync::Arc as StdArc;
+use std::task::{Wake, Waker};
 
 /// Its task wakes itself in each poll, so that the own half is never empty.
 #[test]

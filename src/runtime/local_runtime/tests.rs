@@ -41,7 +41,7 @@ fn the_clock_stands_when_work_ends_and_wakes_somebody() {
     idle_turn(&driver, &|| woken.get(), &ends, &mut Patience::new(), &mut wakes);
     assert_eq!(driver.clock().now(), start);
     idle_turn(&driver, &|| false, &|| Rest::alone(true), &mut Patience::new(), &mut wakes);
-    assert_eq!(driver.clock().now(), start + HOUR, "nobody is awake any more");
+    assert_eq!(driver.clock().now(), start + HOUR, "no task is awake any more");
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl House {
         scheduler.clone()
     }
 
-    /// Drops the runtime, then calls `others`, which waits for whoever may still spawn, and checks
+    /// Drops the runtime, then calls `others`, which waits for threads that may still spawn, and checks
     /// the books.
     pub(super) fn end_then<R>(mut self, others: impl FnOnce() -> R) -> R {
         let (scheduler, ledger) = (self.scheduler(), self.ledger.clone());
@@ -85,7 +85,7 @@ impl House {
         scheduler.audit(ledger.len());
         let weak = Arc::downgrade(&scheduler);
         drop(scheduler);
-        assert_eq!(weak.strong_count(), 0, "somebody keeps the scheduler");
+        assert_eq!(weak.strong_count(), 0, "something keeps the scheduler");
         ledger.check();
         result
     }

@@ -203,7 +203,7 @@ fn the_last_sender_ends_a_broadcast() {
     });
 }
 
-/// Who is in a lock at the moment.
+/// How many are in a lock at the moment.
 #[derive(Default)]
 struct Inside {
     readers: AtomicUsize,
@@ -395,7 +395,7 @@ fn a_lock_survives_the_tasks_that_are_aborted() {
         wait(lock.write()).write();
         house.block_on(async {
             for (number, task) in tasks.into_iter().enumerate() {
-                assert!(join(task).await || number < 4, "nobody has aborted task {number}");
+                assert!(join(task).await || number < 4, "no task has aborted task {number}");
             }
         });
         foreign.join().expect("no panic");

@@ -184,7 +184,8 @@ fn all_meet(house: &House, door: &Door, count: usize) {
     });
 }
 
-/// Each blocks its worker until all run: whoever takes one of them sees to the others, without the watchdog.
+/// Each blocks its worker until all run: the worker that takes one of them sees to the others, without the
+/// watchdog.
 #[test]
 fn tasks_from_outside_do_not_wait_behind_one_that_waits_for_them() {
     explore(|| {
@@ -462,7 +463,7 @@ fn blocking_work_runs_once_or_is_cancelled() {
     });
 }
 
-/// Sleeps end, by whoever sits in the driver's seat; those that are dropped, aborted or cut short do not.
+/// Sleeps end, by the thread in the driver's seat; those that are dropped, aborted or cut short do not.
 #[test]
 fn timers_fire_while_workers_come_and_go() {
     explore(|| {

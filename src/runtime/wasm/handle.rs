@@ -2,7 +2,7 @@
 
 use super::context::{self, EnterGuard, OUTSIDE};
 use super::id::Id;
-use super::local::LocalShared;
+use super::local::Settled;
 use super::local_thread;
 use crate::driver::Driver;
 use crate::sync_shim::Arc;
@@ -19,11 +19,11 @@ use std::panic::Location;
 pub struct Handle {
     id: Id,
     driver: Arc<Driver>,
-    local: Arc<LocalShared>,
+    local: Settled,
 }
 
 impl Handle {
-    pub(super) fn new(driver: Arc<Driver>, local: Arc<LocalShared>) -> Self {
+    pub(super) fn new(driver: Arc<Driver>, local: Settled) -> Self {
         Self { id: Id::next(), driver, local }
     }
 
@@ -51,6 +51,11 @@ impl Handle {
         context::enter(self)
     }
 
+    /// The tasks of the runtime.
+    pub(crate) fn settled(&self) -> Option<&Settled> {
+        Some(&self.local)
+    }
+
     /// Starts a task in this runtime. See [`liten::spawn`](crate::spawn).
     ///
     /// After the runtime's end the task is cancelled before it has run.
@@ -60,7 +65,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.local.spawn_send(future)
+        self.local.shared().spawn_send(future)
     }
 
     /// Starts a task that need not be `Send`. See
@@ -72,7 +77,7 @@ impl Handle {
         Fut: Future + 'static,
         Fut::Output: Send + 'static,
     {
-        self.local.spawn_made(make, Location::caller())
+        self.local.shared().spawn_made(make, Location::caller())
     }
 
     /// Returns what tells this runtime from others.
@@ -92,7 +97,7 @@ impl Handle {
     /// Waits, while the clock stands still, for the first lull after the `seen`th: a moment at which every
     /// task waits. Ready at once where nothing notices when that is.
     pub(crate) async fn lull(&self, seen: u64) {
-        if local_thread::runs_here(&self.local) {
+        if local_thread::runs_here(self.local.shared()) {
             poll_fn(|cx| self.driver.lulls().poll(seen, cx)).await;
         }
     }

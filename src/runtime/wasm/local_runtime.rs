@@ -2,7 +2,7 @@
 
 use super::context::EnterGuard;
 use super::handle::Handle;
-use super::local::LocalExecutor;
+use super::local::{LocalExecutor, Settled};
 use super::local_thread::{is_in_local, lend};
 use super::timekeeper::Timekeeper;
 use crate::driver::Driver;
@@ -36,7 +36,7 @@ impl LocalRuntime {
     /// A runtime whose tasks wait for the host through `reactor`.
     pub(super) fn on(reactor: Reactor) -> Self {
         let executor = LocalExecutor::new();
-        let handle = Handle::new(Driver::new(), executor.shared().clone());
+        let handle = Handle::new(Driver::new(), Settled::of(&executor));
         Self { handle, executor: Some(executor), reactor }
     }
 

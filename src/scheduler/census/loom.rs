@@ -1,8 +1,8 @@
 //! Models of a clock that stands still: it jumps only when all lie down and nothing is queued, and then
 //! it does.
 //!
-//! A thread that waits for the jump has nobody else to wake it. So a jump that does not come shows as threads
-//! that wait for ever; one that comes too early, by what is still to be done then.
+//! A thread that waits for the jump has no other thread to wake it. So a jump that does not come shows as
+//! threads that wait for ever; one that comes too early, by what is still to be done then.
 
 use super::*;
 use crate::driver::readiness::Direction;
@@ -63,7 +63,7 @@ struct Root {
     pending: Arc<Pending>,
     /// The clock has jumped.
     has_jumped: AtomicBool,
-    /// Somebody else has woken it, and waits for what it does then.
+    /// Another thread has woken it, and waits for what it does then.
     is_nudged: AtomicBool,
 }
 
@@ -173,7 +173,7 @@ fn the_clock_waits_for_a_worker_that_has_been_woken() {
         let pending = Arc::<Pending>::default();
         let (root, _timer) = Root::begin(&shared, &pending);
         let waker = cold(&shared, &pending);
-        let seat = shared.driver.try_seat().expect("nobody else sits");
+        let seat = shared.driver.try_seat().expect("the seat is free");
         (0..2).for_each(|_| shared.comes());
         let server = thread::spawn({
             let shared = shared.clone();
@@ -224,7 +224,7 @@ fn the_clock_waits_for_a_root_that_has_been_woken() {
         let parker = one.parker();
         let holder = thread::spawn({
             let shared = shared.clone();
-            move || hold(&shared, shared.driver.try_seat().expect("nobody else sits"))
+            move || hold(&shared, shared.driver.try_seat().expect("the seat is free"))
         });
         let waker = thread::spawn({
             let one = one.clone();
@@ -240,7 +240,7 @@ fn the_clock_waits_for_a_root_that_has_been_woken() {
     });
 }
 
-/// A root ends while another one lies down: the clock jumps, whoever of the two was the last.
+/// A root ends while another one lies down: the clock jumps, whichever of the two was the last.
 #[test]
 fn the_clock_does_not_wait_for_a_root_that_has_ended() {
     standing(2, |way| {
@@ -252,7 +252,7 @@ fn the_clock_does_not_wait_for_a_root_that_has_ended() {
         let sleeper = thread::spawn(move || other.sleep(&other.parker()));
         let ender = thread::spawn(move || one.presence.end());
         way.here();
-        hold(&shared, shared.driver.try_seat().expect("nobody else sits"));
+        hold(&shared, shared.driver.try_seat().expect("the seat is free"));
         sleeper.join().expect("no panic");
         ender.join().expect("no panic");
     });
@@ -281,7 +281,7 @@ fn a_task_moves_behind_a_look(queue: fn(&Worker, Hot)) {
         look_once(&shared);
         other.join().expect("no panic");
         let task = shared.injector.pop().or_else(|| shared.yielded.pop());
-        shared.bury(task.expect("nobody else takes it"));
+        shared.bury(task.expect("no other thread takes it"));
     });
 }
 
@@ -298,7 +298,7 @@ fn the_clock_waits_for_what_has_given_way_behind_a_look() {
 
 /// As the driver thread, for one turn, in which something is queued or awake all the time.
 fn look_once(shared: &Shared) {
-    let mut seat = shared.driver.try_seat().expect("nobody else sits");
+    let mut seat = shared.driver.try_seat().expect("the seat is free");
     let mut wakes = Vec::new();
     shared.turn(&mut seat, Some(Duration::ZERO), &mut wakes);
     assert!(wakes.is_empty(), "the clock has jumped too early");
@@ -328,11 +328,11 @@ fn the_clock_waits_for_what_a_blocking_job_has_queued() {
         way.here();
         look_once(&shared);
         job.join().expect("no panic");
-        shared.bury(shared.injector.pop().expect("nobody else takes it"));
+        shared.bury(shared.injector.pop().expect("no other thread takes it"));
     });
 }
 
-/// Somebody writes to a socket and lies down while the holder of the seat looks around: the clock jumps, if
+/// A thread writes to a socket and lies down while the holder of the seat looks around: the clock jumps, if
 /// at all, after the event.
 #[test]
 fn the_clock_waits_for_an_event_that_the_last_one_awake_has_caused() {
@@ -361,7 +361,7 @@ fn the_clock_waits_for_an_event_that_the_last_one_awake_has_caused() {
             }
         });
         way.here();
-        hold(&shared, shared.driver.try_seat().expect("nobody else sits"));
+        hold(&shared, shared.driver.try_seat().expect("the seat is free"));
         drop(writer.join().expect("no panic"));
     });
 }

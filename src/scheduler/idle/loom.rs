@@ -8,7 +8,7 @@ use crate::task::loom::Plain;
 fn parked(workers: &[usize]) -> Arc<Idle> {
     let idle = Arc::new(Idle::new(2));
     for &worker in workers {
-        assert!(idle.park(worker, false), "nobody searches");
+        assert!(idle.park(worker, false), "no worker searches");
     }
     idle
 }

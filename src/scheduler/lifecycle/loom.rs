@@ -59,7 +59,7 @@ fn close(shared: &Arc<Shared>, workers: usize) {
 }
 
 /// A task is woken while its home worker, the only one, leaves: it ends up in the injector, where the next
-/// worker finds it, and not in a channel that nobody empties.
+/// worker finds it, and not in a channel that no thread empties.
 #[test]
 fn a_wake_beside_a_leaving_worker_is_not_left_in_its_channel() {
     ::loom::model(|| {
@@ -136,8 +136,8 @@ fn a_task_spawned_beside_the_end_is_cancelled() {
     });
 }
 
-/// A cold task is woken while the last worker ends: whoever makes it hot, it is cancelled, its future is
-/// dropped once, and the worker waits for it.
+/// A cold task is woken while the last worker ends: whichever thread makes it hot, it is cancelled, its
+/// future is dropped once, and the worker waits for it.
 #[test]
 fn a_wake_beside_the_end_is_waited_for() {
     bounded(|way| {
@@ -156,7 +156,7 @@ fn a_wake_beside_the_end_is_waited_for() {
     });
 }
 
-/// Two workers end, and somebody waits for the end: the later of the two says so, once every task is
+/// Two workers end, and a thread waits for the end: the later of the two says so, once every task is
 /// complete, and the wait is over.
 #[test]
 fn the_last_of_two_workers_ends_the_wait() {

@@ -31,7 +31,7 @@ fn a_hint_is_not_withdrawn_over_a_push() {
     });
 }
 
-/// A task spawns another one and ends, while somebody counts: he never counts none, although the two numbers
+/// A task spawns another one and ends, while a thread counts: it never counts none, although the two numbers
 /// are read one after the other.
 #[test]
 fn there_is_no_moment_without_a_task_between_a_parent_and_its_child() {

@@ -1,4 +1,4 @@
-//! Models of the watchdog: when it may sleep without a limit, and whom it helps.
+//! Models of the watchdog: when it may sleep without a limit, and what it helps.
 
 use super::decision::SPARE_AFTER;
 use super::*;
@@ -34,7 +34,7 @@ fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
         let idler = worker(&shared, 0);
         // Ordering: Relaxed, no other thread is there yet.
         shared.alive.store(1, Ordering::Relaxed);
-        assert!(shared.idle.park(0, false), "nobody searches");
+        assert!(shared.idle.park(0, false), "no worker searches");
         let other = thread::spawn(move || idler.awake());
         if announce_sleep(&shared, || all_rest(&shared)) {
             parker.park();
@@ -101,7 +101,7 @@ fn a_worker_that_is_back_wakes_the_watchdog() {
         let [walker, _idler] = [0, 1].map(|index| worker(&shared, index));
         // Ordering: Relaxed, no other thread is there yet.
         shared.alive.store(2, Ordering::Relaxed);
-        assert!(shared.idle.park(1, false), "nobody searches");
+        assert!(shared.idle.park(1, false), "no worker searches");
         let other = thread::spawn(move || drop(Absence::begin(&walker)));
         if announce_sleep(&shared, || all_rest(&shared)) {
             parker.park();
@@ -234,7 +234,7 @@ fn the_clock_waits_for_whom_the_watchdog_tells_of_no_lull() {
             move || {
                 let mut wakes = Vec::new();
                 while shared.driver.clock().now() < deadline {
-                    let mut seat = shared.driver.try_seat().expect("nobody else sits");
+                    let mut seat = shared.driver.try_seat().expect("the seat is free");
                     shared.turn(&mut seat, None, &mut wakes);
                     drop(seat);
                     // Not all at once, which would keep the panic of one.

@@ -1,9 +1,9 @@
-//! How long the watchdog lets somebody wait for a lull.
+//! How long the watchdog lets a task wait for a lull.
 
 use super::*;
 use std::task::Context;
 
-/// Somebody waits for the next lull.
+/// A task waits for the next lull.
 fn wait(shared: &Shared) {
     let lulls = shared.driver.lulls();
     assert!(lulls.poll(lulls.count(), &Context::from_waker(Waker::noop())).is_pending());

@@ -79,7 +79,7 @@ fn a_woken_task_reaches_its_home_worker() {
     bounded(|way| {
         let shared = scheduler(1);
         let worker = worker(&shared, 0);
-        let seat = shared.driver.try_seat().expect("nobody else sits");
+        let seat = shared.driver.try_seat().expect("the seat is free");
         let waiting = Waiting::new();
         let join = waiting.run_once(&worker, last_of(&shared, &left(1)));
         let other = thread::spawn(move || waiting.wake());
@@ -155,9 +155,9 @@ fn a_push_to_the_own_deque_beside_a_parking_peer_is_run_once() {
 fn tasks_that_are_woken_together_do_not_wait_for_their_waker() {
     bounded(|way| {
         let shared = scheduler(2);
-        let seat = shared.driver.try_seat().expect("nobody else sits");
+        let seat = shared.driver.try_seat().expect("the seat is free");
         let peer = worker(&shared, 1);
-        assert!(shared.idle.park(1, false), "nobody searches");
+        assert!(shared.idle.park(1, false), "no worker searches");
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -311,9 +311,9 @@ fn what_a_helper_leaves_to_the_workers_is_taken() {
 fn what_is_left_to_the_workers_beside_a_searching_helper_is_taken() {
     up_to(2, || {
         let shared = with_helpers(2);
-        let seat = shared.driver.try_seat().expect("nobody else sits");
+        let seat = shared.driver.try_seat().expect("the seat is free");
         let regular = worker(&shared, 0);
-        assert!(shared.idle.park(0, false), "nobody searches");
+        assert!(shared.idle.park(0, false), "no worker searches");
         let searcher = {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 1).work())

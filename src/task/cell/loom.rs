@@ -64,8 +64,8 @@ fn an_abort_ends_a_task_that_always_yields() {
     });
 }
 
-/// Whoever has the output of a task finds it counted as ended: a program that joins all its tasks and then
-/// asks how many are alive is told none.
+/// A thread that has the output of a task finds it counted as ended: a program that joins all its tasks and
+/// then asks how many are alive is told none.
 #[test]
 fn a_task_is_counted_as_ended_before_its_joiner_learns_of_it() {
     both_ways(|way| {
@@ -84,7 +84,7 @@ fn a_task_is_counted_as_ended_before_its_joiner_learns_of_it() {
 }
 
 /// A task is aborted, and its handle dropped, while it is woken and run: its future is dropped once, and so
-/// is the output, whoever got to it first.
+/// is the output, whichever thread got to it first.
 #[test]
 fn an_aborted_and_forgotten_task_ends_once() {
     both_ways(|way| {

@@ -15,7 +15,7 @@ impl Wake for Flag {
     }
 }
 
-/// A handle that nobody has polled is dropped while the task completes: no waker is in the way, and the
+/// A handle that no task has polled is dropped while the task completes: no waker is in the way, and the
 /// output is dropped once, by the task or by the handle.
 #[test]
 fn a_handle_that_was_never_polled_leaves_one_owner_of_the_output() {

@@ -38,7 +38,7 @@ fn a_task_that_completes_during_the_close_ends_once() {
 }
 
 /// Tasks enter and leave one registry from two threads, as stolen ones do: each leaves its own place, and
-/// whoever still waits is found.
+/// a task that still waits is found.
 #[test]
 fn a_task_that_leaves_takes_no_other_one_along() {
     ::loom::model(|| {

@@ -46,7 +46,7 @@ fn a_look_sees_one_poll_or_none() {
     });
 }
 
-/// A worker that is stuck is named, whoever looks, once the start of its poll can be seen at all.
+/// A worker that is stuck is named, whichever thread looks, once the start of its poll can be seen at all.
 #[test]
 fn who_sees_the_count_of_a_lasting_poll_sees_its_task() {
     ::loom::model(|| {

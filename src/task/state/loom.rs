@@ -21,13 +21,13 @@ fn run(state: &State, future: &Plain) {
         match state.pending() {
             Pending::Cold => return,
             Pending::Requeue => {}
-            Pending::Cancel => panic!("nobody aborts"),
+            Pending::Cancel => panic!("nothing aborts"),
         }
     }
 }
 
-/// Two threads wake a cold task, and whoever makes it hot polls it on the spot: never two at a time, and each
-/// poll finds the future as the one before left it.
+/// Two threads wake a cold task, and the one that makes it hot polls it on the spot: never two at a time, and
+/// each poll finds the future as the one before left it.
 #[test]
 fn the_future_belongs_to_one_runner_at_a_time() {
     both_ways(|way| {

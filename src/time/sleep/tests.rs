@@ -101,7 +101,7 @@ fn a_reset_sleep_waits_for_the_new_deadline() {
     });
 }
 
-/// A task that waits is woken by the new deadline, although nobody has polled the sleep after the reset.
+/// A task that waits is woken by the new deadline, although no task has polled the sleep after the reset.
 #[test]
 fn a_reset_needs_no_poll() {
     runtime().block_on(async {

@@ -70,7 +70,7 @@ fn of_two_wakes_one_may_leave_the_interrupt_to_the_other() {
 }
 
 /// The last waker goes while the thread goes to the host or sleeps there. If it wakes before it goes, that
-/// is heard; if not, the owner hears that nobody is left.
+/// is heard; if not, the owner hears that no waker is left.
 fn last_hand(wakes: bool) {
     ::loom::model(move || {
         let host = NativeHost::new();

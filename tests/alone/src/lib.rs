@@ -20,5 +20,7 @@ mod process;
 mod signal;
 #[cfg(all(test, feature = "tokio-io"))]
 mod tokio_io;
+#[cfg(all(test, feature = "tokio-name"))]
+mod tokio_name;
 #[cfg(all(test, feature = "wasi"))]
 mod wasi;

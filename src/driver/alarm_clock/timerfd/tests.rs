@@ -97,7 +97,7 @@ fn a_deadline_that_has_passed_stops_neither_the_clock_nor_the_thread() {
     assert!(is_running(&clock));
 }
 
-/// Nobody reads the descriptor, so an expiry that has been overtaken must not ring for the next deadline.
+/// Nothing reads the descriptor, so an expiry that has been overtaken must not ring for the next deadline.
 #[test]
 fn an_old_ring_is_forgotten_with_the_next_setting() {
     let (mut poll, mut clock) = clock();

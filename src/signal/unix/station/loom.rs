@@ -42,11 +42,11 @@ impl Station {
             };
             while self.is_full.swap(false, Ordering::AcqRel) {}
             fence(Ordering::Release);
-            self.readiness.clear_would_block(event.expect("nobody shuts it down"), Direction::Read);
+            self.readiness.clear_would_block(event.expect("not shut down"), Direction::Read);
         }
     }
 
-    /// Sleeps until it has seen `signals`; for ever if nobody wakes it, which loom reports as a deadlock.
+    /// Sleeps until it has seen `signals`; for ever if nothing wakes it, which loom reports as a deadlock.
     fn listen(&self, signals: usize) {
         let parker = Parker::new();
         let waker = Waker::from(Arc::new(Sleeper(parker.unparker())));

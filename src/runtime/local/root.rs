@@ -1,0 +1,89 @@
+//! The future of `run`, beside the tasks.
+
+use crate::sync_shim::Mutex;
+use crate::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::wakers;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+/// A root future's own waker, which tells the root's wakes from its tasks'.
+pub(super) struct Root {
+    wakes: Arc<RootWakes>,
+    waker: Waker,
+}
+
+impl Root {
+    /// A root that is to be polled, whichever task was woken.
+    pub(super) fn new() -> Self {
+        let wakes = Arc::new(RootWakes { woken: AtomicBool::new(true), parent: Mutex::new(None) });
+        Self { waker: Waker::from(wakes.clone()), wakes }
+    }
+
+    /// Polls `future`, the root, if it has been woken. The budget is the outer poll's.
+    pub(super) fn poll<F: Future>(&self, future: Pin<&mut F>, cx: &Context<'_>) -> Poll<F::Output> {
+        self.wakes.follow(cx.waker());
+        if self.wakes.take_woken() {
+            future.poll(&mut Context::from_waker(&self.waker))
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// Whether the next [`Root::poll`] polls the future.
+    pub(super) fn is_woken(&self) -> bool {
+        // Ordering: Relaxed, a hint: the poll that follows takes the flag.
+        self.wakes.woken.load(Ordering::Relaxed)
+    }
+}
+
+/// Remembers that the root was woken, and wakes the task that polls the executor.
+struct RootWakes {
+    woken: AtomicBool,
+    parent: Mutex<Option<Waker>>,
+}
+
+impl RootWakes {
+    /// From now on a wake goes to `waker`.
+    fn follow(&self, waker: &Waker) {
+        let same = |parent: &Option<Waker>| parent.as_ref().is_some_and(|p| p.will_wake(waker));
+        if same(&self.parent.lock()) {
+            return;
+        }
+        // Cloned and dropped outside the lock: both are user code.
+        let clone = waker.clone();
+        let old = self.parent.lock().replace(clone);
+        wakers::drop_all(old);
+    }
+
+    fn take_woken(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `wake`. A wake after this swap sets the flag again
+        // and wakes the parent, which `follow` has set before.
+        self.woken.swap(false, Ordering::Acquire)
+    }
+}
+
+impl Drop for RootWakes {
+    /// By the thread that drops the root's last waker, which is not the waker that is left in here.
+    fn drop(&mut self) {
+        wakers::drop_all(self.parent.lock().take());
+    }
+}
+
+impl Wake for RootWakes {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // Ordering: Release, see `take_woken`.
+        self.woken.store(true, Ordering::Release);
+        // Taken, not cloned: cloning is user code, and the poll that answers this wake leaves its waker
+        // again.
+        let parent = self.parent.lock().take();
+        if let Some(parent) = parent {
+            parent.wake();
+        }
+    }
+}

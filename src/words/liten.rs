@@ -1,0 +1,46 @@
+//! Floor 0: the words of panics that hang on the name by which a program knows this crate.
+//!
+//! Through the package named `tokio` it reads those of `words/tokio.rs` instead.
+
+use std::fmt::{self, Display, Formatter};
+
+/// What the message of a panic ends with.
+pub(crate) const NOTE: &str = "";
+
+/// Panics over a timer that will not fire.
+#[cold]
+pub(crate) fn timer_ended() -> ! {
+    panic!("the runtime that drives this timer has been shut down")
+}
+
+/// A message without arguments, and what it ends with: a literal, which a `const fn` can panic with.
+macro_rules! noted {
+    ($text:literal) => {
+        $text
+    };
+}
+pub(crate) use noted;
+
+/// Says that a task panicked, and with what message.
+pub(crate) fn panicked(f: &mut Formatter<'_>, message: &str) -> fmt::Result {
+    write!(f, " panicked: {message}")
+}
+
+/// How the error of a task is shown to programmers that was cancelled.
+pub(crate) fn debug_cancelled(
+    f: &mut Formatter<'_>,
+    _: impl Display,
+    text: impl Display,
+) -> fmt::Result {
+    write!(f, "JoinError({text})")
+}
+
+/// How the error of a task is shown to programmers that panicked, perhaps with a message.
+pub(crate) fn debug_panicked(
+    f: &mut Formatter<'_>,
+    _: impl Display,
+    _: Option<&str>,
+    text: impl Display,
+) -> fmt::Result {
+    write!(f, "JoinError({text})")
+}

@@ -1,0 +1,42 @@
+//! The words of panics that a program reads which knows this crate as `tokio`: they say whose it is, and
+//! where programs compare them they are tokio's.
+
+use std::fmt::{self, Display, Formatter};
+
+pub(crate) const NOTE: &str = " (this `tokio` is liten's)";
+
+#[cold]
+pub(crate) fn timer_ended() -> ! {
+    panic!("A Tokio 1.x context was found, but it is being shutdown.{NOTE}")
+}
+
+macro_rules! noted {
+    ($text:literal) => {
+        concat!($text, " (this `tokio` is liten's)")
+    };
+}
+pub(crate) use noted;
+
+pub(crate) fn panicked(f: &mut Formatter<'_>, message: &str) -> fmt::Result {
+    write!(f, " panicked with message {message:?}")
+}
+
+pub(crate) fn debug_cancelled(
+    f: &mut Formatter<'_>,
+    id: impl Display,
+    _: impl Display,
+) -> fmt::Result {
+    write!(f, "JoinError::Cancelled(Id({id}))")
+}
+
+pub(crate) fn debug_panicked(
+    f: &mut Formatter<'_>,
+    id: impl Display,
+    message: Option<&str>,
+    _: impl Display,
+) -> fmt::Result {
+    match message {
+        Some(message) => write!(f, "JoinError::Panic(Id({id}), {message:?}, ...)"),
+        None => write!(f, "JoinError::Panic(Id({id}), ...)"),
+    }
+}

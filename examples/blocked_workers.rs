@@ -1,4 +1,5 @@
-//! What happens to everybody else when tasks block their workers: measured delays, and who is to blame.
+//! What happens to all other tasks when some block their workers: measured delays, and which tasks are to
+//! blame.
 //!
 //! ```sh
 //! cargo run --release --example blocked_workers
@@ -39,7 +40,7 @@ fn main() -> std::io::Result<()> {
 }
 
 /// The delays of a task in a blocked worker's queue, of a timer, and of a socket, with `free` workers free;
-/// and who blocks the others.
+/// and which tasks block the others.
 fn round(free: usize) -> std::io::Result<([Duration; 3], Vec<RunningTask>)> {
     let runtime = Builder::new_multi_thread().worker_threads(WORKERS).build()?;
     let (mut client, mut server) = runtime.block_on(connected())?;

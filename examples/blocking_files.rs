@@ -7,32 +7,40 @@
 //!
 //! Files are always "ready" to the operating system's pollers, so reading one blocks the thread that does
 //! it. On a worker that would hold up other tasks; `liten::fs` reads it on a thread that may block, and
-//! `spawn_blocking` does the same for any other call. While four jobs block for half a second each, a timer
-//! goes on ticking, and a job that panics harms nobody:
+//! `spawn_blocking` does the same for any other call. Here four such calls block from the beginning to the
+//! end. Meanwhile files are read, a job that panics harms no other, and a timer goes on ticking:
 //!
 //! ```text
+//! 4 calls block
 //! Cargo.toml: 3617 bytes
 //! README.md: 6925 bytes
 //! a panicking job: task 12 panicked: a bug in the job
 //! 10 ticks of 50 ms, the latest 1 ms late
-//! 4 jobs of 500 ms together: 502 ms
+//! 4 calls have returned
 //! ```
 
 use liten::fs;
+use liten::sync::oneshot;
 use liten::task::spawn_blocking;
 use liten::time::{Duration, Instant, interval_at};
-use std::{env, io, thread};
+use std::sync::mpsc;
+use std::{env, io};
 
-const JOBS: usize = 4;
-const JOB: Duration = Duration::from_millis(500);
+const CALLS: usize = 4;
 const TICKS: usize = 10;
 const TICK: Duration = Duration::from_millis(50);
 
 #[liten::main]
 async fn main() -> io::Result<()> {
-    let start = Instant::now();
-    let jobs: Vec<_> = (0..JOBS).map(|_| spawn_blocking(|| thread::sleep(JOB))).collect();
-    let ticker = liten::spawn(latest_tick());
+    let mut calls = Vec::new();
+    for _ in 0..CALLS {
+        let (begun, begins) = oneshot::channel();
+        let (end, ends) = mpsc::channel();
+        let call = spawn_blocking(move || block(begun, &ends));
+        begins.await.map_err(io::Error::other)?;
+        calls.push((call, end));
+    }
+    println!("{CALLS} calls block");
 
     let mut files: Vec<String> = env::args().skip(1).collect();
     if files.is_empty() {
@@ -48,14 +56,23 @@ async fn main() -> io::Result<()> {
         Ok(answer) => println!("a panicking job: {answer}"),
         Err(error) => println!("a panicking job: {error}"),
     }
-
-    let late = ticker.await?.as_millis();
+    let late = liten::spawn(latest_tick()).await?.as_millis();
     println!("{TICKS} ticks of {} ms, the latest {late} ms late", TICK.as_millis());
-    for job in jobs {
-        job.await?;
+
+    for (call, end) in calls {
+        drop(end);
+        call.await?;
     }
-    println!("{JOBS} jobs of {} ms together: {} ms", JOB.as_millis(), start.elapsed().as_millis());
+    println!("{CALLS} calls have returned");
     Ok(())
+}
+
+/// Stands for any call that blocks its thread: it returns when the other end of the channel is dropped.
+fn block(begun: oneshot::Sender<()>, end: &mpsc::Receiver<()>) {
+    // An error means that `main` has ended.
+    let _ = begun.send(());
+    // Nothing is ever sent.
+    let _ = end.recv();
 }
 
 fn buggy() -> u32 {

@@ -35,7 +35,7 @@ async fn main() -> io::Result<()> {
                 });
             }
             Err(error) => {
-                // No descriptors left, perhaps: give somebody time to leave.
+                // No descriptors left, perhaps: give clients time to leave.
                 eprintln!("accept: {error}");
                 sleep(Duration::from_millis(100)).await;
             }

@@ -84,7 +84,7 @@ async fn run(load: Arc<Load>, connections: usize) -> io::Result<usize> {
     while let Some(client) = clients.join_next().await {
         let (stream, received) = client??;
         bytes += received;
-        // Nobody leaves before the last one has been served.
+        // No client leaves before the last one has been served.
         streams.push(stream);
     }
     Ok(bytes)

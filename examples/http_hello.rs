@@ -30,7 +30,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How long a client may take to say what it wants, and how long those who are being answered when the
+/// How long a client may take to say what it wants, and how long those that are being answered when the
 /// server ends may take for the rest.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -70,7 +70,7 @@ async fn serve(
                 });
             }
             Either::Right((Err(error), _)) => {
-                // No descriptors left, perhaps: give somebody time to leave.
+                // No descriptors left, perhaps: give clients time to leave.
                 eprintln!("accept: {error}");
                 sleep(Duration::from_millis(100)).await;
             }
@@ -80,7 +80,7 @@ async fn serve(
             }
         }
     }
-    // Whoever still comes is refused at once.
+    // A client that still comes is refused at once.
     drop(listener);
     Ok(timeout(PATIENCE, connections.shutdown()).await.is_ok())
 }

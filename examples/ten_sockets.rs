@@ -4,7 +4,7 @@
 //! cargo run --example ten_sockets
 //! ```
 //!
-//! That depends on who is told about the wake:
+//! That depends on which future is told about the wake:
 //!
 //! ```text
 //! polls per packet with join_all: 10

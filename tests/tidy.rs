@@ -38,6 +38,7 @@ const HOUSE: Plan = Plan {
         ("wakers", 0),
         ("thread_name", 0),
         ("ended", 0),
+        ("words", 0),
         // Waiting and handing over.
         ("park", 1),
         ("queue", 1),
@@ -45,7 +46,7 @@ const HOUSE: Plan = Plan {
         ("task", 2),
         ("driver", 2),
         ("blocking", 2),
-        // Who runs what, and when.
+        // What runs where, and when.
         ("scheduler", 3),
         // One thread that waits for a host: what a runtime on wasm stands on.
         ("wasi", 3),
@@ -84,7 +85,7 @@ const HOUSE: Plan = Plan {
         // A user's function that makes the name may panic.
         ("thread_name", "wakers"),
         // Sockets are sources: the low-level door to the driver is `io::Async`, and sockets use it like
-        // anybody.
+        // any other program.
         ("net", "io"),
         // A component's sockets and standard streams have the same traits, and `io` hands its streams out.
         ("wasi", "io"),
@@ -151,6 +152,7 @@ const UNSAFE: Confined = Confined {
         ("src/runtime/blocking_task.rs", "promises that its tasks never go cold"),
         ("src/runtime/local.rs", "tasks that borrow, on the thread that owns them"),
         ("src/runtime/local/queue.rs", "half a queue that one thread alone reaches"),
+        ("src/runtime/local/settled.rs", "tasks that stay on the thread on which they are made"),
         ("src/io/hyper_io.rs", "hyper's buffer takes the count of bytes on trust"),
         ("src/net/hyper_io.rs", "hyper's buffer, received into without being initialised first"),
         ("src/net/tokio_io.rs", "tokio's buffer, received into without being initialised first"),
@@ -162,13 +164,14 @@ const UNSAFE: Confined = Confined {
             "promises that its handler does what a signal handler may do",
         ),
         ("src/signal/windows.rs", "installs the handler of the console's events"),
-        ("src/runtime/scope.rs", "tasks that borrow from a caller who waits for them"),
+        ("src/runtime/scope.rs", "tasks that borrow from a caller that waits for them"),
         ("src/combinators/select.rs", "futures in one tuple, pinned in the caller's frame"),
         ("src/combinators/join.rs", "the same"),
         (
             "src/sync/oneshot/cell.rs",
             "a value and two wakers, in memory that two halves free by a word",
         ),
+        ("src/sync_shim/native/spin_mutex.rs", "the trait of a lock is unsafe to implement"),
     ],
 };
 
@@ -254,6 +257,7 @@ const CFG: Confined = Confined {
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
         ("src/slab.rs", "the width of a token on 32-bit machines"),
         ("src/driver/selector.rs", "shuttle puts a bell in the place of the system's poller"),
+        ("src/driver/selector/descriptor.rs", "the selectors that know a source by its descriptor"),
         ("src/driver/alarm_clock.rs", "what ends a sleep in the poller, a file per kind"),
         ("src/queue/local.rs", "loom sees a locked queue in place of crossbeam's"),
         ("src/queue/injector.rs", "loom sees a locked queue in place of crossbeam's"),
@@ -264,7 +268,6 @@ const CFG: Confined = Confined {
         ),
         ("src/io/stdio/input.rs", "the descriptor itself, in a forked child"),
         ("src/net/uninit.rs", "Unix sockets"),
-        ("src/net/posix.rs", "the selectors that know a source by its descriptor"),
         (
             "src/io/interest.rs",
             "urgent data, which the poller tells apart on Linux and Android only",
@@ -315,6 +318,8 @@ fn whole_tree() -> Vec<Source> {
         "tokio/diagnosis/src",
         "tokio/face/src",
         "tokio/packer/src",
+        "tokio/race/src",
+        "tokio/samples/bars/src",
         "tokio/samples/web/src",
         "tokio/trial/src",
     ])

@@ -1,6 +1,6 @@
 //! Writes the client and the server of the service in `src/words.rs`.
 //!
-//! The usual way begins with a .proto file and wants protoc, which not everybody has. This is the same
+//! The usual way begins with a .proto file and wants protoc, which not every system has. This is the same
 //! generator, told the same things in Rust.
 
 use tonic_build::manual::{Builder, Method, MethodBuilder, Service};
@@ -22,6 +22,6 @@ fn main() {
         .method(split.server_streaming().build())
         .method(tally.client_streaming().server_streaming().build())
         .build();
-    // Whoever connects brings a connection; the generator's own way to one is tokio's.
+    // The program that connects brings a connection; the generator's own way to one is tokio's.
     Builder::new().build_transport(false).compile(&[words]);
 }

@@ -82,7 +82,7 @@ const FINISHED: u8 = 1;
 const CANCELLED: u8 = 2;
 const PANICKED: u8 = 3;
 
-/// The outcome of one task, shared by the task and whoever has its handle.
+/// The outcome of one task, shared by the task and the holder of its handle.
 #[derive(Clone, Default)]
 pub(crate) struct Outcome(Arc<AtomicU8>);
 
@@ -134,7 +134,7 @@ impl Drop for Witness {
         let (state, count) = match self.state {
             FINISHED => (FINISHED, &self.ledger.finished),
             PANICKED => (PANICKED, &self.ledger.panicked),
-            // A timer that is polled after its runtime's end panics; that is in nobody's plan.
+            // A timer that is polled after its runtime's end panics; no plan contains that.
             _ if self.bomb || std::thread::panicking() => (PANICKED, &self.ledger.panicked),
             _ => (CANCELLED, &self.ledger.cancelled),
         };

@@ -78,14 +78,14 @@ fn wait_until(ended: impl Fn() -> bool) {
     }
 }
 
-/// How many threads of runtimes the process has, as far as somebody tells.
+/// How many threads of runtimes the process has, as far as the system tells.
 fn workers() -> usize {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return 0 };
     let names = threads.filter_map(|thread| std::fs::read(thread.ok()?.path().join("comm")).ok());
     names.filter(|name| name.starts_with(b"liten-worker")).count()
 }
 
-/// How many threads and descriptors the process has; on other systems than Linux nobody tells.
+/// How many threads and descriptors the process has; systems other than Linux do not tell.
 fn census() -> Option<(usize, usize)> {
     let count = |path| Some(std::fs::read_dir(path).ok()?.count());
     Some((count("/proc/self/task")?, count("/proc/self/fd")?))

@@ -94,7 +94,7 @@ impl Example {
         lines
     }
 
-    /// What it has written to its standard error, as far as nobody has taken it.
+    /// What it has written to its standard error, as far as the test has not taken it.
     pub(crate) fn said(&self) -> Vec<String> {
         self.errors.try_iter().collect()
     }

@@ -199,7 +199,7 @@ fn inside_the_function_the_runtime_can_be_used() {
                 let handle = Handle::current();
                 handle.block_on(async {
                     liten::time::sleep(Duration::from_millis(2)).await;
-                    // In the root of a `block_on` in a task: there is nobody to be replaced.
+                    // In the root of a `block_on` in a task: there is no worker to replace.
                     block_in_place(|| liten::spawn(async { 7 })).await.unwrap()
                 }) + block_in_place(|| handle.block_on(handle.spawn_blocking(|| 3)).unwrap())
             })
@@ -315,7 +315,7 @@ fn a_runtime_may_end_while_workers_are_away() {
                 block_in_place(|| {
                     inside.send(()).unwrap();
                     let _ = released.recv();
-                    // Too late to run, and nobody waits for it for ever.
+                    // Too late to run, and no task waits for it for ever.
                     assert!(liten::block_on(liten::spawn(async {})).is_err());
                 });
             });

@@ -1,4 +1,4 @@
-//! The pool for work that blocks: bounded, named, out of everybody's way.
+//! The pool for work that blocks: bounded, named, out of the way of tasks.
 
 use crate::guard::{guarded, named, until, workers};
 use crate::probe::{Bell, Count};

@@ -33,7 +33,7 @@ fn a_job_whose_destructors_panic_costs_no_thread() {
                 let _kept = &bomb;
             }));
             assert!(error.unwrap_err().is_panic());
-            // Its output goes with the handle, or where nobody wants it.
+            // Its output goes with the handle, or where no task wants it.
             let job = runtime.spawn_blocking(|| Bomb);
             until(|| job.is_finished());
             drop(job);

@@ -1,4 +1,4 @@
-//! Cancellation tokens: who is told, who is not, and what it costs when a family is large.
+//! Cancellation tokens: which tasks are told, which are not, and what it costs when a family is large.
 
 use crate::guard::{guarded, until, workers};
 use crate::probe::{Calls, Count, poll_with};

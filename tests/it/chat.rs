@@ -33,7 +33,7 @@ async fn serve(listener: TcpListener, over: watch::Receiver<bool>, capacity: usi
         let mut lines = 0;
         while let Some(line) = hear.recv().await {
             lines += 1;
-            // Fails when nobody listens any more.
+            // Fails when no receiver is left.
             let _ = tell.send(Arc::from(line));
         }
         lines

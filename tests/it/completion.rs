@@ -84,7 +84,7 @@ fn a_task_that_waits_for_a_foreign_thread_is_waited_for() {
     });
 }
 
-/// The seeds' executors slept for timers, and lived for sockets, that nobody waited for any more.
+/// The seeds' executors slept for timers, and lived for sockets, that no task waited for any more.
 #[test]
 fn what_was_given_up_is_not_waited_for() {
     async fn gives_up() {
@@ -132,7 +132,7 @@ fn blocking_work_that_a_task_waits_for_is_waited_for() {
     });
 }
 
-/// The last task may end at any moment relative to the one who begins to wait.
+/// The last task may end at any moment relative to the one that begins to wait.
 #[test]
 fn it_never_sleeps_past_the_end_of_the_last_task() {
     guarded(|| {

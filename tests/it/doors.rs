@@ -144,3 +144,56 @@ fn a_child_that_was_started_elsewhere_is_waited_for_killed_and_reaped() {
         let _ = process;
     });
 }
+
+#[cfg(unix)]
+mod connections {
+    use super::*;
+    use mio::net::UnixStream;
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+
+    /// One end with its entry, and the other end.
+    fn pair(is_readable: bool) -> (UnixStream, Registered, UnixStream) {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let descriptor = Some(ours.as_raw_fd());
+        let registered =
+            Registered::connected(&Handle::current(), &mut ours, descriptor, is_readable).unwrap();
+        (ours, registered, theirs)
+    }
+
+    async fn is_ready(registered: &Registered, direction: Direction) -> bool {
+        poll_fn(|cx| Poll::Ready(registered.poll_event(cx, direction).is_ready())).await
+    }
+
+    #[test]
+    fn a_connection_has_room_at_once_and_something_to_read_only_if_that_is_known() {
+        run(async {
+            for is_readable in [true, false] {
+                let (_ours, registered, mut theirs) = pair(is_readable);
+                assert!(is_ready(&registered, Direction::Write).await);
+                assert_eq!(is_ready(&registered, Direction::Read).await, is_readable);
+                theirs.write_all(b"x").unwrap();
+                until_reported().await;
+                assert!(is_ready(&registered, Direction::Read).await);
+            }
+        });
+    }
+
+    #[test]
+    fn room_that_was_cleared_by_hand_is_reported_when_it_comes() {
+        run(async {
+            let (mut ours, registered, mut theirs) = pair(false);
+            let before = registered.wait(Interest::WRITABLE).await.unwrap();
+            let full = loop {
+                if let Err(error) = ours.write(&[7; 4096]) {
+                    break error;
+                }
+            };
+            assert_eq!(full.kind(), ErrorKind::WouldBlock);
+            registered.clear(before, Ready::WRITABLE);
+            assert!(!is_ready(&registered, Direction::Write).await);
+            while theirs.read(&mut [0; 4096]).is_ok() {}
+            registered.wait(Interest::WRITABLE).await.unwrap();
+        });
+    }
+}

@@ -1,4 +1,4 @@
-//! Wrong use: what is refused, with which words, and pointing at whom.
+//! Wrong use: what is refused, with which words, and pointing at which line.
 
 use crate::guard::{guarded, until, workers};
 use crate::process::{alone, alone_with, child, is_child};

@@ -1,4 +1,4 @@
-//! Nobody starves: not for tasks that are always ready, pairs that wake each other, or sockets that
+//! Nothing starves: not for tasks that are always ready, pairs that wake each other, or sockets that
 //! always have something.
 
 use crate::guard::{guarded, workers};

@@ -286,7 +286,7 @@ impl std::os::fd::AsFd for Boaster {
     }
 }
 
-/// What it says is not believed: nobody is lent bytes that were never written.
+/// What it says is not believed: no reader is lent bytes that were never written.
 #[cfg(unix)]
 #[test]
 fn a_reader_that_says_too_much_fills_nothing() {
@@ -335,7 +335,7 @@ fn a_stream_that_is_shut_down_still_receives() {
         assert_eq!(receive::<F, _>(&server).await, b"question");
         send::<F, _>(&server, b"answer").await;
         assert_eq!(receive::<F, _>(&client).await, b"answer");
-        // Once more, with nobody there: as for `close`, it is no error.
+        // Once more, with no peer there: as for `close`, it is no error.
         drop(server);
         poll_fn(|cx| F::poll_end(Pin::new(&mut &client), cx)).await.unwrap();
     }

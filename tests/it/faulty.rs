@@ -1,5 +1,5 @@
-//! Wakers that panic: when they are cloned, called or dropped. Who waits beside them is woken all the same,
-//! no worker is lost, and what they were waiting with works on.
+//! Wakers that panic: when they are cloned, called or dropped. A task that waits beside them is woken all the
+//! same, no worker is lost, and what they were waiting with works on.
 
 #![allow(unsafe_code)]
 
@@ -338,7 +338,7 @@ fn a_clone_that_panics_at_the_end_of_a_crowd_costs_no_wake() {
     });
 }
 
-/// Nor does it make the one panic that came last, who has done nothing.
+/// Nor does it make the one panic that came last, which has done nothing.
 #[test]
 fn a_wake_that_panics_in_a_crowd_costs_no_wake() {
     for fault in [Fault::Wake, Fault::Drop] {
@@ -358,8 +358,8 @@ fn a_wake_that_panics_in_a_crowd_costs_no_wake() {
     }
 }
 
-/// Nobody who waits has made the waker: it came from whoever polls, and is dropped at a time that is ours to
-/// choose.
+/// No task that waits has made the waker: it came from what polls it, and is dropped at a time that is ours
+/// to choose.
 #[test]
 fn a_panic_of_a_wakers_destructor_stays_with_us() {
     guarded(|| {
@@ -391,7 +391,7 @@ fn a_panic_of_a_wakers_destructor_stays_with_us() {
                     assert_eq!(polled, Some(Poll::Pending), "leaf {kind}: the last was replaced");
                 }
                 assert!(caught(|| drop(leaf)).is_some(), "leaf {kind}: a waker was dropped");
-                // Once by us here, once by who kept it.
+                // Once by us here, once by what kept it.
                 assert!(left_with.iter().all(|ends| ends.get() == 2), "leaf {kind}: one is kept");
             }
         }

@@ -84,7 +84,7 @@ fn cry(place: &str) {
         "tasks" => {
             let tasks: Vec<_> = (0..10).map(|_| runtime.spawn(sleep())).collect();
             for task in tasks {
-                // Nobody looks at the result.
+                // The result is not looked at.
                 while !task.is_finished() {
                     std::thread::yield_now();
                 }

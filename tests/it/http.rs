@@ -181,7 +181,7 @@ async fn streams_side_by_side() {
     const STREAMS: usize = 50;
 
     let (client, server) = tcp_pair().await;
-    // Nobody is answered before all have asked, so that the streams really are open side by side.
+    // No client is answered before all have asked, so that the streams really are open side by side.
     let (asked, all) = (Count::default(), Bell::default());
     let service = service_fn(move |request: Request<Incoming>| {
         let (asked, all) = (asked.clone(), all.clone());
@@ -216,7 +216,7 @@ async fn streams_side_by_side() {
         request.await.unwrap();
     }
     drop(sender);
-    // Both end. A ping may cross the other side's goodbye; whoever sent it sees a broken pipe.
+    // Both end. A ping may cross the other side's goodbye; the side that sent it sees a broken pipe.
     let _ = connection.await.unwrap();
     let _ = server.await.unwrap();
 }

@@ -105,7 +105,8 @@ fn runtimes_with_nothing_to_do_sleep() {
     });
 }
 
-/// A worker that is stuck is somebody to look after; when it is free again, everybody goes back to sleep.
+/// The watchdog looks after a worker that is stuck; when that one is free again, all threads go back to
+/// sleep.
 #[test]
 fn after_a_worker_was_stuck_all_sleep_again() {
     guarded(|| {
@@ -219,7 +220,7 @@ fn an_event_costs_no_change_of_thread() {
         };
         let mut counts = Vec::new();
         // One sleep every few milliseconds is the driver thread's own business, which
-        // makes many if the system lets nobody run for long: then once more.
+        // makes many if the system lets no thread run for long: then once more.
         while counts.last().is_none_or(|&sleeps| sleeps >= ROUNDS / 2) {
             assert!(counts.len() < 10, "{counts:?} times in {ROUNDS} rounds");
             let before = driver();

@@ -195,7 +195,7 @@ fn a_hundred_thousand_sockets_come_and_go() {
                     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
                     let mut buf = [0; 8];
                     let receiving = socket.recv(&mut buf);
-                    // Somebody waits for it, sometimes in vain and sometimes not, when it goes.
+                    // A task waits for it, sometimes in vain and sometimes not, when it goes.
                     let mut receiving = Box::pin(receiving);
                     assert!(crate::loopback::poll_once(&mut receiving).await.is_none());
                     if round % 4 == 0 {

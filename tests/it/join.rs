@@ -1,4 +1,4 @@
-//! The JoinHandle: where the output goes, who is woken, who may wait.
+//! The JoinHandle: where the output goes, which task is woken, and where waiting is allowed.
 
 use crate::guard::{guarded, until, workers};
 use crate::loopback::poll_once;

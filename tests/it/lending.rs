@@ -42,7 +42,7 @@ struct Pool {
 struct Loan {
     connection: Option<Connection>,
     pool: Arc<Pool>,
-    /// Given back after the connection, so that who comes next finds it.
+    /// Given back after the connection, so that the next task finds it.
     _permit: OwnedSemaphorePermit,
 }
 
@@ -125,7 +125,7 @@ fn a_wait_that_was_given_up_costs_no_connection() {
                 users.iter().step_by(2).for_each(|user| user.abort());
                 for (index, user) in users.into_iter().enumerate() {
                     let ended = user.await;
-                    assert!(ended.is_ok() || index % 2 == 0, "nobody has aborted this one");
+                    assert!(ended.is_ok() || index % 2 == 0, "no task has aborted this one");
                 }
                 pool.assert_complete();
             }

@@ -1,5 +1,5 @@
 //! What the system refuses: descriptors and threads. The call that needed one says so, everything else goes
-//! on, nobody turns in circles, and when there is room again all is as before.
+//! on, no thread turns in circles, and when there is room again all is as before.
 //!
 //! Limits are those of a process, so each test has one of its own.
 
@@ -118,7 +118,7 @@ fn a_server_out_of_descriptors_waits_without_turning_and_serves_all_in_the_end()
         runtime.block_on(have_a_clock(descriptors()));
         let listener = runtime.block_on(async { TcpListener::bind("127.0.0.1:0").await }).unwrap();
         let address = listener.local_addr().unwrap();
-        // The system connects them, whether somebody accepts or not.
+        // The system connects them, whether or not a program accepts them.
         let connect = |_| {
             let mut client = std::net::TcpStream::connect(address).unwrap();
             client.write_all(b"x").unwrap();
@@ -130,7 +130,7 @@ fn a_server_out_of_descriptors_waits_without_turning_and_serves_all_in_the_end()
         let serving = runtime.spawn(serving);
         runtime.block_on(told.lacking.wait());
 
-        // More connections wait than there are descriptors for, and nobody runs in circles over that. To
+        // More connections wait than there are descriptors for, and no thread runs in circles over that. To
         // look takes descriptors too.
         limit(Resource::RLIMIT_NOFILE, 300);
         let before = polls.get();

@@ -224,6 +224,7 @@ fn tasks_of_an_executor_may_borrow() {
         let longest = executor.spawn(async { names.iter().max_by_key(|name| name.len()).unwrap() });
         let longest = liten::block_on(executor.run(longest)).unwrap();
         assert_eq!(longest, "three");
+        liten::block_on(executor.run_until_completion());
         drop(executor);
         let mut lengths = lengths.into_inner();
         lengths.sort_unstable();

@@ -23,11 +23,13 @@ mod current_thread;
 mod doors;
 mod drainer;
 mod ends;
+mod entered;
 mod errors;
 mod fairness;
 mod faulty;
 #[cfg(unix)]
 mod fork;
+mod giving_way;
 #[cfg(not(feature = "tokio-context"))]
 mod hint;
 #[cfg(target_os = "linux")]

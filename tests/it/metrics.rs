@@ -146,7 +146,7 @@ fn sleeps_and_the_time_in_between_are_counted() {
         ended.ring();
         runtime.block_on(task).unwrap();
         drop(runtime);
-        assert_eq!(turns() % 2, 0, "nobody sleeps after the end");
+        assert_eq!(turns() % 2, 0, "no thread sleeps after the end");
         assert_eq!(metrics.worker_park_unpark_count(1_000_000), 0);
         assert_eq!(metrics.worker_total_busy_duration(1_000_000), Duration::ZERO);
     });

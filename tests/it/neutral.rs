@@ -126,7 +126,7 @@ fn word_length(word: &'static str) -> usize {
     word.len()
 }
 
-/// Sockets and timers belong to the runtime that was entered; who polls them is another matter.
+/// Sockets and timers belong to the runtime that was entered; which thread polls them is another matter.
 #[test]
 fn other_executors_wait_for_sockets_and_timers() {
     async fn talk() {
@@ -268,7 +268,7 @@ fn a_future_made_by_hand_registers_when_it_is_polled() {
     });
 }
 
-/// A waker that uses the runtime while it is called: it drops sleeps and spawns, so whoever calls it must
+/// A waker that uses the runtime while it is called: it drops sleeps and spawns, so what calls it must
 /// hold no lock.
 #[test]
 fn a_waker_may_use_the_runtime_that_calls_it() {

@@ -1,4 +1,4 @@
-//! Panics: whoever panics, the worker lives on, and the handle tells.
+//! Panics: whatever panics, the worker lives on, and the handle tells.
 
 use crate::guard::{guarded, named, until, workers};
 use crate::probe::{Bell, Count, OnDrop};

@@ -405,7 +405,7 @@ fn time_waits_for_blocking_work_and_goes_on_after_it() {
         });
         wait.await.unwrap();
         assert_eq!(start.elapsed(), Duration::ZERO);
-        // It does not hold up those who move the time by hand.
+        // It does not hold up tests that move the time by hand.
         time::advance(SECOND / 2).await;
         tell.send(()).unwrap();
         // The work's end wakes this task, at the moment at which it ended.
@@ -415,7 +415,7 @@ fn time_waits_for_blocking_work_and_goes_on_after_it() {
     });
 }
 
-/// Nobody waits for it, so its end wakes nobody; time has to go on all the same.
+/// No task waits for it, so its end wakes none; time has to go on all the same.
 #[test]
 fn time_goes_on_after_blocking_work_that_nobody_waits_for() {
     still(async {

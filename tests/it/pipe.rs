@@ -239,7 +239,7 @@ fn what_is_no_pipe_is_refused() {
         refused(OpenOptions::new().open_receiver(&regular), "not a pipe");
         refused(Receiver::from_file(File::open(&regular).unwrap()), "not a pipe");
         refused(Sender::from_file(File::open(&regular).unwrap()), "not a pipe");
-        // A directory, a missing file, and one that the poller refuses where nobody has looked.
+        // A directory, a missing file, and one that the poller refuses although no check comes before it.
         assert!(OpenOptions::new().open_sender(std::env::temp_dir()).is_err());
         let missing = OpenOptions::new().open_receiver("/nowhere/pipe").unwrap_err();
         assert_eq!(missing.kind(), ErrorKind::NotFound);

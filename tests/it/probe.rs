@@ -113,7 +113,7 @@ impl Future for Spy {
         let inside = &self.report.0;
         inside.waker.lock().unwrap().get_or_insert_with(|| cx.waker().clone());
         let end = inside.end.load(Ordering::SeqCst);
-        // Counted last: who sees the count sees the waker too.
+        // Counted last: a thread that sees the count sees the waker too.
         let polls = inside.polls.fetch_add(1, Ordering::SeqCst) + 1;
         if !end {
             return Poll::Pending;

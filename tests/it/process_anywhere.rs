@@ -28,7 +28,7 @@ fn both<F: Future<Output = ()>>(in_child: fn(), in_parent: impl FnOnce() -> F) {
     }
 }
 
-/// Ends when nobody is left who could write to it.
+/// Ends when nothing is left that could write to it.
 fn copy_input() {
     std::io::copy(&mut std::io::stdin(), &mut std::io::stderr()).unwrap();
 }
@@ -85,7 +85,7 @@ fn a_child_that_does_not_end_is_killed() {
         assert!(child.try_wait().unwrap().is_none());
         bounded(child.kill()).await.unwrap();
         assert!(!bounded(child.wait()).await.unwrap().success());
-        bounded(child.kill()).await.expect("killing who has ended is no error");
+        bounded(child.kill()).await.expect("killing a child that has ended is no error");
         drop(stdin);
     });
 }

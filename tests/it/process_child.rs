@@ -91,7 +91,7 @@ fn tells_how_it_ended() {
         bounded(child.kill()).await.unwrap();
         assert_eq!(bounded(child.wait()).await.unwrap().signal(), Some(libc::SIGKILL));
 
-        // One that has ended before anybody waits.
+        // One that has ended before a task waits.
         let mut child = shell("exit 0").spawn().unwrap();
         let id = child.id().unwrap();
         until(|| state(id).as_deref() == Some("Z"));
@@ -288,7 +288,7 @@ fn outlives_its_runtime() {
     until(|| child.try_wait().unwrap().is_some());
     assert_eq!(second.block_on(bounded(child.wait())).unwrap().code(), Some(6));
 
-    // Nobody is told of its end any more, but the next child makes up for it.
+    // No task is told of its end any more, but the next child makes up for it.
     drop(stdin_of_dropped);
     until(|| state(id).is_none_or(|state| state == "Z"));
     second.block_on(async { assert!(shell("exit 0").status().await.unwrap().success()) });

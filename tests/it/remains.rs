@@ -1,4 +1,4 @@
-//! What is told of a runtime that does not end, and the end that nobody's thread waits for.
+//! What is told of a runtime that does not end, and the end that no thread waits for.
 
 use crate::guard::{guarded, until, workers};
 use crate::probe::{Bell, Count, OnDrop};
@@ -93,7 +93,7 @@ fn a_timeout_returns_what_is_left_and_an_end_returns_nothing() {
     });
 }
 
-/// Every door to a runtime knows who came through it.
+/// Every door to a runtime knows which tasks came through it.
 #[test]
 fn each_way_to_spawn_knows_its_caller() {
     #[track_caller]
@@ -174,7 +174,7 @@ fn an_end_that_is_awaited_is_as_good_as_a_drop() {
     });
 }
 
-/// Nobody polls it, it is dropped, or it is polled by a task of the runtime that it ends.
+/// No task polls it, it is dropped, or it is polled by a task of the runtime that it ends.
 #[test]
 fn an_end_goes_on_whatever_becomes_of_its_future() {
     guarded(|| {
@@ -260,7 +260,7 @@ fn a_hook_that_waits_does_not_keep_the_runtime_from_ending() {
                 begins.add();
                 let sleep = || liten::block_on(liten::time::sleep(Duration::from_secs(3600)));
                 let slept = std::panic::catch_unwind(sleep);
-                assert!(slept.is_err(), "nobody drives it any more");
+                assert!(slept.is_err(), "no thread drives it any more");
                 let _ = waits.lock().unwrap().recv();
             })
             .build()

@@ -1,5 +1,5 @@
-//! Peers that break off, in every state that a connection may be in: whoever waits is told, nobody turns in
-//! circles, and the next connection finds everything in order.
+//! Peers that break off, in every state that a connection may be in: each task that waits is told, none turns
+//! in circles, and the next connection finds everything in order.
 
 use crate::loopback::{bounded, poll_once, run, tcp_pair};
 use crate::probe::{Count, Polls};
@@ -99,7 +99,7 @@ fn clients_in_the_queue_of_a_listener_that_closes_are_told() {
     });
 }
 
-/// The connection is there, and nobody looks at it when the reset comes.
+/// The connection is there, and no task looks at it when the reset comes.
 #[test]
 fn a_reset_that_nobody_waits_for_is_not_lost() {
     run(async {
@@ -183,7 +183,7 @@ fn a_reset_ends_everything_that_waits() {
                 begun(async move { stream.ready(Interest::READABLE).await.map(drop) }).await;
             reset(client);
             assert_broken(&write.await.unwrap());
-            // The error is told once; who comes after it finds the end.
+            // The error is told once; the next read finds the end.
             let mut told: Vec<Result<()>> = Vec::new();
             for waits in [read, peek, readable, ready] {
                 told.push(waits.await.unwrap());

@@ -1,5 +1,5 @@
-//! Sockets that go while something is under way for them: who shared them works on, and whoever gets their
-//! descriptor, their port or their place in the driver's table gets nothing of theirs.
+//! Sockets that go while something is under way for them: a task that shared them works on, and one that gets
+//! their descriptor, their port or their place in the driver's table gets nothing of theirs.
 
 use crate::guard::{guarded, until, workers};
 use crate::loopback::udp_pair;
@@ -18,7 +18,7 @@ fn a_late_event_never_reaches_a_new_socket() {
     use std::os::fd::AsRawFd;
     use std::pin::pin;
     use std::task::Context;
-    // Alone, so that nobody else takes the descriptor that has become free.
+    // Alone, so that no other test takes the descriptor that has become free.
     let body = || {
         run(async {
             let sender = UdpSocket::bind("127.0.0.1:0").await.unwrap();

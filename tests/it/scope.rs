@@ -1,4 +1,4 @@
-//! Functions that borrow from a caller who waits for them, whatever happens.
+//! Functions that borrow from a caller that waits for them, whatever happens.
 
 use crate::guard::{guarded, until, workers};
 use crate::probe::{Count, OnDrop};
@@ -115,7 +115,7 @@ fn it_returns_only_when_all_functions_have_ended() {
             scope(|s| {
                 for number in 0..10 {
                     let (ended, guard) = (&ended, OnDrop(dropped.clone()));
-                    // The handles are dropped: nobody waits by them.
+                    // The handles are dropped: no task waits by them.
                     let handle = s.spawn_blocking(move || {
                         let _guard = guard;
                         thread::sleep(Duration::from_micros(50 * number));
@@ -269,7 +269,7 @@ fn a_function_that_joins_another_calls_it_wherever_the_scope_was_opened() {
     });
 }
 
-/// Who joins must not begin a function that waits for what he does afterwards.
+/// A thread that joins must not begin a function that waits for what that thread does afterwards.
 #[test]
 fn joining_one_function_does_not_begin_another() {
     guarded(|| {

@@ -291,7 +291,7 @@ fn a_handle_of_a_runtime_that_is_gone_cancels_what_it_is_given() {
         assert_eq!(dropped.get(), 2);
         assert_eq!(handle.set_worker_threads(2).unwrap_err().kind(), ErrorKind::Other);
         assert_eq!(handle.metrics().num_alive_tasks(), 0);
-        // A root needs no worker; but there is nobody to bring it events.
+        // A root needs no worker; but no thread is there to bring it events.
         assert_eq!(handle.block_on(async { 42 }), 42);
         let spawned = handle.block_on(async { liten::spawn(async {}).await });
         assert!(spawned.unwrap_err().is_cancelled());
@@ -360,7 +360,7 @@ fn wakers_that_outlive_the_runtime_do_nothing() {
     });
 }
 
-/// Each task either runs or is cancelled, whoever is faster; none is forgotten.
+/// Each task either runs or is cancelled, whichever thread is faster; none is forgotten.
 #[test]
 fn spawns_that_race_with_the_end_are_run_or_cancelled() {
     guarded(|| {

@@ -73,8 +73,8 @@ fn every_listener_gets_the_signal() {
     guarded(|| alone("signal_listeners::every_listener_gets_the_signal", body));
 }
 
-/// The tasks race for the bytes in the socket: whoever comes second finds it empty, and must notice all the
-/// same.
+/// The tasks race for the bytes in the socket: the one that comes second finds it empty, and must notice all
+/// the same.
 #[test]
 fn tasks_that_share_a_kind_miss_nothing() {
     let body = || {
@@ -192,7 +192,7 @@ fn listeners_of_every_runtime_get_the_signal() {
         let listener = |runtime: &Runtime| runtime.block_on(async { signal(USR1).unwrap() });
         let (first, second) = (workers(1), workers(1));
         let (mut of_first, mut of_second) = (listener(&first), listener(&second));
-        // One that nobody drives.
+        // One that no thread drives.
         let local = LocalRuntime::new().unwrap();
         let mut of_local = local.block_on(async { signal(USR1).unwrap() });
         let round = |of_first: &mut Signal, of_second: &mut Signal| {
@@ -275,9 +275,9 @@ fn ctrl_c_is_waited_for_from_the_first_poll_on() {
     let test = "signal_listeners::ctrl_c_is_waited_for_from_the_first_poll_on";
     guarded(|| {
         if is_child() {
-            // Whoever has started the tests in the background of a shell without job control has let them
-            // ignore this one.
-            // SAFETY: the default action is no handler, and nobody has installed one yet.
+            // A shell that has started the tests in the background of a shell without job control has let
+            // them ignore this one. SAFETY: the default action is no handler, and no code has installed one
+            // yet.
             unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
             return wait_for_ctrl_c(std::env::var_os("LITEN_TEST_POLL").is_some());
         }

@@ -1,4 +1,5 @@
-//! Every worker is blocked: a spare one works, for as long as it is needed, and who blocks is told.
+//! Every worker is blocked: a spare one works, for as long as it is needed, and the program is told what
+//! blocks.
 
 use crate::fairness::{Stop, StopOnDrop, yields};
 use crate::guard::{guarded, until, workers};

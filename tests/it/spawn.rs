@@ -1,11 +1,12 @@
 //! Spawning: from tasks, from the root, from foreign threads; many, and deep.
 
-use crate::guard::{guarded, named, workers};
+use crate::guard::{guarded, named, until, workers};
 use crate::probe::{Bell, Count, OnDrop};
 use liten::runtime::{Handle, Runtime};
 use liten::task::TaskId;
 use std::collections::HashSet;
 use std::pin::Pin;
+use std::sync::mpsc;
 use std::thread;
 
 const MILLION: usize = 1_000_000;
@@ -189,6 +190,39 @@ fn ids_are_unique_and_known_inside_and_outside() {
             ids
         });
         assert_eq!(ids.len(), 5_000);
+    });
+}
+
+/// The output's destructor is the last of the task's code, whichever thread runs it.
+#[test]
+fn the_destructor_of_an_output_knows_the_id_of_its_task() {
+    struct Tells(mpsc::Sender<Option<TaskId>>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.send(liten::task::try_id()).unwrap();
+        }
+    }
+    guarded(|| {
+        let runtime = workers(1);
+        for completes_first in [true, false] {
+            let (tell, told) = mpsc::channel();
+            let (go, gone) = liten::sync::oneshot::channel::<()>();
+            let task = runtime.spawn(async move {
+                let _ = gone.await;
+                Tells(tell)
+            });
+            let id = task.id();
+            if completes_first {
+                drop(go);
+                until(|| task.is_finished());
+                drop(task);
+            } else {
+                drop(task);
+                drop(go);
+            }
+            assert_eq!(told.recv(), Ok(Some(id)));
+            assert_eq!(liten::task::try_id(), None);
+        }
     });
 }
 

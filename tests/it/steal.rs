@@ -12,7 +12,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 /// All workers have to be in a task of this at the same time, the one that spawned the others included. Each
-/// of them blocks its thread: nobody gives anything away by itself.
+/// of them blocks its thread: no worker gives anything away by itself.
 #[test]
 fn what_a_blocked_worker_has_queued_is_taken() {
     guarded(|| {
@@ -141,7 +141,7 @@ fn executed(runtime: &Runtime, tasks: usize, work: Duration) -> HashMap<String, 
         for _ in 0..tasks {
             let counts = Arc::clone(&all);
             drop(liten::spawn(async move {
-                // A sleep and not a calculation: this is about who takes how many, not about cores.
+                // A sleep and not a calculation: this is about which worker takes how many, not about cores.
                 thread::sleep(work);
                 let name = thread::current().name().unwrap().to_owned();
                 *counts.lock().unwrap().entry(name).or_default() += 1;
@@ -204,7 +204,7 @@ fn tasks_come_from_the_own_queue_the_injector_and_the_peers() {
         while (0..4).map(injected).sum::<u64>() == 0 || (0..4).map(stolen).sum::<u64>() == 0 {
             executed(&runtime, 100, Duration::from_micros(50));
         }
-        // With nobody to take them, the tasks that a task has spawned come from the worker's own queue.
+        // With no worker to take them, the tasks that a task has spawned come from the worker's own queue.
         let runtime = workers(1);
         executed(&runtime, 100, Duration::ZERO);
         let metrics = runtime.metrics();

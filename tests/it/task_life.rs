@@ -1,5 +1,5 @@
 //! The whole life of a task against a model: how it ends, when it is aborted, what becomes of its handle, and
-//! who panics, each with each, on every kind of executor.
+//! what panics, each with each, on every kind of executor.
 //!
 //! Nothing here races. A *stage* holds all threads of its executor while the test wakes, aborts, polls and
 //! drops, from outside or on one of those threads, or in the middle of a poll; then it lets them run until
@@ -123,7 +123,7 @@ fn finish(mut model: Model, props: Arc<Props>, witness: Arc<Witness>) {
     }
     assert_eq!(model.made, model.output_drops);
     assert_eq!(model.future_drops, 1);
-    let props = Arc::into_inner(props).expect("nobody else holds it");
+    let props = Arc::into_inner(props).expect("no other reference is left");
     let joiner = props.into_joiner();
     assert_eq!(Arc::strong_count(&joiner), 1, "the waker of the JoinHandle was kept");
     assert_eq!(Arc::strong_count(&witness), 1, "the future or its output was kept");
@@ -253,7 +253,7 @@ fn play_each(flavor: Flavor, plans: &[Plan]) {
     stage.into_iter().for_each(Stage::close);
 }
 
-/// Ready at once, after wakes, or never; and who panics.
+/// Ready at once, after wakes, or never; and what panics.
 fn plans() -> Vec<Plan> {
     let mut plans = Vec::new();
     for wakes in [Some(0), Some(1), Some(2), None] {

@@ -103,7 +103,7 @@ fn an_event_before_anybody_waits_is_remembered() {
         let mut buf = [0; 8];
         assert_eq!(server.try_read(&mut buf).unwrap_err().kind(), ErrorKind::WouldBlock);
         client.write_all(b"early").await.unwrap();
-        // Nobody waits while the event comes; the answer comes back only after it has been reported.
+        // No task waits while the event comes; the answer comes back only after it has been reported.
         while !is_reported(&server) {
             liten::task::yield_now().await;
         }

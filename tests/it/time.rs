@@ -194,7 +194,7 @@ fn a_reset_moves_the_deadline_either_way_and_revives() {
         workers(1).block_on(async {
             let mut waiting = sleep(FOR_EVER);
             assert!(poll_once(&mut waiting).await.is_none());
-            // Earlier, while somebody waits; nobody polls it for that.
+            // Earlier, while a task waits; none polls it for that.
             let soon = Instant::now() + 5 * MILLISECOND;
             Pin::new(&mut waiting).reset(soon);
             (&mut waiting).await;

@@ -133,8 +133,8 @@ fn a_path_that_begins_with_a_zero_byte_is_an_abstract_name_everywhere() {
     });
 }
 
-/// Tries until nobody is there: a process that another test starts has a copy of a closed socket until its
-/// exec.
+/// Tries until no listener is there: a process that another test starts has a copy of a closed socket until
+/// its exec.
 async fn until_refused<T>(attempt: impl AsyncFn() -> io::Result<T>) {
     loop {
         match attempt().await {
@@ -437,7 +437,7 @@ fn datagrams_keep_their_bounds_and_senders() {
         assert_eq!(poll_fn(|cx| socket.poll_recv_from(cx, &mut buf)).await.unwrap().0, 3);
 
         let unbound = UnixDatagram::unbound().unwrap();
-        assert!(unbound.send(b"x").await.is_err(), "sent to nobody");
+        assert!(unbound.send(b"x").await.is_err(), "sent without a peer");
         unbound.connect(&path).unwrap();
         assert_eq!(unbound.peer_addr().unwrap().as_pathname(), Some(path.as_ref()));
         unbound.send(b"4444").await.unwrap();

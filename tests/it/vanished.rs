@@ -65,8 +65,8 @@ fn keep_alive_ends_all_who_wait_for_a_vanished_peer() {
         let (ours, peer) = tcp_pair().await;
         probe(&ours);
         let ours = Arc::new(ours);
-        // Two who read, one who waits for readiness; whoever comes to the error first takes it, the others
-        // find the end.
+        // Two that read, one that waits for readiness; the one that comes to the error first takes it, the
+        // others find the end.
         let told = Count::default();
         let (a, b, c) = (Arc::clone(&ours), Arc::clone(&ours), Arc::clone(&ours));
         let read = |stream: Arc<TcpStream>, told: Count| async move {
@@ -99,7 +99,7 @@ fn a_write_to_a_vanished_peer_is_an_error_for_reader_and_writer() {
         let (mut ours, peer) = tcp_pair().await;
         limit(&ours);
         vanish(&peer);
-        // The operating system takes it, and nobody takes it from there.
+        // The operating system takes it, and no program takes it from there.
         ours.write_all(b"are you there?").await.unwrap();
         assert_timed_out(&ours.read(&mut [0; 8]).await.unwrap_err());
         assert_eq!(ours.write(b"x").await.unwrap_err().kind(), ErrorKind::BrokenPipe);

@@ -200,7 +200,7 @@ fn the_waker_stays_the_same_across_polls_and_workers() {
     });
 }
 
-/// One worker, parked; nobody but the wake can bring it back.
+/// One worker, parked; only the wake can bring it back.
 #[test]
 fn a_thread_that_knows_nothing_of_the_runtime_wakes_a_parked_worker() {
     guarded(|| {

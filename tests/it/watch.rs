@@ -109,7 +109,7 @@ fn a_closure_that_panics_harms_no_channel() {
             panic!("a closure");
         };
         assert!(caught(|| sender.send_modify(modify)).is_none());
-        assert!(!receiver.has_changed().unwrap(), "nobody was told");
+        assert!(!receiver.has_changed().unwrap(), "no receiver was told");
         assert_eq!(*receiver.borrow(), [1, 2]);
         let wait = caught(|| idly(pin!(receiver.wait_for(|_| panic!("a closure")))));
         assert!(wait.is_none());

@@ -1,4 +1,4 @@
-//! Who imports whom: finds every `crate::` and `super::` path in shipped code and compares floors.
+//! Which module imports which: finds every `crate::` and `super::` path in shipped code and compares floors.
 
 use crate::source::{Source, is_ident, skip_blanks};
 use crate::{Violation, violation};
@@ -77,7 +77,7 @@ fn judge(from: &str, to: &str, plan: &Plan) -> Option<String> {
 fn imports(source: &Source, module: &[String]) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
     for at in source.words("crate::") {
-        // `pub(in crate::x)` says who may see an item, it imports nothing.
+        // `pub(in crate::x)` says which modules may see an item, and imports nothing.
         if !preceding(source, at).ends_with("(in ") {
             read_tree(source, at + "crate::".len(), Vec::new(), &mut found);
         }

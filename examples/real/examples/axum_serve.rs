@@ -42,7 +42,7 @@ async fn main() -> io::Result<()> {
         .await
 }
 
-/// Says who answers, and who works.
+/// Says which thread answers, and which one works.
 async fn threads(State(liten): State<Handle>) -> String {
     let name = || thread::current().name().unwrap_or("a thread without a name").to_owned();
     let worker = liten.spawn(async move { name() }).await.expect("no panic");

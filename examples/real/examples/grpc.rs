@@ -98,7 +98,7 @@ impl Words for Counter {
     }
 }
 
-/// Says how a call went when it is dropped, whoever has ended it.
+/// Says how a call went when it is dropped, whichever side has ended it.
 struct Call {
     name: &'static str,
     answers: u64,

@@ -88,7 +88,7 @@ async fn serve(glue: Glue, address: &str, file: &str) -> Result<(), Failure> {
                 });
             }
             Err(error) => {
-                // No descriptors left, perhaps: give somebody time to leave.
+                // No descriptors left, perhaps: give clients time to leave.
                 eprintln!("accept: {error}");
                 sleep(Duration::from_millis(100)).await;
             }

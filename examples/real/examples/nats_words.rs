@@ -42,7 +42,7 @@ async fn run(server: &str, words: Vec<String>) -> Result<(), Failure> {
     // Its own limit is for the connection; a server that is none may say nothing at all.
     let client =
         timeout(PATIENCE, options.connect(server)).await.map_err(|_| "no NATS server")??;
-    // A subject that nobody else uses.
+    // A subject that no other program uses.
     let subject = client.new_inbox();
     let questions = client.subscribe(subject.clone()).await?;
     // Otherwise the first questions may come before the subscription.

@@ -5,8 +5,8 @@
 //! chromium http://127.0.0.1:3001/            # in two windows, or with any other browser
 //! ```
 //!
-//! The first message of a client is its name, each later one goes to everybody. Whoever says nothing for
-//! SECONDS is asked by a ping whether it is still there, and dropped if it stays silent as long again.
+//! The first message of a client is its name, each later one goes to all of them. A client that says nothing
+//! for SECONDS is asked by a ping whether it is still there, and dropped if it stays silent as long again.
 //!
 //! No client holds up the others: each has a task and a queue of its own, and a queue that overflows costs
 //! its client the seat, told by a close frame. Therefore no client may fill the queues of others faster than
@@ -72,7 +72,7 @@ async fn main() -> io::Result<()> {
                 });
             }
             Err(error) => {
-                // No descriptors left, perhaps: give somebody time to leave.
+                // No descriptors left, perhaps: give clients time to leave.
                 eprintln!("accept: {error}");
                 sleep(Duration::from_millis(100)).await;
             }
@@ -80,7 +80,7 @@ async fn main() -> io::Result<()> {
     }
 }
 
-/// Everybody who has given a name.
+/// The clients that have given a name.
 #[derive(Default)]
 struct Room {
     members: Mutex<HashMap<SocketAddr, Member>>,
@@ -106,7 +106,7 @@ impl Room {
         (Seat { room: self, peer }, receiver)
     }
 
-    /// Queues a line for everybody, without waiting. Whose queue is full is out.
+    /// Queues a line for every member, without waiting. A member whose queue is full is out.
     fn tell(&self, line: String) {
         let line = Utf8Bytes::from(line);
         let mut slow = Vec::new();

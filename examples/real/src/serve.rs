@@ -17,7 +17,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How long a client may take for the head of a request, and how long those who are being answered when the
+/// How long a client may take for the head of a request, and how long those that are being answered when the
 /// server ends may take for the rest.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -27,7 +27,7 @@ type Server = auto::Builder<LitenExecutor>;
 /// answers that have begun, for [`PATIENCE`] at most.
 ///
 /// Returns whether all were done in that time. What goes wrong with one connection is said on the standard
-/// error and concerns nobody else.
+/// error and concerns no other client.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -53,14 +53,14 @@ pub async fn serve(
                 });
             }
             Either::Right((Err(error), _)) => {
-                // No descriptors left, perhaps: give somebody time to leave.
+                // No descriptors left, perhaps: give clients time to leave.
                 eprintln!("accept: {error}");
                 sleep(Duration::from_millis(100)).await;
             }
             Either::Left(((), _)) => break,
         }
     }
-    // Whoever still comes is refused at once.
+    // A client that still comes is refused at once.
     drop(listener);
     timeout(PATIENCE, connections.shutdown()).await.is_ok()
 }

@@ -22,7 +22,7 @@ async fn turning<H: Host, F: Future>(reactor: &Reactor<H>, future: F) -> F::Outp
     poll_fn(|cx| {
         let polled = future.as_mut().poll(cx);
         if polled.is_pending() {
-            assert!(reactor.turn(None) > 0, "somebody waits");
+            assert!(reactor.turn(None) > 0, "a task waits");
         }
         polled
     })

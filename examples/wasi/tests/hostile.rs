@@ -37,7 +37,7 @@ fn positions_that_do_not_exist_or_come_twice_wake_nobody_twice() {
     });
 }
 
-/// Nobody is there to interrupt it, so it would be asked again and again, for ever.
+/// Nothing is there to interrupt it, so it would be asked again and again, for ever.
 #[test]
 #[should_panic(expected = "although nothing is ready")]
 fn a_host_that_returns_for_no_reason_is_reported() {
@@ -58,8 +58,8 @@ fn a_host_that_names_only_what_does_not_exist_is_reported() {
     });
 }
 
-/// If it lies about what is ready, whoever waited finds out by asking for the result: a wait may end too
-/// soon, and nothing is lost.
+/// If it lies about what is ready, the task that waited finds out by asking for the result: a wait may end
+/// too soon, and nothing is lost.
 #[test]
 fn a_host_that_lies_ends_a_wait_and_harms_no_other() {
     guarded(|| {

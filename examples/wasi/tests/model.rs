@@ -68,7 +68,7 @@ struct Pair {
     reactor: Reactor<ScriptedHost>,
     sources: Vec<Source>,
     waiters: Vec<Waiter>,
-    /// The reactor has looked at more than two at once, and keeps the clock that this takes while anybody
+    /// The reactor has looked at more than two at once, and keeps the clock that this takes while a task
     /// waits.
     looked: bool,
 }

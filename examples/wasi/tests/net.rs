@@ -19,10 +19,10 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(60);
 
 const MEGABYTE: usize = 1 << 20;
-/// Nobody listens on port 1; a port that was free a moment ago may be another test's.
-const NOBODY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
+/// No program listens on port 1; a port that was free a moment ago may be another test's.
+const CLOSED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
-/// Runs `test` to its end, or fails when it hangs; then nobody may wait for the host any more.
+/// Runs `test` to its end, or fails when it hangs; then no task may wait for the host any more.
 ///
 /// The bound is asked first: a test whose wake was lost is not saved by that of the bound.
 fn run<F: Future<Output = io::Result<()>>>(test: F) {
@@ -157,7 +157,7 @@ fn a_peer_that_goes_mid_way_is_an_end_to_the_reader_and_an_error_to_the_writer()
         server.read_to_end(&mut received).await?;
         assert_eq!(received, b"half of it");
         assert_eq!(server.read(&mut [0; 8]).await?, 0);
-        // The first write tells the peer's host that somebody still writes; its answer ends the stream.
+        // The first write tells the peer's host that this side still writes; its answer ends the stream.
         let error = loop {
             if let Err(error) = server.write(&pattern(MEGABYTE)).await {
                 break error;
@@ -273,7 +273,7 @@ fn a_stream_that_is_dropped_full_still_delivers() {
         let (client, mut server) = pair().await?;
         let chunk = pattern(64 * 1024);
         let mut sent = 0;
-        // Nobody reads yet, so that at last the host can take no more.
+        // No task reads yet, so that at last the host can take no more.
         while let Some(written) = poll_once((&client).write(&chunk)).await {
             sent += written?;
         }
@@ -334,7 +334,7 @@ fn a_stream_that_is_always_readable_starves_nobody() {
     });
 }
 
-/// Natively the operating system keeps them, and tells nobody.
+/// Natively the operating system keeps them, and does not tell.
 #[cfg(target_family = "wasm")]
 #[test]
 fn closing_tells_that_bytes_were_lost() {
@@ -385,7 +385,7 @@ fn two_runtimes_may_use_one_socket_by_turns() {
     second.block_on(async {
         let mut buf = [0; 8];
         let late = liten::time::timeout(Duration::from_millis(5), here.recv_from(&mut buf));
-        assert!(late.await.is_err(), "nobody has sent anything");
+        assert!(late.await.is_err(), "no peer has sent anything");
     });
     let received = first.block_on(async move {
         there.send_to(b"ping", address).await.unwrap();
@@ -417,7 +417,7 @@ fn tasks_that_gave_up_are_forgotten() {
             assert!(receive.poll(&mut Context::from_waker(&waker)).is_pending());
         }
         let kept = gone.iter().filter(|task| task.strong_count() > 0).count();
-        // All were kept if nobody looked; how seldom one looks is not the point.
+        // All were kept if nothing looked; how seldom one looks is not the point.
         assert!(kept < gone.len() / 2, "{kept} wakers of tasks that are gone");
         Ok(())
     });
@@ -479,7 +479,7 @@ fn a_read_that_is_given_up_for_another_leaves_nobody_waiting() {
 #[test]
 fn a_refused_connection_says_so() {
     run(async {
-        let error = TcpStream::connect(NOBODY).await.expect_err("nobody listens");
+        let error = TcpStream::connect(CLOSED).await.expect_err("no program listens");
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error:?}");
         nobody_waits();
         Ok(())
@@ -492,7 +492,7 @@ fn errors_of_the_host_leave_nothing_behind() {
         let (_listener, taken) = listener().await?;
         let error = TcpListener::bind(taken).await.expect_err("it is taken");
         assert_eq!(error.kind(), ErrorKind::AddrInUse, "{error:?}");
-        // An address for documentation: nobody has it.
+        // An address for documentation: no machine has it.
         let foreign = (Ipv4Addr::new(192, 0, 2, 1), 0);
         let error = TcpListener::bind(foreign).await.expect_err("it is not ours");
         assert_eq!(error.kind(), ErrorKind::AddrNotAvailable, "{error:?}");
@@ -502,7 +502,7 @@ fn errors_of_the_host_leave_nothing_behind() {
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error:?}");
         // The second address is tried when the first one fails.
         let (_second, open) = listener().await?;
-        assert_eq!(TcpStream::connect(&[NOBODY, open][..]).await?.peer_addr()?, open);
+        assert_eq!(TcpStream::connect(&[CLOSED, open][..]).await?.peer_addr()?, open);
         nobody_waits();
         Ok(())
     });
@@ -516,7 +516,7 @@ fn a_listener_can_be_dropped_while_somebody_accepts() {
         liten::task::yield_now().await;
         accepting.abort();
         assert!(accepting.await.expect_err("it was cancelled").is_cancelled());
-        let error = TcpStream::connect(address).await.expect_err("nobody listens any more");
+        let error = TcpStream::connect(address).await.expect_err("no program listens any more");
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error:?}");
         nobody_waits();
         Ok(())
@@ -554,7 +554,7 @@ fn a_host_name_leads_to_a_listener() {
         let stream = TcpStream::connect(format!("localhost:{}", address.port())).await?;
         assert_eq!(stream.peer_addr()?, address);
         assert!(lookup_host("no port").await.is_err());
-        // Too long for a name, so nobody has to be asked.
+        // Too long for a name, so no server has to be asked.
         let error = lookup_host(("a".repeat(300), 80)).await.map(drop).expect_err("it is no name");
         assert!(error.to_string().contains("aaa") || error.raw_os_error().is_some(), "{error:?}");
         nobody_waits();

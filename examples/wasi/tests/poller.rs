@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// An operation hands out what says when it is worth going on; the host answers with positions, and whoever
-/// is named finds that it can go on.
+/// An operation hands out what says when it is worth going on; the host answers with positions, and the task
+/// that is named finds that it can go on.
 #[test]
 fn ready_positions_become_the_keys_of_their_operations() {
     let host = ScriptedHost::new();

@@ -1,4 +1,4 @@
-//! Who waits for which pollable: the life of a wait, and what is left of it.
+//! Which task waits for which pollable: the life of a wait, and what is left of it.
 
 use component::scripted::ScriptedHost;
 use component::witness::{Witness, reentrant};
@@ -146,7 +146,7 @@ fn a_registration_and_its_waits_are_dropped_in_any_order() {
     let mut wait = registration.wait();
     assert!(!poll(&mut wait, Waker::noop()));
     drop(wait);
-    assert_eq!((host.alive(), reactor.len()), (1, 0), "nobody waits, somebody owns");
+    assert_eq!((host.alive(), reactor.len()), (1, 0), "no task waits, one owns");
     drop(registration);
     assert_eq!(host.alive(), 0);
 }

@@ -74,7 +74,7 @@ async fn yielding_lets_the_others_run() {
     assert_eq!(log.borrow().iter().collect::<String>(), "ababab");
 }
 
-/// It never waits: without the budget nobody else would have a turn.
+/// It never waits: without the budget no other task would have a turn.
 #[liten::test]
 async fn a_task_that_always_finds_work_gives_way() {
     let stop = Rc::new(Cell::new(false));

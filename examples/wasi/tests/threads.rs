@@ -70,7 +70,7 @@ fn a_last_waker_that_goes_without_a_wake_is_a_deadlock() {
     });
 }
 
-/// As long as somebody could wake it, it is none.
+/// As long as a thread could wake it, it is none.
 #[test]
 fn a_waker_that_is_alive_somewhere_is_waited_for() {
     guarded(|| {
@@ -216,9 +216,9 @@ fn a_root_waits_for_what_another_runtime_does() {
             task.await.expect("no panic") + 2
         });
         assert_eq!(sum, 42);
-        // A root that nobody can wake is one here too.
-        let nobody = std::panic::catch_unwind(|| block_on(|_| pending::<()>()));
-        assert!(nobody.is_err());
+        // A root that nothing can wake is one here too.
+        let stuck = std::panic::catch_unwind(|| block_on(|_| pending::<()>()));
+        assert!(stuck.is_err());
     });
 }
 

@@ -83,7 +83,7 @@ async fn a_reset_moves_a_sleep_that_is_waited_for() {
     assert!(start.elapsed() >= 2 * SHORT);
 }
 
-/// `block_on` must not end at a timer that nobody waits for any more, nor sleep until then.
+/// `block_on` must not end at a timer that no task waits for any more, nor sleep until then.
 #[liten::test]
 async fn a_dropped_sleep_is_nobodys_business() {
     let start = Instant::now();
@@ -121,7 +121,7 @@ async fn advancing_lets_due_tasks_run_and_no_others() {
     assert_eq!(start.elapsed(), HOUR);
 }
 
-/// A task that never waits: whoever advances the clock must come back all the same.
+/// A task that never waits: what advances the clock must come back all the same.
 #[liten::test(start_paused = true)]
 async fn advancing_does_not_wait_for_a_busy_task() {
     let busy = spawn_local(async {

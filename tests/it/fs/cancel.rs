@@ -156,7 +156,7 @@ fn calls_that_were_given_up_are_waited_for() {
         let mut file = digits(&runtime, &folder);
         give_up!(runtime, file.metadata());
         file = match file.try_into_std() {
-            Ok(_) => panic!("a call is under way, and nobody has waited for it"),
+            Ok(_) => panic!("a call is under way, and no task has waited for it"),
             Err(file) => file,
         };
         give_up!(runtime, file.set_len(5));

@@ -83,7 +83,7 @@ fn what_is_not_allowed_is_an_error_as_with_std() {
                 same_error(opened, std::fs::File::open(&path));
             }
         }
-        // Nobody may do this, whoever he is.
+        // No user may do this.
         let link = folder.join("link");
         let error =
             same_error(fs::hard_link(&folder.0, &link).await, std::fs::hard_link(&folder.0, &link));

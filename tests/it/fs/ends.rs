@@ -132,7 +132,7 @@ fn a_call_that_the_end_cancels_changes_nothing() {
         });
         runtime.shutdown_background();
         let error = other.block_on(file.read(&mut buffer)).unwrap_err();
-        assert_eq!(error.to_string(), ENDED, "whoever comes next learns of it");
+        assert_eq!(error.to_string(), ENDED, "the next call learns of it");
         assert_eq!(other.block_on(file.read(&mut buffer)).unwrap(), 6);
         assert_eq!(&buffer, b"012345");
         drop(release);

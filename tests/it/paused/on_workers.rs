@@ -30,7 +30,7 @@ fn years_pass_at_once() {
     }
 }
 
-/// If time jumped while anything was runnable, somebody would wake up late. The tasks wake each other,
+/// If time jumped while anything was runnable, some task would wake up late. The tasks wake each other,
 /// are moved between workers, and many wait for the same moments.
 #[test]
 fn nobody_is_woken_late() {
@@ -50,9 +50,9 @@ fn nobody_is_woken_late() {
                             if round % 3 == 0 {
                                 yield_now().await;
                             }
-                            // Somebody's, perhaps of now, and certainly not of later.
+                            // Some task's, perhaps of now, and certainly not of later.
                             assert!(receive.recv().await.unwrap() <= Instant::now());
-                            assert_eq!(Instant::now(), deadline, "nobody waited in between");
+                            assert_eq!(Instant::now(), deadline, "no task waited in between");
                         }
                     })
                 })

@@ -1,4 +1,4 @@
-//! The future whose life is observed, its output, and the one who counts.
+//! The future whose life is observed, its output, and what counts both.
 
 use super::memory;
 use super::model::{IN_FUTURE, IN_OUTPUT, IN_POLL, Plan};

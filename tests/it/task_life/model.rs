@@ -94,7 +94,7 @@ impl Model {
         has_handle.then_some(self.ending.is_some())
     }
 
-    /// Until its end, and as long as somebody refers to it.
+    /// Until its end, and as long as anything refers to it.
     pub(super) fn has_memory(&self) -> bool {
         self.has_waker || self.is_finished().is_some() || self.ending.is_none()
     }
@@ -136,7 +136,7 @@ impl Model {
     fn poll_join(&mut self) {
         match self.join {
             Join::Kept { .. } if self.ending.is_some() => {
-                // Whoever asks drops what he gets.
+                // The thread that asks drops what it gets.
                 self.output_drops += usize::from(self.ending == Some(Ending::Value));
                 self.told = self.ending;
                 self.join = Join::Spent;

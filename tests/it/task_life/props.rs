@@ -1,4 +1,4 @@
-//! What the test holds of a task: its handles, its waker, and a waker for whoever awaits it.
+//! What the test holds of a task: its handles, its waker, and a waker for the task that awaits it.
 
 use super::Deed;
 use super::life::{Output, Witness};
@@ -79,7 +79,7 @@ impl Props {
         self.joiner.get()
     }
 
-    /// Drops all but the one whom the JoinHandle's waker wakes.
+    /// Drops all but the one that the JoinHandle's waker wakes.
     pub(super) fn into_joiner(self) -> Arc<Calls> {
         self.joiner
     }

@@ -66,7 +66,7 @@ impl Room {
 
 impl Guest {
     pub(super) fn stay(self) {
-        self.stay_and_spawn(|_| unreachable!("nobody asks for a task here"));
+        self.stay_and_spawn(|_| unreachable!("nothing asks for a task here"));
     }
 
     fn stay_and_spawn(self, spawn: impl Fn(Life) -> JoinHandle<Output>) {
@@ -178,7 +178,7 @@ impl Stage {
             (Executor::Local(Local { handle: Some(handle), .. }), Whence::Outside) => {
                 handle.spawn(life.unbox())
             }
-            // Nobody but its own thread gives a LocalExecutor anything.
+            // Only its own thread gives a LocalExecutor anything.
             _ => self.rooms[0].spawn(life),
         }
     }

@@ -86,7 +86,7 @@ fn catches_interrupts(process: u32) -> bool {
     u64::from_str_radix(caught.expect("it says so").trim(), 16).expect("it is a mask") & 2 != 0
 }
 
-/// The request that is under way when ctrl-c comes is answered; nobody new is let in.
+/// The request that is under way when ctrl-c comes is answered; no new client is let in.
 #[test]
 fn ctrl_c_ends_it_when_the_last_answer_is_out() {
     let (server, address) = start();
@@ -99,7 +99,7 @@ fn ctrl_c_ends_it_when_the_last_answer_is_out() {
     assert_eq!(text(&go_on), "HTTP/1.1 100 Continue\r\n\r\n");
     eventually("it listens for ctrl-c", || catches_interrupts(server.id()));
     interrupt(&server);
-    eventually("the server lets nobody in", || TcpStream::connect(address).is_err());
+    eventually("the server lets no client in", || TcpStream::connect(address).is_err());
     client.write_all(b"ten\nbytes\n").unwrap();
     let mut answer = String::new();
     client.read_to_string(&mut answer).unwrap();

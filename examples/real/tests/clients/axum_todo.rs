@@ -186,7 +186,7 @@ fn axum_outlives_bad_input() {
     exchange(server.address, b"\r\n\0");
     let before = server.example.descriptors();
     http::expect_patience_with_bad_input(server.address);
-    // A body that never comes to its end holds nobody up but its sender.
+    // A body that never comes to its end holds up its sender only.
     let mut half = connect(server.address);
     let head = "POST /todos HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
     let body = "content-length: 100\r\n\r\n{\"text\": \"ha";

@@ -202,7 +202,7 @@ fn a_server_that_speaks_no_tls_or_nothing_is_an_error(glue: &str) {
 fn bad_clients_are_reported_and_leave_nothing_behind(glue: &str) {
     let server = Server::start(glue, "bad");
     let address = server.address;
-    // Nobody has been there yet, so that no socket is still being closed.
+    // No client has been there yet, so that no socket is still being closed.
     let before = server.example.descriptors();
     server.expect_answer();
 

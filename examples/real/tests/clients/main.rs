@@ -1,4 +1,4 @@
-//! Starts the examples and talks to them with clients that nobody here wrote.
+//! Starts the examples and talks to them with clients that were written elsewhere.
 // Those of Debian; and what a process holds is read from its `/proc`.
 #![cfg(target_os = "linux")]
 

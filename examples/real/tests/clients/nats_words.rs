@@ -50,7 +50,7 @@ fn each_word_comes_back() {
 #[test]
 fn a_server_that_is_none_is_an_error() {
     let words = ["word".to_owned()];
-    // Nobody listens on port 1; a port that was free a moment ago may be another test's.
+    // No program listens on port 1; a port that was free a moment ago may be another test's.
     let refused = SocketAddr::from(([127, 0, 0, 1], 1));
     assert_fails(start(refused, &words), "Connection refused");
 
@@ -61,7 +61,7 @@ fn a_server_that_is_none_is_an_error() {
     let address = rude.local_addr().unwrap();
     thread::spawn(move || {
         for client in rude.incoming() {
-            // Whoever has gone already does not need an answer.
+            // A client that has gone already does not need an answer.
             let _ = client.expect("a client").write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         }
     });

@@ -56,7 +56,7 @@ fn postgres(name: &str) -> Server {
     server
 }
 
-/// It listens before it lets anybody in.
+/// It listens before it lets a client in.
 fn wait_until_ready(address: SocketAddr) {
     let deadline = Instant::now() + process::LIMIT;
     let mut ready = Command::new(program("pg_isready"));
@@ -104,7 +104,7 @@ fn a_server_that_dies_in_the_middle_of_a_transaction_is_an_error_and_no_hang() {
 
 #[test]
 fn nobody_at_the_address_is_an_error() {
-    // Nobody listens on port 1; a port that was free a moment ago may be another test's.
+    // No program listens on port 1; a port that was free a moment ago may be another test's.
     let mut example = start(SocketAddr::from(([127, 0, 0, 1], 1)), "1");
     let error = example.errors.recv_timeout(process::LIMIT).expect("it reports an error");
     assert!(error.contains("refused"), "{error}");

@@ -85,7 +85,7 @@ fn a_client_that_vanishes_is_missed() {
     let client = server.client(&server.certificate, "0");
     assert_eq!(client.line(), "connected");
     assert_eq!(server.report(), "came");
-    // Killed: it says nothing any more, and nobody else tells the server.
+    // Killed: it says nothing any more, and no other program tells the server.
     drop(client);
     assert_eq!(server.report(), "failed: timed out");
     server.expect_echo();

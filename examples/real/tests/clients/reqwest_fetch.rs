@@ -12,7 +12,7 @@ use std::thread;
 
 fn fetch(urls: &[String]) -> Example {
     let mut command = Command::new(process::path("reqwest_fetch"));
-    // Nobody's proxy is to answer for a server on this machine.
+    // No proxy is to answer for a server on this machine.
     Example::start("reqwest_fetch", command.args(urls).env("NO_PROXY", "127.0.0.1"))
 }
 
@@ -23,7 +23,7 @@ struct Python {
     folder: PathBuf,
 }
 
-/// `python3 -m http.server`, but with room for more than five who have not been accepted yet.
+/// `python3 -m http.server`, but with room for more than five that have not been accepted yet.
 const SERVER: &str = "import runpy, socketserver
 socketserver.TCPServer.request_queue_size = 128
 runpy.run_module('http.server', run_name='__main__', alter_sys=True)";
@@ -58,7 +58,7 @@ fn once(answer: &'static [u8]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
-        let (mut client, _) = listener.accept().expect("somebody comes");
+        let (mut client, _) = listener.accept().expect("the client comes");
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             let mut byte = [0];
@@ -93,9 +93,9 @@ fn files_come_all_at_once_and_whole() {
 
 #[test]
 fn a_server_that_misbehaves_is_told_by_kind() {
-    // Nobody listens on port 1; a port that was free a moment ago may be another test's.
+    // No program listens on port 1; a port that was free a moment ago may be another test's.
     let refused = SocketAddr::from(([127, 0, 0, 1], 1));
-    // It never accepts; the system does, and nobody answers.
+    // It never accepts; the system does, and no program answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let cases = [
         (refused, "no connection: Connection refused"),

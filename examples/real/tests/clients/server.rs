@@ -40,7 +40,7 @@ pub(crate) struct Server {
 impl Server {
     /// Starts what `command` describes for a port, until it accepts connections.
     ///
-    /// These servers take no port 0. The one that was free a moment ago may be somebody else's by now: then
+    /// These servers take no port 0. The one that was free a moment ago may be another program's by now: then
     /// the server ends, and another port is tried.
     pub(crate) fn start(folder: Folder, command: impl Fn(u16) -> Command) -> Self {
         for _ in 0..5 {
@@ -69,7 +69,7 @@ fn listens(child: &mut Child, address: SocketAddr) -> bool {
     let deadline = Instant::now() + LIMIT;
     while Instant::now() < deadline {
         if TcpStream::connect(address).is_ok() {
-            // Somebody may have been quicker with this port.
+            // Another program may have been quicker with this port.
             return child.try_wait().expect("it is a child of ours").is_none();
         }
         if child.try_wait().expect("it is a child of ours").is_some() {

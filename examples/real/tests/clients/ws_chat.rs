@@ -139,11 +139,11 @@ fn everybody_sees_who_comes_says_something_and_leaves() {
 
     // Without a usable name, and with one that is too long.
     let (socket, _) = client(format!("ws://{address}/chat"), connect(address)).unwrap();
-    let mut nobody = Client { socket };
-    nobody.say("\n\u{0}");
-    nobody.expect("* somebody came");
+    let mut nameless = Client { socket };
+    nameless.say("\n\u{0}");
+    nameless.expect("* somebody came");
     ann.expect("* somebody came");
-    drop(nobody);
+    drop(nameless);
     ann.expect("* somebody left");
     let (socket, _) = client(format!("ws://{address}/chat"), connect(address)).unwrap();
     let mut long = Client { socket };
@@ -263,7 +263,7 @@ fn a_slow_client_is_dropped_and_holds_up_nobody() {
             match ann.line() {
                 other if other == line => return dropped,
                 other => {
-                    // Who of both drops him first, the room or his own task, depends on how busy they are.
+                    // Which of both drops him first, the room or his own task, depends on how busy they are.
                     assert!(["* Bob was too slow", "* Bob left"].contains(&&*other), "{other}");
                     dropped = true;
                 }

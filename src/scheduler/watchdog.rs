@@ -4,7 +4,7 @@
 //! It is there from the first task or event on, so workers that are busy or blocked can never stop I/O or
 //! timers. But it stays out of the way: an idle worker in the seat runs the task that an event wakes without
 //! a change of thread, and a busy one polls the driver between two tasks (pace.rs). This thread looks at all
-//! workers every [`LOOK`], decides (`watchdog/decision.rs`, pure, with the table of its orders), and acts:
+//! workers every [`LOOK`] or less often, decides (`watchdog/decision.rs`, pure, with the table of its orders), and acts:
 //!
 //! | order | act |
 //! |---|---|
@@ -23,11 +23,13 @@
 //!
 //! # A bound in time
 //!
-//! While no worker is idle, no event and no timer waits longer than 1 ms to be fetched, if the system lets
-//! this thread run: the seat was taken within the last two looks, or this thread sits there. While looks find
-//! an idle worker, each pause is twice as long as the one before, up to [`LONGEST_PAUSE`]: so long may the
-//! first event wait after the last idle worker became busy. A look costs up to 18 µs where processors are
-//! virtual, and 2,000 a second were a third of what 1,000 intervals cost (`mixed_intervals_spread`).
+//! While workers are held up by long polls, no event and no timer waits longer than 1 ms to be fetched, if the
+//! system lets this thread run: the seat was taken within the last two looks, or this thread sits there.
+//!
+//! While looks find an idle worker, or all workers busy with short polls, each pause is twice as long as the
+//! one before, up to 4 ms or 2 ms. So if all workers begin long polls at the same moment, the first event may
+//! wait for 4 ms. A look costs up to 18 µs where processors are virtual: 2,000 a second were a third of what
+//! 1,000 intervals cost (`mixed_intervals_spread`), and 4 % of a busy web server.
 //! Rejected: the last idle worker wakes this thread, which is a wake per event where workers are busy for
 //! some microseconds at a time.
 //!
@@ -64,17 +66,10 @@ use crate::park::{Parker, Unpark, Unparker};
 use crate::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::sync_shim::{Arc, clock};
 use crate::wakers;
-use decision::{Look, Memory, ORDERS, Order, Seen};
+use decision::{LOOK, Look, Memory, ORDERS, Order, Seen};
 use std::sync::OnceLock;
 use std::task::Waker;
 use std::time::{Duration, Instant};
-
-/// Time between two looks while no worker is idle, or something was to be done. Two of them are the most that
-/// an empty seat stays empty then.
-const LOOK: Duration = Duration::from_micros(500);
-
-/// The longest time between two looks while a worker is idle.
-const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
 /// Time between two looks while only spares are to be let go.
 const EASY_LOOK: Duration = Duration::from_millis(50);
@@ -304,8 +299,7 @@ impl Watch {
             attendance: shared.driver.attendance(),
         };
         self.memory.decide(&look, &mut self.orders);
-        let calm = look.parked && self.orders.is_empty();
-        self.pause = if calm { (self.pause * 2).min(LONGEST_PAUSE) } else { LOOK };
+        self.pause = self.memory.next_pause(&look, &self.orders, self.pause);
         // Before the orders, which make workers look at both.
         for index in 0..look.workers.len() {
             shared.slots.get(index).set_standstill(self.memory.standstill(index, now));

@@ -27,6 +27,19 @@
 use crate::scheduler::slots::Standstill;
 use std::time::{Duration, Instant};
 
+/// Time between two looks while polls are long, or something was to be done. Two of them are the most that an
+/// empty seat stays empty then.
+pub(super) const LOOK: Duration = Duration::from_micros(500);
+
+/// The longest time between two looks while a worker is idle.
+const LONGEST_PAUSE: Duration = Duration::from_millis(4);
+
+/// The same while all workers are busy with short polls. They poll the driver between these, and what a look
+/// costs is taken from them. Measured (`axum::serve` under wrk, 64 connections, the load on the same two
+/// cores; 500 µs against 1, 2 and 4 ms, 88 slices of a second, three times): time 0.99, 0.97, 0.96, and
+/// processor 0.98, 0.96, 0.96.
+const LONGEST_BUSY_PAUSE: Duration = Duration::from_millis(2);
+
 /// Polls that are so long in the mean keep ready tasks waiting. Shorter ones are over before another thread
 /// runs.
 const LONG_POLL: Duration = Duration::from_micros(150);
@@ -232,6 +245,23 @@ impl Memory {
         self.none_free(look, 0..look.regular, limit)
     }
 
+    /// After a look that gave `orders`, which came `pause` after the one before: how long to wait for the next.
+    pub(super) fn next_pause(
+        &self,
+        look: &Look<'_>,
+        orders: &[Order],
+        pause: Duration,
+    ) -> Duration {
+        let longest = if look.parked {
+            LONGEST_PAUSE
+        } else if self.stalled(look).next().is_none() && !self.all_slow(look) {
+            LONGEST_BUSY_PAUSE
+        } else {
+            LOOK
+        };
+        if orders.is_empty() { (pause * 2).min(longest) } else { LOOK }
+    }
+
     /// One look: says what is to be done.
     pub(super) fn decide(&mut self, look: &Look<'_>, orders: &mut Vec<Order>) {
         let passed = look.now.saturating_duration_since(self.looked);
@@ -298,10 +328,14 @@ impl Memory {
         })
     }
 
+    /// Each regular worker is slow, or blocks in place.
+    fn all_slow(&self, look: &Look<'_>) -> bool {
+        (0..look.regular).all(|index| self.workers[index].slow || look.workers[index].away)
+    }
+
     fn change_spares(&mut self, look: &Look<'_>, time: Duration) -> Option<Order> {
         let passed = |since: Instant, limit| look.now.saturating_duration_since(since) >= limit;
-        let slow = |index: usize| self.workers[index].slow || look.workers[index].away;
-        let all_slow = (0..look.regular).all(slow);
+        let all_slow = self.all_slow(look);
         let waits = all_slow && self.ready_waits(look);
         self.pressure = match waits {
             true => self.pressure + time.min(SPARE_AFTER),

@@ -118,6 +118,44 @@ fn a_house_at_work_needs_nothing() {
     }
 }
 
+/// The pauses before the next looks, each of which sees what `change` has made of the house.
+fn pauses(house: &mut House, mut change: impl FnMut(&mut House)) -> [Duration; 5] {
+    let mut pause = LOOK;
+    [(); 5].map(|()| {
+        change(house);
+        let orders = house.look_after(pause);
+        pause = house.memory.next_pause(&house.seen(), &orders, pause);
+        pause
+    })
+}
+
+#[test]
+fn looks_are_rarer_while_a_worker_is_idle_or_all_are_quick() {
+    let [two, four] = [2, 4].map(Duration::from_millis);
+    let doubled = |longest: Duration| [2, 4, 8, 16, 32].map(|n| (LOOK * n).min(longest));
+    assert_eq!(pauses(&mut House::new(&[BUSY, PARKED]), |_| {}), doubled(four));
+    let quick = |house: &mut House| house.polls(&[0, 1], 100);
+    assert_eq!(pauses(&mut House::new(&[BUSY, BUSY]), quick), doubled(two));
+    let one_of_them_slow = |house: &mut House| {
+        house.polls(&[0], 1);
+        house.polls(&[1], 100);
+    };
+    assert_eq!(pauses(&mut House::new(&[BUSY, BUSY]), one_of_them_slow), doubled(two));
+    let mut house = House::new(&[BUSY, BUSY]);
+    pauses(&mut house, quick);
+    let one_of_them_stalled = |house: &mut House| house.polls(&[1], 100);
+    assert_eq!(pauses(&mut house, one_of_them_stalled), [LOOK; 5]);
+    let all_slow = |house: &mut House| house.polls(&[0, 1], 1);
+    assert_eq!(pauses(&mut house, all_slow), [LOOK; 5]);
+    // No order, and no idle worker either: the seat is taken by another thread.
+    let mut house = House::new(&[BUSY, BUSY]);
+    let empty_seat = |house: &mut House| {
+        house.polls(&[0, 1], 100);
+        house.attended = false;
+    };
+    assert_eq!(pauses(&mut house, empty_seat), [LOOK; 5]);
+}
+
 #[test]
 fn an_empty_seat_is_taken_at_the_second_look_that_finds_it_so() {
     let mut house = House::new(&[BUSY]);

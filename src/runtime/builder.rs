@@ -17,7 +17,7 @@ use crate::sync_shim::{Arc, cpus};
 use crate::thread_name::ThreadName;
 use std::fmt;
 use std::io;
-use std::sync::Weak;
+use std::sync::{OnceLock, Weak};
 use std::time::Duration;
 
 /// The environment variable that sets the default number of workers.
@@ -293,7 +293,7 @@ impl Builder {
         check_workers(workers, max_workers)?;
         self.check_thread_name()?;
         // One shard per worker, and one for all other threads.
-        let driver = Driver::new(workers.max(cpus()) + 1)?;
+        let driver = Driver::new(workers.max(likely_workers()) + 1)?;
         let max_spares = self.max_spares(workers)?;
         let scheduler = Shared::new(max_workers + max_spares, driver.clone());
         let threads =
@@ -435,6 +435,13 @@ impl Builder {
             _ => Ok(()),
         }
     }
+}
+
+/// How many workers there may be later. Asked of the system once: an answer that has changed since is good
+/// enough, and to ask took a quarter of the instructions of [`Builder::build`].
+fn likely_workers() -> usize {
+    static CPUS: OnceLock<usize> = OnceLock::new();
+    *CPUS.get_or_init(cpus)
 }
 
 /// Blocking work holds up a clock that stands still: when there is none any more, whoever sits in the

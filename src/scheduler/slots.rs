@@ -1,8 +1,9 @@
 //! One slot per possible worker, and a few for threads in `block_on`: what others need to see of them.
 //!
 //! The array is as long as the largest number of workers allowed, so that a thief can walk it without a
-//! lock while workers come and go. A slot that was never active costs its few words and no queue: queues
-//! are made on first activation and stay with the slot. A *guest* is a thread in `block_on`: it does not
+//! lock while workers come and go. A slot is made when it is first looked at, mostly by its first worker, and
+//! its queues on first activation; both stay. (All 50 slots made at the start were a third of the time of
+//! `start_stop` in `benches/`.) A *guest* is a thread in `block_on`: it does not
 //! run tasks, but what its root future spawns goes into a deque that thieves see at once, even if the
 //! root then blocks the thread.
 
@@ -29,8 +30,10 @@ pub(super) const GUESTS: usize = 8;
 
 pub(super) struct Slots {
     workers: usize,
-    /// Each in an allocation of its own, so that its owner can keep a direct pointer to it.
-    slots: Box<[Arc<CachePadded<Slot>>]>,
+    /// Each in an allocation of its own, so that its owner can keep a direct pointer to it. A thread that goes
+    /// through all slots sees each one in which something was done before that it has to see: the slot is
+    /// made first.
+    slots: Box<[OnceLock<Arc<CachePadded<Slot>>>]>,
     /// One above the highest worker slot that was ever active: where thieves stop.
     high: AtomicUsize,
     /// One bit per guest slot that is taken.
@@ -116,8 +119,7 @@ impl Count {
 impl Slots {
     pub(super) fn new(workers: usize) -> Self {
         assert!(workers <= 2 * MAX_WORKERS, "the builder checks this");
-        let slots =
-            (0..workers + GUESTS).map(|_| Arc::new(CachePadded::new(Slot::new()))).collect();
+        let slots = (0..workers + GUESTS).map(|_| OnceLock::new()).collect();
         Self { workers, slots, high: AtomicUsize::new(0), guests: AtomicUsize::new(0) }
     }
 
@@ -126,17 +128,24 @@ impl Slots {
         self.workers
     }
 
+    #[inline]
     pub(super) fn get(&self, index: usize) -> &Slot {
-        &self.slots[index]
+        self.shared(index)
+    }
+
+    #[inline]
+    fn shared(&self, index: usize) -> &Arc<CachePadded<Slot>> {
+        self.slots[index].get_or_init(|| Arc::new(CachePadded::new(Slot::new())))
     }
 
     /// The slot for its owner to keep.
     pub(super) fn share(&self, index: usize) -> Arc<CachePadded<Slot>> {
-        self.slots[index].clone()
+        self.shared(index).clone()
     }
 
+    /// The slots that have been looked at: there is nothing in the others.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Slot> {
-        self.slots.iter().map(|slot| &***slot)
+        self.slots.iter().filter_map(OnceLock::get).map(|slot| &***slot)
     }
 
     /// How many worker slots a thief has to look at.
@@ -235,7 +244,10 @@ impl Slot {
     /// Takes the oldest task of one of the deques, whoever owns them.
     pub(super) fn steal_one(&self) -> Option<Hot> {
         let stealers = self.stealers.get()?;
-        stealers.ready.steal().or_else(|| stealers.yielded.steal())
+        // An empty one is not reached into, for which a thread would first have to join those that look after
+        // the deques' memory.
+        let steal = |deque: &Stealer<Hot>| if deque.is_empty() { None } else { deque.steal() };
+        steal(&stealers.ready).or_else(|| steal(&stealers.yielded))
     }
 
     /// The thieves' end of the deque of tasks that have been woken or spawned.

@@ -54,8 +54,8 @@ const MORE_THAN_KEPT: usize = 200;
 
 /// The bytes of what `make` returns: its own, and what it has on the heap.
 fn bytes<T>(make: impl Fn() -> T) -> usize {
-    // What a thread needs once, like a thread-local or a static, is made here. liten keeps memory for the next
-    // cells of a size: while these are alive, it has none left to give.
+    // What a thread needs once, like a thread-local or a static, is made here. liten keeps memory for the
+    // next cells of a size: while these are alive, it has none left to give.
     let _kept: Vec<_> = (0..MORE_THAN_KEPT).map(|_| make()).collect();
     let before = LIVE.get();
     let made = black_box(make());

@@ -1,4 +1,4 @@
-//! Floor 0: memory for tasks, kept for the next task.
+//! Floor 0: memory for tasks and for channels of one value, kept for the next of them.
 //!
 //! A runtime allocates and frees cells of a few sizes all the time, and often frees them on another
 //! thread than it allocated them on: the one that stole the task. That is the slow path of a general
@@ -47,7 +47,7 @@ const ALIGN: usize = 8;
 /// of code has to be loaded.
 const OFF: bool = cfg!(any(miri, liten_plain_memory, target_family = "wasm"));
 
-/// What shuttle's schedules find in the memory of a task that is gone.
+/// What the models and shuttle's schedules find in memory that was given back.
 const POISON: u8 = 0xa5;
 
 /// A free cell: its first word leads to the next one.
@@ -95,9 +95,9 @@ pub(crate) fn allocate(layout: Layout) -> NonNull<u8> {
 /// `memory` comes from [`allocate`] with this layout, and it is not used any more.
 #[inline]
 pub(crate) unsafe fn release(memory: NonNull<u8>, layout: Layout) {
-    if cfg!(all(test, liten_shuttle)) {
+    if cfg!(all(test, any(liten_loom, liten_shuttle))) {
         // SAFETY: the caller promises that it is not used any more. A use all the same finds locks that are
-        // held.
+        // held, or words and cells that loom does not know.
         unsafe { memory.write_bytes(POISON, layout.size()) };
     }
     match class_of(layout) {
@@ -128,7 +128,7 @@ const fn chains_kept(class: usize) -> usize {
 }
 
 fn fresh(layout: Layout) -> NonNull<u8> {
-    // SAFETY: every layout that comes here has a size above zero: a cell has a header.
+    // SAFETY: every layout that comes here has a size above zero: a cell begins with a header or a word.
     let memory = unsafe { alloc::alloc(layout) };
     NonNull::new(memory).unwrap_or_else(|| alloc::handle_alloc_error(layout))
 }

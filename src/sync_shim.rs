@@ -14,6 +14,8 @@ mod native;
 mod plain;
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;
+#[cfg(not(any(target_family = "wasm", all(test, liten_shuttle))))]
+mod spin_word;
 #[cfg_attr(target_family = "wasm", path = "sync_shim/wasm/used.rs")]
 mod used;
 #[cfg(target_family = "wasm")]

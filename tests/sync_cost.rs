@@ -49,10 +49,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// More cells than a thread keeps of a size.
+const MORE_THAN_KEPT: usize = 200;
+
 /// The bytes of what `make` returns: its own, and what it has on the heap.
 fn bytes<T>(make: impl Fn() -> T) -> usize {
-    // What a thread needs once, like a thread-local or a static, is made here.
-    drop(make());
+    // What a thread needs once, like a thread-local or a static, is made here. liten keeps memory for the
+    // next cells of a size: while these are alive, it has none left to give.
+    let _kept: Vec<_> = (0..MORE_THAN_KEPT).map(|_| make()).collect();
     let before = LIVE.get();
     let made = black_box(make());
     let heap = LIVE.get() - before;
@@ -155,6 +159,91 @@ macro_rules! polls_when_ready {
                 assert_eq!(receiver.recv().await, Ok(number));
             }
         }).await));
+        table.push(("receive many", polls(async {
+            let (sender, mut receiver) = sync::mpsc::channel(1);
+            let mut all = Vec::with_capacity(READY);
+            for number in 0..READY {
+                sender.reserve().await.unwrap().send(number);
+                assert_eq!(receiver.recv_many(&mut all, 2).await, 1);
+            }
+        }).await));
+        table.push(("be refused by a closed channel", polls(async {
+            let (sender, receiver) = sync::mpsc::channel(1);
+            drop(receiver);
+            for number in 0..READY {
+                assert!(sender.send(number).await.is_err());
+            }
+        }).await));
+        table.push(("receive from a channel that has ended", polls(async {
+            let (sender, mut receiver) = sync::mpsc::channel::<u8>(1);
+            drop(sender);
+            for _ in 0..READY {
+                assert_eq!(receiver.recv().await, None);
+            }
+        }).await));
+        table.push(("be told of the end of a channel", polls(async {
+            let (sender, receiver) = sync::mpsc::channel::<u8>(1);
+            drop(receiver);
+            for _ in 0..READY {
+                sender.closed().await;
+            }
+        }).await));
+        table.push(("be told that one is no longer waited for", polls(async {
+            for _ in 0..READY {
+                let (mut sender, receiver) = sync::oneshot::channel::<u8>();
+                drop(receiver);
+                sender.closed().await;
+            }
+        }).await));
+        table.push(("see the value that is wanted", polls(async {
+            let (_sender, mut receiver) = sync::watch::channel(0);
+            for _ in 0..READY {
+                assert!(receiver.wait_for(|number| *number == 0).await.is_ok());
+            }
+        }).await));
+        table.push(("see that a watch has ended", polls(async {
+            let (sender, mut receiver) = sync::watch::channel(0);
+            drop(sender);
+            for _ in 0..READY {
+                assert!(receiver.changed().await.is_err());
+            }
+        }).await));
+        table.push(("be told that nothing watches", polls(async {
+            let (sender, receiver) = sync::watch::channel(0);
+            drop(receiver);
+            for _ in 0..READY {
+                sender.closed().await;
+            }
+        }).await));
+        table.push(("miss a broadcast", polls(async {
+            let (sender, mut receiver) = sync::broadcast::channel(1);
+            for number in 0..READY {
+                sender.send(number).unwrap();
+                sender.send(number).unwrap();
+                assert!(receiver.recv().await.is_err());
+                assert!(receiver.try_recv().is_ok());
+            }
+        }).await));
+        table.push(("be notified", polls(async {
+            let notify = sync::Notify::new();
+            for _ in 0..READY {
+                notify.notify_one();
+                notify.notified().await;
+            }
+        }).await));
+        table.push(("meet", polls(async {
+            let barrier = sync::Barrier::new(1);
+            for _ in 0..READY {
+                assert!(barrier.wait().await.is_leader());
+            }
+        }).await));
+        table.push(("look at what is set once", polls(async {
+            let (cell, once) = (sync::OnceCell::new(), sync::SetOnce::new());
+            once.set(1).unwrap();
+            for _ in 0..READY {
+                assert_eq!(cell.get_or_init(async || 1).await, once.wait().await);
+            }
+        }).await));
         table.push(("lock", polls(async {
             let mutex = sync::Mutex::new(0);
             for _ in 0..READY {
@@ -177,6 +266,13 @@ macro_rules! polls_when_ready {
             let semaphore = sync::Semaphore::new(1);
             for _ in 0..READY {
                 drop(semaphore.acquire().await.unwrap());
+            }
+        }).await));
+        table.push(("be refused by a closed semaphore", polls(async {
+            let semaphore = sync::Semaphore::new(1);
+            semaphore.close();
+            for _ in 0..READY {
+                assert!(semaphore.acquire().await.is_err());
             }
         }).await));
         table

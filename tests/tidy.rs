@@ -250,7 +250,7 @@ const CFG: Confined = Confined {
         ("src/queue.rs", "the queues between threads"),
         ("src/io/wasm.rs", "the traits of futures-io"),
         ("macros/src/expand.rs", "what it writes differs on wasm"),
-        ("src/recycler.rs", "off under Miri and on wasm; poisons what it takes back under shuttle"),
+        ("src/recycler.rs", "off under Miri and on wasm; poisons what it takes back in models"),
         ("src/sync/watch.rs", "one seat for the models, which would take hours for eight"),
         ("src/scheduler/watchdog/report.rs", "a warning where a collector listens"),
         ("src/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),

@@ -29,8 +29,9 @@ pub struct Mutation {
 
 /// All of them.
 ///
-/// Not here, because the models cannot see it: that a cell is freed before others are through with it (loom does
-/// not follow memory that is given back; the rows of the count of references stand for it). A free thread
+/// Not here, because the models cannot see it: that a cell is never freed (`tests/alloc.rs` counts the
+/// blocks), or that its memory is used again before others are through with it (the models find poison there
+/// until then; the rows of the count of references stand for the rest). A free thread
 /// of the blocking pool that two jobs count on loses none of them, only time; `roster.rs`
 /// has a plain test for it.
 pub const TABLE: &[&[Mutation]] = &[

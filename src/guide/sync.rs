@@ -79,6 +79,73 @@
 //! # });
 //! ```
 //!
+//! ## An event for all
+//!
+//! Each receiver gets each event. The channel keeps as many events as its capacity says. A receiver that is
+//! slower than that is told how many it has missed, and goes on with the oldest event that is left.
+//!
+//! ```
+//! use liten::sync::broadcast::{self, error::RecvError};
+//!
+//! async fn listen(mut events: broadcast::Receiver<u32>) -> (u32, u64) {
+//!     let (mut sum, mut missed) = (0, 0);
+//!     loop {
+//!         match events.recv().await {
+//!             Ok(event) => sum += event,
+//!             Err(RecvError::Lagged(count)) => missed += count,
+//!             Err(RecvError::Closed) => return (sum, missed),
+//!         }
+//!     }
+//! }
+//!
+//! # liten::block_on(async {
+//! let (sends, _) = broadcast::channel(16);
+//! let listeners: Vec<_> = (0..3).map(|_| liten::spawn(listen(sends.subscribe()))).collect();
+//! for event in 1..=10 {
+//!     sends.send(event).expect("three listen");
+//! }
+//! drop(sends);
+//! for listener in listeners {
+//!     assert_eq!(listener.await.expect("it did not panic"), (55, 0));
+//! }
+//! # });
+//! ```
+//!
+//! ## The end of a program
+//!
+//! A token tells any number of tasks to stop, and each task decides where it stops. A tracker waits for those
+//! that have not ended yet.
+//!
+//! ```
+//! use liten::sync::mpsc;
+//! use liten::task::{CancellationToken, TaskTracker};
+//!
+//! async fn work(mut jobs: mpsc::Receiver<u32>, stop: CancellationToken) -> u32 {
+//!     let mut done = 0;
+//!     loop {
+//!         liten::select! {
+//!             // The stop is looked at first. A job that has begun is finished.
+//!             biased;
+//!             () = stop.cancelled() => return done,
+//!             Some(job) = jobs.recv() => done += job,
+//!             else => return done,
+//!         }
+//!     }
+//! }
+//!
+//! # liten::block_on(async {
+//! let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+//! let (sends, jobs) = mpsc::channel(16);
+//! let worker = tracker.spawn(work(jobs, stop.clone()));
+//! // A server stops for a signal: `liten::signal::ctrl_c().await`.
+//! stop.cancel();
+//! tracker.close();
+//! tracker.wait().await;
+//! assert_eq!(worker.await.expect("it did not panic"), 0);
+//! assert!(sends.is_closed());
+//! # });
+//! ```
+//!
 //! # Sharing something
 //!
 //! | what | take |
@@ -98,7 +165,8 @@
 //!
 //! ## A limit
 //!
-//! A server that answers two requests at a time; the other requests wait.
+//! A server that answers two requests at a time; the other requests wait. With a permit for each connection,
+//! taken before `accept`, it is a limit on the connections: see [`Semaphore`](crate::sync::Semaphore).
 //!
 //! ```
 //! use liten::sync::Semaphore;

@@ -20,6 +20,10 @@ pub(crate) use std::thread::LocalKey;
 pub(crate) use std::thread_local;
 use std::time::{Duration, Instant};
 
+/// A thread of a model gives way after each attempt to lock: loom explores no loop that does not.
+pub(super) const ATTEMPTS: u32 = 1;
+pub(super) const PAUSES: u32 = 0;
+
 /// loom knows no time: a timed park may end at any moment, so it ends at once.
 pub(crate) fn park_timeout(_limit: Duration) {
     thread::yield_now();

@@ -4,11 +4,17 @@ mod spin_mutex;
 
 pub(crate) use self::spin_mutex::{SpinMutex, SpinMutexGuard};
 pub(crate) use super::plain::*;
+use super::spin_word::ask_for_some_time;
 pub(crate) use crossbeam_deque as deque;
 pub(crate) use num_cpus::get as cpus;
 /// A lock that lives in a static.
 pub(crate) use parking_lot::Mutex as StaticMutex;
 pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard};
+
+/// Attempts to lock before a thread sleeps, and pauses before each of them: 256 pauses are 3 to 10
+/// microseconds.
+pub(super) const ATTEMPTS: u32 = 32;
+pub(super) const PAUSES: u32 = 8;
 
 pub(crate) fn park_timeout(limit: std::time::Duration) {
     thread::park_timeout(limit);
@@ -26,8 +32,7 @@ pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cold]
 fn lock_after_some_time<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    spin_mutex::ask_for_some_time(|| mutex.is_locked(), || mutex.try_lock())
-        .unwrap_or_else(|| mutex.lock())
+    ask_for_some_time(|| mutex.is_locked(), || mutex.try_lock()).unwrap_or_else(|| mutex.lock())
 }
 
 /// Whether a thread has run its closure to the end.

@@ -8,11 +8,12 @@ use liten::runtime::LocalRuntime;
 use liten::sync::oneshot::error::{RecvError, TryRecvError};
 use liten::sync::oneshot::{Receiver, Sender, channel};
 use liten::task::{block_in_place, yield_now};
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::panic::resume_unwind;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
@@ -210,6 +211,47 @@ fn values_are_dropped_once_in_every_race() {
 }
 
 /// Between runtimes of several kinds, and without any.
+/// Uses a channel that it has kept, and a new one, at the end of its thread.
+struct AtTheEnd(RefCell<Option<(Sender<OnDrop>, Receiver<OnDrop>)>>, Count);
+
+impl Drop for AtTheEnd {
+    fn drop(&mut self) {
+        let (sender, mut receiver) = self.0.take().expect("the thread has left one");
+        assert!(sender.send(OnDrop(self.1.clone())).is_ok());
+        assert!(receiver.try_recv().is_ok());
+        let (sender, receiver) = channel();
+        assert!(sender.send(OnDrop(self.1.clone())).is_ok());
+        drop(receiver);
+    }
+}
+
+/// Each thread keeps memory of channels for later ones, and loses that at its end before one of these
+/// thread-locals is dropped, or after it.
+#[test]
+fn channels_work_while_a_thread_ends() {
+    static DROPPED: Mutex<Option<Count>> = Mutex::new(None);
+    fn end() -> AtTheEnd {
+        let dropped = DROPPED.lock().unwrap().clone();
+        AtTheEnd(RefCell::new(None), dropped.expect("the test has left it"))
+    }
+    thread_local! {
+        static FIRST: AtTheEnd = end();
+        static LAST: AtTheEnd = end();
+    }
+    let dropped = Count::default();
+    *DROPPED.lock().unwrap() = Some(dropped.clone());
+    let thread = thread::spawn(|| {
+        FIRST.with(|_| ());
+        let channels = [channel(), channel()];
+        LAST.with(|_| ());
+        for (place, channel) in [&FIRST, &LAST].into_iter().zip(channels) {
+            place.with(|place| place.0.replace(Some(channel)));
+        }
+    });
+    thread.join().unwrap();
+    assert_eq!(dropped.get(), 4);
+}
+
 #[test]
 fn it_works_across_runtimes_and_without_one() {
     guarded(|| {

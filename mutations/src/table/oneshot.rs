@@ -97,4 +97,25 @@ pub const ROWS: &[Mutation] = &[
         to: "word.fetch_sub(STAYS, Ordering::Release)",
         breaks: "a closed receiver frees the cell while the sender takes its value back",
     },
+    Mutation {
+        file: CELL,
+        models: MODELS,
+        from: "            if self.cell().word.fetch_add(LEFT, Ordering::AcqRel) & INSIDE != 0 {",
+        to: "            if self.cell().word.fetch_add(LEFT, Ordering::AcqRel) & INSIDE == INSIDE {",
+        breaks: "the second half frees the cell although the first one is still there",
+    },
+    Mutation {
+        file: CELL,
+        models: MODELS,
+        from: "        if before & (LEFT | STAYS) == LEFT {",
+        to: "        if before & LEFT != 0 {",
+        breaks: "a receiver that is closed and stays frees the cell, and then again",
+    },
+    Mutation {
+        file: CELL,
+        models: MODELS,
+        from: "word.fetch_sub(STAYS, Ordering::AcqRel) & LEFT != 0 {",
+        to: "word.fetch_sub(STAYS, Ordering::AcqRel) & (LEFT | SENT | DROPPED) != 0 {",
+        breaks: "a closed receiver frees the cell before the sender has left it",
+    },
 ];

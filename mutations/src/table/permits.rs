@@ -1,12 +1,48 @@
-//! The wait list, the permits on it, and the locks on those.
+//! The word that locks the wait list, the list, the permits on it, and the locks on those.
 
 use super::Mutation;
 
 const GUARDED: &str = "src/sync/guarded.rs";
+const SPIN_WORD: &str = "src/sync_shim/spin_word.rs";
 const PERMITS: &str = "src/sync/permits.rs";
 const WAIT_LIST: &str = "src/wakers/wait_list.rs";
 
 pub const ROWS: &[Mutation] = &[
+    Mutation {
+        file: SPIN_WORD,
+        models: "spin_word::loom",
+        from: "self.0.store(false, Ordering::Release);",
+        to: "self.0.store(false, Ordering::Relaxed);",
+        breaks: "the holder of a short lock leaves without releasing what it did",
+    },
+    Mutation {
+        file: SPIN_WORD,
+        models: "spin_word::loom",
+        from: "self.0.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);",
+        to: "self.0.compare_exchange(false, true, Ordering::Relaxed, Ordering::Relaxed);",
+        breaks: "the next holder of a short lock does not see what the last one did (no Acquire)",
+    },
+    Mutation {
+        file: SPIN_WORD,
+        models: "spin_word::loom",
+        from: "        exchanged.is_ok()",
+        to: "        exchanged.is_ok() || exchanged == Err(true)",
+        breaks: "a thread takes a short lock that is held",
+    },
+    Mutation {
+        file: SPIN_WORD,
+        models: "spin_word::loom",
+        from: "        while ask_for_some_time(|| self.is_locked(), || self.try_lock().then_some(())).is_none() {",
+        to: "        if ask_for_some_time(|| self.is_locked(), || self.try_lock().then_some(())).is_none() {",
+        breaks: "a thread that has slept once goes on without the lock",
+    },
+    Mutation {
+        file: SPIN_WORD,
+        models: "spin_word::loom",
+        from: "        if !self.try_lock() {",
+        to: "        if self.is_locked() {",
+        breaks: "a thread that finds a short lock free does not take it",
+    },
     Mutation {
         file: WAIT_LIST,
         models: "wait_list::loom",
@@ -83,5 +119,42 @@ pub const ROWS: &[Mutation] = &[
         from: "batch.push(locked.pop_front(missing | CLOSED_PLACE));",
         to: "drop(locked.pop_front(missing | CLOSED_PLACE));",
         breaks: "the close wakes no future",
+    },
+    Mutation {
+        file: PERMITS,
+        models: "permits::loom",
+        from: "(CROWDED, Some(missing))",
+        to: "(state | CROWDED, Some(missing))",
+        breaks: "a future that joins leaves what it has collected in the word, for others to take",
+    },
+    Mutation {
+        file: PERMITS,
+        models: "permits::loom",
+        from: "mem::forget(taken);",
+        to: "drop(taken);",
+        breaks: "a permit that was there goes back although its future is ready with it",
+    },
+    Mutation {
+        file: PERMITS,
+        models: "permits::loom",
+        from: "        self.permits.release(self.count);",
+        to: "        let _ = (self.permits, self.count);",
+        breaks: "a future that gives up while it waits for its budget keeps its permits",
+    },
+    Mutation {
+        file: PERMITS,
+        models: "permits::loom",
+        from: "if self.is_closed() {\n                    return Err(Closed);",
+        to: "if false {\n                    return Err(Closed);",
+        breaks: "a future that waited for its budget has its permits after the close",
+    },
+    Mutation {
+        file: PERMITS,
+        models: "permits::loom",
+        from: "                let taken = Taken { permits: self, count };\n                \
+               poll_fn(budget::poll_proceed).await;",
+        to: "                poll_fn(budget::poll_proceed).await;\n                \
+             let taken = Taken { permits: self, count };",
+        breaks: "a future waits for its budget with permits that nothing gives back",
     },
 ];

@@ -3,6 +3,7 @@
 use super::Mutation;
 
 const BOUNDED: &str = "src/sync/mpsc/bounded.rs";
+const QUEUE: &str = "src/sync/mpsc/queue.rs";
 const RECEIVE: &str = "src/sync/mpsc/receive.rs";
 const ROOM: &str = "src/sync/mpsc/room.rs";
 const SHARED: &str = "src/sync/mpsc/shared.rs";
@@ -49,5 +50,34 @@ pub const ROWS: &[Mutation] = &[
         from: "self.0.wake_if_ended();",
         to: "let _ = self.0;",
         breaks: "a reservation that is given up is not told to the receiver of a closed channel",
+    },
+    Mutation {
+        file: QUEUE,
+        models: "mpsc::loom",
+        from: "if self.full.is_empty() && self.last.len() == 1 {",
+        to: "if self.last.len() == 1 {",
+        breaks: "a message that is alone in the last chunk overtakes those in the chunks before",
+    },
+    Mutation {
+        file: QUEUE,
+        models: "mpsc::loom",
+        from: "{ self.last.pop_front() } else { None }",
+        to: "{ self.last.pop_back().filter(|_| false) } else { None }",
+        breaks: "a message that is alone is taken out and lost",
+    },
+    Mutation {
+        file: RECEIVE,
+        models: "mpsc::loom",
+        from: "            if let Some(value) = self.next() {\n                return Poll::Ready(Some(value));\n            }\n            \
+               let mut inbox",
+        to: "            let mut inbox",
+        breaks: "the receiver takes a new message before those that it has taken out",
+    },
+    Mutation {
+        file: RECEIVE,
+        models: "mpsc::loom",
+        from: "drop(inbox);\n                self.shared.room.release(1);",
+        to: "drop(inbox);",
+        breaks: "a message that is taken alone gives no room back",
     },
 ];

@@ -29,6 +29,41 @@ fn messages_of_two_senders_arrive_and_the_last_drop_ends_it() {
     });
 }
 
+/// Whether the receiver takes them one by one or exchanges the queues.
+#[test]
+fn messages_of_one_sender_arrive_in_order() {
+    ::loom::model(|| {
+        let (sender, mut receiver) = unbounded_channel();
+        let thread = thread::spawn(move || {
+            (0..3).for_each(|number| sender.send(number).expect("open"));
+        });
+        assert_eq!(
+            [(); 4].map(|()| recv_unbounded(&mut receiver)),
+            [Some(0), Some(1), Some(2), None]
+        );
+        thread.join().expect("no panic");
+    });
+}
+
+/// One message lies in a chunk of its own, behind a chunk that is full.
+#[test]
+fn a_message_in_the_second_chunk_waits_for_those_in_the_first() {
+    // So large that a chunk has room for 32.
+    type Large = [u8; 256];
+    const CHUNK: u8 = 32;
+    ::loom::model(|| {
+        let (sender, mut receiver) = unbounded_channel::<Large>();
+        (0..CHUNK).for_each(|number| sender.send([number; 256]).expect("open"));
+        let thread = thread::spawn(move || sender.send([CHUNK; 256]).expect("open"));
+        for number in 0..=CHUNK {
+            let message = block_on(receiver.recv());
+            assert_eq!(message.map(|message| message[0]), Some(number));
+        }
+        assert!(block_on(receiver.recv()).is_none());
+        thread.join().expect("no panic");
+    });
+}
+
 /// The second message waits for the room of the first.
 #[test]
 fn a_full_channel_lets_its_sender_block_on() {

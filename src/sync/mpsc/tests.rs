@@ -3,6 +3,7 @@
 
 use super::queue::Queue;
 use super::*;
+use crate::task::budget;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -39,6 +40,23 @@ fn values_leave_the_queue_in_order_whatever_their_number() {
             assert!(buffer.into_iter().eq((0..count).map(|number| (round, number))));
             assert!(own.is_empty() && shared.is_empty());
         }
+    }
+}
+
+#[test]
+fn a_single_value_is_one_that_no_other_is_before() {
+    let mut queue = Queue::new();
+    assert_eq!(queue.pop_single(), None);
+    queue.push(0);
+    assert_eq!(queue.pop_single(), Some(0));
+    assert!(queue.is_empty());
+    for count in [2, 256, 257, 512, 513] {
+        (0..count).for_each(|number| queue.push(number));
+        assert_eq!(queue.pop_single(), None, "of {count}");
+        assert!((1..count).all(|number| queue.pop() == Some(number - 1)));
+        // The last one may lie in the first chunk, or in one of its own.
+        let last = queue.pop_single().or_else(|| queue.pop());
+        assert_eq!((last, queue.len()), (Some(count - 1), 0));
     }
 }
 
@@ -135,6 +153,36 @@ fn a_permit_without_a_receiver_drops_its_message() {
     assert_eq!(Arc::strong_count(&value), 1);
 }
 
+/// A sender that waits for its budget has a permit. The receiver of a closed channel waits for that.
+#[test]
+fn a_send_that_is_given_up_for_lack_of_budget_wakes_the_receiver_of_a_closed_channel() {
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(woken.clone());
+    let spent = |send: Pin<&mut dyn Future<Output = Result<(), error::SendError<u8>>>>| {
+        budget::with_budget(|| {
+            let cx = &mut Context::from_waker(Waker::noop());
+            while budget::poll_proceed(cx).is_ready() {}
+            send.poll(cx)
+        })
+    };
+    for polls_again in [true, false] {
+        let (sender, mut receiver) = channel(2);
+        let mut send = Box::pin(sender.send(1));
+        assert!(spent(send.as_mut()).is_pending());
+        receiver.close();
+        assert_eq!(receiver.capacity(), 1);
+        let before = woken.0.load(Ordering::Relaxed);
+        assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
+        if polls_again {
+            assert_eq!(now(send), Err(error::SendError(1)));
+        } else {
+            drop(send);
+        }
+        assert_eq!(woken.0.load(Ordering::Relaxed), before + 1);
+        assert_eq!((now(receiver.recv()), receiver.capacity()), (None, 2));
+    }
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Send,
@@ -156,7 +204,7 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         6 => Just(Step::Send),
-        2 => (0..600_usize).prop_map(Step::SendMany),
+        2 => prop_oneof![4 => 0..600_usize, 1 => Just(257)].prop_map(Step::SendMany),
         2 => (0..5_usize).prop_map(Step::Reserve),
         3 => Just(Step::SendReserved),
         2 => Just(Step::DropPermit),

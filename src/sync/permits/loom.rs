@@ -127,3 +127,63 @@ fn closing_shows_what_was_done_before() {
         closes.join().expect("no panic");
     });
 }
+
+/// As `a_permit_excludes_and_comes_to_each`, where the permit is probably there.
+#[test]
+fn a_permit_that_is_hoped_for_excludes_and_comes_to_each() {
+    ::loom::model(|| {
+        let permits = Arc::new(Permits::new(1));
+        let theirs = permits.clone();
+        let other = thread::spawn(move || {
+            block_on(theirs.acquire_ready(1)).expect("open");
+            theirs.release(1);
+        });
+        block_on(permits.acquire_ready(1)).expect("open");
+        assert_eq!(permits.available(), 0, "the other one has none, or has given it back");
+        permits.release(1);
+        other.join().expect("no panic");
+        assert_eq!(permits.available(), 1);
+    });
+}
+
+/// Polls without a budget: a future that has its permits waits with them.
+fn poll_spent<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    budget::with_budget(|| {
+        let cx = &mut Context::from_waker(Waker::noop());
+        while budget::poll_proceed(cx).is_ready() {}
+        future.poll(cx)
+    })
+}
+
+/// A future that waits for its budget with a permit in its hands is told of the close, and gives it back.
+#[test]
+fn closing_reaches_a_future_that_waits_for_its_budget() {
+    ::loom::model(|| {
+        let permits = Arc::new(Permits::new(1));
+        let theirs = permits.clone();
+        let closes = thread::spawn(move || theirs.close());
+        let mut acquire = pin!(permits.acquire_ready(1));
+        let first = poll_spent(acquire.as_mut());
+        closes.join().expect("no panic");
+        let answer = match first {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => block_on(acquire),
+        };
+        assert_eq!(answer, Err(Closed));
+        assert_eq!(permits.available(), 1);
+    });
+}
+
+/// A future that gives up while it waits for its budget passes its permit on.
+#[test]
+fn a_future_that_gives_up_for_lack_of_budget_takes_nothing_with_it() {
+    ::loom::model(|| {
+        let permits = Arc::new(Permits::new(1));
+        let theirs = permits.clone();
+        let waits = thread::spawn(move || acquire(&theirs, 1).expect("open"));
+        let gives_up = poll_spent(pin!(permits.acquire_ready(1)));
+        assert!(gives_up.is_pending());
+        waits.join().expect("no panic");
+        assert_eq!(permits.available(), 0);
+    });
+}

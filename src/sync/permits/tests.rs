@@ -139,11 +139,69 @@ fn a_waker_that_panics_at_the_end_of_the_budget_costs_no_permit() {
             panic!("a waker that panics");
         }
     }
+    fn check<'a>(permits: &'a Permits, waits: impl Future<Output = Result<(), Closed>> + 'a) {
+        let mut waits = Box::pin(waits);
+        let waker = Waker::from(std::sync::Arc::new(Bad));
+        let polling = || spent(|| waits.as_mut().poll(&mut Context::from_waker(&waker)));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(polling)).is_err());
+        drop(waits);
+        assert_eq!(permits.available(), 1);
+    }
     let permits = Permits::new(1);
-    let mut waits = Box::pin(permits.acquire(1));
-    let waker = Waker::from(std::sync::Arc::new(Bad));
-    let polling = || spent(|| waits.as_mut().poll(&mut Context::from_waker(&waker)));
-    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(polling)).is_err());
-    drop(waits);
+    check(&permits, permits.acquire(1));
+    check(&permits, permits.acquire_ready(1));
+}
+
+/// As a future of `acquire`, which takes its place in the line at its first poll.
+#[test]
+fn a_future_that_hopes_for_its_permits_overtakes_no_other() {
+    let permits = Permits::new(1);
+    let (mut wants_two, mut hopes) = (pin!(permits.acquire(2)), pin!(permits.acquire_ready(1)));
+    assert!(poll(wants_two.as_mut()).is_pending());
+    assert!(poll(hopes.as_mut()).is_pending(), "the permit that was there is the first one's");
+    permits.release(1);
+    assert!(poll(hopes.as_mut()).is_pending(), "it would overtake");
+    assert_eq!(poll(wants_two), Poll::Ready(Ok(())));
+    permits.release(1);
+    assert_eq!(poll(pin!(permits.acquire_ready(1))), Poll::Pending, "the permit has its owner");
+    assert_eq!(poll(hopes), Poll::Ready(Ok(())));
+    assert_eq!(permits.available(), 0);
+}
+
+#[test]
+fn a_future_that_hopes_for_its_permits_and_gives_up_leaves_none_behind() {
+    let permits = Permits::new(1);
+    let mut hopes = Box::pin(permits.acquire_ready(2));
+    assert!(poll(hopes.as_mut()).is_pending());
+    assert_eq!(permits.available(), 0, "it has collected what there was");
+    drop(hopes);
+    assert_eq!(permits.available(), 1);
+    let mut hopes = Box::pin(permits.acquire_ready(1));
+    assert!(spent(|| poll(hopes.as_mut())).is_pending());
+    assert_eq!(permits.available(), 0, "it has the permit, but no budget");
+    drop(hopes);
+    assert_eq!(permits.available(), 1);
+}
+
+/// The permits that it gives back go to the next future.
+#[test]
+fn permits_that_the_budget_keeps_back_go_to_the_next_future_on_drop() {
+    let permits = Permits::new(1);
+    let (mut hopes, mut waits) = (Box::pin(permits.acquire_ready(1)), pin!(permits.acquire(1)));
+    assert!(spent(|| poll(hopes.as_mut())).is_pending());
+    assert!(poll(waits.as_mut()).is_pending());
+    drop(hopes);
+    assert_eq!(poll(waits), Poll::Ready(Ok(())));
+}
+
+#[test]
+fn permits_that_are_closed_while_the_budget_keeps_them_back_are_not_given() {
+    let permits = Permits::new(1);
+    let mut hopes = pin!(permits.acquire_ready(1));
+    assert!(spent(|| poll(hopes.as_mut())).is_pending());
+    permits.close();
+    assert_eq!(poll(hopes), Poll::Ready(Err(Closed)));
+    assert_eq!(permits.available(), 1);
+    assert_eq!(poll(pin!(permits.acquire_ready(1))), Poll::Ready(Err(Closed)));
     assert_eq!(permits.available(), 1);
 }

@@ -1,115 +1,52 @@
-//! A lock for what is held for a few dozen instructions at a time, whose release is a plain store.
-//!
-//! A lock that wakes its waiters has to find out at each release whether there are any, by a
-//! read-modify-write. That is half the cost of a lock that no other thread wants. Here the release does not
-//! look for waiters, so they are not woken. A waiter asks again and again for some microseconds: the holder
-//! will have released the lock by then, unless the system has taken its core away. After that the waiter
-//! sleeps between its attempts, so that the holder gets a core even if it has a lower priority.
-//!
-//! | locked | step | then |
-//! |---|---|---|
-//! | no | `lock`, `try_lock`: exchange, Acquire | yes; the caller is the holder |
-//! | yes | `try_lock` | yes; the caller is refused |
-//! | yes | `lock` | yes; the caller asks again, at last every [`LONGEST_SLEEP`] |
-//! | yes | `unlock`, by the holder: store, Release | no |
-//!
-//! No thread waits for ever, because none waits for a message: each attempt looks at the lock itself. There
-//! is no queue. A thread can be overtaken, but the others spend more time outside the lock than under it.
-//!
-//! What it brought, beside parking_lot's lock with as many attempts before the first sleep (liten's time with
-//! this / with that, medians of two runs): unbounded channel 0.85, Notify with a thousand tasks 0.82, sixteen
-//! senders of one channel 0.89; the other rows of `versus -- sync` the same within their noise.
-//!
-//! Rejected: to park and wake by means of a barrier in all threads (`membarrier`), which keeps the store, but
-//! is there on Linux and Windows alone.
+//! A lock in lock_api's clothes over [`SpinWord`], whose file has the protocol.
 #![allow(unsafe_code)]
 
-use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync_shim::thread;
+use crate::sync_shim::spin_word::SpinWord;
 use parking_lot::lock_api::{self, GuardNoSend, RawMutex};
-use std::hint;
-use std::time::Duration;
 
-/// A lock that is never held while user code runs, or while the holder waits for anything.
+/// A lock that is held for a few dozen instructions at a time, and never while user code runs.
+///
+/// The holder waits for nothing, with one exception: [`broadcast`](crate::sync::broadcast)'s `send` waits,
+/// under the lock of the tail, for a receiver that clones a value in the slot that it overwrites. Whatever
+/// waits for the tail meanwhile sleeps.
 pub(crate) type SpinMutex<T> = lock_api::Mutex<RawSpinMutex, T>;
 pub(crate) type SpinMutexGuard<'a, T> = lock_api::MutexGuard<'a, RawSpinMutex, T>;
 
-/// Attempts before a thread sleeps, and pauses before each of them: 256 pauses are 3 to 10 microseconds.
-const ATTEMPTS: u32 = 32;
-const PAUSES: u32 = 8;
-/// The first sleep is as short as Linux makes one; each is twice as long as the one before.
-const FIRST_SLEEP: Duration = Duration::from_micros(50);
-/// So late at most does a thread see that a holder which had lost its core has released the lock.
-const LONGEST_SLEEP: Duration = Duration::from_micros(800);
-
-/// Whether it is locked.
-pub(crate) struct RawSpinMutex(AtomicBool);
+pub(crate) struct RawSpinMutex(SpinWord);
 
 // SAFETY: of the threads whose exchange finds `false`, each is followed by its own `unlock` before another
 // exchange finds `false`, so one at a time is the holder.
 unsafe impl RawMutex for RawSpinMutex {
     #[allow(clippy::declare_interior_mutable_const, reason = "the trait asks for it")]
-    const INIT: Self = Self(AtomicBool::new(false));
+    const INIT: Self = Self(SpinWord::new());
 
     type GuardMarker = GuardNoSend;
 
     #[inline]
     fn lock(&self) {
-        if !self.try_lock() {
-            self.lock_contended();
-        }
+        self.0.lock();
     }
 
     #[inline]
     fn try_lock(&self) -> bool {
-        // Ordering: Acquire pairs with the Release in `unlock`: the holder sees what the last one did.
-        !self.0.swap(true, Ordering::Acquire)
+        self.0.try_lock()
     }
 
     #[inline]
     unsafe fn unlock(&self) {
-        // Ordering: Release, for the next holder.
-        self.0.store(false, Ordering::Release);
+        self.0.unlock();
     }
 
     #[inline]
     fn is_locked(&self) -> bool {
-        // Ordering: Relaxed, a hint before an exchange.
-        self.0.load(Ordering::Relaxed)
+        self.0.is_locked()
     }
-}
-
-impl RawSpinMutex {
-    #[cold]
-    fn lock_contended(&self) {
-        let mut sleep = FIRST_SLEEP;
-        while ask_for_some_time(|| self.is_locked(), || self.try_lock().then_some(())).is_none() {
-            thread::sleep(sleep);
-            sleep = LONGEST_SLEEP.min(2 * sleep);
-        }
-    }
-}
-
-/// Asks for a lock for some microseconds; returns what `try_lock` does when it has it.
-pub(super) fn ask_for_some_time<G>(
-    is_locked: impl Fn() -> bool,
-    try_lock: impl Fn() -> Option<G>,
-) -> Option<G> {
-    for _ in 0..ATTEMPTS {
-        (0..PAUSES).for_each(|_| hint::spin_loop());
-        // It is looked at first: an exchange takes the cache line away from the holder.
-        if !is_locked() {
-            if let Some(guard) = try_lock() {
-                return Some(guard);
-            }
-        }
-    }
-    None
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
-    use super::{ATTEMPTS, SpinMutex};
+    use super::SpinMutex;
+    use crate::sync_shim::ATTEMPTS;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 

@@ -65,5 +65,5 @@ end() {
 }
 
 get() {
-    curl --silent --show-error --max-time 60 "$@"
+    curl --silent --no-progress-meter --show-error --max-time 60 "$@"
 }

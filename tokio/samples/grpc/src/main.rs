@@ -167,10 +167,11 @@ async fn ask(address: &str) -> Result<(), Failure> {
     }
 
     let slow = Recital { text: "never".to_owned(), pause: 600_000 };
-    let mut request = Request::new(slow);
-    request.set_timeout(Duration::from_millis(50));
-    let mut late = async || client.split(request).await?.into_inner().message().await;
-    println!("{:?}", late().await.expect_err("it is too late").code());
+    let mut words = client.split(slow).await?.into_inner();
+    let late = time::timeout(Duration::from_millis(50), words.message()).await;
+    println!("{}", if late.is_err() { "late" } else { "early" });
+    // The server sees that nobody waits any more.
+    drop(words);
 
     let mut streams = JoinSet::new();
     for _ in 0..STREAMS {

@@ -29,7 +29,7 @@ struct Service {
     client: Client,
 }
 
-#[derive(Serialize, sqlx::FromRow)]
+#[derive(Serialize)]
 struct Note {
     number: i64,
     text: String,
@@ -70,13 +70,14 @@ async fn open(file: &str) -> sqlx::Result<SqlitePool> {
 }
 
 async fn all(State(service): State<Service>) -> Answer<Json<Vec<Note>>> {
-    let notes = sqlx::query_as("SELECT number, text FROM note ORDER BY number");
-    Ok(Json(notes.fetch_all(&service.pool).await.map_err(broken)?))
+    let rows = sqlx::query_as("SELECT number, text FROM note ORDER BY number");
+    let rows: Vec<(i64, String)> = rows.fetch_all(&service.pool).await.map_err(broken)?;
+    Ok(Json(rows.into_iter().map(|(number, text)| Note { number, text }).collect()))
 }
 
 async fn one(State(service): State<Service>, Path(number): Path<i64>) -> Answer<String> {
     let text = sqlx::query_scalar("SELECT text FROM note WHERE number = ?").bind(number);
-    let text = text.fetch_optional(&service.pool).await.map_err(broken)?;
+    let text: Option<String> = text.fetch_optional(&service.pool).await.map_err(broken)?;
     text.ok_or((StatusCode::NOT_FOUND, format!("there is no note {number}\n")))
 }
 

@@ -12,8 +12,8 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 /// Where the package goes if the caller does not say where: beside the workspace.
 const BESIDE: &str = "tokio-on-liten";
 
-/// Mends what was found, and returns what was done, or nothing if it is not for this to mend. `package` is where
-/// the package named tokio lies or is to be laid down.
+/// Mends what was found, and returns what was done, or nothing if it is not for this to mend. `package` is
+/// where the package named tokio lies or is to be laid down.
 pub(crate) fn mend(
     project: &Project,
     finding: &Finding,
@@ -42,7 +42,8 @@ pub(crate) fn mend(
     }
 }
 
-/// Writes the patch into the manifest of the workspace's root, after the package was laid down if it is not there.
+/// Writes the patch into the manifest of the workspace's root, after the package was laid down if it is not
+/// there.
 fn add_patch(root: &Path, package: Option<&Path>) -> Result<Option<String>, String> {
     let manifest = root.join("Cargo.toml");
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", manifest.display());
@@ -71,8 +72,8 @@ fn add_patch(root: &Path, package: Option<&Path>) -> Result<Option<String>, Stri
     Ok(Some(done))
 }
 
-/// How the manifest in `root` names a folder: without the path above both if one lies beside the other, so that
-/// the pair of them can be moved.
+/// How the manifest in `root` names a folder: without the path above both if one lies beside the other, so
+/// that the pair of them can be moved.
 fn from(root: &Path, package: &Path) -> PathBuf {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     match (package.strip_prefix(&root), root.parent().map(|above| package.strip_prefix(above))) {
@@ -82,8 +83,8 @@ fn from(root: &Path, package: &Path) -> PathBuf {
     }
 }
 
-/// The text of a manifest with the patch added, and all else as it was. `None`: there is an entry of this name
-/// already, which somebody meant.
+/// The text of a manifest with the patch added, and all else as it was. `None`: there is an entry of this
+/// name already, which somebody meant.
 fn with_patch(manifest: &str, path: &str) -> Result<Option<String>, String> {
     let mut manifest: DocumentMut =
         manifest.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;

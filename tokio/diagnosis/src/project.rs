@@ -68,9 +68,9 @@ impl Project {
         }
     }
 
-    /// The smallest updates. The lock file may hold other crates in versions that liten's package does not go
-    /// with. cargo names one at a time, and only if it is asked for a version of tokio that it cannot have. So
-    /// each is updated before the next is asked for.
+    /// The smallest updates. The lock file may hold other crates in versions that liten's package does not
+    /// go with. cargo names one at a time, and only if it is asked for a version of tokio that it cannot
+    /// have. So each is updated before the next is asked for.
     fn updates(&self, tokio: &str) -> Result<Update, String> {
         let lock = self.lock()?;
         let _kept = Kept::new(&lock)?;

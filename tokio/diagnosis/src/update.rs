@@ -16,8 +16,8 @@ pub(crate) fn of(crates: &[String]) -> Vec<String> {
     arguments
 }
 
-/// The update of one crate to one version. Without it cargo takes the newest version that goes with all that is
-/// locked, and that is a tokio from the registry as soon as one crate is too old for liten.
+/// The update of one crate to one version. Without it cargo takes the newest version that goes with all
+/// that is locked, and that is a tokio from the registry as soon as one crate is too old for liten.
 pub(crate) fn precise(tokio: &str, version: &str) -> Vec<String> {
     ["update", "-p", tokio, "--precise", version].map(ToOwned::to_owned).into()
 }
@@ -33,8 +33,8 @@ pub(crate) fn commands(updates: &[Vec<String>]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The names of the crates that cargo found to be in the way of a version, from its words. It names what it had
-/// chosen before, and what asks for a version that is locked.
+/// The names of the crates that cargo found to be in the way of a version, from its words. It names what it
+/// had chosen before, and what asks for a version that is locked.
 pub(crate) fn in_the_way(said: &str) -> Vec<String> {
     let name = |line: &str, words: &str| {
         let rest = line.split_once(words)?.1;
@@ -54,8 +54,8 @@ pub(crate) fn in_the_way(said: &str) -> Vec<String> {
     names
 }
 
-/// The versions of a crate in the text of a lock file, each as `NAME@VERSION`. Those that no registry has do not
-/// count: an update does not change them.
+/// The versions of a crate in the text of a lock file, each as `NAME@VERSION`. Those that no registry has
+/// do not count: an update does not change them.
 pub(crate) fn locked(lock: &str, name: &str) -> Vec<String> {
     let of_one = |package: &str| {
         let field = |key: &str| {

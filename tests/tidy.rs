@@ -320,6 +320,8 @@ fn whole_tree() -> Vec<Source> {
         "tokio/packer/src",
         "tokio/race/src",
         "tokio/samples/bars/src",
+        "tokio/samples/grpc/src",
+        "tokio/samples/notes/src",
         "tokio/samples/web/src",
         "tokio/trial/src",
     ])

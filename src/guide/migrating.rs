@@ -4,6 +4,25 @@
 //! `net`, `time`, `fs`, `process` and `signal` are called the same and do the same. This page is about
 //! the rest.
 //!
+//! # Without changing the program
+//!
+//! The repository makes a package named `tokio` that stands on liten. With it a program runs on liten's
+//! workers, timers and sockets as it is, and so do its libraries. On a fresh clone, with a clone of liten
+//! beside it:
+//!
+//! ```text
+//! bash ../liten/tokio/doctor --mend .
+//! cargo run
+//! ```
+//!
+//! The first line adds the package to `Cargo.toml`, updates the lock file, and says whether the package is
+//! in effect, and if not, why. `tokio/README.md` in the repository says how to do that by hand, and what
+//! differs.
+//!
+//! The feature `tokio-context`, which the rest of this page speaks of, is the better way for a program that
+//! uses liten itself and needs tokio for one library among many: the package and those features of liten
+//! that stand on the real tokio cannot be in one program.
+//!
 //! # What differs
 //!
 //! | in tokio | in liten |

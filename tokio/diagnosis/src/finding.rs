@@ -1,6 +1,7 @@
 //! What is the matter, from cargo's answer and its words.
 
 use crate::graph::{Graph, Tokio, Wish};
+use crate::update::Update;
 use semver::{Version, VersionReq};
 use std::collections::BTreeSet;
 
@@ -26,8 +27,8 @@ pub(crate) enum Finding {
     Outdated { patch: String, found: Tokio },
     /// A feature that liten's package does not have.
     UnknownFeatures { wishes: Vec<Wish>, features: BTreeSet<String> },
-    /// Nothing is in the way but the lock file.
-    Locked { found: Tokio },
+    /// Nothing is in the way but the lock file, and these calls of cargo change that.
+    Locked { found: Tokio, updates: Vec<Vec<String>> },
     /// cargo does not take the patch, and none of the reasons above is there.
     Unclear { found: Tokio, said: String },
     /// liten's features that need the real tokio.
@@ -38,11 +39,11 @@ pub(crate) enum Finding {
 
 impl Finding {
     /// `said` is what cargo has written beside its answer, and `graph` is `None` if it has failed.
-    /// `would_update` tells whether the update of the tokio of a version would bring liten's.
+    /// `update` tells which updates bring liten's in place of a tokio, `tokio@VERSION`.
     pub(crate) fn of(
         graph: Option<&Graph>,
         said: &str,
-        would_update: impl FnOnce(&str) -> bool,
+        update: impl FnOnce(&str) -> Update,
     ) -> Self {
         let said = said.trim_end().to_owned();
         let Some(graph) = graph else {
@@ -80,15 +81,16 @@ impl Finding {
             return Self::Outdated { patch, found };
         }
         let known = features();
-        let wishes = those(&|wish| !wish.features.is_subset(&known));
+        let wishes = those(&|wish| is_of_one(wish) && !wish.features.is_subset(&known));
         if !wishes.is_empty() {
             let all = wishes.iter().flat_map(|wish| &wish.features);
             let features = all.filter(|name| !known.contains(*name)).cloned().collect();
             return Self::UnknownFeatures { wishes, features };
         }
-        match would_update(&found.version) {
-            true => Self::Locked { found },
-            false => Self::Unclear { found, said },
+        match update(&format!("tokio@{}", found.version)) {
+            Update::These(updates) => Self::Locked { found, updates },
+            Update::None(why) if why.is_empty() => Self::Unclear { found, said },
+            Update::None(why) => Self::Unclear { found, said: why.trim_end().to_owned() },
         }
     }
 }
@@ -107,9 +109,17 @@ fn refuses(wish: &Wish) -> bool {
     else {
         return false;
     };
-    // Requirements of other majors have a tokio of their own.
-    let is_of_one = requirement.comparators.iter().any(|part| part.major == 1);
-    is_of_one && !requirement.matches(&version)
+    is_of_one(wish) && !requirement.matches(&version)
+}
+
+/// Whether it asks for tokio 1. Crates that ask for another major have a tokio of their own.
+fn is_of_one(wish: &Wish) -> bool {
+    let requirement = VersionReq::parse(&wish.requirement);
+    // `*` has no number in it.
+    requirement.is_ok_and(|requirement| {
+        let parts = requirement.comparators;
+        parts.is_empty() || parts.iter().any(|part| part.major == 1)
+    })
 }
 
 pub(crate) fn version() -> &'static str {
@@ -129,6 +139,7 @@ fn features() -> BTreeSet<String> {
 mod tests {
     use super::{Finding, features, version};
     use crate::graph::Graph;
+    use crate::update::Update;
 
     const UNUSED: &str = "warning: Patch `tokio v1.999.0 (/x)` was not used in the crate graph.";
     const REGISTRY: &str = r#""registry+https://example.org""#;
@@ -155,7 +166,7 @@ mod tests {
     }
 
     fn of(graph: &Graph, said: &str) -> Finding {
-        Finding::of(Some(graph), said, |_| true)
+        Finding::of(Some(graph), said, |tokio| Update::These(vec![vec![tokio.to_owned()]]))
     }
 
     #[test]
@@ -175,15 +186,39 @@ mod tests {
         assert!(matches!(of(&real("=1.54.1", "net"), UNUSED), Finding::Refused { .. }));
         assert!(matches!(of(&real("^1", "warp-drive"), UNUSED), Finding::UnknownFeatures { .. }));
         assert!(matches!(of(&real("^1", "net"), UNUSED), Finding::Locked { .. }));
-        let finding = Finding::of(Some(&real("^1", "net")), UNUSED, |_| false);
-        assert!(matches!(finding, Finding::Unclear { .. }), "{finding}");
+        for (why, told) in [("", UNUSED), ("a reason\n", "a reason")] {
+            let finding =
+                Finding::of(Some(&real("^1", "net")), UNUSED, |_| Update::None(why.into()));
+            assert!(matches!(&finding, Finding::Unclear { said, .. } if said == told), "{finding}");
+        }
         let old = UNUSED.replace("1.999.0", "1.998.0");
         assert!(matches!(of(&real("^1", "net"), &old), Finding::Outdated { .. }));
         let circle =
             "error: cyclic package dependency: package `tokio` depends on itself ... liten";
-        assert_eq!(Finding::of(None, circle, |_| false), Finding::Circle);
-        let finding = Finding::of(None, "error: no such command", |_| false);
+        assert_eq!(Finding::of(None, circle, |_| Update::None(String::new())), Finding::Circle);
+        let finding = Finding::of(None, "error: no such command", |_| Update::None(String::new()));
         assert!(matches!(finding, Finding::CargoFails { .. }), "{finding}");
+    }
+
+    #[test]
+    fn all_that_the_lock_file_needs_is_said() {
+        let updates = vec![vec!["update".to_owned()], vec!["check".to_owned()]];
+        let finding = Finding::of(Some(&real("^1", "net")), UNUSED, |tokio| {
+            assert_eq!(tokio, "tokio@1.54.1");
+            Update::These(updates)
+        });
+        let said = finding.to_string();
+        assert!(said.ends_with("\n\ncargo update\ncargo check"), "{said}");
+    }
+
+    #[test]
+    fn another_major_may_have_features_that_this_one_lacks() {
+        let mut graph = real("^1", "net");
+        let mut old = graph.wishes[0].clone();
+        (old.requirement, old.features) = ("^0.2".to_owned(), ["rt-core".to_owned()].into());
+        graph.wishes.push(old);
+        let finding = of(&graph, UNUSED);
+        assert!(matches!(finding, Finding::Locked { .. }), "{finding}");
     }
 
     #[test]
@@ -205,7 +240,7 @@ mod tests {
             ),
             ("error: failed to load source for dependency `tokio`", "bash tokio/lay DIR"),
         ] {
-            let answer = Finding::of(None, said, |_| false).to_string();
+            let answer = Finding::of(None, said, |_| Update::None(String::new())).to_string();
             assert!(answer.contains(said) && answer.contains(remedy), "{answer}");
         }
     }

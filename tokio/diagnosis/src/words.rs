@@ -2,6 +2,7 @@
 
 use crate::finding::{Finding, version};
 use crate::graph::{Tokio, Wish};
+use crate::update;
 use std::fmt;
 
 const CIRCLE: &str = "cargo finds a circle: this project asks for liten with one of the features \
@@ -65,15 +66,10 @@ impl fmt::Display for Finding {
                 list(f, &intro, wishes)?;
                 write!(f, "{NEWER_FEATURE}.")
             }
-            Self::Locked { found } => write!(
-                f,
-                "Not in effect: the lock file still says tokio {0}, and nothing else is in the way. Run \
-                 once:\n\ncargo update -p tokio@{0}",
-                found.version
-            ),
+            Self::Locked { found, updates } => locked(f, found, updates),
             Self::Unclear { found, said } => write!(
                 f,
-                "Not in effect: tokio is {}, and `cargo update -p tokio` would not change that. Something \
+                "Not in effect: tokio is {}, and `cargo update` would not change that. Something \
                  outside of the requirements and features of tokio is in the way. cargo says:\n\n{said}",
                 found.version
             ),
@@ -113,6 +109,15 @@ fn no_patch(f: &mut fmt::Formatter<'_>, root: &str, found: &Tokio, said: &str) -
         true => Ok(()),
         false => write!(f, " cargo says:\n\n{said}"),
     }
+}
+
+fn locked(f: &mut fmt::Formatter<'_>, found: &Tokio, updates: &[Vec<String>]) -> fmt::Result {
+    write!(f, "Not in effect: the lock file still says tokio {}, and ", found.version)?;
+    f.write_str(match updates.len() {
+        1 => "nothing else is in the way.",
+        _ => "other crates in versions that are too old for liten's package.",
+    })?;
+    write!(f, " Run once:\n\n{}", update::commands(updates))
 }
 
 /// A line per crate with what it asks for.

@@ -89,7 +89,7 @@ pub(crate) trait Ender {
 
 /// What a task asks of the thread that polls it.
 pub(crate) trait Runner: Ender {
-    /// The task goes cold for the first time: whoever shuts the scheduler down must be able to find it.
+    /// The task goes cold for the first time: the thread that shuts the scheduler down must find it.
     fn register(&self, task: Cold) -> Place;
     /// The task was woken during its poll, by another: to the back of the queue.
     fn requeue(&self, task: Hot);

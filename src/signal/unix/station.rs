@@ -73,7 +73,7 @@ impl Station {
         let driver: *const Driver = Arc::as_ptr(&current_driver());
         let signal = kind.as_raw_value();
         if signal <= 0 || FORBIDDEN.contains(&signal) {
-            let message = format!("nobody can listen for signal {signal}");
+            let message = format!("no program can listen for signal {signal}");
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         }
         let key = (driver as usize, signal);
@@ -135,7 +135,7 @@ impl Station {
                     Ok(_) => {}
                     Err(error) => {
                         // Ordering: Release, before the source is marked as not ready: pairs with the Acquire
-                        // of whoever finds it so and does not read, see the file's header.
+                        // of a reader that finds it so and does not read, see the file's header.
                         fence(Ordering::Release);
                         return Err(error);
                     }

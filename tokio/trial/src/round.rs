@@ -60,7 +60,7 @@ pub(crate) fn run(suite: &Suite) -> Result<Round, String> {
             if end != End::Passed {
                 eprintln!("on {}: {test} {}", suite.name, format!("{end:?}").to_lowercase());
             }
-            ends.lock().expect("nobody panics with it").insert(test, end);
+            ends.lock().expect("no thread panics while it holds the lock").insert(test, end);
         }
         Ok(())
     };
@@ -70,7 +70,7 @@ pub(crate) fn run(suite: &Suite) -> Result<Round, String> {
         workers.into_iter().map(|worker| worker.join().expect("no test panics here")).collect()
     });
     results.into_iter().collect::<Result<Vec<()>, String>>()?;
-    let ends = ends.into_inner().expect("nobody panics with it");
+    let ends = ends.into_inner().expect("no thread panics while it holds the lock");
     Ok(Round { ends, broken: suite.broken.clone() })
 }
 

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// After so long a test hangs. The longest takes 20 seconds on a busy machine.
 const LONGEST: Duration = Duration::from_secs(90);
+/// Between two looks at a test lie 5 ms, and on a busy machine up to this much.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 const TRIES: usize = 3;
 
 /// How a test has ended.
@@ -114,14 +116,17 @@ fn try_once(folder: &Path, program: &Program, test: &str, log: &Path) -> io::Res
     end_of(child, LONGEST)
 }
 
-/// Waits for so long at most, and then ends the process.
+/// Waits for so long at most, and then ends the process. Time in which this program did not run, because the
+/// machine slept for instance, does not count: the test did not run either.
 fn end_of(mut child: Child, longest: Duration) -> io::Result<End> {
-    let start = Instant::now();
+    let (mut waited, mut looked) = (Duration::ZERO, Instant::now());
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(if status.success() { End::Passed } else { End::Failed });
         }
-        if start.elapsed() > longest {
+        let before = std::mem::replace(&mut looked, Instant::now());
+        waited += (looked - before).min(LONGEST_LOOK);
+        if waited > longest {
             child.kill()?;
             child.wait()?;
             return Ok(End::Hung);

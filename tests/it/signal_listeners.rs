@@ -16,6 +16,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const USR1: SignalKind = SignalKind::user_defined1();
 
@@ -127,6 +128,36 @@ fn a_signal_between_two_waits_is_kept() {
         });
     };
     guarded(|| alone("signal_listeners::a_signal_between_two_waits_is_kept", body));
+}
+
+/// As `ctrl_c` in a loop does, which drops a listener and makes the next without a pause.
+#[test]
+fn a_signal_between_two_listeners_is_kept_until_the_driver_looks() {
+    let body = || {
+        let runtime = LocalRuntime::new().unwrap();
+        runtime.block_on(async {
+            drop(signal(USR1).unwrap());
+            raise(USR1);
+            let mut next = signal(USR1).unwrap();
+            received(&mut next).await;
+            assert!(is_quiet(&mut next).await, "one signal, one notice");
+
+            drop(next);
+            raise(USR1);
+            liten::time::sleep(Duration::from_millis(1)).await;
+            let mut late = signal(USR1).unwrap();
+            assert!(is_quiet(&mut late).await, "an old signal is no news");
+
+            drop(late);
+            raise(USR1);
+            let elsewhere = LocalRuntime::new().unwrap();
+            let _entered = elsewhere.enter();
+            let mut other = signal(USR1).unwrap();
+            assert!(is_quiet(&mut other).await, "another runtime's");
+        });
+    };
+    let name = "signal_listeners::a_signal_between_two_listeners_is_kept_until_the_driver_looks";
+    guarded(|| alone(name, body));
 }
 
 /// More than fit into the socket, so the handler finds it full.

@@ -149,9 +149,9 @@ impl Station {
         let receiver = Async::with_interest(Fd::new(receiver), Interest::READABLE)?;
         let count = stations.count(key.1)?;
         // Before the action: what comes from now on the listener is to get.
-        let seen = stations
-            .seen_by_the_last(key.1, &driver)
-            .unwrap_or_else(|| count.load(Ordering::Relaxed));
+        // Ordering: Relaxed; no partner, because this is only where the first look begins to compare.
+        let now = count.load(Ordering::Relaxed);
+        let seen = stations.seen_by_the_last(key.1, &driver).unwrap_or(now);
         let action = move || {
             // An error means that the socket is full, and so that a byte is there to be read.
             let _ = (&sender).write(&[0]);

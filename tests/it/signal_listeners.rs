@@ -202,6 +202,8 @@ fn listeners_that_are_dropped_leave_no_descriptor_and_no_default_action() {
             for signal in [USR1, SignalKind::hangup(), SignalKind::interrupt()] {
                 raise(signal);
             }
+            // Until then the next listener may be told of it.
+            liten::time::sleep(Duration::from_millis(1)).await;
             let mut again = signal(USR1).unwrap();
             assert!(is_quiet(&mut again).await);
             raise(USR1);

@@ -72,7 +72,8 @@ struct Stations {
     open: BTreeMap<Key, Weak<Station>>,
     /// Of each kind that there was ever a listener for.
     counts: BTreeMap<c_int, Arc<AtomicUsize>>,
-    /// Of each kind, the station that closed last. One entry per kind bounds what is kept here.
+    /// Of each kind, the station that closed last, if its driver's seat was free then. One entry per kind
+    /// bounds what is kept here.
     left: BTreeMap<c_int, Left>,
 }
 
@@ -220,16 +221,20 @@ impl Drop for Station {
         // Returns when no handler is in the action any more, so no handler writes to a socket without a
         // reader.
         signal_hook_registry::unregister(self.action);
-        let left = Left {
+        // A thread in the driver's seat looks when it likes, without taking the seat again.
+        let left = (!self.driver.is_attended()).then(|| Left {
             driver: Arc::downgrade(&self.driver),
             attendance: self.driver.attendance(),
             count: self.count(),
-        };
+        });
         let mut stations = STATIONS.lock();
         // There may be a new one in its place.
         if stations.open.get(&self.key).is_some_and(|station| station.strong_count() == 0) {
             stations.open.remove(&self.key);
-            stations.left.insert(self.key.1, left);
+            match left {
+                Some(left) => drop(stations.left.insert(self.key.1, left)),
+                None => drop(stations.left.remove(&self.key.1)),
+            }
         }
     }
 }

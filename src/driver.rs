@@ -19,7 +19,7 @@
 //!
 //! # Leader and followers
 //!
-//! Whoever has nothing better to do may ask for the seat (`try_seat`) and becomes the leader: an
+//! A thread that has nothing better to do may ask for the seat (`try_seat`) and becomes the leader: an
 //! idle worker, a thread in `block_on` whose future waits, the runtime's own driver thread. The
 //! others sleep elsewhere. With the leader being a worker, the task that an event concerns runs on
 //! the very thread that fetched it; a thread that did nothing but poll would have to hand each

@@ -92,7 +92,7 @@ impl Parker {
     /// As [`Parker::park`], but for `limit` at most.
     pub(crate) fn park_timeout(&self, limit: Duration) {
         if self.prepare(ASLEEP) {
-            // One sleep and no loop: whoever sleeps with a limit looks around when it is over, early or not.
+            // One sleep and no loop: a caller with a limit looks around when the sleep is over, early or not.
             park_timeout(limit);
         }
         self.finish();

@@ -43,7 +43,7 @@
 //! they panic: "there is no reactor running, must be called from the context of a Tokio 1.x runtime". With
 //! the feature `tokio-context` they run unmodified: liten starts one tokio runtime with one thread
 //! (`liten-tokio`), the *helper*, for the whole process, and every thread that runs futures or blocking work
-//! of a liten runtime is in its context, as is whoever calls `block_on` or `enter`.
+//! of a liten runtime is in its context, as is each thread that calls `block_on` or `enter`.
 //! `Builder::tokio_context(false)` switches it off for one runtime.
 //!
 //! What it costs, and what is different from a program on tokio:

@@ -142,6 +142,7 @@ const UNSAFE: Confined = Confined {
         ("src/sync/once_cell.rs", "a value that is written once, by the holder of a permit"),
         ("src/queue/wake_channel.rs", "links inside the tasks"),
         ("src/task/cell.rs", "the future, then its output, pinned in one allocation"),
+        ("src/task/cell/dropping.rs", "the future, dropped where it is pinned"),
         ("src/task/waker.rs", "the waker's function table"),
         ("src/task/slot.rs", "a slot for a hot task that others may take"),
         ("src/task/join.rs", "reads the output and leaves a waker where the task's word allows it"),

@@ -27,8 +27,8 @@
 //! |  |  | threads = 0 otherwise | a last one, free + 1, threads + 1 | `Start` |
 //! | `last_not_started` | owner | after `Start` | no last one, free − 1, threads − 1 | the job |
 //! | `close` | owner | closed | same | nothing |
-//! |  |  | otherwise | cancelled = those that need not run, queued = the others | see below |
-//! |  |  | and cancelled > 0, free ≤ queued | free + 1, threads + 1 | start a helper |
+//! |  |  | otherwise | queued = the `free` oldest and what must run, cancelled = the others | see below |
+//! |  |  | and cancelled > 0 | free + 1, threads + 1 | start a helper |
 //! | `no_helper` | owner | after `close` | free − 1, threads − 1 | |
 //! | `abandon` | dying free thread | | free − 1, threads − 1 | all jobs, if it was the last thread |
 //!
@@ -214,22 +214,25 @@ impl<J> Roster<J> {
         self.last.take()
     }
 
-    /// From here on nothing is queued. Jobs that `must_run` stay for the threads that are there (there is
-    /// one, if there are jobs); the others are cancelled by threads that find nothing else, all of which end
-    /// when there is nothing left. The caller wakes all waiting threads.
+    /// From here on nothing is queued. A job that a free thread is on its way to counts as begun, and stays:
+    /// its caller has done nothing else than one whose thread was faster. Jobs that `must_run` stay too, for
+    /// the threads that are there (there is one, if there are jobs). The others are cancelled by threads that
+    /// find nothing else, all of which end when there is nothing left. The caller wakes all waiting threads.
     ///
-    /// Returns the number of the helper that the caller has to start, before it gives up the lock, if no
-    /// thread is free to cancel; if that fails it calls [`no_helper`](Self::no_helper).
+    /// Returns the number of the helper that the caller has to start, before it gives up the lock, if there
+    /// is something to cancel, because then no thread is free; if that fails it calls
+    /// [`no_helper`](Self::no_helper).
     #[must_use]
     pub(super) fn close(&mut self, must_run: impl Fn(&J) -> bool) -> Option<usize> {
         if self.closed {
             return None;
         }
         self.closed = true;
-        (self.queue, self.cancelled) =
-            std::mem::take(&mut self.queue).into_iter().partition(must_run);
-        let nobody_is_free = self.free <= self.queue.len();
-        (!self.cancelled.is_empty() && nobody_is_free).then(|| self.start())
+        let waiting = self.queue.split_off(self.free.min(self.queue.len()));
+        let (must, need_not): (VecDeque<J>, VecDeque<J>) = waiting.into_iter().partition(must_run);
+        self.queue.extend(must);
+        self.cancelled = need_not;
+        (!self.cancelled.is_empty()).then(|| self.start())
     }
 
     /// The helper could not be started: a busy thread will come for the jobs, and there is one, because jobs
@@ -385,13 +388,30 @@ mod tests {
     }
 
     #[test]
-    fn a_free_thread_needs_no_helper_unless_what_must_run_takes_it() {
+    fn what_a_free_thread_comes_for_is_run_and_not_cancelled() {
         for jobs in [['b', 'c'], ['b', 'C'], ['B', 'C']] {
             let mut roster = busy(2);
             roster.finished();
             assert_eq!(roster.submit(jobs[0]), Submitted::Signal);
             assert_eq!(roster.submit(jobs[1]), Submitted::Start(1));
             assert_eq!(roster.close(|job| job.is_uppercase()), None);
+            for job in jobs {
+                assert_eq!(roster.seek(false), Seek::Run(job));
+                roster.finished();
+            }
+            assert_eq!(roster.seek(false), Seek::End);
+        }
+        // The one free thread is for the oldest job, whatever the others are.
+        let mut roster = busy(1);
+        roster.finished();
+        assert_eq!(roster.submit('b'), Submitted::Signal);
+        assert_eq!(roster.submit('C'), Submitted::Queued);
+        assert_eq!(roster.submit('d'), Submitted::Queued);
+        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
+        assert_eq!(roster.seek_cancelled(), Seek::Cancel('d'));
+        for job in ['b', 'C'] {
+            assert_eq!(roster.seek(false), Seek::Run(job));
+            roster.finished();
         }
         let mut roster = busy(1);
         roster.finished();

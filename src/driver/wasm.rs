@@ -1,8 +1,8 @@
 //! The driver on wasm: time alone. What waits for the host is `wasi::Reactor`'s.
 //!
 //! One thread registers timers, waits and fires them. So no thread has to be woken when an earlier deadline
-//! comes, and there is no seat to be had: whoever lets the host block asks for the [`Driver::limit`] first,
-//! and for what is [due](Driver::expire_due) afterwards.
+//! comes, and there is no seat to be had: the code that lets the host block asks for the [`Driver::limit`]
+//! first, and for what is [due](Driver::expire_due) afterwards.
 
 pub(crate) mod clock;
 mod lull;

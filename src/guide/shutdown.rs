@@ -61,5 +61,6 @@
 //! | a task that waits | at once |
 //! | a task in a poll | after that poll |
 //! | blocking work that has begun | when it is done; the runtime waits |
-//! | blocking work that is queued | is cancelled by a thread of the pool; the runtime waits |
+//! | blocking work that a free or a new thread comes for | is done; the runtime waits |
+//! | blocking work that no thread is free for | is cancelled by a thread of the pool; the runtime waits |
 //! | sockets and timers that are held elsewhere | return errors from then on |

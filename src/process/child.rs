@@ -13,7 +13,7 @@ use std::process::{self, ExitStatus, Output};
 /// Dropping it does not end the process, unless
 /// [`kill_on_drop`](super::Command::kill_on_drop) was set; see the
 /// [module](super#children-that-are-dropped) for what happens then.
-#[must_use = "the process goes on without it, but nobody learns how it ends"]
+#[must_use = "the process goes on without it, but how it ends is lost"]
 pub struct Child {
     state: State,
     kill_on_drop: bool,

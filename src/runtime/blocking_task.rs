@@ -40,8 +40,8 @@ impl Job for BlockingJob {
     }
 }
 
-/// What blocking tasks have for a scheduler: a list of those that run, for whoever ends the runtime. They
-/// never go cold, so it is never asked for anything else.
+/// What blocking tasks have for a scheduler: a list of those that run, for the thread that ends the runtime.
+/// They never go cold, so it is never asked for anything else.
 pub(super) struct BlockingTasks {
     running: Mutex<Slab<RunningTask>>,
 }

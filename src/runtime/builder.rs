@@ -359,7 +359,7 @@ impl Builder {
         }
         let tokio = self.tokio.open()?;
         if self.start_paused {
-            driver.stop_clock().expect("a clock that nobody has stopped");
+            driver.stop_clock().expect("a new clock, which runs");
         }
         let at_rest = on_rest(driver.clone());
         let pool = |kind, max_threads, inner: &Weak<Inner>, on_rest| blocking::Config {
@@ -444,8 +444,8 @@ fn likely_workers() -> usize {
     *CPUS.get_or_init(cpus)
 }
 
-/// Blocking work holds up a clock that stands still: when there is none any more, whoever sits in the
-/// driver's seat looks whether everything else waits.
+/// Blocking work holds up a clock that stands still: when there is none any more, the thread in
+/// the driver's seat looks whether everything else waits.
 fn on_rest(driver: Arc<Driver>) -> Box<dyn Fn() + Send + Sync> {
     Box::new(move || {
         if driver.clock().is_stopped() {

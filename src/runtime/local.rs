@@ -1,4 +1,5 @@
-//! Tasks that stay on one thread: they need not be `Send`, and may borrow from whoever made the executor.
+//! Tasks that stay on one thread: they need not be `Send`, and may borrow from the function that made the
+//! executor.
 //!
 //! The cell, the waker and the JoinHandle are those of the multithreaded scheduler; only the queue is
 //! another (`local/queue.rs`). A foreign thread may wake a local task: that moves a pointer into the queue's
@@ -116,7 +117,7 @@ impl<'a> LocalExecutor<'a> {
         self.spawn_at(future, Location::caller())
     }
 
-    /// As [`LocalExecutor::spawn`], on behalf of whoever is at `spawned_at`.
+    /// As [`LocalExecutor::spawn`], on behalf of the code at `spawned_at`.
     pub(crate) fn spawn_at<F>(
         &self,
         future: F,
@@ -136,8 +137,8 @@ impl<'a> LocalExecutor<'a> {
     }
 
     fn home(&self) -> Home<'_> {
-        // SAFETY: this is neither Send nor Sync, so whoever has a reference is on the executor's thread, for
-        // as long as it has it.
+        // SAFETY: this is neither Send nor Sync, so code that has a reference runs on the executor's thread,
+        // for as long as it has it.
         unsafe { self.shared.queue.home() }
     }
 
@@ -202,8 +203,8 @@ impl<'a> LocalExecutor<'a> {
                     }
                     root.poll(future.as_mut(), cx)
                 } else {
-                    // Whoever wakes this wakes the root. Once there are tasks it is polled again, with a
-                    // waker of its own.
+                    // A wake of this one is a wake of the root. Once there are tasks it is polled again,
+                    // with a waker of its own.
                     future.as_mut().poll(cx)
                 };
                 if polled.is_ready() {
@@ -537,8 +538,8 @@ impl LocalShared {
         Fut::Output: Send + 'static,
     {
         let future = async move { make().await };
-        // SAFETY: until its first poll the future holds `make` alone, which is Send: whoever refuses or
-        // cancels it before may be any thread. It is polled by the executor only, on its own thread (see
+        // SAFETY: until its first poll the future holds `make` alone, which is Send: any thread may
+        // refuse or cancel it before. It is polled by the executor only, on its own thread (see
         // `LocalExecutor::spawn_at`), and dropped there from then on. The output is Send, so its JoinHandle
         // may be on another thread. All of it is 'static.
         let (hot, join) = unsafe { new_task(future, self, spawned_at) };

@@ -13,8 +13,8 @@
 //!
 //! The end: `close` tells the executors, each of which returns after the poll it is in, drops its tasks on
 //! its own thread, and gives the thread back to the pool, which is waited for like the other one. A task that
-//! comes later is cancelled by whoever spawns it, which is sound because it has not been made yet: what is
-//! dropped is the function that would have made it, and that is `Send`.
+//! comes later is cancelled by the thread that spawns it, which is sound because it has not been made yet:
+//! what is dropped is the function that would have made it, and that is `Send`.
 
 use super::block_on;
 use super::handle::Present;

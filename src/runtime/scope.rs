@@ -108,7 +108,7 @@ where
     match result {
         Err(payload) => resume_unwind(payload),
         Ok(_) if scope.shared.state.lock().panicked => {
-            panic!("a function of the scope panicked, and nobody has taken its result")
+            panic!("a function of the scope panicked, and its result was not taken")
         }
         Ok(result) => result,
     }
@@ -229,8 +229,8 @@ impl<T> ScopedJoinHandle<'_, T> {
     ///
     /// If the function panicked: what it panicked with.
     pub fn join(self) -> thread::Result<T> {
-        // Whoever may block may call it, also if the scope's own thread may not: this one may be the last of
-        // the pool.
+        // Each thread that may block may call it, also if the scope's own thread may not: this one may be the
+        // last of the pool.
         let calls = !is_in_local();
         let mut state = self.shared.state.lock();
         loop {
@@ -261,7 +261,7 @@ impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
     }
 }
 
-/// Where a result waits for whoever joins; shared by the call and the handle.
+/// Where a result waits for the thread that joins; shared by the call and the handle.
 struct Packet<T> {
     result: Mutex<Option<thread::Result<T>>>,
     shared: Arc<ScopeShared>,

@@ -53,8 +53,8 @@ impl Handle {
         }
     }
 
-    /// Sources and timers held outside the runtime's tasks: whoever waits for them learns that it is in
-    /// vain.
+    /// Sources and timers held outside the runtime's tasks: a future that waits for one learns that it
+    /// waits in vain.
     fn close_driver(&self) {
         let mut wakes = Vec::new();
         self.inner.driver.close(&mut wakes);

@@ -11,8 +11,8 @@
 //! It has one worker of tokio's *multithreaded* flavor, which is one thread, as the other flavor would need
 //! to be driven. Crates ask for the flavor before they call `block_in_place`, and tasks that `tokio::spawn`
 //! has started may call it only there. Rejected: the current-thread flavor, which builds a little faster; a
-//! helper per runtime (threads, descriptors and an order of ends for each); several workers (whoever wants
-//! throughput serves with liten's own sockets).
+//! helper per runtime (threads, descriptors and an order of ends for each); several workers (a
+//! program that wants throughput serves with liten's own sockets).
 //!
 //! A forked child that goes on gets a helper of its own with its first runtime: the thread of the parent's
 //! is not there. What is left of that one is never dropped, because its end would be waited for.

@@ -221,7 +221,7 @@ mod tests {
     fn one_searcher_at_a_time_and_low_indices_first() {
         let idle = Idle::new(4);
         for worker in [3, 1, 2] {
-            assert!(idle.park(worker, false), "nobody searches");
+            assert!(idle.park(worker, false), "no worker searches");
         }
         assert_eq!(idle.parked(), 3);
         assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(2), "the one in the seat comes last");
@@ -232,10 +232,10 @@ mod tests {
         assert_eq!(
             idle.pick(0, Some(1), usize::MAX),
             Some(1),
-            "better the one in the seat than nobody"
+            "better the one in the seat than none"
         );
         assert!(idle.stop_search(1));
-        assert_eq!(idle.pick(0, None, usize::MAX), None, "nobody is parked");
+        assert_eq!(idle.pick(0, None, usize::MAX), None, "no worker is parked");
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
     fn workers_beyond_one_word_are_found_in_their_own_group_first() {
         let idle = Idle::new(100);
         for worker in [5, 60, 99] {
-            assert!(idle.park(worker, false), "nobody searches");
+            assert!(idle.park(worker, false), "no worker searches");
         }
         assert_eq!(
             idle.pick(65, Some(60), usize::MAX),

@@ -241,7 +241,7 @@ impl Slot {
         self.stealers.get().is_some() && self.deques.lock().is_none()
     }
 
-    /// Takes the oldest task of one of the deques, whoever owns them.
+    /// Takes the oldest task of one of the deques, whichever worker owns them.
     pub(super) fn steal_one(&self) -> Option<Hot> {
         let stealers = self.stealers.get()?;
         // An empty one is not reached into, for which a thread would first have to join those that look after

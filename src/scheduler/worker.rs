@@ -21,7 +21,8 @@
 //! 2. the own ready deque, FIFO;
 //! 3. the own wake channel;
 //! 4. the injector, then the guests: a batch;
-//! 5. the own deque of tasks that have given way, FIFO;
+//! 5. the own deque of tasks that have given way, FIFO; the driver is polled before the [`YIELDS_ALONE`]th in
+//!    a row;
 //! 6. the other workers, from a random start: half a ready deque, or a whole channel; if there is none, half
 //!    of what has given way;
 //! 7. nothing: park, in the driver's seat if it is free.
@@ -92,6 +93,13 @@ const NEXT_CAP: u32 = 3;
 /// that always has work.
 const INTAKE: usize = 512;
 
+/// How many tasks that have given way run, with no other task ready, before the driver is polled. A task that
+/// yields until an event has come then finds the event after a few yields, and not after those of 200 µs.
+///
+/// Once in such a row: the poll is a call to the system, which a task that yields for long pays by the clock
+/// (pace.rs). tokio polls its driver at each of these yields.
+const YIELDS_ALONE: u32 = 4;
+
 pub(super) struct Worker {
     shared: Arc<Shared>,
     index: usize,
@@ -102,6 +110,8 @@ pub(super) struct Worker {
     yielded: Local<Hot>,
     /// Pops of ready tasks until one that has given way has its turn in spite of them.
     until_yielded: Cell<usize>,
+    /// Pops of tasks that have given way until the driver is polled before the next one; 0: it has been.
+    until_driver: Cell<u32>,
     /// Not one of the workers that there should be: leaves tasks that have given way to those.
     helps: Cell<bool>,
     parker: Parker,
@@ -140,6 +150,7 @@ impl Worker {
             ready,
             yielded,
             until_yielded: Cell::new(INTAKE),
+            until_driver: Cell::new(YIELDS_ALONE),
             helps: Cell::new(shared.is_helper(index)),
             slot,
             index,
@@ -282,8 +293,25 @@ impl Worker {
     /// The oldest task that has given way, for when nothing else is ready.
     #[inline]
     fn take_yielded(&self) -> Option<Hot> {
-        self.until_yielded.set(INTAKE);
-        self.yielded.pop()
+        if self.until_yielded.replace(INTAKE) != INTAKE {
+            // Ready tasks have run since.
+            self.until_driver.set(YIELDS_ALONE);
+        }
+        match self.until_driver.get() {
+            0 => self.yielded.pop(),
+            pops => self.take_early(pops),
+        }
+    }
+
+    /// One of the first tasks that have given way while nothing else was ready. Before the last of them the
+    /// driver is polled.
+    fn take_early(&self, pops: u32) -> Option<Hot> {
+        let task = self.yielded.pop()?;
+        self.until_driver.set(pops - 1);
+        if pops == 1 {
+            self.poll_driver();
+        }
+        Some(task)
     }
 
     /// One task that has given way runs although others are ready: all that wait here have had one turn when

@@ -32,7 +32,7 @@ use std::task::{Context, Poll, ready};
 /// poll is bounded by 6 … 130 µs, and the cost of a requeue is spread over 128 operations.
 pub(crate) const INITIAL: u8 = 128;
 
-/// How many refusals in a row mean that whoever polls is not going to return to the worker.
+/// How many refusals in a row mean that the poll is not going to return to the worker.
 ///
 /// `FuturesUnordered` stops after two children that woke themselves, and a join asks each child once per
 /// poll, so combinators either stay below this or are bounded by their own size.

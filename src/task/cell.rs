@@ -44,6 +44,9 @@
 //! scheduler's own worker threads, which hold one anyway.
 #![allow(unsafe_code)]
 
+mod dropping;
+
+use self::dropping::{DropUnwinding, drop_future};
 use super::budget;
 use super::current;
 use super::id::TaskId;
@@ -89,7 +92,7 @@ pub(crate) trait Ender {
 
 /// What a task asks of the thread that polls it.
 pub(crate) trait Runner: Ender {
-    /// The task goes cold for the first time: whoever shuts the scheduler down must be able to find it.
+    /// The task goes cold for the first time: the thread that shuts the scheduler down must find it.
     fn register(&self, task: Cold) -> Place;
     /// The task was woken during its poll, by another: to the back of the queue.
     fn requeue(&self, task: Hot);
@@ -552,7 +555,7 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
     // SAFETY: the waker is borrowed: it is not dropped, and the caller's `Hot` keeps the task alive
     // meanwhile.
     let waker = unsafe { waker::borrowed(data) };
-    let mut output = None;
+    let (mut output, mut dropped) = (None, None);
     // One guard and one entry for the poll and, after the last one, for the future's destructor.
     let polled = catch_unwind(AssertUnwindSafe(|| {
         current::enter(data, id, budget::INITIAL, || {
@@ -562,7 +565,11 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
             };
             // SAFETY: the cell is on the heap and the future is not moved out of it.
             let future = unsafe { Pin::new_unchecked(future) };
-            if let Poll::Ready(value) = future.poll(&mut Context::from_waker(&waker)) {
+            // SAFETY: until it is forgotten the future in the stage is polled, and nothing else.
+            let unwinding = unsafe { DropUnwinding::new(stage, data, id, &mut dropped) };
+            let polled = future.poll(&mut Context::from_waker(&waker));
+            std::mem::forget(unwinding);
+            if let Poll::Ready(value) = polled {
                 output = Some(value);
                 budget::refill();
                 // SAFETY: the stage is ours; whatever happens, it is written over below without
@@ -578,10 +585,8 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
         (Ok(_), Some(output)) => Ok(output),
         (Err(payload), output) => {
             // The destructor's panic is the news; the output it came with goes, and may panic in turn.
-            // SAFETY: the stage is ours; without an output the future is still in it.
-            let second = output.is_none().then(|| unsafe { drop_future(stage, data, id) });
             wakers::guard(|| drop(output));
-            match second {
+            match dropped {
                 Some(Err(second)) => {
                     wakers::guard(|| drop(payload));
                     Err(JoinError::panic(id, second))
@@ -610,26 +615,6 @@ unsafe fn cancel<F: Future>(header: NonNull<Header>, why: Option<String>) {
     };
     // SAFETY: the stage is ours and `Empty`.
     unsafe { stage.write(Stage::Output(Err(error))) };
-}
-
-/// Drops the future in place and leaves `Empty`, also if the destructor panics; gives the panic back.
-///
-/// # Safety
-///
-/// The caller owns `stage`.
-unsafe fn drop_future<F: Future>(
-    stage: *mut Stage<F>,
-    data: *const (),
-    id: TaskId,
-) -> Result<(), Payload> {
-    let dropped = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: the caller owns the stage; whatever happens, `Empty` is written over it below without
-        // another drop.
-        current::enter(data, id, budget::INITIAL, || unsafe { ptr::drop_in_place(stage) });
-    }));
-    // SAFETY: the old value has been dropped; `write` does not drop it again.
-    unsafe { stage.write(Stage::Empty) };
-    dropped
 }
 
 /// # Safety

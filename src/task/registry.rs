@@ -76,7 +76,7 @@ impl Registry {
     pub(crate) fn close(&self) -> Vec<Hot> {
         let mut entries = self.entries.lock();
         if std::mem::replace(&mut entries.closed, true) {
-            // Whoever holds the `Hot` of one that was not cold then finds it aborted.
+            // The thread that holds the `Hot` of one that was not cold then finds it aborted.
             return Vec::new();
         }
         // SAFETY: an entry is taken out, under this lock, before its task completes: each is registered

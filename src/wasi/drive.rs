@@ -92,7 +92,7 @@ impl Deadlock {
     #[track_caller]
     pub(crate) fn report(self) -> ! {
         panic!(
-            "deadlock: the future in block_on waits, but for no pollable and no timer, and nobody holds a \
+            "deadlock: the future in block_on waits, but for no pollable and no timer, and no code holds a \
              waker of it; wait through the reactor that block_on passes to its closure, or wake the future"
         );
     }

@@ -17,7 +17,7 @@ pub trait Host {
     /// One operation's readiness: ready or not, and nothing else. Once ready it stays so until the operation
     /// is made.
     ///
-    /// What is ready is the operation it came from: whoever waited asks *that* for its result.
+    /// What is ready is the operation it came from: the future that waited asks *that* for its result.
     type Pollable;
 
     /// Whether `pollable` is ready. Never blocks.

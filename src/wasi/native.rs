@@ -77,7 +77,7 @@ impl Host for NativeHost {
             let now = clock::now();
             let ready: Vec<u32> =
                 (0..).zip(pollables).filter(|(_, p)| p.is_ready(now)).map(|(i, _)| i).collect();
-            // Whoever called looks around now: an interrupt has nothing left to say.
+            // The caller looks around now: an interrupt has nothing left to say.
             if mem::take(&mut *rung) || !ready.is_empty() {
                 return ready;
             }

@@ -1,8 +1,8 @@
 //! The pollables that are waited for, and the one place that asks the host about them.
 //!
-//! The host speaks of positions in the list that it was given; whoever waits needs a name that lasts longer
-//! than one call. So each pollable gets a key, and [`Poller::block_until`] translates. A key is never used
-//! twice (slab.rs), so that a late one finds nothing instead of another pollable.
+//! The host speaks of positions in the list that it was given; a future that waits needs a name that lasts
+//! longer than one call. So each pollable gets a key, and [`Poller::block_until`] translates. A key is never
+//! used twice (slab.rs), so that a late one finds nothing instead of another pollable.
 //!
 //! # No borrow is held while anything foreign runs
 //!

@@ -21,7 +21,7 @@
 //! that can be known, one that waits: its entry goes when its pollable is ready.
 //!
 //! A first poll registers without asking the host. Rejected: to ask, and to be ready at once. A future that
-//! finds its pollables ready each time would never come back to whoever polls it, and starve everything
+//! finds its pollables ready each time would never come back to its caller, and starve everything
 //! joined with it; and ten that are ready together would cost ten calls of the host instead of one.
 //!
 //! # Every ready waker is called, outside of every borrow
@@ -138,8 +138,8 @@ impl<H: Host> Reactor<H> {
         self.len() == 0
     }
 
-    /// Blocks until something that is waited for is ready, but for `limit` at most, and wakes whoever waits
-    /// for it; returns how many waits have ended. For executors of another make.
+    /// Blocks until something that is waited for is ready, but for `limit` at most, and wakes the
+    /// futures that wait for it; returns how many waits have ended. For executors of another make.
     ///
     /// With a limit of zero it does not block. Without a limit it returns 0 at once if no future waits,
     /// because nothing would end it. It also returns 0 when the host has been

@@ -26,8 +26,8 @@
 //! waker before it blocks then, so `hands` counts those that are elsewhere; the last one to go interrupts
 //! the host, so that the thread looks again. Each side writes its word first and reads the other's after a
 //! fence: either the owner reads that no hand is left, or the last hand reads that the owner is asleep. A
-//! hand's wakes come before it goes: whoever reads no hands, and then no wake, has read that no wake will
-//! ever come. Models `a_root_whose_last_waker_goes_hears_of_it` and
+//! hand's wakes come before it goes: an owner that reads no hands, and then no wake, has read that no wake
+//! will ever come. Models `a_root_whose_last_waker_goes_hears_of_it` and
 //! `a_last_waker_that_wakes_before_it_goes_is_heard`. A waker that was leaked counts as one that is alive.
 
 #[cfg(all(test, liten_loom))]
@@ -114,7 +114,7 @@ impl Root {
 
     fn interrupt(&self) {
         if let Some(interrupter) = &self.interrupter {
-            // Foreign code, in whoever's wake or drop this is.
+            // Foreign code, and this may run in any wake or drop.
             wakers::guard(|| interrupter.wake_by_ref());
         }
     }

@@ -142,8 +142,8 @@ impl Source {
         let result = f(subscription);
         drop(slot);
         if elsewhere.is_some() {
-            // The resource has outlived its reactor, or is used in two runtimes by turns: whoever waits in
-            // the other one tries again there.
+            // The resource has outlived its reactor, or is used in two runtimes by turns: a future that
+            // waits in the other one tries again there.
             drop(elsewhere);
             self.wake();
         }

@@ -10,6 +10,14 @@ pub(crate) fn timer_ended() -> ! {
     panic!("A Tokio 1.x context was found, but it is being shutdown.{NOTE}")
 }
 
+pub(crate) fn assert_timer(is_inside: impl FnOnce() -> bool) {
+    if !is_inside() {
+        panic!(
+            "there is no reactor running, must be called from the context of a Tokio 1.x runtime{NOTE}"
+        );
+    }
+}
+
 macro_rules! noted {
     ($text:literal) => {
         concat!($text, " (this `tokio` is liten's)")

@@ -177,8 +177,8 @@ fn sockets_that_find_no_descriptor_are_an_error_and_work_later() {
                 assert_too_many(UdpSocket::bind("127.0.0.1:0").await);
                 assert_too_many(TcpSocket::new_v4());
                 assert_too_many(UnixStream::pair());
-                assert_too_many(UnixStream::connect("/nobody/nowhere").await);
-                assert_too_many(UnixListener::bind("/nobody/nowhere"));
+                assert_too_many(UnixStream::connect("/no/such/place").await);
+                assert_too_many(UnixListener::bind("/no/such/place"));
                 assert!(TcpStream::connect(name).await.is_err());
                 echo.assert_all_goes_on().await;
             }

@@ -390,7 +390,7 @@ fn a_panic_of_a_function_reaches_its_handle_or_the_caller() {
                     s.spawn_blocking(|| ended.add());
                 })
             });
-            assert!(message(catch_unwind(unnoticed)).contains("nobody has taken its result"));
+            assert!(message(catch_unwind(unnoticed)).contains("its result was not taken"));
             assert_eq!(ended.get(), 1);
         }
     });
@@ -413,7 +413,7 @@ fn what_a_destructor_panics_with_is_dropped_too() {
         let dropped = Count::default();
         let unnoticed =
             AssertUnwindSafe(|| scope(|s| drop(s.spawn_blocking(|| Loaded(dropped.clone())))));
-        assert!(message(catch_unwind(unnoticed)).contains("nobody has taken its result"));
+        assert!(message(catch_unwind(unnoticed)).contains("its result was not taken"));
         assert_eq!(dropped.get(), 1);
     });
 }

@@ -16,6 +16,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const USR1: SignalKind = SignalKind::user_defined1();
 
@@ -129,6 +130,36 @@ fn a_signal_between_two_waits_is_kept() {
     guarded(|| alone("signal_listeners::a_signal_between_two_waits_is_kept", body));
 }
 
+/// As `ctrl_c` in a loop does, which drops a listener and makes the next without a pause.
+#[test]
+fn a_signal_between_two_listeners_is_kept_until_the_driver_looks() {
+    let body = || {
+        let runtime = LocalRuntime::new().unwrap();
+        runtime.block_on(async {
+            drop(signal(USR1).unwrap());
+            raise(USR1);
+            let mut next = signal(USR1).unwrap();
+            received(&mut next).await;
+            assert!(is_quiet(&mut next).await, "one signal, one notice");
+
+            drop(next);
+            raise(USR1);
+            liten::time::sleep(Duration::from_millis(1)).await;
+            let mut late = signal(USR1).unwrap();
+            assert!(is_quiet(&mut late).await, "an old signal is no news");
+
+            drop(late);
+            raise(USR1);
+            let elsewhere = LocalRuntime::new().unwrap();
+            let _entered = elsewhere.enter();
+            let mut other = signal(USR1).unwrap();
+            assert!(is_quiet(&mut other).await, "another runtime's");
+        });
+    };
+    let name = "signal_listeners::a_signal_between_two_listeners_is_kept_until_the_driver_looks";
+    guarded(|| alone(name, body));
+}
+
 /// More than fit into the socket, so the handler finds it full.
 #[test]
 fn a_burst_is_at_least_one_signal_after_the_last() {
@@ -171,6 +202,8 @@ fn listeners_that_are_dropped_leave_no_descriptor_and_no_default_action() {
             for signal in [USR1, SignalKind::hangup(), SignalKind::interrupt()] {
                 raise(signal);
             }
+            // Until then the next listener may be told of it.
+            liten::time::sleep(Duration::from_millis(1)).await;
             let mut again = signal(USR1).unwrap();
             assert!(is_quiet(&mut again).await);
             raise(USR1);

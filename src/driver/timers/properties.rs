@@ -275,7 +275,7 @@ impl Bench {
         assert!(closes || !self.timers.iter().any(in_reach), "lost");
         self.timers.clear();
         assert_eq!(self.driver.timers().next_deadline(), None);
-        assert_eq!(Arc::strong_count(&self.log), 1, "somebody keeps a waker");
+        assert_eq!(Arc::strong_count(&self.log), 1, "a waker is still kept");
     }
 }
 

@@ -26,7 +26,7 @@ impl Buffer {
     /// Removes the first `count` bytes.
     pub(super) fn consume(&mut self, count: usize) {
         self.start += count;
-        debug_assert!(self.start <= self.end, "nobody takes more than there is");
+        debug_assert!(self.start <= self.end, "no more is taken than there is");
     }
 
     pub(super) fn clear(&mut self) {

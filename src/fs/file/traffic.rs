@@ -1,8 +1,8 @@
 //! What goes on between a [`File`](super::File) and the blocking pool: one call at a time, and one beside it.
 //!
 //! The user sees one position. The system's position may be ahead of it, by the bytes that were read and
-//! not taken (`ahead`). Whoever needs the two to be equal calls [`Shared::realign`] first, on the thread of
-//! the pool, as part of the same call.
+//! not taken (`ahead`). A call that needs the two to be equal calls [`Shared::realign`] first, on the thread
+//! of the pool.
 //!
 //! | call | before | after it has been made |
 //! |---|---|---|

@@ -4,8 +4,8 @@
 //! runs there. No runtime owns this thread; the process ends without waiting for it.
 //!
 //! Nothing is lost: what the thread has read stays in the one buffer of the process until a call takes
-//! it, whoever asked for it. It reads once per request, so that other readers of the same input lose at most
-//! what was asked for here.
+//! it, whichever call asked for it. It reads once per request, so that other readers of the same input lose
+//! at most what was asked for here.
 //!
 //! No wake is lost, because everything happens under one lock: a reader that finds nothing leaves its waker
 //! and the request in the same critical section, and the thread stores what it has read and takes the wakers

@@ -1,10 +1,10 @@
 //! Children that no task waits for: reaped all the same, or they would stay in the system's table.
 //!
-//! An [`Orphan`] is a process and a waker in one: whoever dispatches the event of its end calls the waker,
-//! and that reaps it, there and then, with one system call that does not block. So it needs the runtime's
-//! driver and nothing else. A task was rejected, because `block_until_completion` would wait for it and
-//! children are also dropped where nothing can be spawned; so was a thread, of which there would have to be
-//! one in every program that drops a child.
+//! An [`Orphan`] is a process and a waker in one: the thread that dispatches the event of its end calls
+//! the waker, and that reaps it, there and then, with one system call that does not block. So it needs
+//! the runtime's driver and nothing else. A task was rejected, because `block_until_completion` would wait
+//! for it, and children are also dropped where nothing can be spawned; so was a thread, of which there would
+//! have to be one in every program that drops a child.
 //!
 //! When the driver closes it wakes all waiting futures, with an error. The orphan then goes to the rest
 //! ([`leave`]), which is looked after each time that the program starts a child or sees the end of one.

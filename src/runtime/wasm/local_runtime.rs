@@ -123,7 +123,7 @@ impl Drop for LocalRuntime {
         let _entered = self.handle.enter();
         let _current = wasi::enter(self.reactor.clone());
         drop(self.executor.take());
-        // Timers held outside the runtime's tasks: whoever waits for them learns that it is in vain.
+        // Timers held outside the runtime's tasks: a future that waits for one learns that it waits in vain.
         let mut wakes = Vec::new();
         self.handle.driver().close(&mut wakes);
         wakers::wake_all(&mut wakes);

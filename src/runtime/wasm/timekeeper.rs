@@ -14,7 +14,8 @@ use std::pin::pin;
 use std::task::Waker;
 use std::time::Duration;
 
-/// How many turns in a row without a lull whoever waits for one puts up with, because tasks may never pause.
+/// How many turns in a row without a lull are accepted while a lull is waited for, because tasks may never
+/// pause.
 const PATIENCE: u32 = 5_000;
 
 /// Fires the timers of one driver.

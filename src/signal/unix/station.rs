@@ -1,9 +1,9 @@
 //! `Station`: where the signals of one kind reach the listeners of one runtime.
 //!
-//! A station has a count, which the signal handler raises, and a pair of sockets, which the handler writes a
-//! byte to after that. The end that is read is an ordinary source of the runtime's driver; the tasks of the
-//! listeners wait for it as any number of tasks may wait for one socket. Nothing else is needed: no thread,
-//! no task, no code in the driver.
+//! A kind has a count, which the signal handler raises, and a station has a pair of sockets, which the
+//! handler writes a byte to after that. The end that is read is an ordinary source of the runtime's driver;
+//! the tasks of the listeners wait for it as any number of tasks may wait for one socket. Nothing else is
+//! needed: no thread, no task, no code in the driver.
 //!
 //! # Several runtimes
 //!
@@ -14,9 +14,18 @@
 //! would run out of descriptors. When a runtime ends, the driver tells its stations' listeners, like those of
 //! any socket, and nothing of the others changes.
 //!
+//! # Between two listeners
+//!
+//! A station closes with its last listener, but the kind goes on being counted. A listener that comes before
+//! the driver has looked at anything is told of a signal that came meanwhile: `ctrl_c` in a loop drops one
+//! listener and makes the next in one poll, and would otherwise be deaf for a moment in each round. A later
+//! listener is not told, because it would take an old signal for a new one. Rejected: stations that stay
+//! open, which would cost each runtime two descriptors per kind for good.
+//!
 //! # No signal is lost
 //!
-//! The handler raises the count, then writes. A listener empties the socket until that would block, which
+//! The handler raises the count, then writes: two actions, which run in the order in which they were
+//! registered. A listener empties the socket until that would block, which
 //! also leaves its waker with the driver, and *then* looks at the count. So a signal is either in the count
 //! that it sees, or its byte comes after the socket was empty, is reported, and wakes it to look again.
 //!
@@ -56,10 +65,56 @@ use std::task::{Context, Poll};
 type Key = (usize, c_int);
 
 /// All stations of the process; not the shim's lock, because no model has a process to itself.
-static STATIONS: Mutex<BTreeMap<Key, Weak<Station>>> = Mutex::new(BTreeMap::new());
+static STATIONS: Mutex<Stations> =
+    Mutex::new(Stations { open: BTreeMap::new(), counts: BTreeMap::new(), left: BTreeMap::new() });
+
+struct Stations {
+    open: BTreeMap<Key, Weak<Station>>,
+    /// Of each kind that there was ever a listener for.
+    counts: BTreeMap<c_int, Arc<AtomicUsize>>,
+    /// Of each kind, the station that closed last, if its driver's seat was free then. One entry per kind
+    /// bounds what is kept here.
+    left: BTreeMap<c_int, Left>,
+}
+
+/// What is known of a station that has closed.
+struct Left {
+    driver: Weak<Driver>,
+    /// When it closed: the driver's attendance, and the count.
+    attendance: u64,
+    count: usize,
+}
+
+impl Stations {
+    /// Returns the count of a kind, which the handler raises from now on.
+    fn count(&mut self, signal: c_int) -> io::Result<Arc<AtomicUsize>> {
+        if let Some(count) = self.counts.get(&signal) {
+            return Ok(count.clone());
+        }
+        let count = Arc::new(AtomicUsize::new(0));
+        let raised = Arc::clone(&count);
+        // Ordering: Relaxed; published by the write of a station's action, see the file's header.
+        let action = move || {
+            raised.fetch_add(1, Ordering::Relaxed);
+        };
+        // SAFETY: the action may run in a signal handler, because all it does is an atomic addition.
+        unsafe { signal_hook_registry::register(signal, action) }?;
+        self.counts.insert(signal, count.clone());
+        Ok(count)
+    }
+
+    /// The count that a new station's first listener has seen, if one closed and the driver has not looked
+    /// since.
+    fn seen_by_the_last(&self, signal: c_int, driver: &Arc<Driver>) -> Option<usize> {
+        let left = self.left.get(&signal)?;
+        let is_it = std::ptr::eq(left.driver.as_ptr(), Arc::as_ptr(driver));
+        (is_it && left.attendance == driver.attendance()).then_some(left.count)
+    }
+}
 
 pub(super) struct Station {
     key: Key,
+    driver: Arc<Driver>,
     count: Arc<AtomicUsize>,
     receiver: Async<Fd<UnixStream>>,
     action: SigId,
@@ -70,49 +125,50 @@ impl Station {
     /// signal is news to a new listener.
     #[track_caller]
     pub(super) fn of_current_runtime(kind: SignalKind) -> io::Result<(Arc<Self>, usize)> {
-        let driver: *const Driver = Arc::as_ptr(&current_driver());
+        let driver = current_driver();
         let signal = kind.as_raw_value();
         if signal <= 0 || FORBIDDEN.contains(&signal) {
-            let message = format!("nobody can listen for signal {signal}");
+            let message = format!("no program can listen for signal {signal}");
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         }
-        let key = (driver as usize, signal);
+        let key = (Arc::as_ptr(&driver) as usize, signal);
         let mut stations = STATIONS.lock();
-        if let Some(station) = stations.get(&key).and_then(Weak::upgrade) {
+        if let Some(station) = stations.open.get(&key).and_then(Weak::upgrade) {
             let count = station.count();
             return Ok((station, count));
         }
-        let station = Arc::new(Self::open(key)?);
-        stations.insert(key, Arc::downgrade(&station));
-        // Not `count()`: the handler has been there for a moment, and what it caught the listener is to get.
-        Ok((station, 0))
+        let (station, seen) = Self::open(key, driver, &mut stations)?;
+        let station = Arc::new(station);
+        stations.open.insert(key, Arc::downgrade(&station));
+        Ok((station, seen))
     }
 
-    fn open(key: Key) -> io::Result<Self> {
+    fn open(key: Key, driver: Arc<Driver>, stations: &mut Stations) -> io::Result<(Self, usize)> {
         let (receiver, sender) = UnixStream::pair()?;
         receiver.set_nonblocking(true)?;
         sender.set_nonblocking(true)?;
         let receiver = Async::with_interest(Fd::new(receiver), Interest::READABLE)?;
-        let count = Arc::new(AtomicUsize::new(0));
-        let raised = Arc::clone(&count);
+        let count = stations.count(key.1)?;
+        // Before the action: what comes from now on the listener is to get.
+        // Ordering: Relaxed; no partner, because this is only where the first look begins to compare.
+        let now = count.load(Ordering::Relaxed);
+        let seen = stations.seen_by_the_last(key.1, &driver).unwrap_or(now);
         let action = move || {
-            // Ordering: Relaxed; published by the write, see the file's header.
-            raised.fetch_add(1, Ordering::Relaxed);
             // An error means that the socket is full, and so that a byte is there to be read.
             let _ = (&sender).write(&[0]);
         };
-        // SAFETY: the action may run in a signal handler, because all it does is an atomic addition and one
-        // system call on a non-blocking descriptor. It allocates nothing, takes no lock and cannot panic.
+        // SAFETY: the action may run in a signal handler, because all it does is one system call on a
+        // non-blocking descriptor. It allocates nothing, takes no lock and cannot panic.
         let action = unsafe { signal_hook_registry::register(key.1, action) }?;
-        Ok(Self { key, count, receiver, action })
+        Ok((Self { key, driver, count, receiver, action }, seen))
     }
 
     pub(super) fn kind(&self) -> SignalKind {
         SignalKind::from_raw(self.key.1)
     }
 
-    /// How many signals there were; it may come round. A listener asks only whether it has changed, and
-    /// would have to sleep through 2^32 signals, at the least, to be mistaken.
+    /// How many signals of its kind there were; it may come round. A listener asks only whether it has
+    /// changed, and would have to sleep through 2^32 signals, at the least, to be mistaken.
     pub(super) fn count(&self) -> usize {
         // Ordering: Relaxed; the raise that matters is before the last `poll_drain`, see the file's header.
         self.count.load(Ordering::Relaxed)
@@ -135,7 +191,7 @@ impl Station {
                     Ok(_) => {}
                     Err(error) => {
                         // Ordering: Release, before the source is marked as not ready: pairs with the Acquire
-                        // of whoever finds it so and does not read, see the file's header.
+                        // of a reader that finds it so and does not read, see the file's header.
                         fence(Ordering::Release);
                         return Err(error);
                     }
@@ -165,10 +221,20 @@ impl Drop for Station {
         // Returns when no handler is in the action any more, so no handler writes to a socket without a
         // reader.
         signal_hook_registry::unregister(self.action);
+        // A thread in the driver's seat looks when it likes, without taking the seat again.
+        let left = (!self.driver.is_attended()).then(|| Left {
+            driver: Arc::downgrade(&self.driver),
+            attendance: self.driver.attendance(),
+            count: self.count(),
+        });
         let mut stations = STATIONS.lock();
         // There may be a new one in its place.
-        if stations.get(&self.key).is_some_and(|station| station.strong_count() == 0) {
-            stations.remove(&self.key);
+        if stations.open.get(&self.key).is_some_and(|station| station.strong_count() == 0) {
+            stations.open.remove(&self.key);
+            match left {
+                Some(left) => drop(stations.left.insert(self.key.1, left)),
+                None => drop(stations.left.remove(&self.key.1)),
+            }
         }
     }
 }

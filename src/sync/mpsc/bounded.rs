@@ -11,7 +11,7 @@ use crate::runtime::block_on::wait_outside;
 use crate::sync::permits::{Permits, Refusal};
 use crate::sync_shim::Arc;
 use crate::time::{Duration, timeout};
-use crate::words::{NOTE, noted};
+use crate::words::{self, NOTE, noted};
 use std::fmt;
 use std::mem;
 
@@ -199,6 +199,7 @@ impl<T> Sender<T> {
         value: T,
         timeout: Duration,
     ) -> Result<(), SendTimeoutError<T>> {
+        words::assert_timer(crate::runtime::is_inside);
         match self::timeout(timeout, self.reserve()).await {
             Ok(Ok(permit)) => {
                 permit.send(value);

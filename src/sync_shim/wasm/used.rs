@@ -2,9 +2,9 @@
 //!
 //! A component is sent over networks and started for one request, so what it does not use should not be in
 //! it. But the loop of a runtime names all the parts, and the linker cannot know which of them stay idle. So
-//! there is a flag per part, set where its use begins and asked before what lies behind. Whoever optimises
-//! the whole program (`lto`) sees which flags are never set, and leaves that out. For a component that sleeps
-//! and prints that is a third of what liten adds to std.
+//! there is a flag per part, set where its use begins and asked before what lies behind. A build that
+//! optimises the whole program (`lto`) sees which flags are never set, and leaves that out. For a component
+//! that sleeps and prints that is a third of what liten adds to std.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -128,7 +128,7 @@ mod tests {
         let folder = folder("foreign");
         fs::create_dir_all(&folder).expect("the folder can be made");
         fs::write(folder.join("thesis.txt"), "mine").expect("the file can be written");
-        let error = Parcel::default().write(&folder).expect_err("it is somebody's");
+        let error = Parcel::default().write(&folder).expect_err("the folder has another file");
         assert!(error.contains("was not laid down"), "{error}");
         assert!(!folder.join("LAID-DOWN").exists());
         fs::remove_dir_all(folder).expect("the folder goes away");

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// After so long a test hangs. The longest takes 20 seconds on a busy machine.
 const LONGEST: Duration = Duration::from_secs(90);
+/// Between two looks at a test lie 5 ms, and on a busy machine up to this much.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 const TRIES: usize = 3;
 
 /// How a test has ended.
@@ -60,7 +62,7 @@ pub(crate) fn run(suite: &Suite) -> Result<Round, String> {
             if end != End::Passed {
                 eprintln!("on {}: {test} {}", suite.name, format!("{end:?}").to_lowercase());
             }
-            ends.lock().expect("nobody panics with it").insert(test, end);
+            ends.lock().expect("no thread panics while it holds the lock").insert(test, end);
         }
         Ok(())
     };
@@ -70,7 +72,7 @@ pub(crate) fn run(suite: &Suite) -> Result<Round, String> {
         workers.into_iter().map(|worker| worker.join().expect("no test panics here")).collect()
     });
     results.into_iter().collect::<Result<Vec<()>, String>>()?;
-    let ends = ends.into_inner().expect("nobody panics with it");
+    let ends = ends.into_inner().expect("no thread panics while it holds the lock");
     Ok(Round { ends, broken: suite.broken.clone() })
 }
 
@@ -114,14 +116,17 @@ fn try_once(folder: &Path, program: &Program, test: &str, log: &Path) -> io::Res
     end_of(child, LONGEST)
 }
 
-/// Waits for so long at most, and then ends the process.
+/// Waits for so long at most, and then ends the process. Time in which this program did not run, because the
+/// machine slept for instance, does not count: the test did not run either.
 fn end_of(mut child: Child, longest: Duration) -> io::Result<End> {
-    let start = Instant::now();
+    let (mut waited, mut looked) = (Duration::ZERO, Instant::now());
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(if status.success() { End::Passed } else { End::Failed });
         }
-        if start.elapsed() > longest {
+        let before = std::mem::replace(&mut looked, Instant::now());
+        waited += (looked - before).min(LONGEST_LOOK);
+        if waited > longest {
             child.kill()?;
             child.wait()?;
             return Ok(End::Hung);

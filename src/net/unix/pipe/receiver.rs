@@ -46,7 +46,7 @@ pub struct Receiver {
 impl Receiver {
     /// Makes it of a file that is the receiving end of a pipe, and puts that into non-blocking mode.
     ///
-    /// The mode belongs to the open pipe: whoever shares the descriptor has it too.
+    /// The mode belongs to the open pipe: each process that shares the descriptor has it too.
     ///
     /// # Errors
     ///

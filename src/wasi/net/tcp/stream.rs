@@ -56,7 +56,7 @@ use wasip2::sockets::tcp_create_socket::create_tcp_socket;
 /// # }
 /// ```
 pub struct TcpStream {
-    /// Shared with whoever closes it in the background.
+    /// Shared with the task that closes it in the background.
     connection: Arc<Connection>,
 }
 

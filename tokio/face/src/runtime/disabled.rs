@@ -29,8 +29,8 @@ impl Entry {
             return Self(None);
         }
         with_list(|list| list.insert(id, disabled));
-        // Ordering: Relaxed, here and below. Whoever uses the runtime has got it from its builder, by a way
-        // that makes this visible; others need not see it.
+        // Ordering: Relaxed, here and below. A thread that uses the runtime has got it from its builder, by a
+        // way that makes this visible; other threads need not see it.
         COUNT.fetch_add(1, Ordering::Relaxed);
         Self(Some(id))
     }

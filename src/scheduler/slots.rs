@@ -1,11 +1,11 @@
 //! One slot per possible worker, and a few for threads in `block_on`: what others need to see of them.
 //!
 //! The array is as long as the largest number of workers allowed, so that a thief can walk it without a
-//! lock while workers come and go. A slot is made when it is first looked at, mostly by its first worker, and
-//! its queues on first activation; both stay. (All 50 slots made at the start were a third of the time of
-//! `start_stop` in `benches/`.) A *guest* is a thread in `block_on`: it does not
-//! run tasks, but what its root future spawns goes into a deque that thieves see at once, even if the
-//! root then blocks the thread.
+//! lock while workers come and go. A slot is made when it is first looked at, mostly for a worker, and
+//! its queues on first activation; both stay. (Some 50 slots made at the start were more than a third of the
+//! instructions of `start_stop` in `benches/`.) A *guest* is a thread in `block_on`: it does not run tasks,
+//! but what its root future spawns goes into a deque that thieves see at once, even if the root then blocks
+//! the thread.
 
 use super::sleeps::Sleeps;
 use crate::park::Unparker;
@@ -30,9 +30,9 @@ pub(super) const GUESTS: usize = 8;
 
 pub(super) struct Slots {
     workers: usize,
-    /// Each in an allocation of its own, so that its owner can keep a direct pointer to it. A thread that goes
-    /// through all slots sees each one in which something was done before that it has to see: the slot is
-    /// made first.
+    /// Each in an allocation of its own, so that its owner can keep a direct pointer to it. A slot is made
+    /// before anything is done in it: a thread that goes through all slots, and has to see what was done,
+    /// sees the slot, too.
     slots: Box<[OnceLock<Arc<CachePadded<Slot>>>]>,
     /// One above the highest worker slot that was ever active: where thieves stop.
     high: AtomicUsize,

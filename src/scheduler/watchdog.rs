@@ -4,7 +4,8 @@
 //! It is there from the first task or event on, so workers that are busy or blocked can never stop I/O or
 //! timers. But it stays out of the way: an idle worker in the seat runs the task that an event wakes without
 //! a change of thread, and a busy one polls the driver between two tasks (pace.rs). This thread looks at all
-//! workers every [`LOOK`] or less often, decides (`watchdog/decision.rs`, pure, with the table of its orders), and acts:
+//! workers every [`LOOK`] or less often, decides (`watchdog/decision.rs`, pure, with the table of its
+//! orders), and acts:
 //!
 //! | order | act |
 //! |---|---|
@@ -23,8 +24,8 @@
 //!
 //! # A bound in time
 //!
-//! While workers are held up by long polls, no event and no timer waits longer than 1 ms to be fetched, if the
-//! system lets this thread run: the seat was taken within the last two looks, or this thread sits there.
+//! While workers are held up by long polls, no event and no timer waits longer than 1 ms to be fetched, if
+//! the system lets this thread run: the seat was taken within the last two looks, or this thread sits there.
 //!
 //! While looks find an idle worker, or all workers busy with short polls, each pause is twice as long as the
 //! one before, up to 4 ms or 2 ms. So if all workers begin long polls at the same moment, the first event may

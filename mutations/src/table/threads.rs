@@ -42,15 +42,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ROSTER,
         models: "blocking::loom",
-        from: "(self.queue, self.cancelled) =",
-        to: "(_, self.cancelled) =",
+        from: "self.queue.extend(must);",
+        to: "drop(must);",
         breaks: "the close forgets the jobs that must run",
     },
     Mutation {
         file: ROSTER,
         models: "blocking::loom",
-        from: "(self.queue, self.cancelled) =",
-        to: "(self.queue, _) =",
+        from: "self.cancelled = need_not;",
+        to: "drop(need_not);",
         breaks: "the close forgets the jobs that it cancels",
     },
     Mutation {

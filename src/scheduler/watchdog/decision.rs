@@ -245,7 +245,7 @@ impl Memory {
         self.none_free(look, 0..look.regular, limit)
     }
 
-    /// After a look that gave `orders`, which came `pause` after the one before: how long to wait for the next.
+    /// How long to wait for the next look. The last one gave `orders`, and came `pause` after the one before.
     pub(super) fn next_pause(
         &self,
         look: &Look<'_>,

@@ -12,7 +12,7 @@ use crate::park::Unparker;
 use crate::queue::local::{Local, Stealer};
 use crate::queue::wake_channel::WakeChannel;
 use crate::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use crate::sync_shim::{Arc, Mutex};
+use crate::sync_shim::{Arc, Mutex, made_later};
 use crate::task::cell::Hot;
 use crate::task::registry::Registry;
 use crate::task::running::Running;
@@ -119,7 +119,7 @@ impl Count {
 impl Slots {
     pub(super) fn new(workers: usize) -> Self {
         assert!(workers <= 2 * MAX_WORKERS, "the builder checks this");
-        let slots = (0..workers + GUESTS).map(|_| OnceLock::new()).collect();
+        let slots = (0..workers + GUESTS).map(|_| made_later(Slot::shared)).collect();
         Self { workers, slots, high: AtomicUsize::new(0), guests: AtomicUsize::new(0) }
     }
 
@@ -135,7 +135,7 @@ impl Slots {
 
     #[inline]
     fn shared(&self, index: usize) -> &Arc<CachePadded<Slot>> {
-        self.slots[index].get_or_init(|| Arc::new(CachePadded::new(Slot::new())))
+        self.slots[index].get_or_init(Slot::shared)
     }
 
     /// The slot for its owner to keep.
@@ -206,6 +206,10 @@ impl Slots {
 }
 
 impl Slot {
+    fn shared() -> Arc<CachePadded<Self>> {
+        Arc::new(CachePadded::new(Self::new()))
+    }
+
     fn new() -> Self {
         Self {
             channel: CachePadded::new(WakeChannel::new()),

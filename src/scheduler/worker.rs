@@ -98,7 +98,10 @@ const INTAKE: usize = 512;
 ///
 /// Once in such a row: the poll is a call to the system, which a task that yields for long pays by the clock
 /// (pace.rs). tokio polls its driver at each of these yields.
-const YIELDS_ALONE: u32 = 4;
+const YIELDS_ALONE: usize = 4;
+
+/// The state in which such a row begins, see `Worker::until_yielded`.
+const ROW: usize = INTAKE + YIELDS_ALONE;
 
 pub(super) struct Worker {
     shared: Arc<Shared>,
@@ -108,10 +111,10 @@ pub(super) struct Worker {
     ready: Local<Hot>,
     /// Tasks that have given way.
     yielded: Local<Hot>,
-    /// Pops of ready tasks until one that has given way has its turn in spite of them.
+    /// Up to [`INTAKE`]: pops of ready tasks until one that has given way has its turn in spite of them.
+    /// Above, while tasks that have given way run alone: how many more pops of these until the driver is
+    /// polled. At `INTAKE` it has been.
     until_yielded: Cell<usize>,
-    /// Pops of tasks that have given way until the driver is polled before the next one; 0: it has been.
-    until_driver: Cell<u32>,
     /// Not one of the workers that there should be: leaves tasks that have given way to those.
     helps: Cell<bool>,
     parker: Parker,
@@ -149,8 +152,7 @@ impl Worker {
         Self {
             ready,
             yielded,
-            until_yielded: Cell::new(INTAKE),
-            until_driver: Cell::new(YIELDS_ALONE),
+            until_yielded: Cell::new(ROW),
             helps: Cell::new(shared.is_helper(index)),
             slot,
             index,
@@ -281,7 +283,7 @@ impl Worker {
                 return Some(task);
             }
         } else {
-            self.until_yielded.set(until_yielded - 1);
+            self.until_yielded.set(until_yielded.min(INTAKE) - 1);
         }
         let task = self.ready.pop();
         if self.pass.get() != 0 {
@@ -293,22 +295,20 @@ impl Worker {
     /// The oldest task that has given way, for when nothing else is ready.
     #[inline]
     fn take_yielded(&self) -> Option<Hot> {
-        if self.until_yielded.replace(INTAKE) != INTAKE {
-            // Ready tasks have run since.
-            self.until_driver.set(YIELDS_ALONE);
-        }
-        match self.until_driver.get() {
-            0 => self.yielded.pop(),
-            pops => self.take_early(pops),
+        match self.until_yielded.get() {
+            INTAKE => self.yielded.pop(),
+            state => self.take_early(state),
         }
     }
 
     /// One of the first tasks that have given way while nothing else was ready. Before the last of them the
     /// driver is polled.
-    fn take_early(&self, pops: u32) -> Option<Hot> {
+    fn take_early(&self, state: usize) -> Option<Hot> {
         let task = self.yielded.pop()?;
-        self.until_driver.set(pops - 1);
-        if pops == 1 {
+        // Up to `INTAKE`, ready tasks have run since the last one.
+        let next = if state > INTAKE { state } else { ROW } - 1;
+        self.until_yielded.set(next);
+        if next == INTAKE {
             self.poll_driver();
         }
         Some(task)
@@ -669,3 +669,5 @@ impl Runner for Worker {
 
 #[cfg(all(test, liten_loom))]
 mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

@@ -24,6 +24,11 @@ use std::time::{Duration, Instant};
 pub(super) const ATTEMPTS: u32 = 1;
 pub(super) const PAUSES: u32 = 0;
 
+/// The value is made at once: loom does not see that std's `OnceLock` orders its making before its use.
+pub(crate) fn made_later<T>(make: impl FnOnce() -> T) -> std::sync::OnceLock<T> {
+    std::sync::OnceLock::from(make())
+}
+
 /// loom knows no time: a timed park may end at any moment, so it ends at once.
 pub(crate) fn park_timeout(_limit: Duration) {
     thread::yield_now();

@@ -16,6 +16,11 @@ pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard
 pub(super) const ATTEMPTS: u32 = 32;
 pub(super) const PAUSES: u32 = 8;
 
+/// A place for a value that is made with `make` when it is first asked for.
+pub(crate) fn made_later<T>(_make: impl FnOnce() -> T) -> std::sync::OnceLock<T> {
+    std::sync::OnceLock::new()
+}
+
 pub(crate) fn park_timeout(limit: std::time::Duration) {
     thread::park_timeout(limit);
 }

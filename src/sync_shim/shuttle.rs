@@ -21,6 +21,11 @@ pub(crate) fn cpus() -> usize {
     2
 }
 
+/// A place for a value that is made with `make` when it is first asked for.
+pub(crate) fn made_later<T>(_make: impl FnOnce() -> T) -> std::sync::OnceLock<T> {
+    std::sync::OnceLock::new()
+}
+
 /// A place at which another thread may come in between.
 fn interleave() {
     // shuttle has no time: its sleep only lets the others run.

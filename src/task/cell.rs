@@ -555,7 +555,7 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
     // SAFETY: the waker is borrowed: it is not dropped, and the caller's `Hot` keeps the task alive
     // meanwhile.
     let waker = unsafe { waker::borrowed(data) };
-    let (mut output, mut dropped) = (None, None);
+    let mut output = None;
     // One guard and one entry for the poll and, after the last one, for the future's destructor.
     let polled = catch_unwind(AssertUnwindSafe(|| {
         current::enter(data, id, budget::INITIAL, || {
@@ -566,7 +566,7 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
             // SAFETY: the cell is on the heap and the future is not moved out of it.
             let future = unsafe { Pin::new_unchecked(future) };
             // SAFETY: until it is forgotten the future in the stage is polled, and nothing else.
-            let unwinding = unsafe { DropUnwinding::new(stage, data, id, &mut dropped) };
+            let unwinding = unsafe { DropUnwinding::<F>::new(header) };
             let polled = future.poll(&mut Context::from_waker(&waker));
             std::mem::forget(unwinding);
             if let Poll::Ready(value) = polled {
@@ -583,16 +583,19 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
             return if yielded { Polled::Yielded } else { Polled::Pending };
         }
         (Ok(_), Some(output)) => Ok(output),
-        (Err(payload), output) => {
+        (Err(payload), Some(output)) => {
             // The destructor's panic is the news; the output it came with goes, and may panic in turn.
             wakers::guard(|| drop(output));
-            match dropped {
-                Some(Err(second)) => {
-                    wakers::guard(|| drop(payload));
-                    Err(JoinError::panic(id, second))
-                }
-                _ => Err(JoinError::panic(id, payload)),
+            Err(JoinError::panic(id, payload))
+        }
+        (Err(payload), None) => {
+            // SAFETY: the stage is ours, and `DropUnwinding` has left a value in it.
+            if let Stage::Output(_) = unsafe { &*stage } {
+                // The panic of the future's destructor: it came last, and is the news.
+                wakers::guard(|| drop(payload));
+                return Polled::Ready;
             }
+            Err(JoinError::panic(id, payload))
         }
     };
     // SAFETY: the stage is ours, and what was in it has been dropped.

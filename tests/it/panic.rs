@@ -2,12 +2,13 @@
 
 use crate::guard::{guarded, named, until, workers};
 use crate::probe::{Bell, Count, OnDrop};
-use liten::runtime::Runtime;
+use liten::runtime::{LocalRuntime, Runtime};
 use liten::time::{Duration, Instant};
 use std::collections::HashSet;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
@@ -111,6 +112,38 @@ fn the_future_of_a_task_that_panicked_is_dropped() {
 
 /// The destructor of a future panics after it was ready, after it was aborted, and after its poll has
 /// panicked already.
+/// As the variables of an `async` block are: a guard among them poisons its lock.
+#[test]
+fn the_future_of_a_task_that_panics_is_dropped_in_the_panic() {
+    struct Panics(Arc<AtomicBool>);
+
+    impl Future for Panics {
+        type Output = ();
+
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            resume_unwind(Box::new("the poll"));
+        }
+    }
+
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            self.0.store(thread::panicking(), Ordering::Relaxed);
+        }
+    }
+
+    guarded(|| {
+        let seen = Arc::new(AtomicBool::new(false));
+        let runtime = workers(1);
+        let error = runtime.block_on(runtime.spawn(Panics(seen.clone()))).unwrap_err();
+        assert_eq!(error.into_panic().downcast_ref(), Some(&"the poll"));
+        assert!(seen.swap(false, Ordering::Relaxed), "on a worker");
+        let runtime = LocalRuntime::new().unwrap();
+        let error = runtime.block_on(runtime.spawn_local(Panics(seen.clone()))).unwrap_err();
+        assert_eq!(error.into_panic().downcast_ref(), Some(&"the poll"));
+        assert!(seen.load(Ordering::Relaxed), "on the thread of a `LocalRuntime`");
+    });
+}
+
 #[test]
 fn a_panic_in_the_destructor_of_a_future_reaches_the_handle() {
     guarded(|| {

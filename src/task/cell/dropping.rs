@@ -1,42 +1,40 @@
 //! How a task's future is dropped: where it lies, with its panic caught, and before anything else lies there.
-
 #![allow(unsafe_code)]
 
-use super::{Payload, Stage};
-use crate::task::TaskId;
-use crate::task::{budget, current};
+use super::{Header, Payload, Stage, stage};
+use crate::task::join::JoinError;
+use crate::task::{TaskId, budget, current};
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 /// Drops a future whose poll panics while the panic is still under way, as that of an `async` block drops its
 /// variables: destructors ask [`thread::panicking`](std::thread::panicking), to poison a lock for instance.
-/// Forgotten when the poll returns.
-pub(super) struct DropUnwinding<'a, F: Future> {
-    /// Owned, with the future in it.
-    stage: *mut Stage<F>,
-    data: *const (),
-    id: TaskId,
-    dropped: &'a mut Option<Result<(), Payload>>,
-}
+/// It leaves the stage `Empty`, or the destructor's panic as the output. Forgotten when the poll returns.
+///
+/// It holds a pointer only, and finds the rest there: each poll makes one.
+pub(super) struct DropUnwinding<F: Future>(NonNull<Header>, PhantomData<F>);
 
-impl<'a, F: Future> DropUnwinding<'a, F> {
+impl<F: Future> DropUnwinding<F> {
     /// # Safety
     ///
-    /// The caller owns `stage`, which holds a future, and does nothing after a panic but write over it.
-    pub(super) unsafe fn new(
-        stage: *mut Stage<F>,
-        data: *const (),
-        id: TaskId,
-        dropped: &'a mut Option<Result<(), Payload>>,
-    ) -> Self {
-        Self { stage, data, id, dropped }
+    /// The caller owns the stage of the `Cell<F>` that `header` heads, with a future in it. After a panic it
+    /// does not touch that future any more.
+    pub(super) unsafe fn new(header: NonNull<Header>) -> Self {
+        Self(header, PhantomData)
     }
 }
 
-impl<F: Future> Drop for DropUnwinding<'_, F> {
+impl<F: Future> Drop for DropUnwinding<F> {
     fn drop(&mut self) {
         // SAFETY: the promise of `new`'s caller.
-        *self.dropped = Some(unsafe { drop_future(self.stage, self.data, self.id) });
+        let (stage, id) = unsafe { (stage::<F>(self.0), self.0.as_ref().id) };
+        // SAFETY: as above.
+        let dropped = unsafe { drop_future(stage, self.0.as_ptr().cast_const().cast(), id) };
+        if let Err(payload) = dropped {
+            // SAFETY: the stage is the caller's, and `Empty`.
+            unsafe { stage.write(Stage::Output(Err(JoinError::panic(id, payload)))) };
+        }
     }
 }
 

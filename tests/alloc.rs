@@ -414,20 +414,25 @@ fn ends_of_a_channel(case: usize) -> (Half, Half) {
 
 const CASES: usize = 32;
 
+/// How many blocks a channel costs, in the mean of a thousand that are there at the same time: the threads of
+/// the test harness allocate now and then, too.
+fn blocks_per_channel<T>() -> f64 {
+    const CHANNELS: usize = 1_000;
+    let mut channels = Vec::with_capacity(CHANNELS);
+    start();
+    channels.extend((0..CHANNELS).map(|_| oneshot::channel::<T>()));
+    stop() as f64 / CHANNELS as f64
+}
+
 /// A channel for one value is at most one new block, which comes back whichever end comes first, and however.
 #[test]
 fn the_memory_of_a_channel_for_one_value_comes_back() {
     let _alone = ALONE.lock();
-    start();
-    let channel = oneshot::channel::<u64>();
-    // None if the recycler has kept one.
-    assert!(stop() <= 1);
-    drop(channel);
+    // Fewer if the recycler has kept some.
+    assert!(blocks_per_channel::<u64>() < 1.5);
     // More than the recycler keeps is a block of its own.
-    start();
-    let channel = oneshot::channel::<[u64; 100]>();
-    assert_eq!(stop(), 1);
-    drop(channel);
+    let large = blocks_per_channel::<[u64; 100]>();
+    assert!((1.0..1.5).contains(&large), "{large}");
     for case in 0..CASES {
         let in_order = || {
             let (first, second) = ends_of_a_channel(case);

@@ -16,11 +16,11 @@
 //!
 //! # The end
 //!
-//! Jobs that are queued when the pool is closed are cancelled by its threads and not by the caller of
-//! `close`: their destructors are user code, and the owner may have said how long it is ready to wait. If all
-//! threads are busy, one more is started for this. Rejected: leaving the jobs to the busy threads, as tokio
-//! does. A thread that never comes back would keep every [`JoinHandle`](crate::task::JoinHandle) of a queued
-//! job pending.
+//! When the pool is closed, the oldest of the queued jobs are run if a thread has been started or woken for
+//! them. The others are cancelled by the pool's threads and not by the caller of `close`: their destructors
+//! are user code, and the owner may have said how long it is ready to wait. If all threads are busy, one
+//! more is started for this. Rejected: leaving the jobs to the busy threads, as tokio does. A thread that
+//! never comes back would keep every [`JoinHandle`](crate::task::JoinHandle) of a queued job pending.
 //!
 //! No thread of the pool joins another one. Each runs the destructors of its thread-locals when it ends;
 //! these may be slow, and one of them may own the runtime and wait for the pool. So threads end side by side,
@@ -178,7 +178,7 @@ impl<J: Job> Pool<J> {
     }
 
     /// Takes no more jobs, ends idle threads at once, and has the queued jobs cancelled by threads of the
-    /// pool, but for those that [must run](Job::must_run).
+    /// pool, but for those that [must run](Job::must_run), or that a thread has been started or woken for.
     ///
     /// Those and the running ones run to their end; [`wait`](Self::wait) waits for all of this. Closing twice
     /// does nothing more.

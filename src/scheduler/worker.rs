@@ -96,8 +96,9 @@ const INTAKE: usize = 512;
 /// How many tasks that have given way run, with no other task ready, before the driver is polled. A task that
 /// yields until an event has come then finds the event after a few yields, and not after those of 200 µs.
 ///
-/// Once in such a row: the poll is a call to the system, which a task that yields for long pays by the clock
-/// (pace.rs). tokio polls its driver at each of these yields.
+/// Once in such a row, and again after a look at the ready deque that was not known to be empty: the poll is
+/// a call to the system, which a task that yields for long pays by the clock (pace.rs). A task from the next
+/// slot does not end the row. tokio polls its driver at each of these yields.
 const YIELDS_ALONE: usize = 4;
 
 /// The state in which such a row begins, see `Worker::until_yielded`.
@@ -113,7 +114,7 @@ pub(super) struct Worker {
     yielded: Local<Hot>,
     /// Up to [`INTAKE`]: pops of ready tasks until one that has given way has its turn in spite of them.
     /// Above, while tasks that have given way run alone: how many more pops of these until the driver is
-    /// polled. At `INTAKE` it has been.
+    /// polled. At `INTAKE` it mostly has been.
     until_yielded: Cell<usize>,
     /// Not one of the workers that there should be: leaves tasks that have given way to those.
     helps: Cell<bool>,
@@ -302,16 +303,25 @@ impl Worker {
     }
 
     /// One of the first tasks that have given way while nothing else was ready. Before the last of them the
-    /// driver is polled.
+    /// driver is polled, and what that has made ready runs first.
     fn take_early(&self, state: usize) -> Option<Hot> {
-        let task = self.yielded.pop()?;
-        // Up to `INTAKE`, ready tasks have run since the last one.
+        if self.yielded.len() == 0 {
+            return None;
+        }
+        // Up to `INTAKE`, the ready deque has been looked at since the last one.
         let next = if state > INTAKE { state } else { ROW } - 1;
         self.until_yielded.set(next);
         if next == INTAKE {
+            // With no task in hand: a waker may be slow, and thieves reach what is queued.
             self.poll_driver();
+            let ready = self.take_next().or_else(|| self.take_ready());
+            if ready.is_some() {
+                return ready;
+            }
+            // The look at the ready deque does not begin another row.
+            self.until_yielded.set(INTAKE);
         }
-        Some(task)
+        self.yielded.pop()
     }
 
     /// One task that has given way runs although others are ready: all that wait here have had one turn when

@@ -33,8 +33,9 @@ pub struct Signal {
 /// The handler is installed before this returns: from now on the signal does not do to the process what it
 /// does by default, **even when all listeners are gone**. Handlers that were there before are still called.
 ///
-/// If the last listener of this kind has been dropped, and the runtime's driver has not looked for events
-/// since, the new one is told of a signal that came meanwhile. Later it is not.
+/// If the last listener of this kind has been dropped while no thread of the runtime was waiting for events,
+/// and none has looked for events since, the new one is told of a signal that came meanwhile. Otherwise it is
+/// not: keep a listener to miss none.
 ///
 /// All listeners for one kind in one runtime share one pair of sockets.
 ///

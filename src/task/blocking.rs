@@ -6,11 +6,11 @@ use std::io;
 
 /// Runs `f`, which may block, on the blocking pool, and returns the JoinHandle of its result.
 ///
-/// For file operations, name resolution, long computations: whatever would keep a worker from other
-/// tasks. The pool is bounded
-/// ([`Builder::max_blocking_threads`](crate::runtime::Builder::max_blocking_threads)); more jobs wait in
-/// a queue. A job that has started cannot be aborted. If the runtime ends, or no thread can be made,
-/// before the job starts, its JoinHandle says that it was cancelled, and why no thread could be made.
+/// For file operations, name resolution, long computations: whatever would keep a worker from other tasks.
+/// The pool is bounded ([`Builder::max_blocking_threads`](crate::runtime::Builder::max_blocking_threads));
+/// more jobs wait in a queue. A job that has started cannot be aborted. If the runtime ends while the job
+/// waits in the queue, or if no thread can be made, its JoinHandle says that it was cancelled, and why no
+/// thread could be made. A job that a thread has already been started or woken for is run all the same.
 ///
 /// # Panics
 ///

@@ -34,10 +34,10 @@ pub(super) const LOOK: Duration = Duration::from_micros(500);
 /// The longest time between two looks while a worker is idle.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
-/// The same while all workers are busy with short polls. They poll the driver between these, and what a look
-/// costs is taken from them. Measured (`axum::serve` under wrk, 64 connections, the load on the same two
-/// cores; 500 µs against 1, 2 and 4 ms, 88 slices of a second, three times): time 0.99, 0.97, 0.96, and
-/// processor 0.98, 0.96, 0.96.
+/// The same while no worker is idle, none is stalled and not all are slow. They poll the driver between
+/// these, and what a look costs is taken from them. Measured (`axum::serve` under wrk, 64 connections, the
+/// load on the same two cores; 500 µs against 1, 2 and 4 ms, 88 slices of a second, three times): time 0.99,
+/// 0.97, 0.96, and processor 0.98, 0.96, 0.96.
 const LONGEST_BUSY_PAUSE: Duration = Duration::from_millis(2);
 
 /// Polls that are so long in the mean keep ready tasks waiting. Shorter ones are over before another thread
@@ -50,11 +50,12 @@ const LONG_POLL: Duration = Duration::from_micros(150);
 /// count).
 const SLOW_FOR: Duration = Duration::from_millis(2);
 
-/// What "lately" means: such moments count if they make up more than a fifth of the time.
+/// What "lately" means: such moments count if they make up more than a fifth of the time. (Of a longer pause
+/// between two looks, 1 ms counts at the most.)
 const RELIEF: u32 = 4;
 
-/// Tasks at a stalled worker wait for so long before workers that move take them; and a second spare comes
-/// when all workers and the first one have been stalled for twice as long.
+/// Tasks at a worker that is known to be stalled wait for so long before workers that move take them; a
+/// second spare comes when all workers and the first one have been stalled for twice as long.
 pub(super) const SPARE_AFTER: Duration = Duration::from_millis(1);
 
 /// No spare waits for longer, however many there are.

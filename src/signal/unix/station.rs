@@ -16,11 +16,12 @@
 //!
 //! # Between two listeners
 //!
-//! A station closes with its last listener, but the kind goes on being counted. A listener that comes before
-//! the driver has looked at anything is told of a signal that came meanwhile: `ctrl_c` in a loop drops one
-//! listener and makes the next in one poll, and would otherwise be deaf for a moment in each round. A later
-//! listener is not told, because it would take an old signal for a new one. Rejected: stations that stay
-//! open, which would cost each runtime two descriptors per kind for good.
+//! A station closes with its last listener, but the kind goes on being counted. If the driver's seat was
+//! free at that time, and no thread has taken it since, the next listener is told of a signal that came
+//! meanwhile: `ctrl_c` in a loop drops one listener and makes the next in one poll, and would otherwise be
+//! deaf for a moment in each round. A later listener is not told, because it would take an old signal for a
+//! new one. Rejected: stations that stay open, which would cost each runtime two descriptors per kind for
+//! good.
 //!
 //! # No signal is lost
 //!

@@ -199,7 +199,7 @@ impl<T> Sender<T> {
         value: T,
         timeout: Duration,
     ) -> Result<(), SendTimeoutError<T>> {
-        words::assert_timer(crate::runtime::is_inside);
+        words::assert_timer(|| crate::runtime::Handle::try_current().is_ok());
         match self::timeout(timeout, self.reserve()).await {
             Ok(Ok(permit)) => {
                 permit.send(value);

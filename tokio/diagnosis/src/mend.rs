@@ -84,7 +84,7 @@ fn from(root: &Path, package: &Path) -> PathBuf {
 }
 
 /// The text of a manifest with the patch added, and all else as it was. `None`: there is an entry of this
-/// name already, which somebody meant.
+/// name already, which was put there on purpose.
 fn with_patch(manifest: &str, path: &str) -> Result<Option<String>, String> {
     let mut manifest: DocumentMut =
         manifest.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;

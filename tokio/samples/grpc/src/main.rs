@@ -170,7 +170,7 @@ async fn ask(address: &str) -> Result<(), Failure> {
     let mut words = client.split(slow).await?.into_inner();
     let late = time::timeout(Duration::from_millis(50), words.message()).await;
     println!("{}", if late.is_err() { "late" } else { "early" });
-    // The server sees that nobody waits any more.
+    // The server sees that its client has left.
     drop(words);
 
     let mut streams = JoinSet::new();

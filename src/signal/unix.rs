@@ -33,9 +33,9 @@ pub struct Signal {
 /// The handler is installed before this returns: from now on the signal does not do to the process what it
 /// does by default, **even when all listeners are gone**. Handlers that were there before are still called.
 ///
-/// If the last listener of this kind has been dropped while no thread of the runtime was waiting for events,
-/// and none has looked for events since, the new one is told of a signal that came meanwhile. Otherwise it is
-/// not: keep a listener to miss none.
+/// A new listener is told of a signal that came before it, but after a listener of this kind in this runtime
+/// was made or polled last, if since then no thread of the runtime has waited or looked for events. Otherwise
+/// it is not: keep a listener to miss none.
 ///
 /// All listeners for one kind in one runtime share one pair of sockets.
 ///

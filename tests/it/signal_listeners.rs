@@ -142,6 +142,18 @@ fn a_signal_between_two_listeners_is_kept_until_the_driver_looks() {
             received(&mut next).await;
             assert!(is_quiet(&mut next).await, "one signal, one notice");
 
+            raise(USR1);
+            drop(next);
+            let mut next = signal(USR1).unwrap();
+            received(&mut next).await;
+            assert!(is_quiet(&mut next).await, "it came after the last look of the one before");
+
+            raise(USR1);
+            let mut second = signal(USR1).unwrap();
+            received(&mut second).await;
+            received(&mut next).await;
+            drop(second);
+
             drop(next);
             raise(USR1);
             liten::time::sleep(Duration::from_millis(1)).await;

@@ -16,12 +16,17 @@
 //!
 //! # Between two listeners
 //!
-//! A station closes with its last listener, but the kind goes on being counted. If the driver's seat was
-//! free at that time, and no thread has taken it since, the next listener is told of a signal that came
-//! meanwhile: `ctrl_c` in a loop drops one listener and makes the next in one poll, and would otherwise be
-//! deaf for a moment in each round. A later listener is not told, because it would take an old signal for a
-//! new one. Rejected: stations that stay open, which would cost each runtime two descriptors per kind for
-//! good.
+//! `ctrl_c` in a loop drops one listener and makes the next in one poll, and would be deaf for a moment in
+//! each round if each listener only heard of what comes after it was made. So a new listener is told of what
+//! came since the latest look of any listener of this kind, as long as the driver has not looked for events
+//! since then: what the driver has not looked for is news to everybody. This is why a station remembers its
+//! latest look, and why that is kept when the station closes with its last listener. (The kind goes on being
+//! counted.)
+//!
+//! If a thread was in the driver's seat at the time of that look, or has taken the seat since, only the
+//! signals after the making of the new listener are news to it, because it would otherwise take an old signal
+//! for a new one. Rejected: stations that stay open, which would cost each runtime two descriptors per kind
+//! for good.
 //!
 //! # No signal is lost
 //!
@@ -73,17 +78,33 @@ struct Stations {
     open: BTreeMap<Key, Weak<Station>>,
     /// Of each kind that there was ever a listener for.
     counts: BTreeMap<c_int, Arc<AtomicUsize>>,
-    /// Of each kind, the station that closed last, if its driver's seat was free then. One entry per kind
-    /// bounds what is kept here.
-    left: BTreeMap<c_int, Left>,
+    /// Of each kind, the latest look at the station that closed last. One entry per kind bounds what is kept
+    /// here.
+    left: BTreeMap<c_int, (Weak<Driver>, Look)>,
 }
 
-/// What is known of a station that has closed.
-struct Left {
-    driver: Weak<Driver>,
-    /// When it closed: the driver's attendance, and the count.
-    attendance: u64,
+/// The latest look of a listener at the count of its kind.
+#[derive(Clone, Copy)]
+struct Look {
+    /// The driver's attendance before the look; `None` if a thread was in the seat, which may look for events
+    /// at any time after that without taking the seat again.
+    attendance: Option<u64>,
     count: usize,
+}
+
+impl Look {
+    /// The count from which on a signal is news to a listener that is made now, where `count` is the count
+    /// now.
+    fn seen(self, driver: &Driver, count: usize) -> usize {
+        if self.attendance == Some(driver.attendance()) { self.count } else { count }
+    }
+}
+
+/// The driver's attendance, if no thread is in its seat.
+fn unattended(driver: &Driver) -> Option<u64> {
+    // Before the question, so that a thread that takes the seat in between makes this an old number.
+    let attendance = driver.attendance();
+    (!driver.is_attended()).then_some(attendance)
 }
 
 impl Stations {
@@ -104,12 +125,10 @@ impl Stations {
         Ok(count)
     }
 
-    /// The count that a new station's first listener has seen, if one closed and the driver has not looked
-    /// since.
-    fn seen_by_the_last(&self, signal: c_int, driver: &Arc<Driver>) -> Option<usize> {
-        let left = self.left.get(&signal)?;
-        let is_it = std::ptr::eq(left.driver.as_ptr(), Arc::as_ptr(driver));
-        (is_it && left.attendance == driver.attendance()).then_some(left.count)
+    /// The latest look at the station of this driver and signal that has closed.
+    fn last_look(&self, signal: c_int, driver: &Arc<Driver>) -> Option<Look> {
+        let (last, look) = self.left.get(&signal)?;
+        std::ptr::eq(last.as_ptr(), Arc::as_ptr(driver)).then_some(*look)
     }
 }
 
@@ -119,6 +138,7 @@ pub(super) struct Station {
     count: Arc<AtomicUsize>,
     receiver: Async<Fd<UnixStream>>,
     action: SigId,
+    latest: Mutex<Look>,
 }
 
 impl Station {
@@ -135,8 +155,8 @@ impl Station {
         let key = (Arc::as_ptr(&driver) as usize, signal);
         let mut stations = STATIONS.lock();
         if let Some(station) = stations.open.get(&key).and_then(Weak::upgrade) {
-            let count = station.count();
-            return Ok((station, count));
+            let seen = station.latest.lock().seen(&station.driver, station.count());
+            return Ok((station, seen));
         }
         let (station, seen) = Self::open(key, driver, &mut stations)?;
         let station = Arc::new(station);
@@ -153,7 +173,9 @@ impl Station {
         // Before the action: what comes from now on the listener is to get.
         // Ordering: Relaxed; no partner, because this is only where the first look begins to compare.
         let now = count.load(Ordering::Relaxed);
-        let seen = stations.seen_by_the_last(key.1, &driver).unwrap_or(now);
+        let attendance = unattended(&driver);
+        let seen = stations.last_look(key.1, &driver).map_or(now, |look| look.seen(&driver, now));
+        let latest = Mutex::new(Look { attendance, count: seen });
         let action = move || {
             // An error means that the socket is full, and so that a byte is there to be read.
             let _ = (&sender).write(&[0]);
@@ -161,7 +183,7 @@ impl Station {
         // SAFETY: the action may run in a signal handler, because all it does is one system call on a
         // non-blocking descriptor. It allocates nothing, takes no lock and cannot panic.
         let action = unsafe { signal_hook_registry::register(key.1, action) }?;
-        Ok((Self { key, driver, count, receiver, action }, seen))
+        Ok((Self { key, driver, count, receiver, action, latest }, seen))
     }
 
     pub(super) fn kind(&self) -> SignalKind {
@@ -178,7 +200,10 @@ impl Station {
     /// Ready when the count is another than `seen`, which follows it, or with `None` if the runtime has
     /// ended.
     pub(super) fn poll_changed(&self, seen: &mut usize, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        look(seen, || self.poll_drain(cx).is_pending(), || self.count())
+        let attendance = unattended(&self.driver);
+        let changed = look(seen, || self.poll_drain(cx).is_pending(), || self.count());
+        *self.latest.lock() = Look { attendance, count: *seen };
+        changed
     }
 
     /// Empties the socket and leaves the waker with the driver: pending, unless the runtime has ended.
@@ -222,20 +247,12 @@ impl Drop for Station {
         // Returns when no handler is in the action any more, so no handler writes to a socket without a
         // reader.
         signal_hook_registry::unregister(self.action);
-        // A thread in the driver's seat looks when it likes, without taking the seat again.
-        let left = (!self.driver.is_attended()).then(|| Left {
-            driver: Arc::downgrade(&self.driver),
-            attendance: self.driver.attendance(),
-            count: self.count(),
-        });
         let mut stations = STATIONS.lock();
         // There may be a new one in its place.
         if stations.open.get(&self.key).is_some_and(|station| station.strong_count() == 0) {
             stations.open.remove(&self.key);
-            match left {
-                Some(left) => drop(stations.left.insert(self.key.1, left)),
-                None => drop(stations.left.remove(&self.key.1)),
-            }
+            let left = (Arc::downgrade(&self.driver), *self.latest.lock());
+            stations.left.insert(self.key.1, left);
         }
     }
 }

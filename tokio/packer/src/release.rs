@@ -3,9 +3,17 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Returns the platform that cargo itself was built for.
+fn host(cargo: &OsStr) -> Option<String> {
+    let output = Command::new(cargo).arg("-vV").output().ok()?;
+    let said = String::from_utf8(output.stdout).ok()?;
+    said.lines().find_map(|line| line.strip_prefix("host: ")).map(ToOwned::to_owned)
+}
 
 /// A release of tokio on this machine.
 pub(crate) struct Release {
@@ -19,8 +27,13 @@ impl Release {
     pub(crate) fn find(home: &Path) -> Result<Self, String> {
         let manifest = home.join("upstream/Cargo.toml");
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut ask = Command::new(cargo);
+        let mut ask = Command::new(&cargo);
         ask.args(["metadata", "--format-version=1", "--locked", "--manifest-path"]).arg(&manifest);
+        // Of the workspace's other crates cargo then asks only for those that this command was built from.
+        // Without it, it asks for those of every platform, and finds them only with the network.
+        if let Some(host) = host(&cargo) {
+            ask.args(["--filter-platform", &host]);
+        }
         // Its lock is this workspace's, not that of a program whose build calls this.
         let output = ask
             .current_dir(home)

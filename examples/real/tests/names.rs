@@ -82,9 +82,9 @@ fn has(text: &str, name: &str) -> bool {
     })
 }
 
-/// `api/liten.txt` is compared with the code by `cargo run -p api -- --check`.
+/// `tools/api/liten.txt` is compared with the code by `cargo run -p api -- --check`.
 fn interface() -> String {
-    read("../../api/liten.txt").lines().map(|line| plain(line) + "\n").collect()
+    read("../../tools/api/liten.txt").lines().map(|line| plain(line) + "\n").collect()
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Compares the public interface of liten with the list in `api/liten.txt`, so that no change of it goes by
+//! Compares the public interface of liten with the list in `tools/api/liten.txt`, so that no change of it goes by
 //! unseen: `cargo run -p api -- --check`. After a change that is meant, `--bless` writes the list.
 //!
 //! The interface is read from rustdoc's JSON, with all features, on Linux. That output is unstable: it takes
@@ -77,7 +77,7 @@ fn tell(verdict: Verdict, strict: bool) -> ExitCode {
         Verdict::Changed(changes) => {
             println!("{}", changes.join("\n"));
             println!(
-                "\nThe public interface is not what api/liten.txt says. A line that goes (-) breaks \
+                "\nThe public interface is not what tools/api/liten.txt says. A line that goes (-) breaks \
                  somebody's program. If the change is meant: `cargo run -p api -- --bless`, and a line in \
                  CHANGELOG.md."
             );
@@ -93,7 +93,7 @@ fn tell(verdict: Verdict, strict: bool) -> ExitCode {
 }
 
 fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn path_of_list() -> PathBuf {

@@ -202,7 +202,7 @@ impl Mutation {
 }
 
 fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<()> {

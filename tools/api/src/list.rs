@@ -186,7 +186,7 @@ mod tests {
     fn ci_has_the_compiler_of_the_list() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let list = List::from_text(&fs::read_to_string(here.join("liten.txt")).unwrap()).unwrap();
-        let workflow = fs::read_to_string(here.join("../.github/workflows/ci.yml")).unwrap();
+        let workflow = fs::read_to_string(here.join("../../.github/workflows/ci.yml")).unwrap();
         let job = workflow.split("\n  api:\n").nth(1).expect("a job for the list");
         let pinned = format!("toolchain: \"{}\"", list.compiler);
         assert!(job.contains(&pinned), "ci.yml does not say `{pinned}` in the job `api`");

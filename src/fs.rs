@@ -108,7 +108,7 @@ pub use self::windows::{symlink_dir, symlink_file};
 #[doc(no_inline)]
 pub use std::fs::{FileTimes, FileType, Metadata, Permissions};
 
-use crate::ended::ended;
+use crate::engine::ended::ended;
 use crate::runtime::blocking_task::CLOSED;
 use crate::runtime::context;
 use crate::task::{JoinError, JoinHandle};

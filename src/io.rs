@@ -120,9 +120,9 @@ pub(crate) use self::twins::{read_twin, write_twin};
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::void::{Empty, Repeat, Sink, empty, repeat, sink};
-pub use crate::driver::readiness::Ready;
+pub use crate::engine::driver::readiness::Ready;
 #[doc(hidden)]
-pub use crate::driver::readiness::{Direction, ReadyEvent};
+pub use crate::engine::driver::readiness::{Direction, ReadyEvent};
 
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]

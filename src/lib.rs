@@ -95,18 +95,7 @@ compile_error!(
 
 pub mod task;
 
-#[cfg(not(target_family = "wasm"))]
-mod scheduler;
-
-#[cfg(not(target_family = "wasm"))]
-mod park;
-mod queue;
-
-#[cfg_attr(target_family = "wasm", path = "driver/wasm.rs")]
-mod driver;
-
-#[cfg(not(target_family = "wasm"))]
-mod blocking;
+mod engine;
 
 #[cfg_attr(target_family = "wasm", path = "runtime/wasm.rs")]
 pub mod runtime;
@@ -138,19 +127,6 @@ pub mod time;
 pub mod wasi;
 
 pub mod guide;
-
-mod ended;
-mod recycler;
-mod rng;
-mod scoped;
-mod slab;
-mod sync_shim;
-#[cfg(not(target_family = "wasm"))]
-mod thread_name;
-mod wakers;
-#[cfg_attr(not(feature = "tokio-name"), path = "words/liten.rs")]
-#[cfg_attr(feature = "tokio-name", path = "words/tokio.rs")]
-mod words;
 
 pub use runtime::block_on::block_on;
 pub use task::spawn;

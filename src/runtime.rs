@@ -88,7 +88,7 @@ mod shutdown;
 mod shuttle;
 mod tokio_context;
 
-pub use crate::ended::is_rt_shutdown_err;
+pub use crate::engine::ended::is_rt_shutdown_err;
 pub use block_on::worker_index;
 pub use builder::Builder;
 pub use context::EnterGuard;

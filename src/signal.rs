@@ -39,7 +39,7 @@ use self::unix as system;
 #[cfg(windows)]
 use self::windows as system;
 
-use crate::ended::ended;
+use crate::engine::ended::ended;
 use std::io;
 
 /// Waits until the user presses ctrl-c, or the process is sent what ctrl-c sends: `SIGINT` on Unix.

@@ -14,7 +14,7 @@
 //! was true. Rejected: a `match` on a reference, for which `ref` and `mut` would have to be removed from the
 //! pattern, as tokio does in a proc-macro.
 
-use crate::rng;
+use crate::engine::rng;
 use crate::task::budget;
 use std::task::{Context, Poll};
 

@@ -5,8 +5,8 @@ mod traffic;
 
 use self::traffic::{Kind, Shared, Traffic};
 use super::OpenOptions;
+use crate::engine::sync_shim::Mutex;
 use crate::sync::Mutex as AsyncMutex;
-use crate::sync_shim::Mutex;
 use std::fmt;
 use std::fs::{FileTimes, Metadata, Permissions};
 use std::future::poll_fn;

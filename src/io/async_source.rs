@@ -5,10 +5,10 @@
 
 use super::Interest;
 use super::registered::Registered;
-use crate::driver::Driver;
-use crate::driver::readiness::{Direction, Ready};
+use crate::engine::driver::Driver;
+use crate::engine::driver::readiness::{Direction, Ready};
+use crate::engine::sync_shim::Arc;
 use crate::runtime::context;
-use crate::sync_shim::Arc;
 use mio::event::Source;
 use std::fmt;
 use std::io;

@@ -1,7 +1,7 @@
 //! `AsyncRead` and `AsyncWrite` of futures-io, for `Async<S>`.
 
 use super::{Async, read_through, write_through};
-use crate::driver::readiness::Direction;
+use crate::engine::driver::readiness::Direction;
 use futures_io::{AsyncRead, AsyncWrite};
 use mio::event::Source;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};

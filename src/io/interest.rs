@@ -1,6 +1,6 @@
 //! What one wants to do with a source.
 
-use crate::driver::readiness::{Direction, Ready};
+use crate::engine::driver::readiness::{Direction, Ready};
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 

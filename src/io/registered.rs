@@ -33,11 +33,11 @@
 //! ([`Registered::unassumed`]).
 
 use super::{Interest, MOST_BYTES, SHORT_TRANSFER_DRAINS};
-use crate::driver::Driver;
-use crate::driver::readiness::{Direction, Readiness, Ready, ReadyEvent};
-use crate::driver::registration::Registration;
+use crate::engine::driver::Driver;
+use crate::engine::driver::readiness::{Direction, Readiness, Ready, ReadyEvent};
+use crate::engine::driver::registration::Registration;
+use crate::engine::sync_shim::Arc;
 use crate::runtime::Handle;
-use crate::sync_shim::Arc;
 use crate::task::budget;
 use mio::event::Source;
 use std::fmt;
@@ -129,7 +129,7 @@ impl Registered {
     pub fn assume(&self, ready: Ready) {
         let mut wakes = Vec::new();
         self.readiness().set(ready, &mut wakes);
-        crate::wakers::wake_all(&mut wakes);
+        crate::engine::wakers::wake_all(&mut wakes);
     }
 
     /// Takes the source out of the driver.

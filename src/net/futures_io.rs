@@ -2,7 +2,7 @@
 
 use super::TcpStream;
 use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
-use crate::driver::readiness::Direction;
+use crate::engine::driver::readiness::Direction;
 use crate::io::{AsyncRead, AsyncWrite, MOST_BUFFERS, read_through, write_through};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;

@@ -43,7 +43,7 @@ macro_rules! conversions {
 
             /// Registers a socket that is in non-blocking mode, and of which nothing else is known.
             pub(in crate::net) fn adopt(
-                driver: &$crate::sync_shim::Arc<$crate::driver::Driver>,
+                driver: &$crate::engine::sync_shim::Arc<$crate::engine::driver::Driver>,
                 socket: $mio,
             ) -> ::std::io::Result<Self> {
                 Ok(Self { io: $crate::io::Async::register(driver, socket, $interest)? })
@@ -74,7 +74,7 @@ macro_rules! connections {
         impl $face {
             /// Registers a socket that is in non-blocking mode and has a connection.
             pub(in crate::net) fn adopt_connected(
-                driver: &$crate::sync_shim::Arc<$crate::driver::Driver>,
+                driver: &$crate::engine::sync_shim::Arc<$crate::engine::driver::Driver>,
                 socket: $mio,
             ) -> ::std::io::Result<Self> {
                 let descriptor = $crate::net::system::descriptor(&socket);

@@ -4,7 +4,7 @@ mod options;
 
 use super::BOTH;
 use super::address::{ToSocketAddrs, first_success};
-use crate::driver::readiness::Direction;
+use crate::engine::driver::readiness::Direction;
 use crate::io::{Async, Interest, driver_for};
 use socket2::SockRef;
 use std::future;

@@ -6,7 +6,7 @@
 use super::TcpStream;
 #[cfg(unix)]
 use super::UnixStream;
-use crate::driver::readiness::Direction;
+use crate::engine::driver::readiness::Direction;
 use socket2::SockRef;
 use std::io;
 use std::mem::MaybeUninit;

@@ -1,10 +1,10 @@
 //! Blocking work as tasks: the same cell and JoinHandle, run by the blocking pool instead of a worker.
 #![allow(unsafe_code)]
 
-use crate::blocking::{self, Job, SpawnError};
-use crate::ended::ended;
-use crate::slab::Slab;
-use crate::sync_shim::{Arc, Mutex};
+use crate::engine::blocking::{self, Job, SpawnError};
+use crate::engine::ended::ended;
+use crate::engine::slab::Slab;
+use crate::engine::sync_shim::{Arc, Mutex};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task};
 use crate::task::current;
 use crate::task::{JoinHandle, RunningTask};

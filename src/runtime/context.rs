@@ -2,11 +2,11 @@
 
 use super::handle::Handle;
 use super::tokio_context;
-use crate::driver::{Driver, clock};
-use crate::scheduler;
-use crate::sync_shim::{self, Arc, thread_local};
+use crate::engine::driver::{Driver, clock};
+use crate::engine::scheduler;
+use crate::engine::sync_shim::{self, Arc, thread_local};
+use crate::engine::words::NOTE;
 use crate::task::JoinHandle;
-use crate::words::NOTE;
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;

@@ -12,13 +12,15 @@ use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
 use super::tokio_context;
-use crate::blocking;
-use crate::driver::Driver;
-use crate::park::Parker;
-use crate::scheduler::{self, MAX_WORKERS, Presence, Shared, SleepHooks, Sleeps, ThreadConfig};
-use crate::sync_shim::Arc;
+use crate::engine::blocking;
+use crate::engine::driver::Driver;
+use crate::engine::park::Parker;
+use crate::engine::scheduler::{
+    self, MAX_WORKERS, Presence, Shared, SleepHooks, Sleeps, ThreadConfig,
+};
+use crate::engine::sync_shim::Arc;
+use crate::engine::wakers;
 use crate::task::{JoinHandle, RunningTask, hint};
-use crate::wakers;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;

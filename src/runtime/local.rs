@@ -20,8 +20,8 @@ mod root;
 mod settled;
 
 use super::local_thread::{at_home, in_local, is_home, running, with_spawns_to};
-use crate::sync_shim::atomic::{AtomicU64, Ordering};
-use crate::sync_shim::{Arc, Used, thread};
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::engine::sync_shim::{Arc, Used, thread};
 use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task, new_task};
 use crate::task::registry::Registry;
 use crate::task::running::Running;

@@ -1,9 +1,9 @@
 //! What a thread is to local executors: whether one polls on it, and which one it lends to `spawn_local`.
 
 use super::local::{LocalExecutor, LocalShared};
-use crate::scoped::Scoped;
-use crate::sync_shim::{Arc, modelled_thread_local, thread_local};
-use crate::words::NOTE;
+use crate::engine::scoped::Scoped;
+use crate::engine::sync_shim::{Arc, modelled_thread_local, thread_local};
+use crate::engine::words::NOTE;
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::rc::{Rc, Weak};

@@ -2,7 +2,7 @@
 
 use super::handle::Handle;
 use super::local::LocalShared;
-use crate::scheduler::{Sleeps, WorkerCounts};
+use crate::engine::scheduler::{Sleeps, WorkerCounts};
 use crate::task::RunningTask;
 use std::fmt;
 use std::time::Duration;

@@ -43,10 +43,10 @@
 use super::context;
 use super::handle::Handle;
 use super::local_thread::is_in_local;
-use crate::scheduler;
-use crate::sync_shim::{Arc, Condvar, Mutex};
+use crate::engine::scheduler;
+use crate::engine::sync_shim::{Arc, Condvar, Mutex};
+use crate::engine::wakers;
 use crate::task::current;
-use crate::wakers;
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;

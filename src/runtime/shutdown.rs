@@ -3,9 +3,9 @@
 use super::block_on;
 use super::blocking_task::BlockingTasks;
 use super::handle::{Flavor, Handle};
-use crate::sync_shim::clock;
+use crate::engine::sync_shim::clock;
+use crate::engine::wakers;
 use crate::task::{CancellationToken, DropGuard, RunningTask, WaitForCancellationFutureOwned};
-use crate::wakers;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

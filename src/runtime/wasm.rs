@@ -22,7 +22,7 @@ pub(crate) mod local_thread;
 #[path = "wasm/timekeeper.rs"]
 mod timekeeper;
 
-pub use crate::ended::is_rt_shutdown_err;
+pub use crate::engine::ended::is_rt_shutdown_err;
 pub use builder::Builder;
 pub use context::EnterGuard;
 pub use handle::{Handle, TryCurrentError};

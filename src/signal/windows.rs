@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::wakers;
+use crate::engine::wakers;
 use futures_core::Stream;
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;

@@ -37,10 +37,10 @@ pub use self::receiver::Receiver;
 
 use self::error::SendError;
 use self::ring::Ring;
-use crate::sync_shim::Arc;
-use crate::sync_shim::atomic::Ordering;
+use crate::engine::sync_shim::Arc;
+use crate::engine::sync_shim::atomic::Ordering;
+use crate::engine::wakers::{self, Place};
 use crate::task::budget;
-use crate::wakers::{self, Place};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;

@@ -25,7 +25,7 @@
 use super::mutex::{Mutex, TryLockError};
 use super::permits::{Closed, Permits};
 use super::rwlock::RwLock;
-use crate::sync_shim::const_fn;
+use crate::engine::sync_shim::const_fn;
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;

@@ -7,8 +7,8 @@ pub use self::guard::{MutexGuard, OwnedMutexGuard};
 pub use self::mapped::{MappedMutexGuard, OwnedMappedMutexGuard};
 
 use super::guarded::{Guarded, Held, One};
+use crate::engine::sync_shim::const_fn;
 use crate::runtime::block_on::wait_outside;
-use crate::sync_shim::const_fn;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;

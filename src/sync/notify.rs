@@ -41,10 +41,10 @@ mod notified;
 
 pub use self::notified::{Notified, OwnedNotified};
 
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::const_fn;
+use crate::engine::wakers::{self, Batch, Locked, Place, WaitList, guard};
 use crate::runtime::context;
-use crate::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::sync_shim::const_fn;
-use crate::wakers::{self, Batch, Locked, Place, WaitList, guard};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;

@@ -17,7 +17,7 @@
 #![allow(unsafe_code)]
 
 use super::{Semaphore, SemaphorePermit, TryAcquireError};
-use crate::sync_shim::const_fn;
+use crate::engine::sync_shim::const_fn;
 use std::cell::UnsafeCell;
 use std::error::Error;
 use std::fmt;

@@ -29,12 +29,12 @@
 //! Rejected: a counter under a lock, as in tokio, which locks for each release. A release without a waiting
 //! future is one atomic exchange here, and three with a lock.
 
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::const_fn;
+use crate::engine::wakers::{self, Batch, Locked, Place, WaitList};
+use crate::engine::words::NOTE;
 use crate::runtime::context;
-use crate::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::sync_shim::const_fn;
 use crate::task::budget;
-use crate::wakers::{self, Batch, Locked, Place, WaitList};
-use crate::words::NOTE;
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::{Future, poll_fn};

@@ -12,9 +12,9 @@ pub use self::write::RwLockWriteGuard;
 
 use super::guarded::{Guarded, Held};
 use super::mutex::TryLockError;
+use crate::engine::sync_shim::const_fn;
+use crate::engine::words::{NOTE, noted};
 use crate::runtime::block_on::wait_outside;
-use crate::sync_shim::const_fn;
-use crate::words::{NOTE, noted};
 use std::fmt;
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@ pub use self::errors::{AcquireError, TryAcquireError};
 pub use self::permit::{OwnedSemaphorePermit, SemaphorePermit};
 
 use super::permits::Permits;
+use crate::engine::sync_shim::const_fn;
+use crate::engine::words::{NOTE, noted};
 use crate::runtime::block_on::wait_outside;
-use crate::sync_shim::const_fn;
-use crate::words::{NOTE, noted};
 use std::fmt;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! before it notifies.
 
 use super::Notify;
-use crate::sync_shim::const_fn;
+use crate::engine::sync_shim::const_fn;
 use std::error::Error;
 use std::fmt;
 use std::sync::OnceLock;

@@ -72,9 +72,9 @@ pub use self::receiver::{Receiver, Ref};
 
 use self::error::SendError;
 use super::Notify;
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::{Arc, RwLock};
 use crate::runtime::context;
-use crate::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::sync_shim::{Arc, RwLock};
 use crate::task::budget;
 use std::fmt;
 use std::future::{Future, poll_fn};

@@ -1,9 +1,9 @@
 //! Blocking on a worker, with notice.
 
 use super::current;
+use crate::engine::scheduler;
 use crate::runtime::block_on::outside_root;
 use crate::runtime::local_thread::refuse_in_local;
-use crate::scheduler;
 
 /// Runs `f`, which may block, on this thread, and lets other threads do its work meanwhile.
 ///

@@ -22,9 +22,9 @@
 //! lock in any case. Rejected: tokio-util itself: for the token alone it brings tokio's sync half and three
 //! crates more, and the tracker needs tokio's runtime.
 
-use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync_shim::{Arc, Mutex};
-use crate::wakers::{Batch, Place, WaitList};
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::sync_shim::{Arc, Mutex};
+use crate::engine::wakers::{Batch, Place, WaitList};
 use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

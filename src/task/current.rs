@@ -17,7 +17,7 @@
 
 use super::id::TaskId;
 use super::waker;
-use crate::sync_shim::thread_local;
+use crate::engine::sync_shim::thread_local;
 use std::cell::Cell;
 use std::ptr;
 use std::task::Waker;

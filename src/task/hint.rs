@@ -1,6 +1,6 @@
 //! What to do about the panic that most programs new to a runtime other than tokio meet first.
 
-use crate::words::NOTE;
+use crate::engine::words::NOTE;
 use std::any::Any;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -3,7 +3,7 @@
 //! Each thread takes a range of ids at a time, so that a spawn costs an addition and not a contended RMW
 //! on a line that every core writes. Ids are therefore unique but not ordered by time of spawn.
 
-use crate::sync_shim::thread_local;
+use crate::engine::sync_shim::thread_local;
 use std::cell::Cell;
 use std::fmt;
 use std::num::NonZeroU64;

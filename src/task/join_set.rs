@@ -6,8 +6,8 @@
 
 use super::budget;
 use super::{AbortHandle, JoinError, JoinHandle, TaskId};
+use crate::engine::words::NOTE;
 use crate::runtime::{Handle, LocalSet};
-use crate::words::NOTE;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::fmt;
 use std::future::poll_fn;

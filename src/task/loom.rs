@@ -5,8 +5,8 @@ use super::join::{AbortHandle, JoinHandle};
 use super::registry::Registry;
 use super::slot::Slot;
 use super::state::{Complete, JoinerWoken, Pending, Start, State, Wake as StateWake};
-use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync_shim::{Arc, Mutex, both_ways, thread};
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
@@ -580,7 +580,7 @@ fn the_canary_races() {
 
 /// A number that is not atomic: loom reports accesses that nothing orders.
 #[derive(Clone)]
-pub(crate) struct Plain(Arc<crate::sync_shim::UnsafeCell<u32>>);
+pub(crate) struct Plain(Arc<crate::engine::sync_shim::UnsafeCell<u32>>);
 
 // SAFETY: not safe at all: that it is used in order is what a model has to show.
 #[allow(unsafe_code)]
@@ -588,7 +588,7 @@ unsafe impl Send for Plain {}
 
 impl Plain {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(crate::sync_shim::UnsafeCell::new(0)))
+        Self(Arc::new(crate::engine::sync_shim::UnsafeCell::new(0)))
     }
 
     pub(crate) fn write(&self) {

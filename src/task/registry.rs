@@ -8,7 +8,7 @@
 #![allow(unsafe_code)]
 
 use super::cell::{Cold, Hot};
-use crate::sync_shim::Mutex;
+use crate::engine::sync_shim::Mutex;
 
 /// Entries whose memory an empty registry keeps: 12 KiB.
 const KEPT: usize = 1024;

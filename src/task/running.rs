@@ -11,7 +11,7 @@ mod loom;
 
 use super::cell::Hot;
 use super::id::TaskId;
-use crate::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::fmt;
 use std::panic::Location;
 use std::ptr;

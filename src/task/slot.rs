@@ -6,8 +6,8 @@
 #![allow(unsafe_code)]
 
 use super::cell::Hot;
-use crate::queue::wake_channel::{Link, Linked};
-use crate::sync_shim::atomic::{AtomicPtr, Ordering};
+use crate::engine::queue::wake_channel::{Link, Linked};
+use crate::engine::sync_shim::atomic::{AtomicPtr, Ordering};
 use std::ptr::{self, NonNull};
 
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use super::current;
 use super::id::TaskId;
 use super::join::JoinHandle;
+use crate::engine::words::noted;
 use crate::runtime::local_thread::with_executor;
 use crate::runtime::{Handle, context};
-use crate::words::noted;
 use std::future::Future;
 use std::panic::Location;
 

@@ -38,7 +38,7 @@
 //! so on along a chain of joins (models `a_complete_task_keeps_no_join_waker`,
 //! `the_slot_of_the_join_waker_changes_hands_both_ways`).
 
-use crate::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 
 const SCHEDULED: usize = 1;
 const WOKEN: usize = 1 << 1;

@@ -13,9 +13,9 @@
 //! is polled before they do sees that the end is over, and leaves by itself.
 
 use super::{JoinHandle, spawn, spawn_local};
+use crate::engine::sync_shim::Arc;
+use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::Handle;
-use crate::sync_shim::Arc;
-use crate::wakers::{self, Locked, Place, WaitList};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;

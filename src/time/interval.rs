@@ -1,7 +1,7 @@
 //! Floor 5: regular ticks.
 
 use super::{Duration, Instant, Sleep, after, sleep_until};
-use crate::words::noted;
+use crate::engine::words::noted;
 use futures_core::Stream;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

@@ -1,9 +1,9 @@
 //! Floor 5: stopping the clock of a runtime and moving it by hand.
 
 use super::{Duration, Instant};
+use crate::engine::wakers;
+use crate::engine::words::{NOTE, noted};
 use crate::runtime::context;
-use crate::wakers;
-use crate::words::{NOTE, noted};
 
 /// What is wrong with a clock that goes.
 const GOES: &str =

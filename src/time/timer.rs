@@ -1,7 +1,7 @@
 //! The timer under `Sleep` and `Timeout`, and to which runtime it belongs.
 
 use super::{Duration, Instant};
-use crate::driver::timers::{Shard, TimerEntry};
+use crate::engine::driver::timers::{Shard, TimerEntry};
 use crate::runtime::context;
 use std::panic::Location;
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 
 use super::SystemHost;
 use super::reactor::Reactor;
-use crate::sync_shim::thread_local;
+use crate::engine::sync_shim::thread_local;
 use std::cell::RefCell;
 
 thread_local! {

@@ -7,8 +7,8 @@
 //! begins, which gives it up atomically. So nothing is lost between the look and the sleep.
 
 use super::host::Host;
-use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync_shim::{Arc, Condvar, Mutex, clock};
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::sync_shim::{Arc, Condvar, Mutex, clock};
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;

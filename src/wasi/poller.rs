@@ -18,8 +18,8 @@
 //! blocks, which turns the same mistake into a panic.
 
 use super::host::Host;
-use crate::slab::{Key, Slab};
-use crate::sync_shim::Used;
+use crate::engine::slab::{Key, Slab};
+use crate::engine::sync_shim::Used;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::mem;

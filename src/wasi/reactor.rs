@@ -36,7 +36,7 @@
 use super::SystemHost;
 use super::host::Host;
 use super::poller::{EventKey, Poller};
-use crate::wakers;
+use crate::engine::wakers;
 use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;

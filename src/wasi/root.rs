@@ -33,9 +33,9 @@
 #[cfg(all(test, liten_loom))]
 mod loom;
 
-use crate::sync_shim::Arc;
-use crate::sync_shim::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
-use crate::wakers;
+use crate::engine::sync_shim::Arc;
+use crate::engine::sync_shim::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
+use crate::engine::wakers;
 use std::task::{Wake, Waker};
 
 const AWAKE: u8 = 0;

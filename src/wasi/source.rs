@@ -9,9 +9,9 @@
 //! poll, and waiting takes none.
 
 use super::{Reactor, Registration, WaitFor};
-use crate::sync_shim::Mutex;
+use crate::engine::sync_shim::Mutex;
+use crate::engine::wakers::{self, Line};
 use crate::task::budget;
-use crate::wakers::{self, Line};
 use send_wrapper::SendWrapper;
 use std::cell::RefCell;
 use std::fmt;

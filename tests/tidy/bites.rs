@@ -22,13 +22,13 @@ fn floor_breaches(path: &str, text: &str) -> Vec<usize> {
 
 #[test]
 fn an_upward_import_is_found_however_it_is_written() {
-    assert_eq!(floor_breaches("src/park.rs", "use crate::task::Header;"), [1]);
+    assert_eq!(floor_breaches("src/engine/park.rs", "use crate::task::Header;"), [1]);
     assert_eq!(
-        floor_breaches("src/task/cell.rs", "use crate::{rng, runtime::{Handle, context}};"),
+        floor_breaches("src/task/cell.rs", "use crate::{engine::rng, runtime::{Handle, context}};"),
         [1, 1]
     );
     assert_eq!(
-        floor_breaches("src/task/cell.rs", "use crate::{\n    rng::Rng as R,\n    scheduler,\n};"),
+        floor_breaches("src/task/cell.rs", "use crate::engine::{\n    rng::Rng as R,\n    scheduler,\n};"),
         [3]
     );
     assert_eq!(
@@ -36,7 +36,7 @@ fn an_upward_import_is_found_however_it_is_written() {
         [2]
     );
     assert_eq!(floor_breaches("src/task/cell.rs", "use super::super::runtime::Handle;"), [1]);
-    assert_eq!(floor_breaches("src/driver.rs", "use super::scheduler;"), [1]);
+    assert_eq!(floor_breaches("src/engine/driver.rs", "use super::scheduler;"), [1]);
     assert_eq!(
         floor_breaches("src/task/cell.rs", "use super::join_set::JoinSet;"),
         [1],
@@ -44,14 +44,17 @@ fn an_upward_import_is_found_however_it_is_written() {
     );
     assert_eq!(floor_breaches("src/net/tcp.rs", "use crate::spawn;"), [1], "the roof");
     assert_eq!(floor_breaches("src/net/tcp.rs", "use crate::unheard_of::Thing;"), [1]);
-    assert_eq!(floor_breaches("src/unheard_of.rs", "use crate::park::Parker;"), [1]);
+    assert_eq!(floor_breaches("src/unheard_of.rs", "use crate::engine::park::Parker;"), [1]);
 }
 
 #[test]
 fn a_sideways_import_needs_a_row() {
-    assert_eq!(floor_breaches("src/task/cell.rs", "use crate::driver::Driver;"), [1]);
+    assert_eq!(floor_breaches("src/task/cell.rs", "use crate::engine::driver::Driver;"), [1]);
     assert_eq!(floor_breaches("src/time.rs", "use crate::net::TcpStream;"), [1]);
-    assert_eq!(floor_breaches("src/rng.rs", "use crate::sync_shim::atomic;"), [0; 0]);
+    assert_eq!(
+        floor_breaches("src/engine/rng.rs", "use crate::engine::sync_shim::atomic;"),
+        [0; 0]
+    );
 }
 
 #[test]
@@ -72,7 +75,7 @@ fn a_room_with_doors_is_entered_by_them() {
 fn downward_imports_own_rooms_tests_and_prose_pass() {
     assert_eq!(
         floor_breaches(
-            "src/scheduler/worker.rs",
+            "src/engine/scheduler/worker.rs",
             "use crate::task::Header;\nuse super::idle::Idle;"
         ),
         [0; 0]
@@ -86,17 +89,26 @@ fn downward_imports_own_rooms_tests_and_prose_pass() {
     );
     assert_eq!(
         floor_breaches(
-            "src/park.rs",
-            "//! See `crate::scheduler`.\nconst S: &str = \"crate::task\";"
+            "src/engine/park.rs",
+            "//! See `crate::engine::scheduler`.\nconst S: &str = \"crate::task\";"
         ),
         [0; 0]
     );
     assert_eq!(
-        floor_breaches("src/park.rs", "#[cfg(test)]\nmod tests {\n    use crate::task::Header;\n}"),
+        floor_breaches(
+            "src/engine/park.rs",
+            "#[cfg(test)]\nmod tests {\n    use crate::task::Header;\n}"
+        ),
         [0; 0]
     );
-    assert_eq!(floor_breaches("src/sync_shim.rs", "mod imp {\n    use super::Thing;\n}"), [0; 0]);
-    assert_eq!(floor_breaches("src/task/cell.rs", "pub(in crate::scheduler) fn f() {}"), [0; 0]);
+    assert_eq!(
+        floor_breaches("src/engine/sync_shim.rs", "mod imp {\n    use super::Thing;\n}"),
+        [0; 0]
+    );
+    assert_eq!(
+        floor_breaches("src/task/cell.rs", "pub(in crate::engine::scheduler) fn f() {}"),
+        [0; 0]
+    );
     assert_eq!(floor_breaches("src/lib.rs", "pub use crate::runtime::Runtime;"), [0; 0]);
 }
 
@@ -273,8 +285,9 @@ fn code_comments_and_literals_are_told_apart() {
 
 #[test]
 fn a_file_declared_for_tests_is_test_code() {
-    let parent = Source::new("src/park.rs", "#[cfg(all(test, liten_loom))]\nmod model;\nmod real;");
-    assert_eq!(parent.test_children(), ["src/park/model"]);
-    assert!(!Source::new("src/park/real.rs", "").in_test[0]);
-    assert!(Source::new("src/park/tests/waiting.rs", "").in_test[0]);
+    let parent =
+        Source::new("src/engine/park.rs", "#[cfg(all(test, liten_loom))]\nmod model;\nmod real;");
+    assert_eq!(parent.test_children(), ["src/engine/park/model"]);
+    assert!(!Source::new("src/engine/park/real.rs", "").in_test[0]);
+    assert!(Source::new("src/engine/park/tests/waiting.rs", "").in_test[0]);
 }

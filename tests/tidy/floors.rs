@@ -34,7 +34,10 @@ pub(crate) fn check(source: &Source, plan: &Plan) -> Vec<Violation> {
 
 /// Why `from` must not name `to`, if it must not.
 fn judge(from: &str, to: &str, plan: &Plan) -> Option<String> {
-    let room = |path: &str| path.split("::").next().unwrap_or_default().to_owned();
+    let room = |path: &str| {
+        let names = if path.starts_with("engine::") { 2 } else { 1 };
+        path.split("::").take(names).collect::<Vec<_>>().join("::")
+    };
     let (from_room, to_room) = (room(from), room(to));
     if plan.fronts.iter().any(|(front, names)| *front == from && names.contains(&to)) {
         return None;

@@ -22,8 +22,8 @@
 //! with it, not given to it, so `ahead` is still there.
 
 use super::buffer::Buffer;
+use crate::engine::sync_shim::Mutex;
 use crate::fs::{AtShutdown, not_made, start};
-use crate::sync_shim::Mutex;
 use crate::task::JoinHandle;
 use std::fs::File;
 use std::future::Future;

@@ -16,7 +16,7 @@
 //! signal would go to the thread that is not there. If the parent's thread was reading, the child has std's
 //! lock of the standard input in a locked state, and reads from the descriptor instead.
 
-use crate::wakers;
+use crate::engine::wakers;
 use parking_lot::Mutex;
 use std::io::{self, ErrorKind, Read};
 use std::process;

@@ -1,7 +1,7 @@
 //! Unix streams and pipes.
 
 use super::used;
-use crate::driver::readiness::Direction;
+use crate::engine::driver::readiness::Direction;
 use crate::io::{AsyncRead, AsyncWrite, read_through, write_through};
 use crate::net::UnixStream;
 use crate::net::unix::pipe;

@@ -1,12 +1,12 @@
 //! `TcpListener`: waits for connections.
 
 use super::{TcpSocket, TcpStream};
-use crate::driver::Driver;
-use crate::driver::readiness::Direction;
+use crate::engine::driver::Driver;
+use crate::engine::driver::readiness::Direction;
+use crate::engine::sync_shim::Arc;
 use crate::io::{Async, Interest, driver_for};
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{BOTH, system};
-use crate::sync_shim::Arc;
 use futures_core::Stream;
 use std::future;
 use std::io;

@@ -1,10 +1,10 @@
 //! `TcpSocket`: a socket that is configured before it connects or listens.
 
 use super::{TcpListener, TcpStream};
-use crate::driver::Driver;
+use crate::engine::driver::Driver;
+use crate::engine::sync_shim::Arc;
 use crate::io::{current_driver, driver_for};
 use crate::net::system;
-use crate::sync_shim::Arc;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;

@@ -1,11 +1,11 @@
 //! `TcpStream`: a connection, read and written through the I/O traits.
 
-use crate::driver::Driver;
-use crate::driver::readiness::Direction;
+use crate::engine::driver::Driver;
+use crate::engine::driver::readiness::Direction;
+use crate::engine::sync_shim::Arc;
 use crate::io::{Async, Interest, driver_for};
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{TCP_STREAM, system};
-use crate::sync_shim::Arc;
 use crate::task::budget;
 use socket2::SockRef;
 use std::future::poll_fn;

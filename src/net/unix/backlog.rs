@@ -11,10 +11,10 @@
 //!
 //! Other systems refuse the connection, and the first attempt is the last.
 
-use crate::driver::Driver;
-use crate::driver::readiness::shutdown_error;
-use crate::driver::timers::TimerEntry;
-use crate::sync_shim::Arc;
+use crate::engine::driver::Driver;
+use crate::engine::driver::readiness::shutdown_error;
+use crate::engine::driver::timers::TimerEntry;
+use crate::engine::sync_shim::Arc;
 use crate::task::budget;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};

@@ -1,6 +1,6 @@
 //! `UnixDatagram`: datagrams within the machine.
 
-use crate::driver::readiness::Direction;
+use crate::engine::driver::readiness::Direction;
 use crate::io::{Async, Interest, current_driver};
 use crate::net::{BOTH, unix_kind};
 use socket2::{SockAddr, SockRef};

@@ -1,7 +1,7 @@
 //! `UnixListener`: waits for connections within the machine.
 
 use super::UnixStream;
-use crate::driver::readiness::Direction;
+use crate::engine::driver::readiness::Direction;
 use crate::io::{Async, Interest, current_driver};
 use crate::net::{BOTH, unix_kind};
 use futures_core::Stream;

@@ -1,10 +1,10 @@
 //! `UnixStream`: a connection within the machine.
 
 use super::{UCred, backlog};
-use crate::driver::Driver;
+use crate::engine::driver::Driver;
+use crate::engine::sync_shim::Arc;
 use crate::io::{Async, current_driver, driver_for};
 use crate::net::{BOTH, unix_kind};
-use crate::sync_shim::Arc;
 use std::io;
 use std::os::unix::net::{self, SocketAddr};
 use std::panic::Location;

@@ -16,7 +16,7 @@
 //! wake is lost, the lock is never waited for, and a look never meets itself.
 
 use super::Process;
-use crate::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::task::budget;
 use parking_lot::Mutex;
 use std::process::Child;

@@ -8,7 +8,7 @@
 #![allow(unsafe_code)]
 
 use super::sigchld;
-use crate::driver::readiness::Direction;
+use crate::engine::driver::readiness::Direction;
 use crate::io::{Async, Fd, Interest};
 use nix::errno::Errno;
 use nix::libc::{self, SYS_pidfd_open, SYS_pidfd_send_signal};

@@ -1,6 +1,6 @@
 //! Unix: the pipes to a child, as sources of the driver.
 
-use crate::driver::readiness::Direction;
+use crate::engine::driver::readiness::Direction;
 use crate::io::{Async, Interest};
 use mio::unix::pipe::{Receiver, Sender};
 use std::io::{self, IoSlice, Read, Write};

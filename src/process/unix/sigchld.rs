@@ -1,6 +1,6 @@
 //! `SIGCHLD`: some child has ended; each that is waited for has to be asked whether it was that one.
 
-use crate::ended::ended;
+use crate::engine::ended::ended;
 use crate::signal::unix::{Signal, SignalKind, signal};
 use std::io;
 use std::process::{Child, ExitStatus};

@@ -4,7 +4,7 @@
 //! buffer, a write takes its bytes along and tells its error the next time, so `flush` and `close` wait for
 //! it.
 
-use crate::ended::ended;
+use crate::engine::ended::ended;
 use crate::task::{JoinHandle, spawn_blocking};
 use std::io::{self, IoSlice, Read, Write};
 use std::pin::Pin;

@@ -1,8 +1,8 @@
 //! A model of a root future's thread.
 
 use super::*;
-use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync_shim::{Mutex, thread};
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::sync_shim::{Mutex, thread};
 use std::future::poll_fn;
 
 /// The habit outlives a round of a model, and would make the rounds differ.

@@ -1,8 +1,8 @@
 //! Models of blocking work as tasks.
 
 use super::*;
-use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync_shim::{both_ways, thread};
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::sync_shim::{both_ways, thread};
 use std::task::Waker;
 
 fn job<T: Send + 'static>(

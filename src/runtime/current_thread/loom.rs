@@ -2,11 +2,11 @@
 //! the driving over.
 
 use super::*;
-use crate::park::{Parker, Unpark, Unparker};
+use crate::engine::park::{Parker, Unpark, Unparker};
+use crate::engine::scheduler::Sleeps;
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::sync_shim::thread;
 use crate::runtime::block_on::loom::forget_habit;
-use crate::scheduler::Sleeps;
-use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync_shim::thread;
 use std::task::Wake;
 
 fn new() -> CurrentThread {

@@ -1,9 +1,9 @@
 //! Models of the local executor: what foreign threads may do to it, which is to wake and to spawn.
 
 use super::*;
-use crate::park::{Parker, Unpark, Unparker};
-use crate::sync_shim::atomic::{AtomicBool, AtomicUsize};
-use crate::sync_shim::{Mutex, both_ways};
+use crate::engine::park::{Parker, Unpark, Unparker};
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize};
+use crate::engine::sync_shim::{Mutex, both_ways};
 use std::pin::Pin;
 use std::sync::Arc as StdArc;
 use std::task::{Wake, Waker};

@@ -40,9 +40,9 @@
 #![allow(unsafe_code)]
 
 use super::{Hot, TASKS};
-use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync_shim::{Mutex, MutexGuard, UnsafeCell};
-use crate::wakers;
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::engine::sync_shim::{Mutex, MutexGuard, UnsafeCell};
+use crate::engine::wakers;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::mem;

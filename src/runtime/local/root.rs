@@ -1,8 +1,8 @@
 //! The future of `run`, beside the tasks.
 
-use crate::sync_shim::Mutex;
-use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::wakers;
+use crate::engine::sync_shim::Mutex;
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::wakers;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::{LocalExecutor, LocalShared, Refused};
-use crate::sync_shim::Arc;
+use crate::engine::sync_shim::Arc;
 use crate::task::JoinHandle;
 use crate::task::cell::new_task;
 use std::future::Future;

@@ -1,7 +1,7 @@
 //! A model of the thread that polls a root and its own driver in turn.
 
 use super::*;
-use crate::sync_shim::{Mutex, thread};
+use crate::engine::sync_shim::{Mutex, thread};
 use std::future::poll_fn;
 
 /// The root is woken from another thread while its own one goes to sleep in the driver: it is polled again,

@@ -1,8 +1,8 @@
 //! Blocking work that ends while the thread looks whether everything waits.
 
 use super::*;
-use crate::driver::readiness::Direction;
-use crate::driver::timers::TimerEntry;
+use crate::engine::driver::readiness::Direction;
+use crate::engine::driver::timers::TimerEntry;
 use mio::Interest;
 use std::cell::Cell;
 use std::io::Write;

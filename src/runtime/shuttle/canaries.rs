@@ -2,9 +2,9 @@
 
 use super::explorer::explore_some;
 use super::house::{House, join, rounds};
-use crate::sync_shim::Arc;
-use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync_shim::{Mutex, thread};
+use crate::engine::sync_shim::Arc;
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::engine::sync_shim::{Mutex, thread};
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 

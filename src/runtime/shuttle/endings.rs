@@ -5,8 +5,8 @@ use super::house::{
     Door, House, MOST_WORKERS, Meeting, OnDrop, Signals, below, beside, join, rounds, settled,
 };
 use super::ledger::Receipt;
+use crate::engine::sync_shim::{Arc, Mutex, thread};
 use crate::runtime::Runtime;
-use crate::sync_shim::{Arc, Mutex, thread};
 use crate::task::JoinHandle;
 use crate::time::sleep;
 use std::future::pending;

@@ -1,10 +1,10 @@
 //! What the scenarios are made of: a runtime with its books, and things that tasks wait for.
 
 use super::ledger::{Ledger, Receipt};
+use crate::engine::scheduler::Shared;
+use crate::engine::sync_shim::{Arc, Condvar, Mutex, clock, thread};
 use crate::runtime::handle::Flavor;
 use crate::runtime::{Builder, Handle, Runtime};
-use crate::scheduler::Shared;
-use crate::sync_shim::{Arc, Condvar, Mutex, clock, thread};
 use crate::task::{JoinError, JoinHandle};
 use shuttle::rand::{Rng, thread_rng};
 use std::future::{Future, poll_fn};

@@ -2,11 +2,11 @@
 
 use super::explorer::explore;
 use super::house::{House, MOST_WORKERS, below, beside, join, rounds};
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::engine::sync_shim::thread;
 use crate::runtime::block_on::wait_outside;
 use crate::sync::broadcast::error::{RecvError, TryRecvError};
 use crate::sync::{Notify, RwLock, Semaphore, broadcast, mpsc};
-use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync_shim::thread;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;

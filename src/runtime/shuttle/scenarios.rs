@@ -5,8 +5,8 @@ use super::house::{
     Door, House, MOST_WORKERS, Meeting, Signals, below, beside, join, result, rounds,
 };
 use super::ledger::Receipt;
-use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync_shim::{Arc, Mutex, thread};
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::sync_shim::{Arc, Mutex, thread};
 use crate::task::JoinHandle;
 use crate::time::{sleep, timeout};
 use std::future::pending;

@@ -1,8 +1,8 @@
 //! Which runtime the thread is in.
 
 use super::handle::Handle;
-use crate::driver::{Driver, clock};
-use crate::sync_shim::{self, Arc, thread_local};
+use crate::engine::driver::{Driver, clock};
+use crate::engine::sync_shim::{self, Arc, thread_local};
 use crate::task::JoinHandle;
 use std::cell::RefCell;
 use std::future::Future;

@@ -5,8 +5,8 @@
 //! future sleeps, which is woken for each task that is, and if the host has had nothing for it since its last
 //! poll: what has come already comes before what is due later.
 
-use crate::driver::Driver;
-use crate::wakers;
+use crate::engine::driver::Driver;
+use crate::engine::wakers;
 use crate::wasi::Attendant;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};

@@ -51,8 +51,8 @@
 #![allow(unsafe_code)]
 
 use super::kind::SignalKind;
-use crate::driver::Driver;
-use crate::driver::readiness::Direction;
+use crate::engine::driver::Driver;
+use crate::engine::driver::readiness::Direction;
 use crate::io::{Async, Fd, Interest, current_driver};
 use parking_lot::Mutex;
 use signal_hook_registry::{FORBIDDEN, SigId};

@@ -1,9 +1,9 @@
 //! Models of the barrier: each group has one leader, and none of it stays behind.
 
 use super::*;
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::{Arc, thread};
 use crate::runtime::block_on::wait_outside;
-use crate::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::sync_shim::{Arc, thread};
 use std::pin::pin;
 use std::task::Waker;
 

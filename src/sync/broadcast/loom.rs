@@ -3,7 +3,7 @@
 
 use super::error::{RecvError, TryRecvError};
 use super::*;
-use crate::sync_shim::{block_on, thread};
+use crate::engine::sync_shim::{block_on, thread};
 
 /// Receives to the end; returns the values, and how many were missed.
 fn drain(mut receiver: Receiver<u32>) -> (Vec<u32>, u64) {

@@ -2,11 +2,11 @@
 
 use super::error::{RecvError, TryRecvError};
 use super::ring::{Found, Ring};
+use crate::engine::sync_shim::Arc;
+use crate::engine::sync_shim::atomic::Ordering;
+use crate::engine::wakers::{self, Place};
 use crate::runtime::block_on::wait_outside;
-use crate::sync_shim::Arc;
-use crate::sync_shim::atomic::Ordering;
 use crate::task::budget;
-use crate::wakers::{self, Place};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;

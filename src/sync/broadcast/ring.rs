@@ -25,11 +25,11 @@
 //! overwritten. Its destructor is user code, so it never runs under a lock. Cloning a value is user code,
 //! too, but happens under the slot's lock: the alternative is a copy on the heap for each value.
 
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::{Mutex, MutexGuard, lock_briefly};
+use crate::engine::wakers::{Batch, WaitList};
+use crate::engine::words::noted;
 use crate::runtime::context;
-use crate::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::sync_shim::{Mutex, MutexGuard, lock_briefly};
-use crate::wakers::{Batch, WaitList};
-use crate::words::noted;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// The most receivers that a channel may have.

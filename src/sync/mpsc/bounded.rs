@@ -7,11 +7,11 @@ use super::receiver::Receiver;
 use super::room::{Bounded, Room};
 use super::shared::{Shared, Tx};
 use super::weak::WeakSender;
+use crate::engine::sync_shim::Arc;
+use crate::engine::words::{self, NOTE, noted};
 use crate::runtime::block_on::wait_outside;
 use crate::sync::permits::{Permits, Refusal};
-use crate::sync_shim::Arc;
 use crate::time::{Duration, timeout};
-use crate::words::{self, NOTE, noted};
 use std::fmt;
 use std::mem;
 

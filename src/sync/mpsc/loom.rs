@@ -1,7 +1,7 @@
 //! Models of the channels: no message and no wake is lost, whatever ends the channel meanwhile.
 
 use super::*;
-use crate::sync_shim::{block_on, thread};
+use crate::engine::sync_shim::{block_on, thread};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};

@@ -3,7 +3,7 @@
 use super::bounded::Sender;
 use super::room::Bounded;
 use super::shared::{Shared, Tx};
-use crate::sync_shim::Arc;
+use crate::engine::sync_shim::Arc;
 use std::fmt;
 use std::iter::FusedIterator;
 use std::mem;

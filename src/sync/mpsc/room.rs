@@ -1,7 +1,7 @@
 //! What a message needs before it is sent: a permit in a bounded channel, nothing in an unbounded one.
 
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::sync::permits::Permits;
-use crate::sync_shim::atomic::{AtomicBool, Ordering};
 
 /// The difference between the two kinds of channels.
 pub(super) trait Room {

@@ -22,9 +22,9 @@
 
 use super::queue::Queue;
 use super::room::{Bounded, Room};
-use crate::sync_shim::Arc;
-use crate::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::wakers::{Place, WaitList, drop_all, guard};
+use crate::engine::sync_shim::Arc;
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::wakers::{Place, WaitList, drop_all, guard};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;

@@ -1,8 +1,8 @@
 //! Models of the locks: the data is reached by one alone, and a lock is passed on by a future that gives up.
 
 use super::*;
+use crate::engine::sync_shim::{UnsafeCell, thread};
 use crate::sync::RwLock;
-use crate::sync_shim::{UnsafeCell, thread};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

@@ -2,8 +2,8 @@
 //! before one is seen after it.
 
 use super::*;
+use crate::engine::sync_shim::{UnsafeCell, atomic::AtomicBool, thread};
 use crate::runtime::block_on::wait_outside;
-use crate::sync_shim::{UnsafeCell, atomic::AtomicBool, thread};
 use std::pin::pin;
 
 /// A value that loom watches: read without a notification it would be a race.

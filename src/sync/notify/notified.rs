@@ -1,7 +1,7 @@
 //! The futures of [`Notify`].
 
 use super::Notify;
-use crate::wakers::Place;
+use crate::engine::wakers::Place;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;

@@ -1,8 +1,8 @@
 //! Models of the cell: its value is made once and seen whole, and a task that gives up hands its turn on.
 
 use super::*;
-use crate::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::sync_shim::{Arc, block_on, thread};
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::{Arc, block_on, thread};
 use std::future::pending;
 use std::pin::pin;
 use std::sync::atomic::AtomicUsize as Count;

@@ -5,8 +5,8 @@
 
 use super::error::{RecvError, TryRecvError};
 use super::{Receiver, channel};
-use crate::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::sync_shim::{Arc, thread};
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::{Arc, thread};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Wake, Waker};

@@ -1,7 +1,7 @@
 //! Models of the permits: none is lost, none comes twice, and no future waits while there are enough.
 
 use super::*;
-use crate::sync_shim::{Arc, block_on, thread};
+use crate::engine::sync_shim::{Arc, block_on, thread};
 use std::pin::pin;
 use std::task::Waker;
 

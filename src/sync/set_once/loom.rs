@@ -1,7 +1,7 @@
 //! Models of `SetOnce`: no task waits for a value that is there, and one value is set.
 
 use super::*;
-use crate::sync_shim::{Arc, block_on, thread};
+use crate::engine::sync_shim::{Arc, block_on, thread};
 
 #[test]
 fn each_task_that_waits_gets_the_value() {

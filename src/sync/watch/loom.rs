@@ -1,8 +1,8 @@
 //! Models of the channel: no change and no end is missed.
 
 use super::*;
+use crate::engine::sync_shim::thread;
 use crate::runtime::block_on::wait_outside;
-use crate::sync_shim::thread;
 
 fn changed(receiver: &mut Receiver<u32>) -> Result<u32, error::RecvError> {
     wait_outside("a model", receiver.changed())?;

@@ -2,8 +2,8 @@
 
 use super::error::RecvError;
 use super::{SPREAD, STEP, Shared, Version, within_budget};
-use crate::sync_shim::atomic::Ordering;
-use crate::sync_shim::{Arc, RwLockReadGuard};
+use crate::engine::sync_shim::atomic::Ordering;
+use crate::engine::sync_shim::{Arc, RwLockReadGuard};
 use std::fmt;
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};

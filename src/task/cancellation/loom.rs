@@ -2,7 +2,7 @@
 
 use super::super::loom::Plain;
 use super::*;
-use crate::sync_shim::{both_ways, thread};
+use crate::engine::sync_shim::{both_ways, thread};
 use std::sync::Arc as StdArc;
 use std::task::{Wake, Waker};
 

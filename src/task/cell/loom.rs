@@ -1,7 +1,7 @@
 //! Models of the ways a poll can end, on the production cell.
 
-use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync_shim::{Arc, Mutex, both_ways, thread};
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
 use crate::task::current;
 use crate::task::loom::{Queue, leaf, poll_once};
 use std::future::poll_fn;

@@ -1,8 +1,8 @@
 //! Models of the JoinHandle: the slot in the task's cell is its one-shot channel.
 
 use super::*;
-use crate::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync_shim::{both_ways, thread};
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::sync_shim::{both_ways, thread};
 use crate::task::loom::{Queue, drop_the_handle_beside_the_end};
 use std::sync::Arc as StdArc;
 use std::task::{Wake, Waker};

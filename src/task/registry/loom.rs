@@ -1,7 +1,7 @@
 //! Models of the cold registry: shutdown finds each waiting task, and none that has ended.
 
-use crate::sync_shim::atomic::Ordering;
-use crate::sync_shim::{both_ways, thread};
+use crate::engine::sync_shim::atomic::Ordering;
+use crate::engine::sync_shim::{both_ways, thread};
 use crate::task::loom::{Queue, leaf, poll_once};
 use std::task::Poll;
 

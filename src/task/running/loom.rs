@@ -1,7 +1,7 @@
 //! Models of the note: a reader never pairs one poll's id with another one's place.
 
 use super::{Running, RunningTask};
-use crate::sync_shim::{Arc, thread};
+use crate::engine::sync_shim::{Arc, thread};
 use crate::task::id::TaskId;
 use std::panic::Location;
 

@@ -2,7 +2,7 @@
 //! access to them that the word does not order.
 
 use super::*;
-use crate::sync_shim::{Arc, both_ways, thread};
+use crate::engine::sync_shim::{Arc, both_ways, thread};
 use crate::task::loom::Plain;
 
 /// A task that has been polled once and waits.

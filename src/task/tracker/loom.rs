@@ -1,8 +1,8 @@
 //! Models of the tracker: no wait misses an end, also if the end lasts for a moment only.
 
 use super::*;
+use crate::engine::sync_shim::thread;
 use crate::runtime::block_on::wait_outside;
-use crate::sync_shim::thread;
 
 /// Two tasks end on two threads, one of which has closed the tracker: the wait beside them ends.
 #[test]

@@ -63,7 +63,7 @@ fn a_sleep_made_outside_belongs_to_the_runtime_that_polls_it_first() {
 
 #[test]
 fn a_timer_is_no_larger_for_being_bound_late() {
-    assert_eq!(size_of::<Sleep>(), size_of::<crate::driver::timers::TimerEntry>());
+    assert_eq!(size_of::<Sleep>(), size_of::<crate::engine::driver::timers::TimerEntry>());
 }
 
 #[test]

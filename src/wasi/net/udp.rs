@@ -2,7 +2,7 @@
 
 use super::address::{ToSocketAddrs, first_success};
 use super::{failed, wire};
-use crate::sync_shim::Mutex;
+use crate::engine::sync_shim::Mutex;
 use crate::wasi::source::Source;
 use std::fmt;
 use std::future::{poll_fn, ready};

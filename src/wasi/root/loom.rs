@@ -2,8 +2,8 @@
 //! native host as they are shipped.
 
 use super::*;
-use crate::sync_shim::atomic::AtomicBool;
-use crate::sync_shim::{Mutex, thread};
+use crate::engine::sync_shim::atomic::AtomicBool;
+use crate::engine::sync_shim::{Mutex, thread};
 use crate::wasi::{Host, NativeHost, Reactor};
 use std::future::poll_fn;
 use std::task::Poll;

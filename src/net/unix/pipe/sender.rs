@@ -1,9 +1,9 @@
 //! `Sender`: the end of a pipe that is written.
 
 use super::{End, check, set_blocking};
-use crate::driver::Driver;
+use crate::engine::driver::Driver;
+use crate::engine::sync_shim::Arc;
 use crate::io::{Async, current_driver};
-use crate::sync_shim::Arc;
 use mio::Interest;
 use std::fs::File;
 use std::io;

@@ -3,10 +3,10 @@
 //! other.
 
 use super::look;
-use crate::driver::readiness::{Direction, Readiness, Ready};
-use crate::park::{Parker, Unpark, Unparker};
-use crate::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use crate::sync_shim::{Arc, Way, thread};
+use crate::engine::driver::readiness::{Direction, Readiness, Ready};
+use crate::engine::park::{Parker, Unpark, Unparker};
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use crate::engine::sync_shim::{Arc, Way, thread};
 use std::task::{Context, Poll, Wake, Waker};
 
 struct Station {

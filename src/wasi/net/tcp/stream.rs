@@ -1,6 +1,6 @@
 //! `TcpStream`: a connection, read and written through the I/O traits.
 
-use crate::sync_shim::Mutex;
+use crate::engine::sync_shim::Mutex;
 use crate::task::budget;
 use crate::wasi::Reactor;
 use crate::wasi::net::address::{ToSocketAddrs, first_success};

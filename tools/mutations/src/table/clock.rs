@@ -2,7 +2,7 @@
 
 use super::Mutation;
 
-const CENSUS: &str = "src/scheduler/census.rs";
+const CENSUS: &str = "src/engine/scheduler/census.rs";
 
 pub const ROWS: &[Mutation] = &[
     Mutation {
@@ -83,21 +83,21 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a root that has ended stays counted",
     },
     Mutation {
-        file: "src/scheduler/shared.rs",
+        file: "src/engine/scheduler/shared.rs",
         models: "census::loom",
         from: "        self.has_ready() || self.has_yielded()",
         to: "        self.has_ready()",
         breaks: "the clock jumps over what has given way",
     },
     Mutation {
-        file: "src/scheduler/watchdog.rs",
+        file: "src/engine/scheduler/watchdog.rs",
         models: "watchdog::loom",
         from: "            shared.comes();\n            shared.driver.lulls().begin(&mut self.wakes);",
         to: "            shared.driver.lulls().begin(&mut self.wakes);\n            shared.comes();",
         breaks: "the watchdog takes the wakers of who waits for a lull before it counts",
     },
     Mutation {
-        file: "src/scheduler/worker/rest.rs",
+        file: "src/engine/scheduler/worker/rest.rs",
         models: "census::loom",
         from: "            self.shared.goes();\n            self.parker.park();",
         to: "            self.parker.park();\n            self.shared.goes();",

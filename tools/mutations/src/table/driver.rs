@@ -2,13 +2,13 @@
 
 use super::Mutation;
 
-const SEAT: &str = "src/driver/seat.rs";
-const READINESS: &str = "src/driver/readiness.rs";
-const WAITERS: &str = "src/driver/readiness/waiters.rs";
-const TIMERS: &str = "src/driver/timers.rs";
-const REGISTRATION: &str = "src/driver/registration.rs";
-const ROOM: &str = "src/driver/registration/room.rs";
-const SLAB: &str = "src/slab.rs";
+const SEAT: &str = "src/engine/driver/seat.rs";
+const READINESS: &str = "src/engine/driver/readiness.rs";
+const WAITERS: &str = "src/engine/driver/readiness/waiters.rs";
+const TIMERS: &str = "src/engine/driver/timers.rs";
+const REGISTRATION: &str = "src/engine/driver/registration.rs";
+const ROOM: &str = "src/engine/driver/registration/room.rs";
+const SLAB: &str = "src/engine/slab.rs";
 
 pub const ROWS: &[Mutation] = &[
     // The driver's seat and its alarm.

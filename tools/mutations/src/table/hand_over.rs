@@ -2,8 +2,8 @@
 
 use super::Mutation;
 
-const CHANNEL: &str = "src/queue/wake_channel.rs";
-const PARK: &str = "src/park.rs";
+const CHANNEL: &str = "src/engine/queue/wake_channel.rs";
+const PARK: &str = "src/engine/park.rs";
 const SLOT: &str = "src/task/slot.rs";
 
 pub const ROWS: &[Mutation] = &[

@@ -3,9 +3,9 @@
 use super::Mutation;
 
 const GUARDED: &str = "src/sync/guarded.rs";
-const SPIN_WORD: &str = "src/sync_shim/spin_word.rs";
+const SPIN_WORD: &str = "src/engine/sync_shim/spin_word.rs";
 const PERMITS: &str = "src/sync/permits.rs";
-const WAIT_LIST: &str = "src/wakers/wait_list.rs";
+const WAIT_LIST: &str = "src/engine/wakers/wait_list.rs";
 
 pub const ROWS: &[Mutation] = &[
     Mutation {

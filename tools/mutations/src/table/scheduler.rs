@@ -2,17 +2,17 @@
 
 use super::Mutation;
 
-const IDLE: &str = "src/scheduler/idle.rs";
-const HOUSE: &str = "src/scheduler/loom.rs";
-const WORKER: &str = "src/scheduler/worker.rs";
-const WAKES: &str = "src/scheduler/worker/wakes.rs";
-const REST: &str = "src/scheduler/worker/rest.rs";
-const WATCHDOG: &str = "src/scheduler/watchdog.rs";
-const SHARED: &str = "src/scheduler/shared.rs";
-const LIFECYCLE: &str = "src/scheduler/lifecycle.rs";
-const IN_PLACE: &str = "src/scheduler/in_place.rs";
-const ROLE: &str = "src/scheduler/role.rs";
-const SLOTS: &str = "src/scheduler/slots.rs";
+const IDLE: &str = "src/engine/scheduler/idle.rs";
+const HOUSE: &str = "src/engine/scheduler/loom.rs";
+const WORKER: &str = "src/engine/scheduler/worker.rs";
+const WAKES: &str = "src/engine/scheduler/worker/wakes.rs";
+const REST: &str = "src/engine/scheduler/worker/rest.rs";
+const WATCHDOG: &str = "src/engine/scheduler/watchdog.rs";
+const SHARED: &str = "src/engine/scheduler/shared.rs";
+const LIFECYCLE: &str = "src/engine/scheduler/lifecycle.rs";
+const IN_PLACE: &str = "src/engine/scheduler/in_place.rs";
+const ROLE: &str = "src/engine/scheduler/role.rs";
+const SLOTS: &str = "src/engine/scheduler/slots.rs";
 
 pub const ROWS: &[Mutation] = &[
     // Who is parked, who searches.

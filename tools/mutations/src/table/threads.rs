@@ -2,7 +2,7 @@
 
 use super::Mutation;
 
-const ROSTER: &str = "src/blocking/roster.rs";
+const ROSTER: &str = "src/engine/blocking/roster.rs";
 const LOCAL: &str = "src/runtime/local.rs";
 const QUEUE: &str = "src/runtime/local/queue.rs";
 const CURRENT: &str = "src/runtime/current_thread.rs";
@@ -75,7 +75,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a helper that could not be started is waited for",
     },
     Mutation {
-        file: "src/blocking/desk.rs",
+        file: "src/engine/blocking/desk.rs",
         models: "blocking::loom",
         from: "            roster = self.through(roster, || job.cancel());\n        }\n        self.gone.notify_all();",
         to: "            roster = self.through(roster, || job.cancel());\n        }",
@@ -89,7 +89,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a thread takes no job when the pool is closed",
     },
     Mutation {
-        file: "src/blocking/desk.rs",
+        file: "src/engine/blocking/desk.rs",
         models: "blocking::loom",
         from: "            timed_out = false;\n        }\n        self.gone.notify_all();",
         to: "            timed_out = false;\n        }",
@@ -103,7 +103,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the last job is run before what is cancelled",
     },
     Mutation {
-        file: "src/blocking/desk.rs",
+        file: "src/engine/blocking/desk.rs",
         models: "blocking::loom",
         from: "        self.close_locked(&mut roster, help);",
         to: "        drop(roster);\n        self.close_locked(&mut self.roster.lock(), help);",

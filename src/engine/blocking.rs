@@ -1,0 +1,357 @@
+//! Floor 2: a bounded pool of threads for work that blocks (files, name resolution, long computations).
+//!
+//! The pool knows nothing of tasks: it runs [`Job`]s. Three parts:
+//! * `roster.rs`, pure: the queue and the counts; decides which thread starts, runs a job, waits or ends.
+//! * `desk.rs`: the roster under its lock, the signal, and the loop of a thread. The loom models drive this
+//!   part.
+//! * this file: real threads, with names, an idle time, and an owner that joins them.
+//!
+//! A thread is started when a job finds no free thread, up to the maximum, and ends after an idle time. The
+//! queue is unbounded, because a bounded one would have to block the caller, which is a worker. The number of
+//! jobs has to be bounded by the program, which knows what they cost.
+//!
+//! A thread is started under the roster's lock. Outside of it, a failure to start would leave room for jobs
+//! that were queued meanwhile in trust of the thread that never came. The price is that the lock is held
+//! for the tens of microseconds of a thread creation, at most `max_threads` times per burst.
+//!
+//! # The end
+//!
+//! When the pool is closed, the oldest of the queued jobs are run if a thread has been started or woken for
+//! them. The others are cancelled by the pool's threads and not by the caller of `close`: their destructors
+//! are user code, and the owner may have said how long it is ready to wait. If all threads are busy, one
+//! more is started for this. Rejected: leaving the jobs to the busy threads, as tokio does. A thread that
+//! never comes back would keep every [`JoinHandle`](crate::task::JoinHandle) of a queued job pending.
+//!
+//! No thread of the pool joins another one. Each runs the destructors of its thread-locals when it ends;
+//! these may be slow, and one of them may own the runtime and wait for the pool. So threads end side by side,
+//! and only the owner joins them. A thread that ends for want of work takes its own handle out of the list,
+//! in the thread-local that was made first and so is dropped last. Thus handles do not pile up, and yet a
+//! thread that still runs destructors is joined. If a system chooses another order, the owner does not wait
+//! for the remaining destructors; nothing else is lost. Rejected: a chain in which each thread joins the one
+//! that ended before it, as tokio does. Then the destructors run one after the other.
+//!
+//! Rejected: a condition variable per thread, to wake the one that slept least and so let the others time
+//! out sooner (more state for a pool that is idle most of the time); and starting the threads beforehand
+//! (most programs never need one).
+
+mod desk;
+mod roster;
+
+use crate::engine::sync_shim::Mutex;
+use crate::engine::sync_shim::thread::{self, JoinHandle};
+use crate::engine::sync_shim::thread_local;
+use crate::engine::thread_name::ThreadName;
+use desk::Desk;
+use roster::Submitted;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Work for one thread. Exactly one of the two methods is called, once.
+///
+/// Neither should panic: something waits for its outcome, which only the job knows. If one
+/// does, the panic is caught and its payload lost, and the pool goes on.
+pub(crate) trait Job: Send + 'static {
+    /// Does the work, on a thread of the pool.
+    fn run(self);
+
+    /// Says that the work will never be done: on a thread of the pool, or on that of a caller whose job was
+    /// not taken.
+    fn cancel(self);
+
+    /// Whether the job, once queued, is run even if the pool is closed before its turn comes.
+    fn must_run(&self) -> bool {
+        false
+    }
+
+    /// Whether waiting for a thread that has another job would be waiting for ever.
+    fn needs_a_thread(&self) -> bool {
+        false
+    }
+}
+
+/// Wraps the whole life of a pool thread; calls its argument once, to do the thread's work.
+pub(crate) type OnThread = dyn Fn(&mut dyn FnMut()) + Send + Sync;
+
+pub(crate) struct Config {
+    /// Zero counts as one.
+    pub(crate) max_threads: usize,
+    /// How long a thread waits for a job before it ends.
+    pub(crate) keep_alive: Duration,
+    /// Of its threads, with `{kind}-{number}`.
+    pub(crate) thread_name: ThreadName,
+    pub(crate) kind: &'static str,
+    /// `None` leaves it to std.
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) on_thread: Arc<OnThread>,
+    /// Called when the last job that was queued or being done is over; with the pool's lock held.
+    pub(crate) on_rest: Box<dyn Fn() + Send + Sync>,
+}
+
+/// Why a job was not taken; the job comes back.
+pub(crate) enum SpawnError<J> {
+    /// The pool has been closed.
+    Closed(J),
+    /// The pool has no thread, and the system does not give it one.
+    NoThread(J, io::Error),
+}
+
+impl<J> fmt::Debug for SpawnError<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed(_) => f.write_str("Closed"),
+            Self::NoThread(_, error) => f.debug_tuple("NoThread").field(error).finish(),
+        }
+    }
+}
+
+/// The pool. Its threads keep it alive, so its owner must [`close`](Pool::close) it.
+pub(crate) struct Pool<J> {
+    desk: Desk<J>,
+    config: Config,
+    /// Locked after the roster, never before. Shared with the threads themselves, because the last thing
+    /// that a thread does must not be to free the pool: that drops what the user has given to it.
+    threads: Arc<Mutex<Threads>>,
+}
+
+/// Handles of threads, so that [`Pool::wait`] can join them.
+#[derive(Default)]
+struct Threads {
+    /// By number, and joined in this order: one that depended on a hash could not be replayed.
+    alive: BTreeMap<usize, Thread>,
+    /// The pool has been closed: the handles stay for the caller of `wait`.
+    closed: bool,
+}
+
+struct Thread {
+    handle: JoinHandle<()>,
+    /// The roster does not count it any more.
+    let_go: bool,
+}
+
+/// What a thread is for.
+#[derive(Clone, Copy)]
+enum Duty {
+    /// Runs jobs.
+    Serve,
+    /// Cancels jobs.
+    Help,
+}
+
+impl<J: Job> Pool<J> {
+    pub(crate) fn new(config: Config) -> Arc<Self> {
+        Arc::new(Self {
+            desk: Desk::new(config.max_threads.max(1)),
+            config,
+            threads: Arc::new(Mutex::new(Threads::default())),
+        })
+    }
+
+    /// Queues `job` and sees to it that a thread comes for it.
+    ///
+    /// # Errors
+    ///
+    /// Gives the job back if the pool is closed, or if it has no thread and cannot start one. While other
+    /// threads are alive, a failure to start one is none: the job waits for them, if it can.
+    pub(crate) fn spawn(self: &Arc<Self>, job: J) -> Result<(), SpawnError<J>> {
+        let waits = !job.needs_a_thread();
+        let mut roster = self.desk.roster.lock();
+        match roster.submit(job) {
+            Submitted::Signal => {
+                self.desk.work.notify_one();
+            }
+            Submitted::Queued => {}
+            Submitted::Closed(job) => return Err(SpawnError::Closed(job)),
+            Submitted::Start(number) => {
+                if let Err(error) = self.start(number, Duty::Serve) {
+                    return match roster.not_started(waits) {
+                        Some(job) => Err(SpawnError::NoThread(job, error)),
+                        None => Ok(()),
+                    };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes no more jobs, ends idle threads at once, and has the queued jobs cancelled by threads of the
+    /// pool, but for those that [must run](Job::must_run), or that a thread has been started or woken for.
+    ///
+    /// Those and the running ones run to their end; [`wait`](Self::wait) waits for all of this. Closing twice
+    /// does nothing more.
+    pub(crate) fn close(self: &Arc<Self>) {
+        self.threads.lock().closed = true;
+        self.desk.close(|number| self.start(number, Duty::Help).is_ok());
+    }
+
+    /// As [`close`](Pool::close), and runs `last` when no other job is left to be begun: it may call
+    /// [`wait`](Pool::wait), which waits for all of them then.
+    ///
+    /// # Errors
+    ///
+    /// Gives `last` back if the pool has no thread, so that there is nothing to wait for; with `alone` it
+    /// starts one for it, and gives it back if that fails. The pool is closed all the same.
+    pub(crate) fn close_and_then(self: &Arc<Self>, last: J, alone: bool) -> Result<(), J> {
+        self.threads.lock().closed = true;
+        let start = |number, duty| self.start(number, duty).is_ok();
+        let (serve, help) =
+            (|number| start(number, Duty::Serve), |number| start(number, Duty::Help));
+        self.desk.close_and_then(last, alone, serve, help)
+    }
+
+    /// Waits until every thread of the pool has ended, or until `deadline`; returns whether they have.
+    ///
+    /// The threads are joined, so none of them exists afterwards. Called on a thread of the pool (by a job
+    /// that drops the runtime, or by a thread-local that owns it) it waits for the other ones. The deadline
+    /// bounds the waiting for jobs; what a thread does afterwards (destructors of thread-locals) is outside
+    /// of it.
+    pub(crate) fn wait(&self, deadline: Option<Instant>) -> bool {
+        let me = thread::current().id();
+        let is_me = |thread: &Thread| thread.handle.thread().id() == me;
+        let own = self.threads.lock().alive.values().any(|it| is_me(it) && !it.let_go);
+        if !self.desk.wait_for_threads(usize::from(own), deadline) {
+            return false;
+        }
+        let threads = std::mem::take(&mut self.threads.lock().alive);
+        for thread in threads.into_values() {
+            if !is_me(&thread) {
+                // An error is a panic in `on_thread`, which has been reported when it happened.
+                let _ = thread.handle.join();
+            }
+        }
+        true
+    }
+
+    /// How many threads there are.
+    pub(crate) fn threads(&self) -> usize {
+        self.desk.roster.lock().threads()
+    }
+
+    /// How many threads have no job, and none coming.
+    pub(crate) fn idle_threads(&self) -> usize {
+        self.desk.roster.lock().idle()
+    }
+
+    /// How many jobs no thread has begun.
+    pub(crate) fn queued(&self) -> usize {
+        self.desk.roster.lock().queued()
+    }
+
+    /// Whether no job is queued or being done. If not, `Config::on_rest` will be called.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.desk.roster.lock().is_at_rest()
+    }
+
+    /// Starts a thread that the roster counts already. The roster is locked, and the thread needs it before
+    /// it can look for its handle.
+    fn start(self: &Arc<Self>, number: usize, duty: Duty) -> io::Result<()> {
+        let name = self.config.thread_name.of(&format_args!("{}-{number}", self.config.kind));
+        let mut builder = thread::Builder::new().name(name);
+        if let Some(size) = self.config.stack_size {
+            builder = builder.stack_size(size);
+        }
+        let pool = Arc::clone(self);
+        let handle = builder.spawn(move || pool.live(number, duty))?;
+        self.threads.lock().alive.insert(number, Thread { handle, let_go: false });
+        Ok(())
+    }
+
+    /// The life of a thread.
+    fn live(&self, number: usize, duty: Duty) {
+        LAST.set(Some(Last { number, threads: self.threads.clone() }));
+        let mut shift = Shift { pool: self, number, duty, ended: false };
+        (self.config.on_thread)(&mut || shift.work());
+    }
+}
+
+thread_local! {
+    /// On a thread of a pool; made before every other thread-local, so that it is dropped after them.
+    static LAST: Cell<Option<Last>> = const { Cell::new(None) };
+}
+
+/// Takes a thread's handle out of the list when the thread is through with its thread-locals.
+struct Last {
+    number: usize,
+    threads: Arc<Mutex<Threads>>,
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        let mut threads = self.threads.lock();
+        if !threads.closed {
+            let own = threads.alive.remove(&self.number);
+            drop(threads);
+            // Not under the lock, because it is a call to the system.
+            drop(own);
+        }
+    }
+}
+
+impl<J> fmt::Debug for Pool<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("name", &self.config.thread_name).finish_non_exhaustive()
+    }
+}
+
+/// A thread's entry in the books, closed by its destructor whatever happens to the thread.
+struct Shift<'a, J: Job> {
+    pool: &'a Pool<J>,
+    number: usize,
+    duty: Duty,
+    /// The roster has let the thread go.
+    ended: bool,
+}
+
+impl<J: Job> Shift<'_, J> {
+    fn work(&mut self) {
+        if self.ended {
+            return;
+        }
+        match self.duty {
+            Duty::Serve => self.serve(),
+            Duty::Help => self.pool.desk.help(),
+        }
+        self.end();
+    }
+
+    fn serve(&self) {
+        let Config { keep_alive, on_rest, .. } = &self.pool.config;
+        let work = &self.pool.desk.work;
+        self.pool.desk.serve(|mut roster| {
+            if roster.is_at_rest() {
+                on_rest();
+            }
+            // A signal that came to nothing (a busy thread took the job) begins the idle time anew.
+            let timed_out = work.wait_for(&mut roster, *keep_alive).timed_out();
+            (roster, timed_out)
+        });
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+        // None if `wait` has taken the handle: then it joins this thread.
+        if let Some(own) = self.pool.threads.lock().alive.get_mut(&self.number) {
+            own.let_go = true;
+        }
+    }
+}
+
+impl<J: Job> Drop for Shift<'_, J> {
+    fn drop(&mut self) {
+        if !self.ended {
+            // `on_thread` panicked or did not do what it is for. Jobs that counted on this thread alone are
+            // told.
+            self.pool.desk.abandon();
+            self.end();
+        }
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

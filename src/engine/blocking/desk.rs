@@ -1,0 +1,171 @@
+//! Where jobs and threads meet: the roster under its lock, the signal, and the loop of a thread.
+//!
+//! No job is left lying while a thread waits. Say that a free thread is *asleep* if it is in the wait of
+//! `work`, and *under way* if it has left that wait (by signal, by timeout, for no reason) and does not
+//! hold the lock yet. Claim: whenever no thread holds the lock,
+//!
+//! > if a thread is asleep, at least as many threads are under way as jobs are queued.
+//!
+//! * A thread falls asleep only if the queue is empty: holds.
+//! * A job is queued while a thread is asleep: by the claim all queued jobs have a thread under way, and
+//!   the sleeper is free besides, so free > queued, so `submit` answers `Signal`. The signal is sent under
+//!   the lock, and moves a thread from asleep to under way: one more job, one more thread. If no thread
+//!   is asleep, the claim says nothing.
+//! * A thread under way gets the lock: it takes a job (one less of each), or the queue is empty (holds with
+//!   any number).
+//! * A busy or a new thread gets the lock and takes a job: one job less.
+//! * A start fails: neither side changes, because a thread that has not begun is not under way.
+//! * The close signals every thread, so none is asleep while jobs are left, those that it cancels included;
+//!   and none falls asleep after it.
+//!
+//! So what a signal says is in the roster and not in the signal. A thread that times out at the moment a
+//! job is queued is under way: if it gets the lock first it ends, `submit` no longer counts on it, and the
+//! job gets a thread of its own; if `submit` comes first the thread finds the job in spite of the timeout.
+//! A signal that finds no thread asleep is not missed either: it can find none only if all free threads are
+//! under way.
+//!
+//! And if no thread is asleep? Then all free threads are under way or being started, all others are busy,
+//! and each of them looks at the queue before it sleeps or ends. `loom.rs` plays this through.
+
+use super::Job;
+use super::roster::{Roster, Seek, Submitted};
+use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
+use crate::engine::wakers;
+use std::time::Instant;
+
+pub(super) struct Desk<J> {
+    pub(super) roster: Mutex<Roster<J>>,
+    /// There is a job for one thread, or the pool was closed. Signalled under the lock.
+    pub(super) work: Condvar,
+    /// A thread was let go.
+    gone: Condvar,
+}
+
+impl<J: Job> Desk<J> {
+    pub(super) fn new(max_threads: usize) -> Self {
+        Self {
+            roster: Mutex::new(Roster::new(max_threads)),
+            work: Condvar::new(),
+            gone: Condvar::new(),
+        }
+    }
+
+    /// The loop of a thread: runs jobs until it is let go.
+    ///
+    /// `wait` gives up the lock until `work` is signalled or the thread's idle time is over, and says
+    /// whether the latter was the case.
+    pub(super) fn serve<'a>(
+        &'a self,
+        mut wait: impl FnMut(MutexGuard<'a, Roster<J>>) -> (MutexGuard<'a, Roster<J>>, bool),
+    ) {
+        let mut roster = self.roster.lock();
+        let mut timed_out = false;
+        loop {
+            roster = match roster.seek(timed_out) {
+                Seek::Run(job) => self.through(roster, || job.run()),
+                Seek::Cancel(job) => self.through(roster, || job.cancel()),
+                Seek::Wait => {
+                    (roster, timed_out) = wait(roster);
+                    continue;
+                }
+                Seek::End => break,
+            };
+            timed_out = false;
+        }
+        self.gone.notify_all();
+    }
+
+    /// The loop of the thread that [`close`](Self::close) starts: cancels jobs while there are any.
+    pub(super) fn help(&self) {
+        let mut roster = self.roster.lock();
+        while let Seek::Cancel(job) = roster.seek_cancelled() {
+            roster = self.through(roster, || job.cancel());
+        }
+        self.gone.notify_all();
+    }
+
+    /// Ends a job, without the lock.
+    fn through<'a>(
+        &'a self,
+        roster: MutexGuard<'a, Roster<J>>,
+        end: impl FnOnce(),
+    ) -> MutexGuard<'a, Roster<J>> {
+        drop(roster);
+        wakers::guard(end);
+        let mut roster = self.roster.lock();
+        roster.finished();
+        roster
+    }
+
+    /// Refuses jobs from now on, ends waiting threads, and has the threads cancel what is queued and need not
+    /// run.
+    ///
+    /// If all of them are busy, `start` has to start a thread with this number, which calls
+    /// [`help`](Self::help), and says whether there is one. It is called under the lock, as for a job.
+    pub(super) fn close(&self, start: impl FnOnce(usize) -> bool) {
+        self.close_locked(&mut self.roster.lock(), start);
+    }
+
+    /// As [`close`](Self::close), and leaves `last` to the thread that finds nothing else.
+    ///
+    /// If there is no thread and `alone`, `serve` has to start one, which calls [`serve`](Self::serve).
+    ///
+    /// # Errors
+    ///
+    /// Gives `last` back if there is no thread for it.
+    pub(super) fn close_and_then(
+        &self,
+        last: J,
+        alone: bool,
+        serve: impl FnOnce(usize) -> bool,
+        help: impl FnOnce(usize) -> bool,
+    ) -> Result<(), J> {
+        let mut roster = self.roster.lock();
+        let refused = match roster.leave(last, alone) {
+            Submitted::Signal | Submitted::Queued => None,
+            Submitted::Closed(last) => Some(last),
+            Submitted::Start(number) if serve(number) => None,
+            Submitted::Start(_) => roster.last_not_started(),
+        };
+        self.close_locked(&mut roster, help);
+        refused.map_or(Ok(()), Err)
+    }
+
+    fn close_locked(&self, roster: &mut Roster<J>, start: impl FnOnce(usize) -> bool) {
+        self.work.notify_all();
+        if let Some(number) = roster.close(Job::must_run) {
+            if !start(number) {
+                roster.no_helper();
+            }
+        }
+    }
+
+    /// A thread goes without having been let go.
+    pub(super) fn abandon(&self) {
+        let jobs = {
+            let mut roster = self.roster.lock();
+            self.gone.notify_all();
+            roster.abandon()
+        };
+        // Without the lock: a job's end may run code that comes back to the pool.
+        for job in jobs {
+            wakers::guard(|| job.cancel());
+        }
+    }
+
+    /// Waits until at most `left` threads are there, or until `deadline`; returns whether that is so.
+    pub(super) fn wait_for_threads(&self, left: usize, deadline: Option<Instant>) -> bool {
+        let mut roster = self.roster.lock();
+        while roster.threads() > left {
+            match deadline {
+                None => self.gone.wait(&mut roster),
+                Some(at) => {
+                    if self.gone.wait_until(&mut roster, at).timed_out() {
+                        return roster.threads() <= left;
+                    }
+                }
+            }
+        }
+        true
+    }
+}

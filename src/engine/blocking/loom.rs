@@ -1,0 +1,360 @@
+//! Models of the desk: every job is run, cancelled or given back, exactly once, and every thread ends.
+//!
+//! loom knows no time. A timeout is a wait that gives up the lock and takes it again, which is what a wait
+//! looks like whose time is over at once; loom puts everything that can happen in between in between.
+//!
+//! Where a thread waits without a timeout, the last job closes the desk. So a lost signal shows as a
+//! deadlock: nothing else would ever end that thread.
+
+use super::Job;
+use super::desk::Desk;
+use super::roster::Submitted;
+use crate::engine::sync_shim::{Arc, both_ways, thread};
+// Not loom's: the counts are read after every thread was joined, and each modelled access multiplies the
+// states.
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Model {
+    desk: Desk<Counted>,
+    /// The job that makes it so many closes the desk.
+    close_after: usize,
+    /// The close cancels no job that was queued.
+    must_run: bool,
+    /// The system gives the close a thread.
+    helper: bool,
+    run: AtomicUsize,
+    cancelled: AtomicUsize,
+    refused: AtomicUsize,
+}
+
+struct Counted {
+    model: Arc<Model>,
+    must_run: bool,
+    /// Waits for the other threads, and says then how many jobs have been run or cancelled.
+    last: Option<Arc<AtomicUsize>>,
+}
+
+impl Job for Counted {
+    fn run(self) {
+        if let Some(others) = self.last {
+            assert!(self.model.desk.wait_for_threads(1, None));
+            others.store(self.model.over(), Ordering::Relaxed);
+        }
+        if self.model.run.fetch_add(1, Ordering::Relaxed) + 1 == self.model.close_after {
+            close(&self.model);
+        }
+    }
+
+    fn cancel(self) {
+        self.model.cancelled.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn must_run(&self) -> bool {
+        self.must_run
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Patience {
+    /// Waits for a signal.
+    Endless,
+    /// Waits for a signal, but its time is over when it comes.
+    Late,
+    /// Every wait times out.
+    None,
+}
+
+impl Model {
+    fn new(max_threads: usize, close_after: usize) -> Arc<Self> {
+        Self::with(max_threads, close_after, false, true)
+    }
+
+    fn with(max_threads: usize, close_after: usize, must_run: bool, helper: bool) -> Arc<Self> {
+        Arc::new(Self {
+            desk: Desk::new(max_threads),
+            close_after,
+            must_run,
+            helper,
+            run: AtomicUsize::new(0),
+            cancelled: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
+        })
+    }
+
+    /// A thread of the pool.
+    fn serve(&self, patience: Patience) {
+        let desk = &self.desk;
+        desk.serve(|mut roster| match patience {
+            Patience::Endless => {
+                desk.work.wait(&mut roster);
+                (roster, false)
+            }
+            Patience::Late => {
+                desk.work.wait(&mut roster);
+                (roster, true)
+            }
+            Patience::None => {
+                drop(roster);
+                (desk.roster.lock(), true)
+            }
+        });
+    }
+
+    /// How many jobs were run or cancelled.
+    fn over(&self) -> usize {
+        self.run.load(Ordering::Relaxed) + self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// How many jobs were run, cancelled and refused; waits for the helper, if there is one, and checks that
+    /// nothing is left.
+    fn ends(&self) -> [usize; 3] {
+        assert!(self.desk.wait_for_threads(0, None));
+        let roster = self.desk.roster.lock();
+        assert_eq!((roster.threads(), roster.idle(), roster.queued()), (0, 0, 0));
+        assert!(roster.is_at_rest());
+        [&self.run, &self.cancelled, &self.refused].map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+/// What `Pool::close` does.
+fn close(model: &Arc<Model>) {
+    model.desk.close(|_| {
+        if model.helper {
+            let model = model.clone();
+            thread::spawn(move || model.desk.help());
+        }
+        model.helper
+    });
+}
+
+/// What `Pool::spawn` does; returns the thread if it started one.
+fn submit(model: &Arc<Model>, patience: Patience) -> Option<thread::JoinHandle<()>> {
+    submit_one(model, patience, model.must_run)
+}
+
+fn submit_one(
+    model: &Arc<Model>,
+    patience: Patience,
+    must_run: bool,
+) -> Option<thread::JoinHandle<()>> {
+    let mut roster = model.desk.roster.lock();
+    match roster.submit(Counted { model: model.clone(), must_run, last: None }) {
+        Submitted::Signal => {
+            model.desk.work.notify_one();
+        }
+        Submitted::Queued => {}
+        Submitted::Start(_) => {
+            let model = model.clone();
+            return Some(thread::spawn(move || model.serve(patience)));
+        }
+        Submitted::Closed(_) => {
+            model.refused.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    None
+}
+
+/// The second job comes while the only thread waits, times out, or has ended: it is run in every case.
+#[test]
+fn a_job_and_the_end_of_the_idle_time_at_once() {
+    loom::model(|| {
+        let model = Model::new(1, usize::MAX);
+        let first = submit(&model, Patience::None).expect("the first job starts a thread");
+        let second = submit(&model, Patience::None);
+        first.join().expect("no panic");
+        if let Some(second) = second {
+            second.join().expect("no panic");
+        }
+        assert_eq!(model.ends(), [2, 0, 0]);
+    });
+}
+
+/// A signal goes to a thread whose idle time is over at that moment, while another one sleeps on.
+#[test]
+fn a_signal_that_meets_a_timeout_is_not_lost() {
+    let mut builder = loom::model::Builder::new();
+    // Without a bound this one takes fifteen seconds; two preemptions suffice to lose a signal.
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let model = Model::new(2, 3);
+        let first = submit(&model, Patience::Late).expect("the first job starts a thread");
+        let second = submit(&model, Patience::Endless);
+        let third = submit(&model, Patience::Endless);
+        for thread in [Some(first), second, third].into_iter().flatten() {
+            thread.join().expect("no panic");
+        }
+        assert_eq!(model.ends(), [3, 0, 0]);
+    });
+}
+
+/// Two callers and one thread that never times out: nothing but their signals can bring it to the jobs.
+#[test]
+fn two_callers_and_one_sleeping_thread() {
+    loom::model(|| {
+        let model = Model::new(1, 3);
+        let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
+        let other = {
+            let model = model.clone();
+            thread::spawn(move || assert!(submit(&model, Patience::Endless).is_none()))
+        };
+        assert!(submit(&model, Patience::Endless).is_none());
+        other.join().expect("no panic");
+        first.join().expect("no panic");
+        assert_eq!(model.ends(), [3, 0, 0]);
+    });
+}
+
+/// A job, a close and a waiting thread: one end for the job, and the thread is gone when the wait is over.
+#[test]
+fn a_job_and_the_close_at_once() {
+    loom::model(|| {
+        let model = Model::new(1, usize::MAX);
+        let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
+        let closer = {
+            let model = model.clone();
+            thread::spawn(move || {
+                close(&model);
+                assert!(model.desk.wait_for_threads(0, None));
+            })
+        };
+        assert!(submit(&model, Patience::Endless).is_none());
+        closer.join().expect("no panic");
+        first.join().expect("no panic");
+        assert_eq!(model.ends().iter().sum::<usize>(), 2);
+    });
+}
+
+/// As above, with jobs that must run: what was queued is run by the thread that is there, which ends then,
+/// and a caller that waits for the thread has waited for the jobs.
+#[test]
+fn a_job_that_must_run_and_the_close_at_once() {
+    loom::model(|| {
+        let model = Model::with(1, usize::MAX, true, true);
+        let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
+        let closer = {
+            let model = model.clone();
+            thread::spawn(move || {
+                close(&model);
+                assert!(model.desk.wait_for_threads(0, None));
+                model.run.load(Ordering::Relaxed)
+            })
+        };
+        assert!(submit(&model, Patience::Endless).is_none());
+        let waited_for = closer.join().expect("no panic");
+        first.join().expect("no panic");
+        let [run, cancelled, refused] = model.ends();
+        assert_eq!((run + refused, cancelled, waited_for), (2, 0, run));
+    });
+}
+
+/// Two jobs are queued at the close, of which one must run. The other one is cancelled by the helper or by
+/// the thread that was busy, and by that one in any case if there is no helper; a thread that waits has
+/// waited for it.
+#[test]
+fn what_is_queued_at_the_close_is_cancelled_by_a_thread() {
+    for helper in [true, false] {
+        loom::model(move || {
+            let model = Model::with(1, usize::MAX, false, helper);
+            let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
+            for must_run in [true, false] {
+                assert!(submit_one(&model, Patience::Endless, must_run).is_none());
+            }
+            close(&model);
+            let [run, cancelled, refused] = model.ends();
+            assert!(run >= 1, "the job that must run");
+            assert_eq!((run + cancelled, refused), (3, 0));
+            first.join().expect("no panic");
+        });
+    }
+}
+
+/// A job is queued at the close, and a last one waits for it. Another caller comes at the same time: its job
+/// is refused, or waited for like the others.
+#[test]
+fn the_last_job_waits_for_all_others() {
+    for helper in [true, false] {
+        loom::model(move || {
+            let model = Model::with(1, usize::MAX, true, helper);
+            let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
+            assert!(submit_one(&model, Patience::Endless, false).is_none());
+            let other = {
+                let model = model.clone();
+                thread::spawn(move || assert!(submit(&model, Patience::Endless).is_none()))
+            };
+            let others = Arc::new(AtomicUsize::new(0));
+            let last = Counted { model: model.clone(), must_run: true, last: Some(others.clone()) };
+            let help = |_| {
+                if helper {
+                    let model = model.clone();
+                    thread::spawn(move || model.desk.help());
+                }
+                helper
+            };
+            let serve = |_| unreachable!("there is a thread");
+            assert!(model.desk.close_and_then(last, false, serve, help).is_ok());
+            other.join().expect("no panic");
+            first.join().expect("no panic");
+            let [run, cancelled, refused] = model.ends();
+            assert_eq!(run + cancelled + refused, 4);
+            assert_eq!(others.load(Ordering::Relaxed), run + cancelled - 1);
+        });
+    }
+}
+
+/// The thread for which a job was left dies, and the helper does not leave the job queued.
+#[test]
+fn a_dying_thread_and_a_helper_leave_no_job() {
+    loom::model(|| {
+        let model = Model::with(1, usize::MAX, true, true);
+        let mut roster = model.desk.roster.lock();
+        let started = roster.submit(Counted { model: model.clone(), must_run: true, last: None });
+        assert!(matches!(started, Submitted::Start(_)));
+        drop(roster);
+        assert!(submit_one(&model, Patience::Endless, false).is_none());
+        let dying = {
+            let model = model.clone();
+            thread::spawn(move || model.desk.abandon())
+        };
+        close(&model);
+        dying.join().expect("no panic");
+        assert_eq!(model.ends(), [0, 2, 0]);
+    });
+}
+
+/// The only thread dies before it takes a job (a callback of the user's panicked) while another job is queued
+/// in trust of it: that job is cancelled, or gets a thread of its own.
+#[test]
+fn a_dying_thread_takes_no_job_along() {
+    both_ways(|way| {
+        let model = Model::new(1, usize::MAX);
+        let mut roster = model.desk.roster.lock();
+        let started = roster.submit(Counted { model: model.clone(), must_run: false, last: None });
+        assert!(matches!(started, Submitted::Start(_)));
+        drop(roster);
+        let dying = {
+            let model = model.clone();
+            thread::spawn(move || model.desk.abandon())
+        };
+        way.here();
+        let second = submit(&model, Patience::None);
+        dying.join().expect("no panic");
+        if let Some(second) = second {
+            second.join().expect("no panic");
+        }
+        assert_eq!(model.ends().iter().sum::<usize>(), 2);
+    });
+}
+
+/// Two threads end at once, and a third one waits for both: it sees the later one go.
+#[test]
+fn who_waits_for_the_threads_sees_the_last_one_go() {
+    loom::model(|| {
+        let model = Model::new(2, usize::MAX);
+        let threads = [(); 2].map(|()| submit(&model, Patience::None));
+        assert!(model.desk.wait_for_threads(0, None));
+        for thread in threads.into_iter().flatten() {
+            thread.join().expect("no panic");
+        }
+        assert_eq!(model.ends(), [2, 0, 0]);
+    });
+}

@@ -1,0 +1,158 @@
+//! The driver: waits for the operating system and for time, and says whose turn has come.
+//!
+//! It knows sources (mio), deadlines, and `std::task::Waker`; of tasks and workers it knows
+//! nothing. It has no thread of its own either: any thread may drive it, one at a time.
+//!
+//! # A turn
+//!
+//! One round of the driver is a *turn*, made by the thread in the *seat* (`SeatGuard::turn`):
+//!
+//! 1. find the earliest timer, announce the sleep (`seat`), set the clock for its end
+//!    (`alarm_clock`), block in the poller;
+//! 2. write each event into the readiness of its source, and take the wakers of its waiters
+//!    (`readiness`);
+//! 3. take the wakers of the timers whose time has come, from all shards (`timers`, `wheel`);
+//! 4. return. The caller leaves the seat, and calls the wakers *then*.
+//!
+//! The last point is a rule. A wake may run a task's own code, and the first of many tasks may be
+//! long; the seat must be free for another thread by then, and no lock of the driver be held.
+//!
+//! # Leader and followers
+//!
+//! A thread that has nothing better to do may ask for the seat (`try_seat`) and becomes the leader: an
+//! idle worker, a thread in `block_on` whose future waits, the runtime's own driver thread. The
+//! others sleep elsewhere. With the leader being a worker, the task that an event concerns runs on
+//! the very thread that fetched it; a thread that did nothing but poll would have to hand each
+//! event over, and at few connections that hand-over costs up to a third of a whole request. The
+//! price is that a leader that leaves with events leaves the seat empty. Filling it again is not the
+//! driver's business; `is_attended` and `attendance` let the runtime's watchdog see it.
+//!
+//! A worker that is busy takes the seat with a limit of zero now and then: it fetches what is
+//! there, and never sleeps.
+//!
+//! # Locks
+//!
+//! In this order, each optional: seat → sources → the waiters of a source; seat → the wheel of a
+//! shard. The seat is never taken with another lock held, and under no lock is a waker called or
+//! dropped.
+//!
+//! # A clock that stands still
+//!
+//! Tests may stop the driver's clock (`clock`). No thread sleeps until a deadline then: the code that drives
+//! the runtime finds out that it is idle and calls `idle`, which brings the clock to the next deadline.
+//!
+//! # Closing
+//!
+//! `close` ends all waits with an error, so that the tasks behind them, which may own the sources,
+//! are let go of: a driver that kept their wakers would keep them and, through their registrations,
+//! itself.
+
+mod alarm_clock;
+pub(crate) mod clock;
+mod crowd;
+mod lull;
+pub(crate) mod readiness;
+pub(crate) mod registration;
+pub(crate) mod seat;
+mod selector;
+mod standstill;
+pub(crate) mod timers;
+pub(crate) mod wheel;
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;
+
+use std::io;
+use std::task::Waker;
+
+use crate::engine::sync_shim::{Arc, Mutex};
+use lull::Lulls;
+use registration::Sources;
+use seat::{Alarm, Seat, SeatGuard};
+use selector::{Poll, Registry};
+use timers::Timers;
+
+/// Places in a new list of wakers: more than most rounds bring.
+const COMMON_WAKES: usize = 64;
+
+/// The poller, the sources registered with it, and the timers.
+pub(crate) struct Driver {
+    seat: Seat,
+    sources: Mutex<Sources>,
+    /// Registers without the seat: the selector takes new sources while a thread sleeps in it.
+    registry: Registry,
+    timers: Timers,
+    alarm: Arc<Alarm>,
+    lulls: Lulls,
+}
+
+impl Driver {
+    /// A driver with an empty seat; `timer_shards` is the number of timer wheels, one per
+    /// worker.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no selector, mostly for want of file descriptors: on Linux a driver takes
+    /// three, and one more when a sleep first ends at a timer (`alarm_clock`).
+    pub(crate) fn new(timer_shards: usize) -> io::Result<Arc<Self>> {
+        let poll = Poll::new()?;
+        let registry = poll.registry().try_clone()?;
+        let alarm = Arc::new(Alarm::new(&registry)?);
+        Ok(Arc::new(Self {
+            seat: Seat::new(poll),
+            sources: Mutex::new(Sources::new()),
+            registry,
+            timers: Timers::new(timer_shards, alarm.clone()),
+            alarm,
+            lulls: Lulls::new(),
+        }))
+    }
+
+    /// Returns an empty list for the wakers of a round. A thread that takes the seat makes it when it starts
+    /// and keeps it, so that a program whose tasks do not allocate sees no allocation later.
+    pub(crate) fn new_wakes(&self) -> Vec<Waker> {
+        Vec::with_capacity(COMMON_WAKES)
+    }
+
+    /// Takes the seat if it is free. Never waits.
+    pub(crate) fn try_seat(&self) -> Option<SeatGuard<'_>> {
+        SeatGuard::take(self)
+    }
+
+    /// Whether a thread holds the seat: a hint, which may be wrong by the time it is read.
+    pub(crate) fn is_attended(&self) -> bool {
+        self.seat.is_attended()
+    }
+
+    /// Grows each time the seat is taken: a hint for the watchdog, which only asks whether it has
+    /// changed.
+    pub(crate) fn attendance(&self) -> u64 {
+        self.seat.attendance()
+    }
+
+    /// Makes the sleep in the poller end, or, if no thread sleeps there, the next one not begin. Never
+    /// lost; costs a system call only if a thread sleeps, and only once per sleep. What was written
+    /// before it is visible after that turn.
+    pub(crate) fn wake(&self) {
+        self.alarm.wake();
+    }
+
+    pub(crate) fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    pub(crate) fn lulls(&self) -> &Lulls {
+        &self.lulls
+    }
+
+    /// Refuses everything from now on: registrations fail, every wait for a source ends with an
+    /// error, and the wakers of all waits and timers go into `wakes`, to be called by the caller.
+    /// Does not wake the seat.
+    pub(crate) fn close(&self, wakes: &mut Vec<Waker>) {
+        let closed = self.sources.lock().close();
+        for readiness in closed.iter() {
+            readiness.shutdown(wakes);
+        }
+        self.timers.close(wakes);
+    }
+}

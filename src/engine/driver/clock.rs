@@ -1,0 +1,235 @@
+//! Floor 2: the clock of one driver. It is the system's, until a program stops it.
+//!
+//! Tests stop it, to move it by hand or to have it jump from deadline to deadline. Deadlines stay what they
+//! are, moments of `std::time::Instant`: a stopped clock says a moment that the system's has not reached yet,
+//! or has left behind.
+//!
+//! # What it costs a program that never stops one
+//!
+//! One relaxed load per reading, of a flag that no processor writes any more, and a branch that always goes
+//! the same way. The flag is the process's and not the driver's, so that it is found without a pointer; once
+//! any clock of the process has been stopped, each reading asks its own clock, under that clock's lock.
+//! Rejected: a flag per driver, which `Instant::now` would have to look for in a thread-local.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use crate::engine::sync_shim::{self, Mutex, ProcessFlag};
+
+/// Some clock of this process has been stopped.
+static EVER_STOPPED: ProcessFlag = ProcessFlag::new(false);
+
+/// Whether some clock may differ from the system's.
+#[inline]
+pub(crate) fn is_any_virtual() -> bool {
+    // Ordering: Relaxed. A thread that must not miss it is ordered after the thread that stopped the clock:
+    // by that clock's driver, which is woken, or by the program itself. For all other threads the reading and
+    // the stop happen at the same time.
+    EVER_STOPPED.load(Ordering::Relaxed)
+}
+
+/// The clock has not been stopped, or has been stopped already: what was asked for makes no sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WrongState;
+
+/// See [`Clock::course`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Course(Option<(Instant, Instant)>);
+
+impl Course {
+    /// The system's.
+    pub(super) const REAL: Self = Self(None);
+}
+
+pub(crate) struct Clock {
+    time: Mutex<Time>,
+}
+
+/// How the clock's time comes from the system's.
+#[derive(Clone, Copy)]
+enum Time {
+    /// It is the system's.
+    Real,
+    /// It stands still at this moment.
+    Stopped(Instant),
+    /// It stood at `at` when the system's was at `since`, and has been going since.
+    Resumed { at: Instant, since: Instant },
+}
+
+impl Time {
+    fn now(self) -> Instant {
+        match self {
+            Time::Real => sync_shim::clock::now(),
+            Time::Stopped(at) => at,
+            // Beyond the last moment there is, it stays where it was.
+            Time::Resumed { at, since } => {
+                let passed = sync_shim::clock::now().saturating_duration_since(since);
+                at.checked_add(passed).unwrap_or(at)
+            }
+        }
+    }
+}
+
+impl Clock {
+    /// A clock that goes with the system's.
+    pub(crate) fn new() -> Self {
+        Self { time: Mutex::new(Time::Real) }
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> Instant {
+        if is_any_virtual() { self.own_now() } else { sync_shim::clock::now() }
+    }
+
+    #[cold]
+    fn own_now(&self) -> Instant {
+        self.time.lock().now()
+    }
+
+    #[inline]
+    pub(crate) fn is_stopped(&self) -> bool {
+        is_any_virtual() && self.stopped_at().is_some()
+    }
+
+    /// The moment at which the clock stands.
+    #[inline]
+    pub(crate) fn stopped_at(&self) -> Option<Instant> {
+        if is_any_virtual() { self.own_stop() } else { None }
+    }
+
+    #[cold]
+    fn own_stop(&self) -> Option<Instant> {
+        match *self.time.lock() {
+            Time::Stopped(at) => Some(at),
+            Time::Real | Time::Resumed { .. } => None,
+        }
+    }
+
+    /// How this clock goes beside the system's. While the answer stays the same, a deadline comes nearer on
+    /// both by the same time.
+    #[inline]
+    pub(super) fn course(&self) -> Course {
+        if is_any_virtual() { self.own_course() } else { Course::REAL }
+    }
+
+    #[cold]
+    fn own_course(&self) -> Course {
+        match *self.time.lock() {
+            // While it stands still no sleep ends at a deadline; what comes after is another course.
+            Time::Real | Time::Stopped(_) => Course::REAL,
+            Time::Resumed { at, since } => Course(Some((at, since))),
+        }
+    }
+
+    /// Lets the clock stand still. Fails if it does.
+    pub(super) fn stop(&self) -> Result<(), WrongState> {
+        let mut time = self.time.lock();
+        if let Time::Stopped(_) = *time {
+            return Err(WrongState);
+        }
+        *time = Time::Stopped(time.now());
+        // Ordering: Relaxed, see `is_any_virtual`.
+        EVER_STOPPED.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Lets the clock go on from where it stands. Fails if it goes.
+    pub(super) fn resume(&self) -> Result<(), WrongState> {
+        let mut time = self.time.lock();
+        let Time::Stopped(at) = *time else {
+            return Err(WrongState);
+        };
+        *time = Time::Resumed { at, since: sync_shim::clock::now() };
+        Ok(())
+    }
+
+    /// Moves a clock that stands still to what `to` says, given where it stands.
+    pub(super) fn advance(&self, to: impl FnOnce(Instant) -> Instant) -> Result<(), WrongState> {
+        let mut time = self.time.lock();
+        let Time::Stopped(at) = *time else {
+            return Err(WrongState);
+        };
+        *time = Time::Stopped(at.max(to(at)));
+        Ok(())
+    }
+
+    /// Moves a clock that stands still to `moment`, unless it is there or beyond. `false`: it goes.
+    pub(super) fn jump(&self, moment: Instant) -> bool {
+        let mut time = self.time.lock();
+        let Time::Stopped(at) = *time else {
+            return false;
+        };
+        *time = Time::Stopped(at.max(moment));
+        true
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    #[test]
+    fn a_stopped_clock_moves_only_by_hand() {
+        let clock = Clock::new();
+        assert_eq!(clock.advance(|at| at + HOUR), Err(WrongState), "it goes");
+        assert_eq!(clock.resume(), Err(WrongState), "it goes");
+        assert!(!clock.jump(clock.now() + HOUR));
+        assert!(!clock.is_stopped());
+        clock.stop().expect("it goes");
+        assert_eq!(clock.stop(), Err(WrongState));
+        let start = clock.now();
+        assert_eq!(clock.stopped_at(), Some(start));
+        clock.advance(|at| at + HOUR).expect("it stands");
+        assert_eq!(clock.now(), start + HOUR);
+        assert!(clock.jump(start + 3 * HOUR));
+        assert!(clock.jump(start), "never back");
+        assert_eq!(clock.now(), start + 3 * HOUR);
+        clock.advance(|at| at - HOUR).expect("it stands");
+        assert_eq!(clock.now(), start + 3 * HOUR, "never back");
+    }
+
+    #[test]
+    fn a_resumed_clock_goes_on_from_where_it_stood_and_can_be_stopped_again() {
+        let clock = Clock::new();
+        clock.stop().expect("it goes");
+        clock.advance(|at| at + HOUR).expect("it stands");
+        let stood = clock.now();
+        clock.resume().expect("it stands");
+        assert!(clock.now() >= stood);
+        assert_eq!(clock.stopped_at(), None);
+        while clock.now() == stood {
+            std::hint::spin_loop();
+        }
+        assert!(clock.now() < stood + HOUR, "the system's clock is no hour further");
+        clock.stop().expect("it goes");
+        assert!(clock.now() > stood);
+        assert_eq!(clock.now(), clock.now());
+    }
+
+    #[test]
+    fn a_clock_that_has_stood_still_is_on_another_course() {
+        let clock = Clock::new();
+        let mut courses = vec![clock.course()];
+        for _ in 0..3 {
+            clock.stop().expect("it goes");
+            clock.advance(|at| at + HOUR).expect("it stands");
+            clock.resume().expect("it stands");
+            let course = clock.course();
+            assert!(!courses.contains(&course));
+            assert_eq!(clock.course(), course);
+            courses.push(course);
+        }
+    }
+
+    #[test]
+    fn other_clocks_go_on() {
+        let (one, other) = (Clock::new(), Clock::new());
+        one.stop().expect("it goes");
+        one.advance(|at| at + HOUR).expect("it stands");
+        assert!(other.now() < one.now());
+        assert!(!other.is_stopped());
+    }
+}

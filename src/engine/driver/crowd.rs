@@ -1,0 +1,112 @@
+//! Floor 2: timers that are close together share a turn.
+//!
+//! A turn for one timer costs as much as one for a hundred: a sleep in the poller, a wake, the clock to be
+//! set. Alone, a timer is worth that, and is served to the tick of the wheel. Where many tasks each have an
+//! interval, every tick has its timer, and turns at each of them cost several times what the tasks
+//! themselves do.
+//!
+//! # When timers are gathered
+//!
+//! Timers are *crowded* if at least [`CROWD`] of the ticks in the [`OUTLOOK`] after the last turn that fired
+//! timers hold some. Then the next turn comes no sooner than [`GATHERING`] after that one, and fires all that
+//! is due by then. It follows that
+//!
+//! - a timer is late by the wheel's tick and [`GATHERING`] at the most: what was due at the last turn has
+//!   fired there, so whatever waits for the end of the gathering became due after its beginning;
+//! - the first timers after a pause are served as if they were alone;
+//! - what a few tasks wait for, each for one moment after the other, is never crowded, however short their
+//!   sleeps are: that there are many wakes is not the question, but whether one could serve several.
+//!
+//! What a thousand intervals of 10 ms cost that lie evenly in the period, as a multiple of tokio's processor
+//! time, and how late their ticks are:
+//!
+//! | gathering | processor time | 99 of 100 are late by less than |
+//! |---|---|---|
+//! | none | 5.5 | 100 to 350 µs |
+//! | 250 µs | 1.5 | 330 µs |
+//! | 400 µs | 1.15 | 480 µs |
+//! | 500 µs | 0.9 | 590 µs |
+//!
+//! Rejected: to judge by how many timers have fired lately. A task that sleeps for a hundred microseconds
+//! again and again is not to be told from many by that. Longer ticks for the wheel: the lone timer pays, too.
+
+use crate::engine::driver::timers::Timers;
+use crate::engine::driver::wheel::{BUCKETS, DIGIT_BITS, NIL, TICK_BITS, Wheel, tick_of};
+use crate::engine::sync_shim::atomic::Ordering;
+
+/// How long after a turn that fired timers the next ones may have to wait, if they are crowded.
+const GATHERING: u64 = 400_000;
+
+/// So many ticks: about a millisecond.
+const OUTLOOK: u64 = 16;
+
+/// In so many ticks of the outlook there are timers.
+const CROWD: u32 = 4;
+
+/// Entries looked at of a bucket that has not been opened yet. It is a hint: that there are more, and earlier
+/// ones among them, is found out when the bucket is opened.
+const SAMPLE: usize = 32;
+
+impl Timers {
+    /// Until when those that are due next are gathered; `None`: they are not. `served` is the time of the
+    /// last turn that fired timers.
+    pub(super) fn gathering(&self, served: u64, now: u64) -> Option<u64> {
+        let end = served.saturating_add(GATHERING);
+        let is_near = now < end && self.next_deadline().is_some_and(|next| next < end);
+        (is_near && self.is_crowded(served)).then_some(end)
+    }
+
+    /// Whether many of the ticks that follow `time` hold timers.
+    fn is_crowded(&self, time: u64) -> bool {
+        let end = time.saturating_add(OUTLOOK << TICK_BITS);
+        let mut ahead = 0;
+        for shard in &self.shards {
+            // Ordering: Relaxed, a hint; the lock orders everything else.
+            if shard.next.load(Ordering::Relaxed) <= end {
+                ahead |= shard.timers.lock().wheel.outlook(time);
+            }
+        }
+        ahead.count_ones() >= CROWD
+    }
+}
+
+impl<T> Wheel<T> {
+    /// Which of the ticks that follow `time` hold entries, the next one in the lowest bit.
+    fn outlook(&mut self, time: u64) -> u64 {
+        let first = (time >> TICK_BITS) + 1;
+        let mut ahead = 0;
+        let mut note = |tick: u64| {
+            let distance = tick.wrapping_sub(first);
+            if distance < OUTLOOK {
+                ahead |= 1 << distance;
+            }
+        };
+        let block = self.elapsed >> DIGIT_BITS << DIGIT_BITS;
+        let mut digits = self.occupied[0];
+        while digits != 0 {
+            note(block + u64::from(digits.trailing_zeros()));
+            digits &= digits - 1;
+        }
+        if let Some(bucket) = self.first_closed() {
+            let mut index = self.buckets[bucket].head;
+            for _ in 0..SAMPLE {
+                if index == NIL {
+                    break;
+                }
+                let entry = self.entries.at_mut(index);
+                note(tick_of(entry.deadline));
+                index = entry.next;
+            }
+        }
+        ahead
+    }
+
+    /// The first bucket that spans more than a tick.
+    fn first_closed(&self) -> Option<usize> {
+        let level = 1 + self.occupied[1..].iter().position(|&bits| bits != 0)?;
+        Some(level * BUCKETS + self.occupied[level].trailing_zeros() as usize)
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

@@ -1,0 +1,80 @@
+//! Floor 2: the futures that wait until the runtime has nothing to do.
+//!
+//! The code that drives the driver knows when that is, and says so ([`Lulls::begin`]). There is no such
+//! moment in the middle of a turn, so a lull is a number and not a state.
+
+use std::task::{Context, Poll, Waker};
+
+use crate::engine::sync_shim::Mutex;
+
+/// The lulls of one driver, while its clock stands still.
+pub(crate) struct Lulls {
+    state: Mutex<State>,
+}
+
+struct State {
+    /// How many have begun.
+    count: u64,
+    waiting: Vec<Waker>,
+}
+
+impl Lulls {
+    pub(super) fn new() -> Self {
+        Self { state: Mutex::new(State { count: 0, waiting: Vec::new() }) }
+    }
+
+    /// How many there have been.
+    pub(crate) fn count(&self) -> u64 {
+        self.state.lock().count
+    }
+
+    /// Ready when there have been more than `seen`; until then the waker is woken by the next one.
+    pub(crate) fn poll(&self, seen: u64, cx: &Context<'_>) -> Poll<()> {
+        // Cloned and dropped outside the lock: both are user code.
+        let waker = cx.waker().clone();
+        let mut state = self.state.lock();
+        if state.count > seen {
+            drop(state);
+            drop(waker);
+            return Poll::Ready(());
+        }
+        if state.waiting.iter().any(|known| known.will_wake(&waker)) {
+            drop(state);
+            drop(waker);
+        } else {
+            state.waiting.push(waker);
+        }
+        Poll::Pending
+    }
+
+    pub(crate) fn is_awaited(&self) -> bool {
+        !self.state.lock().waiting.is_empty()
+    }
+
+    /// Begins a lull: moves the wakers of all waiting futures into `wakes`.
+    pub(crate) fn begin(&self, wakes: &mut Vec<Waker>) {
+        let mut state = self.state.lock();
+        state.count += 1;
+        wakes.append(&mut state.waiting);
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lull_wakes_each_waiter_once_and_is_seen_by_those_who_waited_for_it() {
+        let (lulls, mut wakes) = (Lulls::new(), Vec::new());
+        let cx = Context::from_waker(Waker::noop());
+        let seen = lulls.count();
+        assert!(lulls.poll(seen, &cx).is_pending());
+        assert!(lulls.poll(seen, &cx).is_pending(), "polled for another reason");
+        assert!(lulls.is_awaited());
+        lulls.begin(&mut wakes);
+        assert_eq!(wakes.len(), 1);
+        assert!(!lulls.is_awaited());
+        assert!(lulls.poll(seen, &cx).is_ready());
+        assert!(lulls.poll(lulls.count(), &cx).is_pending(), "this one is for the next");
+    }
+}

@@ -1,0 +1,325 @@
+//! What is known about one source, and what waits for it.
+//!
+//! # The state word
+//!
+//! Seven ready bits (`Ready`), one shutdown bit, and above them a tick that grows with each event. An
+//! event that comes before a task waits stays in the word, and the next wait returns at once.
+//!
+//! | what happens | ready bits | tick | wakes |
+//! |---|---|---|---|
+//! | registration | assumed: what the interest asks for | 0 | none |
+//! | event: `set` | the reported ones are added | +1 | all waiters of its directions |
+//! | short count: `clear` | data of the direction goes, unless there is a mark | same | none |
+//! | `WouldBlock`: `clear_would_block` | data, closed, mark of the direction go | same | none |
+//! | the same for urgent data, errors: `clear_apart` | priority, error go | same | none |
+//! | a clear of an older tick | unchanged | same | none |
+//! | shutdown (a bit that never goes) | unchanged | same | all tasks, with an error |
+//!
+//! # Clearing
+//!
+//! The source is registered edge-triggered: an event lost is lost for good. So the caller that clears names
+//! the event he acted upon, and the bits go only if the tick is still the same, in one
+//! compare-and-swap. Had a newer event been written between his system call and the clear, its bits
+//! would otherwise vanish although no task has acted on them. An event that the system has raised
+//! but the driver not yet written needs no care: `set` comes later and adds its bits again. The
+//! tick counts the events of both directions. An event for the other side may thus keep the bits of
+//! this one, and costs one more system call that ends in `WouldBlock`; a tick per direction would
+//! save it and halve the room for each. Model `clear_never_removes_a_newer_event`.
+//!
+//! Closed bits survive a short read: data and the end of the stream may come as one event, and the
+//! end must still be read. They do not survive `WouldBlock`: a direction that is closed never
+//! answers that, so the bit was wrong. epoll reports `HUP` for a socket not connected yet, and an
+//! ICMP error on a datagram socket looks like a closed write side; a bit that nothing clears would
+//! turn the wait for buffer space into a busy loop.
+//!
+//! Urgent data and errors belong to no direction. A read that finds no data says nothing about either, and
+//! a call that finds no urgent data (`MSG_OOB`) or an empty error queue (`MSG_ERRQUEUE`) says nothing about
+//! data. So the interest in each alone is told of it and clears it. Readers have a bit of their own for the
+//! place at which a read stops because urgent data lies there: the mark.
+//!
+//! # No wake is lost
+//!
+//! The dispatcher writes the word first and takes the waiters afterwards, under the lock. A waiter
+//! reads the word, takes the lock, reads the word *again*, and only then stores its waker. Two
+//! cases: the dispatcher locks after the waiter unlocks, then it finds the waker; or it locks
+//! before, then its write happens before the waiter's second read, which sees it. The lock alone
+//! carries the argument, no fence is needed. The first read is a short cut. Models: `readiness/loom.rs`, of
+//! both kinds of waiters (`event_against_a_new_poll_waiter`, `event_against_a_new_keyed_waiter`).
+//!
+//! Every event wakes all waiters of its direction. So a waiter that goes away with a wake in its
+//! hands takes nothing from the others, and nothing has to be passed on.
+//!
+//! Wakers are cloned, called and dropped outside the lock: all three may run a task's own code, and that code
+//! may wait for this very source, or drop it. To clone outside takes the lock once more for each waker that
+//! is left. A panic of a call or a drop goes no further: it has nothing to do with the task that polls or
+//! drops a waiter.
+
+mod ready;
+mod waiters;
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::engine::ended::ended;
+use crate::engine::sync_shim::Mutex;
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::engine::wakers;
+
+pub use ready::{Direction, Ready};
+use waiters::Waiters;
+
+/// The driver is gone; follows the seven ready bits.
+const SHUTDOWN: u64 = 1 << 7;
+/// The tick takes the rest of the word: 56 bits do not come round in the life of a machine.
+const TICK_SHIFT: u32 = 8;
+const TICK: u64 = 1 << TICK_SHIFT;
+
+/// The readiness of one source.
+pub(crate) struct Readiness {
+    state: AtomicU64,
+    waiters: Mutex<Waiters>,
+}
+
+/// What was ready at one moment; `clear` takes it back to tell that moment from a later one.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadyEvent {
+    tick: u64,
+    /// What of the wanted bits was ready.
+    pub ready: Ready,
+}
+
+impl ReadyEvent {
+    /// What a source that was just registered is assumed to have reported.
+    pub(crate) fn before_the_first(ready: Ready) -> Self {
+        Self { tick: 0, ready }
+    }
+}
+
+impl Readiness {
+    /// Nothing is known yet, so the first operation in each direction of the interest is assumed to
+    /// be worth trying.
+    pub(crate) fn new(interest: mio::Interest) -> Self {
+        let unknown = Ready::from(interest).intersection(Ready::READABLE | Ready::WRITABLE);
+        Self { state: AtomicU64::new(unknown.bits()), waiters: Mutex::new(Waiters::new()) }
+    }
+
+    /// Writes down an event and moves the wakers of all whom it concerns into `wakes`; calls none
+    /// of them.
+    pub(crate) fn set(&self, ready: Ready, wakes: &mut Vec<Waker>) {
+        let ready = ready.with_mark();
+        // Ordering: read under the lock by the second look of `poll_ready` and `Waiting::poll`,
+        // which is the pair that matters; Release is for the first look, which takes no lock, so
+        // that it also sees what went before the event.
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let next = (state | ready.bits()).wrapping_add(TICK);
+            match self.state.compare_exchange_weak(
+                state,
+                next,
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => break,
+                Err(actual) => state = actual,
+            }
+        }
+        self.waiters.lock().take(ready, wakes);
+    }
+
+    /// Waits, for futures that are plain `poll_` functions. Any number of tasks may wait in one
+    /// direction; if there are many, all are woken now and then, to find out which of them still wait.
+    ///
+    /// # Errors
+    ///
+    /// The driver has been shut down.
+    pub(crate) fn poll_ready(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+    ) -> Poll<io::Result<ReadyEvent>> {
+        if let Some(answer) = self.answer(direction.mask()) {
+            return Poll::Ready(answer);
+        }
+        let (mut swept, mut clone) = (Vec::new(), None);
+        loop {
+            let mut waiters = self.waiters.lock();
+            if let Some(answer) = self.answer(direction.mask()) {
+                return Poll::Ready(answer);
+            }
+            let line = waiters.line(direction);
+            if line.holds(cx.waker()) {
+                return Poll::Pending;
+            }
+            if let Some(clone) = clone.take() {
+                line.join(clone, &mut swept);
+                break;
+            }
+            drop(waiters);
+            // Outside the lock: it may come back here.
+            clone = Some(cx.waker().clone());
+        }
+        // A waker that panics keeps no other waker from being called, and the panic does not reach this task.
+        wakers::wake_all(&mut swept);
+        Poll::Pending
+    }
+
+    /// Waits until one of these bits is set. The future's waiter leaves when the future is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future loses nothing: readiness stays until it is cleared.
+    ///
+    /// # Errors
+    ///
+    /// The driver has been shut down.
+    pub(crate) fn ready(&self, wanted: impl Into<Ready>) -> Waiting<'_> {
+        Waiting { readiness: self, mask: wanted.into(), key: None }
+    }
+
+    /// What is known of these bits now, without waiting.
+    pub(crate) fn current(&self, wanted: impl Into<Ready>) -> ReadyEvent {
+        // Ordering: Acquire pairs with the Release in `set`.
+        event(self.state.load(Ordering::Acquire), wanted.into())
+    }
+
+    /// A read or write moved fewer bytes than it could have: the data, or the room, is used up.
+    /// Without effect if an event came after the given one, and if urgent data may have stopped a read.
+    ///
+    /// Not for a source on which a short count means nothing, such as a datagram socket, and not on
+    /// a system whose selector wants to see `WouldBlock` before it reports again (Windows).
+    pub(crate) fn clear(&self, event: ReadyEvent, direction: Direction) {
+        self.forget(event, direction.data(), direction.mark());
+    }
+
+    /// The system said `WouldBlock`. Without effect if an event came after the given one.
+    pub(crate) fn clear_would_block(&self, event: ReadyEvent, direction: Direction) {
+        self.forget(event, direction.mask() | direction.mark(), Ready::EMPTY);
+    }
+
+    /// The system said `WouldBlock` where urgent data or an error was wanted, `bits`. Without effect on the
+    /// two directions, and if an event came after the given one.
+    pub(crate) fn clear_apart(&self, event: ReadyEvent, bits: Ready) {
+        let apart = Ready::PRIORITY | Ready::ERROR;
+        self.forget(event, bits.intersection(apart), Ready::EMPTY);
+    }
+
+    fn forget(&self, event: ReadyEvent, bits: Ready, unless: Ready) {
+        let is_held = |ready: Ready| ready.intersects(bits) && !ready.intersects(unless);
+        // Ordering: Relaxed suffices. Nothing is published; that the tick is still the event's is a
+        // matter of this one word, and its modification order decides which came first, `set` or this
+        // exchange.
+        let mut state = self.state.load(Ordering::Relaxed);
+        while state >> TICK_SHIFT == event.tick && is_held(Ready::from_state(state)) {
+            let next = state & !bits.bits();
+            match self.state.compare_exchange_weak(
+                state,
+                next,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return,
+                Err(actual) => state = actual,
+            }
+        }
+    }
+
+    /// The driver goes: every waiter, present and future, gets an error. Calls no waker.
+    pub(crate) fn shutdown(&self, wakes: &mut Vec<Waker>) {
+        // Ordering: as in `set`; same protocol, same argument.
+        self.state.fetch_or(SHUTDOWN, Ordering::Release);
+        self.waiters.lock().take(Ready::EVERY, wakes);
+    }
+
+    /// What a waiter is told; `None` if it has to wait.
+    fn answer(&self, mask: Ready) -> Option<io::Result<ReadyEvent>> {
+        // Ordering: Acquire pairs with the Release in `set` and `shutdown`. Under the lock, the
+        // lock does it already.
+        let state = self.state.load(Ordering::Acquire);
+        if state & SHUTDOWN != 0 {
+            return Some(Err(shutdown_error()));
+        }
+        let is_ready = Ready::from_state(state).intersects(mask);
+        is_ready.then(|| Ok(event(state, mask)))
+    }
+}
+
+impl Drop for Readiness {
+    /// The wakers that are left go one by one: two destructors that panic while a list is dropped would end
+    /// the process.
+    fn drop(&mut self) {
+        let mut left = Vec::new();
+        self.waiters.lock().take(Ready::EVERY, &mut left);
+        wakers::drop_all(left);
+    }
+}
+
+fn event(state: u64, mask: Ready) -> ReadyEvent {
+    ReadyEvent { tick: state >> TICK_SHIFT, ready: Ready::from_state(state).intersection(mask) }
+}
+
+/// What every wait and registration returns once the driver is closed.
+#[cold]
+pub(crate) fn shutdown_error() -> io::Error {
+    ended("the runtime that drives this source has been shut down")
+}
+
+/// Waits for a source with a waiter of its own; see `Readiness::ready`.
+#[must_use = "futures do nothing unless awaited"]
+pub(crate) struct Waiting<'a> {
+    readiness: &'a Readiness,
+    mask: Ready,
+    /// The slot among the waiters, from the first pending poll until the drop.
+    key: Option<usize>,
+}
+
+impl Future for Waiting<'_> {
+    type Output = io::Result<ReadyEvent>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let readiness = self.readiness;
+        if let Some(answer) = readiness.answer(self.mask) {
+            return Poll::Ready(answer);
+        }
+        let mut clone = None;
+        let replaced = loop {
+            let mut waiters = readiness.waiters.lock();
+            if let Some(answer) = readiness.answer(self.mask) {
+                return Poll::Ready(answer);
+            }
+            let keyed = waiters.keyed();
+            if self.key.is_some_and(|key| keyed.holds(key, cx.waker())) {
+                return Poll::Pending;
+            }
+            if let Some(clone) = clone.take() {
+                if let Some(key) = self.key {
+                    break keyed.rearm(key, clone);
+                }
+                self.key = Some(keyed.insert(self.mask, clone));
+                break None;
+            }
+            drop(waiters);
+            // Outside the lock: it may come back to this source.
+            clone = Some(cx.waker().clone());
+        };
+        wakers::drop_all(replaced);
+        Poll::Pending
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key.take() {
+            // The guard ends with the statement, the waker in it lives on: it is dropped after the
+            // unlock.
+            let waker = self.readiness.waiters.lock().keyed().remove(key);
+            wakers::drop_all(waker);
+        }
+    }
+}

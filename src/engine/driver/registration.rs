@@ -1,0 +1,191 @@
+//! A source's entry with the driver: the system's selector on one side, the table of sources on the
+//! other.
+//!
+//! A source is registered once, edge-triggered, for all directions it will ever be used in: no
+//! system call per wait. A connection is the exception (`room.rs`): that it has room for writing is reported
+//! after a write that found none. The token is the key in the table, with its generation. An event fetched
+//! before the deregistration and dispatched after it therefore finds nothing, even if a new source
+//! has taken the place (model `a_late_event_never_reaches_the_next_source_in_the_place`).
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;
+
+mod room;
+
+use std::io;
+
+use mio::Token;
+use mio::event::Source;
+
+use self::room::Room;
+use super::readiness::{Direction, Readiness, ReadyEvent, shutdown_error};
+use super::{Driver, selector};
+use crate::engine::slab::{Key, Slab, TOKEN_CAPACITY};
+use crate::engine::sync_shim::Arc;
+
+/// The table from tokens to what is known about their sources.
+pub(super) struct Sources {
+    table: Slab<Arc<Readiness>>,
+    closed: bool,
+}
+
+impl Sources {
+    pub(super) fn new() -> Self {
+        Self { table: Slab::for_tokens(), closed: false }
+    }
+
+    fn insert(&mut self, readiness: Arc<Readiness>) -> io::Result<Key> {
+        if self.closed {
+            return Err(shutdown_error());
+        }
+        if self.table.len() >= TOKEN_CAPACITY {
+            return Err(io::Error::other("the driver's table of sources is full"));
+        }
+        Ok(self.table.insert(readiness))
+    }
+
+    pub(super) fn find(&self, token: Token) -> Option<&Readiness> {
+        self.table.get(Key::from_usize(token.0)).map(|readiness| &**readiness)
+    }
+
+    /// From now on nothing can be added. Returns what there was, to be shut down outside the lock.
+    pub(super) fn close(&mut self) -> Slab<Arc<Readiness>> {
+        self.closed = true;
+        std::mem::replace(&mut self.table, Slab::for_tokens())
+    }
+
+    #[cfg(all(test, not(liten_shuttle)))]
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+}
+
+/// A registered source. The source itself is kept by the caller, which deregisters it before it is
+/// closed; dropping the registration without that only takes it out of the table.
+pub(crate) struct Registration {
+    driver: Arc<Driver>,
+    key: Key,
+    readiness: Arc<Readiness>,
+    room: Room,
+}
+
+impl Driver {
+    /// Registers a source.
+    ///
+    /// # Errors
+    ///
+    /// The driver has been shut down, or the system refuses the source (regular files, for one).
+    pub(crate) fn register(
+        self: &Arc<Self>,
+        source: &mut (impl Source + ?Sized),
+        interest: mio::Interest,
+    ) -> io::Result<Registration> {
+        self.register_for(source, interest, interest, Room::reported(interest))
+    }
+
+    /// Registers a connection, which has room for writing: as [`register`](Self::register) for `interest`,
+    /// but where the selector knows sources by their descriptors, of which it has the given one, room is
+    /// reported only after a write that found none.
+    ///
+    /// # Errors
+    ///
+    /// As [`register`](Self::register).
+    pub(crate) fn register_connection(
+        self: &Arc<Self>,
+        connection: &mut (impl Source + ?Sized),
+        interest: mio::Interest,
+        descriptor: Option<i32>,
+    ) -> io::Result<Registration> {
+        let descriptor = descriptor.filter(|_| selector::KNOWS_DESCRIPTORS);
+        match (descriptor, interest.remove(mio::Interest::WRITABLE)) {
+            (Some(descriptor), Some(reported)) => self.register_for(
+                connection,
+                interest,
+                reported,
+                Room::unreported(descriptor, interest),
+            ),
+            _ => self.register(connection, interest),
+        }
+    }
+
+    /// Registers a source that is used for `interest`, of which the system reports `reported`.
+    fn register_for(
+        self: &Arc<Self>,
+        source: &mut (impl Source + ?Sized),
+        interest: mio::Interest,
+        reported: mio::Interest,
+        room: Room,
+    ) -> io::Result<Registration> {
+        let readiness = Arc::new(Readiness::new(interest));
+        let key = self.sources.lock().insert(readiness.clone())?;
+        // From here on the drop of the registration takes the entry out again. Entered in the table
+        // before the system knows of it: the first event may come while `register` has not
+        // returned. A close in between is no harm, the readiness has been told.
+        let registration = Registration { driver: self.clone(), key, readiness, room };
+        self.registry.register(source, Token(key.to_usize()), reported)?;
+        Ok(registration)
+    }
+}
+
+impl Registration {
+    pub(crate) fn readiness(&self) -> &Readiness {
+        &self.readiness
+    }
+
+    /// The system said `WouldBlock`: marks the source as not ready in this direction, unless something was
+    /// reported after `event`.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses to report room. The source stays marked as ready then: the next write tries again.
+    pub(crate) fn would_block(&self, event: ReadyEvent, direction: Direction) -> io::Result<()> {
+        self.room.would_block(&self.readiness, event, direction, |descriptor, interest| {
+            self.reregister(descriptor, interest)
+        })
+    }
+
+    /// A transfer in this direction moved fewer bytes than it could have; see [`Readiness::clear`].
+    pub(crate) fn drained(&self, event: ReadyEvent, direction: Direction) {
+        self.room.drained(&self.readiness, event, direction, |descriptor, interest| {
+            self.reregister(descriptor, interest)
+        });
+    }
+
+    fn reregister(&self, descriptor: i32, interest: mio::Interest) -> io::Result<()> {
+        let token = Token(self.key.to_usize());
+        selector::reregister(&self.driver.registry, descriptor, token, interest)
+    }
+
+    /// For sources that come out of this one, such as accepted connections.
+    pub(crate) fn driver(&self) -> &Arc<Driver> {
+        &self.driver
+    }
+
+    /// Takes the source out of the system's selector and out of the table. Events already fetched
+    /// find nothing.
+    ///
+    /// # Errors
+    ///
+    /// The system does not know the source (any more). The table entry is gone in any case.
+    pub(crate) fn deregister(&self, source: &mut (impl Source + ?Sized)) -> io::Result<()> {
+        let deregistered = self.driver.registry.deregister(source);
+        self.leave_table();
+        deregistered
+    }
+
+    fn leave_table(&self) {
+        // The guard ends with the statement: dropping the entry may drop wakers, and they may run a
+        // task's own code.
+        let removed = self.driver.sources.lock().table.remove(self.key);
+        drop(removed);
+    }
+}
+
+impl Drop for Registration {
+    /// Without effect after `deregister`: the key is stale then.
+    fn drop(&mut self) {
+        self.leave_table();
+    }
+}

@@ -1,0 +1,452 @@
+//! Floor 2: the timers of one driver, a wheel per worker, all fired by the holder of the seat.
+//!
+//! A worker registers and cancels in its own shard, so its lock is uncontended in the common life of a
+//! timer, which is to be created, polled once and dropped. Firing is not bound to the worker: the holder of
+//! the seat takes what is due from all shards, so the timers of a worker that is stuck in a long poll fire
+//! all the same. Rejected: one wheel for all (every timeout on every worker takes the same lock), and
+//! wheels without a lock that only their worker touches (a stuck worker's timers would wait for it, and a
+//! timer dropped elsewhere would need a message).
+//!
+//! # What a shard tells without its lock
+//!
+//! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it, only expiring
+//! raises it; cancelling leaves it alone. A timeout that is registered and cancelled again and again, each
+//! time a little later, therefore moves it once per timeout's length and not twice per round, and neither
+//! the poller nor its alarm hears of the others. The price is one turn for nothing when the bound has come
+//! and its timer is gone.
+//!
+//! # No deadline is missed
+//!
+//! The holder of the seat must not sleep past a deadline that was registered while it went to sleep. The
+//! two sides:
+//!
+//! | registrar (`Shard::register`)              | holder of the seat                              |
+//! |--------------------------------------------|-------------------------------------------------|
+//! | R1 lower `next`, under the lock            | H1 write the end of the sleep to the alarm word |
+//! | R2 `fence(SeqCst)`                         | H2 `fence(SeqCst)`                              |
+//! | R3 read the alarm word; ring if it is later than the deadline | H3 read every `next`, sleep no longer |
+//!
+//! R2 and H2 are ordered. If R2 comes first, H3 sees R1. If H2 comes first, R3 sees H1, or that this sleep is
+//! over. If R3 finds no thread asleep, the H2 of the next sleep is still to come, and so comes after R2. R2
+//! and R3 are `Alarm::deadline_moved`. A registrar whose deadline does not lower `next` does none of this:
+//! the registrar that wrote the lower value does or did it, and the holder that wakes for it looks at the
+//! whole wheel. Models: `timers/loom.rs`; of R and H,
+//! `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
+//!
+//! # While the clock stands still
+//!
+//! Deadlines count to the nanosecond then (`Wheel::expire_exactly`), and what is due fires in the order of
+//! its deadlines over all shards. No sleep ends at a deadline: `jump` brings the clock there instead, when
+//! the code that drives the runtime has found that there is nothing else to do.
+//!
+//! # Wakers
+//!
+//! A waker's clone, drop and wake are foreign code: the drop of the last waker may drop a task, and with it
+//! another timer of the same shard. None of the three happens under a shard's lock. A panic of a drop or a
+//! wake goes no further: the code that resets, polls or drops a timer has not made the waker in it.
+
+use crate::engine::words;
+use std::mem;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use crate::engine::driver::Alarm;
+use crate::engine::driver::clock::Clock;
+use crate::engine::driver::wheel::{self, Wheel};
+use crate::engine::slab::Key;
+use crate::engine::sync_shim::Mutex;
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::engine::wakers;
+
+/// `next` of a shard in which no deadline is known. No deadline rounds up to it.
+const NONE: u64 = u64::MAX;
+
+/// All timers of a driver. Its deadlines count nanoseconds since the driver was made.
+pub(crate) struct Timers {
+    epoch: Instant,
+    clock: Arc<Clock>,
+    pub(super) shards: Box<[Arc<Shard>]>,
+}
+
+impl Timers {
+    /// Timers in `shards` shards (at least one); `alarm` is rung when a deadline comes before the end of a
+    /// sleep.
+    pub(crate) fn new(shards: usize, alarm: Arc<Alarm>) -> Self {
+        let clock = Arc::new(Clock::new());
+        let epoch = clock.now();
+        let shard = |_| Arc::new(Shard::new(epoch, clock.clone(), alarm.clone()));
+        Self { epoch, shards: (0..shards.max(1)).map(shard).collect(), clock }
+    }
+
+    #[inline]
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The shard for worker `index`. Any index will do: those beyond the last shard share it, as do
+    /// threads that are no workers and come with `usize::MAX`.
+    #[inline]
+    pub(crate) fn shard(&self, index: usize) -> &Arc<Shard> {
+        &self.shards[index.min(self.shards.len() - 1)]
+    }
+
+    /// Whether timers can count to `moment`, and some decades beyond it: deadlines that are more than 584
+    /// years after the driver was made never come.
+    pub(crate) fn can_count_to(&self, moment: Instant) -> bool {
+        const YEARS_500: u64 = 500 * 365 * 86_400 * 1_000_000_000;
+        since(self.epoch, moment) < YEARS_500
+    }
+
+    /// The time now, on the clock of all deadlines here.
+    pub(crate) fn now_ns(&self) -> u64 {
+        since(self.epoch, self.clock.now())
+    }
+
+    /// A moment before which [`Timers::expire`] has nothing to do; `None` if no timer waits.
+    pub(crate) fn next_deadline(&self) -> Option<u64> {
+        // Ordering: Relaxed; where a missed value would matter, the fences named in the header order it.
+        let next = |shard: &Arc<Shard>| shard.next.load(Ordering::Relaxed);
+        self.shards.iter().map(next).min().filter(|&next| next != NONE)
+    }
+
+    /// Moves the wakers of all timers that are due into `wakes`.
+    pub(crate) fn expire(&self, now_ns: u64, wakes: &mut Vec<Waker>) {
+        for shard in &self.shards {
+            // Ordering: Relaxed, as in `next_deadline`; the lock orders everything else.
+            if shard.next.load(Ordering::Relaxed) <= now_ns {
+                shard.expire(now_ns, wakes);
+            }
+        }
+    }
+
+    /// As [`Timers::expire`] now, by the clock; exactly if it stands still. Returns what time it was.
+    pub(crate) fn expire_due(&self, wakes: &mut Vec<Waker>) -> u64 {
+        if let Some(now) = self.clock.stopped_at() {
+            let now = since(self.epoch, now);
+            self.expire_exactly(now, wakes);
+            return now;
+        }
+        let now = self.now_ns();
+        self.expire(now, wakes);
+        now
+    }
+
+    #[cold]
+    fn expire_exactly(&self, now_ns: u64, wakes: &mut Vec<Waker>) {
+        let mut expired = Vec::new();
+        for shard in &self.shards {
+            shard.expire_with(|wheel| wheel.expire_exactly(now_ns, &mut expired));
+        }
+        expired.sort_by_key(|&(deadline, _)| deadline);
+        wakes.extend(expired.into_iter().map(|(_, waker)| waker));
+    }
+
+    /// Moves a clock that stands still to the earliest deadline and fires what is due there.
+    pub(super) fn jump(&self, wakes: &mut Vec<Waker>) {
+        let earliest = self.shards.iter().filter_map(|shard| shard.timers.lock().wheel.earliest());
+        let Some(moment) =
+            earliest.min().and_then(|ns| self.epoch.checked_add(Duration::from_nanos(ns)))
+        else {
+            return;
+        };
+        if self.clock.jump(moment) {
+            self.expire_due(wakes);
+        }
+    }
+
+    /// Shuts the timers down: every waker goes into `wakes`, and nothing can be registered from now on.
+    pub(crate) fn close(&self, wakes: &mut Vec<Waker>) {
+        for shard in &self.shards {
+            shard.close(wakes);
+        }
+    }
+}
+
+/// The timers of one worker.
+// Two cache lines, because processors fetch them in pairs: shards lie side by side in the heap, and each is
+// written by another worker.
+#[repr(align(128))]
+pub(crate) struct Shard {
+    /// A lower bound of the earliest deadline, or `NONE`. Written under the lock only.
+    pub(super) next: AtomicU64,
+    pub(super) timers: Mutex<Waiting>,
+    epoch: Instant,
+    clock: Arc<Clock>,
+    alarm: Arc<Alarm>,
+}
+
+pub(super) struct Waiting {
+    pub(super) wheel: Wheel<Waker>,
+    closed: bool,
+}
+
+/// What has become of a registered timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Waiting,
+    Fired,
+    Closed,
+}
+
+impl Shard {
+    fn new(epoch: Instant, clock: Arc<Clock>, alarm: Arc<Alarm>) -> Self {
+        Self {
+            next: AtomicU64::new(NONE),
+            timers: Mutex::new(Waiting { wheel: Wheel::new(), closed: false }),
+            epoch,
+            clock,
+            alarm,
+        }
+    }
+
+    /// The time on the clock that this shard's deadlines are compared with.
+    #[inline]
+    pub(crate) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// Lets `waker` be woken at the deadline; `None` if the timers have been shut down.
+    #[inline]
+    fn register(&self, deadline_ns: u64, waker: &Waker) -> Option<Key> {
+        let waker = waker.clone();
+        let mut timers = self.timers.lock();
+        if timers.closed {
+            drop(timers);
+            wakers::drop_all([waker]);
+            return None;
+        }
+        let key = timers.wheel.insert(deadline_ns, waker);
+        let lowered = self.lower_next(deadline_ns);
+        drop(timers);
+        self.announce(lowered);
+        Some(key)
+    }
+
+    /// Moves a timer that still waits, with its waker, to another deadline; `None` if it has fired.
+    fn reschedule(&self, key: Key, deadline: Instant) -> Option<Key> {
+        let deadline_ns = since(self.epoch, deadline);
+        let mut timers = self.timers.lock();
+        let waker = timers.wheel.cancel(key)?;
+        let key = timers.wheel.insert(deadline_ns, waker);
+        let lowered = self.lower_next(deadline_ns);
+        drop(timers);
+        self.announce(lowered);
+        Some(key)
+    }
+
+    /// Takes a timer that still waits out and wakes its task, whatever its deadline was.
+    fn fire(&self, key: Key) {
+        if let Some(waker) = self.take_out(key) {
+            wakers::guard(|| waker.wake());
+        }
+    }
+
+    /// Sees to it that the timer, if it still waits, wakes `waker` and no other waker.
+    fn refresh(&self, key: Key, waker: &Waker) -> Progress {
+        let mut timers = self.timers.lock();
+        match timers.wheel.get_mut(key) {
+            None => return timers.progress_without_entry(),
+            Some(stored) if stored.will_wake(waker) => return Progress::Waiting,
+            Some(_) => drop(timers),
+        }
+        // Seldom: the timer has been handed to another task. Its waker is cloned without the lock, and the
+        // timer may fire meanwhile; only this caller can remove or replace it otherwise.
+        let fresh = waker.clone();
+        let mut timers = self.timers.lock();
+        let (progress, unused) = match timers.wheel.get_mut(key) {
+            None => (timers.progress_without_entry(), fresh),
+            Some(stored) => (Progress::Waiting, mem::replace(stored, fresh)),
+        };
+        drop(timers);
+        wakers::drop_all([unused]);
+        progress
+    }
+
+    /// Forgets a timer; nothing happens if it has fired.
+    #[inline]
+    fn cancel(&self, key: Key) {
+        wakers::drop_all(self.take_out(key));
+    }
+
+    /// Takes out a timer that still waits, and returns its waker: to be called or dropped without the lock.
+    #[inline]
+    fn take_out(&self, key: Key) -> Option<Waker> {
+        let mut timers = self.timers.lock();
+        timers.wheel.cancel(key)
+    }
+
+    fn expire(&self, now_ns: u64, wakes: &mut Vec<Waker>) {
+        self.expire_with(|wheel| wheel.expire(now_ns, wakes));
+    }
+
+    /// Calls `expire`, which takes what has expired out, and raises the bound.
+    #[inline]
+    fn expire_with(&self, expire: impl FnOnce(&mut Wheel<Waker>)) {
+        let mut timers = self.timers.lock();
+        expire(&mut timers.wheel);
+        let next = timers.wheel.next_deadline().unwrap_or(NONE);
+        // Ordering: Relaxed; a registrar that lowers it again does so under this lock, after this store.
+        self.next.store(next, Ordering::Relaxed);
+    }
+
+    fn close(&self, wakes: &mut Vec<Waker>) {
+        let mut timers = self.timers.lock();
+        timers.closed = true;
+        timers.wheel.drain(wakes);
+        // Ordering: Relaxed, as in `expire`.
+        self.next.store(NONE, Ordering::Relaxed);
+    }
+
+    /// Step R1 of the header, with the lock held. Returns the new bound if it is lower than the old one.
+    fn lower_next(&self, deadline_ns: u64) -> Option<u64> {
+        let due = wheel::due_at(deadline_ns);
+        // Ordering: Relaxed; all writers hold the lock, and the fence in `deadline_moved` orders the store
+        // for readers.
+        let lower = due < self.next.load(Ordering::Relaxed);
+        lower.then(|| {
+            self.next.store(due, Ordering::Relaxed);
+            due
+        })
+    }
+
+    /// Steps R2 and R3 of the header, after the lock: ringing is a system call.
+    fn announce(&self, lowered: Option<u64>) {
+        if let Some(next) = lowered {
+            self.alarm.deadline_moved(next);
+        }
+    }
+
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+    fn len(&self) -> usize {
+        self.timers.lock().wheel.len()
+    }
+}
+
+impl Waiting {
+    fn progress_without_entry(&self) -> Progress {
+        if self.closed { Progress::Closed } else { Progress::Fired }
+    }
+}
+
+/// The timers have been shut down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Closed;
+
+/// One deadline that a task waits for. It enters the shard when it is first polled, and leaves it when it is
+/// dropped.
+pub(crate) struct TimerEntry {
+    shard: Arc<Shard>,
+    deadline: Instant,
+    /// Set while the timer is registered, and after it has fired until the next poll notices.
+    key: Option<Key>,
+}
+
+impl TimerEntry {
+    /// A timer that is not registered yet: costs no lock.
+    #[inline]
+    pub(crate) fn new(shard: Arc<Shard>, deadline: Instant) -> Self {
+        Self { shard, deadline, key: None }
+    }
+
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// The time on the clock that the deadline is compared with: that of the runtime it was made in.
+    pub(crate) fn now(&self) -> Instant {
+        self.shard.now()
+    }
+
+    /// Ready once the deadline has passed, never before; until then, the waker of the last call is woken at
+    /// the deadline.
+    ///
+    /// # Panics
+    ///
+    /// If the timers are shut down and the deadline has not passed: the caller would never be woken.
+    #[inline]
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let poll = self.poll_open(cx);
+        if poll == Poll::Ready(Err(Closed)) {
+            words::timer_ended();
+        }
+        poll.map(drop)
+    }
+
+    /// [`poll`](Self::poll) for callers that can go on without the timers: an error in place of the panic.
+    #[inline]
+    pub(crate) fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+        if let Some(key) = self.key {
+            match self.shard.refresh(key, cx.waker()) {
+                Progress::Waiting => return Poll::Pending,
+                Progress::Fired => {
+                    self.key = None;
+                    return Poll::Ready(Ok(()));
+                }
+                // The waker was handed out whether its time had come or not: only the clock knows.
+                Progress::Closed => self.key = None,
+            }
+        }
+        // A fresh reading: a cached one would let the timer start in the past, and end early. Not left out
+        // where an earlier deadline is known: that bound may be of a timer that was cancelled, and then a
+        // passed deadline waits for a turn that no thread is about to make.
+        if self.now() >= self.deadline {
+            return Poll::Ready(Ok(()));
+        }
+        self.key = self.shard.register(since(self.shard.epoch, self.deadline), cx.waker());
+        if self.key.is_none() {
+            return Poll::Ready(Err(Closed));
+        }
+        Poll::Pending
+    }
+
+    /// Sets another deadline. A task that waits for the timer goes on waiting, for the new one.
+    ///
+    /// One that has passed is not entered: the next poll would find a timer that waits for a turn of the
+    /// driver, and be pending although nothing is left to wait for.
+    pub(crate) fn reset(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+        let Some(key) = self.key else {
+            return;
+        };
+        if deadline <= self.now() {
+            self.key = None;
+            self.shard.fire(key);
+        } else {
+            self.key = self.shard.reschedule(key, deadline);
+        }
+    }
+}
+
+impl Drop for TimerEntry {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            self.shard.cancel(key);
+        }
+    }
+}
+
+/// Nanoseconds from `epoch` to `instant`: 0 for what lies before it, `u64::MAX` for what is more than 584
+/// years later.
+fn since(epoch: Instant, instant: Instant) -> u64 {
+    nanos(instant.saturating_duration_since(epoch))
+}
+
+/// `u64::MAX` for what is longer than 584 years.
+#[inline]
+pub(super) fn nanos(duration: Duration) -> u64 {
+    // In 64 bits: where those are the widest registers, a product of 128 is a function of its own.
+    const PER_SECOND: u64 = 1_000_000_000;
+    if duration.as_secs() < u64::MAX / PER_SECOND {
+        duration.as_secs() * PER_SECOND + u64::from(duration.subsec_nanos())
+    } else {
+        u64::MAX
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod properties;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

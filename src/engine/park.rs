@@ -1,0 +1,188 @@
+//! Floor 1: how a thread goes to sleep and how another one wakes it.
+//!
+//! One word per thread. It is a token with a memory of *where* the thread sleeps: on its own (a futex
+//! under [`std::thread::park`]) or inside the driver's seat, blocked in the operating system's poller.
+//! The second place needs another call to wake it, which belongs to a higher floor; [`Unparker::unpark`]
+//! therefore says what is left to do instead of doing it.
+//!
+//! State table (rows: state before; entries: state after → action):
+//!
+//! | before   | `prepare(place)`    | `unpark`                                  | `finish`       |
+//! |----------|---------------------|-------------------------------------------|----------------|
+//! | EMPTY    | ASLEEP or SEATED, sleep | NOTIFIED, nothing                     | EMPTY          |
+//! | ASLEEP   | impossible (one owner)  | NOTIFIED, futex wake done here        | EMPTY          |
+//! | SEATED   | impossible (one owner)  | NOTIFIED, `Unpark::Poller` to the caller | EMPTY       |
+//! | NOTIFIED | EMPTY, do not sleep | NOTIFIED, nothing                         | EMPTY, awake by token |
+//!
+//! Nothing is lost: both sides move the word by RMW, so they are ordered. If `unpark` comes first,
+//! `prepare` finds NOTIFIED and does not sleep. If `prepare` comes first, `unpark` finds where the
+//! thread sleeps and wakes it there. A futex wake that comes before the futex sleep is kept by
+//! `std::thread::park`'s own token; a poller wake that comes before the poll is kept by the poller (an
+//! eventfd stays readable). The word of our own exists because user code may call `std::thread::park` inside
+//! a poll and eat std's token (models in `park/loom.rs`; this one: `a_token_that_is_not_ours_ends_no_park`).
+
+use crate::engine::sync_shim::Arc;
+use crate::engine::sync_shim::atomic::{AtomicU32, Ordering};
+use crate::engine::sync_shim::park_timeout;
+use crate::engine::sync_shim::thread::{self, Thread};
+use std::time::Duration;
+
+const EMPTY: u32 = 0;
+const ASLEEP: u32 = 1;
+const SEATED: u32 = 2;
+const NOTIFIED: u32 = 3;
+
+/// The sleeping half: used by one thread only.
+#[derive(Debug)]
+pub(crate) struct Parker {
+    inner: Arc<Inner>,
+}
+
+/// The waking half: shared by all threads that may wake this one.
+#[derive(Debug, Clone)]
+pub(crate) struct Unparker {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    state: AtomicU32,
+    thread: Thread,
+}
+
+/// What the caller of [`Unparker::unpark`] still has to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a thread that sleeps in the poller stays there until the poller is woken"]
+pub(crate) enum Unpark {
+    /// The thread was awake or has been woken.
+    Done,
+    /// The thread is, or is about to be, blocked in the poller: wake the poller.
+    Poller,
+}
+
+impl Parker {
+    /// A parker for the calling thread.
+    pub(crate) fn new() -> Self {
+        Self { inner: Arc::new(Inner { state: AtomicU32::new(EMPTY), thread: thread::current() }) }
+    }
+
+    /// Whether the next park returns at once.
+    pub(crate) fn is_notified(&self) -> bool {
+        // Ordering: Relaxed, a hint: the park that follows acquires.
+        self.inner.state.load(Ordering::Relaxed) == NOTIFIED
+    }
+
+    pub(crate) fn unparker(&self) -> Unparker {
+        Unparker { inner: self.inner.clone() }
+    }
+
+    /// Sleeps until another thread unparks this one; returns at once if that happened since the last call.
+    pub(crate) fn park(&self) {
+        if self.prepare(ASLEEP) {
+            // std's park may return for no reason, or for a token meant for user code: only our word
+            // counts. Ordering: Acquire pairs with the Release half of the swap in `unpark`, so that
+            // what was published before the unpark is seen after the park.
+            while self.inner.state.load(Ordering::Acquire) == ASLEEP {
+                thread::park();
+            }
+        }
+        self.finish();
+    }
+
+    /// As [`Parker::park`], but for `limit` at most.
+    pub(crate) fn park_timeout(&self, limit: Duration) {
+        if self.prepare(ASLEEP) {
+            // One sleep and no loop: a caller with a limit looks around when the sleep is over, early or not.
+            park_timeout(limit);
+        }
+        self.finish();
+    }
+
+    /// Announces that this thread is about to block in the poller. `false`: it has been unparked
+    /// already, do not block.
+    pub(crate) fn enter_seat(&self) -> bool {
+        self.prepare(SEATED)
+    }
+
+    /// Ends what [`Parker::enter_seat`] began, whether the poller returned for us or for an event.
+    pub(crate) fn leave_seat(&self) {
+        self.finish();
+    }
+
+    fn prepare(&self, place: u32) -> bool {
+        // Ordering: Acquire on success and on failure pairs with `unpark`'s Release (a token carries what was
+        // published before it). No thread acquires the announcement: what its owner has looked at before is
+        // ordered by the idle word (scheduler.rs).
+        let entered =
+            self.inner.state.compare_exchange(EMPTY, place, Ordering::Acquire, Ordering::Acquire);
+        entered.is_ok()
+    }
+
+    fn finish(&self) {
+        // Ordering: Acquire pairs with `unpark`'s Release, as in `prepare`. A swap and not a store: a
+        // token that arrives between the load above and here must be acquired too, otherwise it would be
+        // eaten unseen.
+        self.inner.state.swap(EMPTY, Ordering::Acquire);
+    }
+}
+
+impl Unparker {
+    /// Leaves a token for the thread and wakes it if it sleeps on its own.
+    pub(crate) fn unpark(&self) -> Unpark {
+        // Ordering: Release publishes what the caller did before to the parker's Acquire; Acquire is
+        // needed on no path, AcqRel only keeps the swap totally ordered with `prepare` on the same word,
+        // which RMWs are anyway: Release.
+        match self.inner.state.swap(NOTIFIED, Ordering::Release) {
+            ASLEEP => {
+                self.inner.thread.unpark();
+                Unpark::Done
+            }
+            SEATED => Unpark::Poller,
+            _ => Unpark::Done,
+        }
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_left_before_park_is_not_lost() {
+        let parker = Parker::new();
+        assert_eq!(parker.unparker().unpark(), Unpark::Done);
+        parker.park();
+    }
+
+    #[test]
+    fn a_token_of_user_code_does_not_wake_and_ours_survives_its_theft() {
+        let parker = Parker::new();
+        std::thread::current().unpark();
+        let unparker = parker.unparker();
+        let other = std::thread::spawn(move || unparker.unpark());
+        parker.park();
+        assert_eq!(other.join().expect("no panic"), Unpark::Done);
+        // A token that user code eats after we were notified changes nothing for us.
+        assert_eq!(parker.unparker().unpark(), Unpark::Done);
+        std::thread::current().unpark();
+        std::thread::park();
+        parker.park();
+    }
+
+    #[test]
+    fn a_seated_thread_is_woken_through_the_poller() {
+        let parker = Parker::new();
+        assert!(parker.enter_seat());
+        assert_eq!(parker.unparker().unpark(), Unpark::Poller);
+        assert_eq!(parker.unparker().unpark(), Unpark::Done);
+        parker.leave_seat();
+        assert_eq!(parker.unparker().unpark(), Unpark::Done);
+        assert!(!parker.enter_seat(), "the token is still there");
+        parker.leave_seat();
+        assert!(parker.enter_seat());
+        parker.leave_seat();
+    }
+}

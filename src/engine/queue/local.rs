@@ -1,0 +1,253 @@
+//! The queue of one worker: the owner pushes and pops, thieves take half.
+//!
+//! A thin coat over crossbeam's FIFO deque (Chase-Lev with epoch reclamation). It grows by doubling from
+//! 64 slots, so there is no limit to run into and no overflow path to get wrong; a burst of a million
+//! spawns costs 14 doublings. crossbeam-deque cannot run under loom: the models see a locked queue with
+//! the same interface instead.
+
+#[cfg(not(all(test, liten_loom)))]
+mod imp {
+    use crate::engine::sync_shim::deque::{Steal, Stealer as Thief, Worker};
+    use std::cell::Cell;
+
+    /// How often a thief that lost a race tries the same victim again before it goes on to the next.
+    const RETRIES: usize = 2;
+
+    /// The most a thief takes at once: half of a queue, but no more than it will be busy with for some
+    /// microseconds.
+    const BATCH: usize = 128;
+
+    /// The owner's end. Not `Sync`: one thread pushes and pops.
+    #[derive(Debug)]
+    pub(crate) struct Local<T> {
+        deque: Worker<T>,
+        /// Nothing has been put in since a pop found nothing. To learn that from the deque costs a call and
+        /// ten instructions, and a worker asks it about one of its two deques in nearly every tick.
+        is_drained: Cell<bool>,
+    }
+
+    /// A thief's end.
+    #[derive(Debug, Clone)]
+    pub(crate) struct Stealer<T>(Thief<T>);
+
+    impl<T> Local<T> {
+        pub(crate) fn new() -> Self {
+            Self { deque: Worker::new_fifo(), is_drained: Cell::new(true) }
+        }
+
+        #[inline]
+        pub(crate) fn push(&self, item: T) {
+            self.deque.push(item);
+            self.is_drained.set(false);
+        }
+
+        #[inline]
+        pub(crate) fn pop(&self) -> Option<T> {
+            if self.is_drained.get() {
+                return None;
+            }
+            let item = self.deque.pop();
+            if item.is_none() {
+                self.is_drained.set(true);
+            }
+            item
+        }
+
+        /// Whether the owner knows that a pop would find nothing. `false` says nothing: thieves may have
+        /// taken all.
+        #[inline]
+        pub(crate) fn is_drained(&self) -> bool {
+            self.is_drained.get()
+        }
+
+        #[inline]
+        pub(crate) fn len(&self) -> usize {
+            self.deque.len()
+        }
+
+        pub(crate) fn stealer(&self) -> Stealer<T> {
+            Stealer(self.deque.stealer())
+        }
+
+        /// The deque, for a batch to be put in.
+        pub(in crate::engine::queue) fn to_fill(&self) -> &Worker<T> {
+            self.is_drained.set(false);
+            &self.deque
+        }
+    }
+
+    impl<T> Stealer<T> {
+        /// Moves up to half of the victim's queue into `dest` and returns the oldest of it.
+        pub(crate) fn steal_into(&self, dest: &Local<T>) -> Option<T> {
+            // Stealing from an empty deque costs more than asking.
+            if self.is_empty() {
+                return None;
+            }
+            for _ in 0..=RETRIES {
+                match self.0.steal_batch_with_limit_and_pop(dest.to_fill(), BATCH) {
+                    Steal::Success(item) => return Some(item),
+                    Steal::Empty => return None,
+                    Steal::Retry => {}
+                }
+            }
+            None
+        }
+
+        /// Takes the oldest item.
+        pub(crate) fn steal(&self) -> Option<T> {
+            loop {
+                match self.0.steal() {
+                    Steal::Success(item) => return Some(item),
+                    Steal::Empty => return None,
+                    // Another thread took one: there is progress.
+                    Steal::Retry => std::hint::spin_loop(),
+                }
+            }
+        }
+
+        /// Moves up to half of the victim's queue, and no more than `limit`, to the back of `dest`.
+        /// `false`: there was nothing.
+        pub(crate) fn move_into(&self, dest: &Local<T>, limit: usize) -> bool {
+            // A lost race is no matter: the caller comes again.
+            limit > 0 && !self.0.steal_batch_with_limit(dest.to_fill(), limit).is_empty()
+        }
+
+        /// Whether there is nothing to steal. Executes a SeqCst fence: for the last look before parking,
+        /// not for the hot path.
+        pub(crate) fn is_empty(&self) -> bool {
+            self.0.is_empty()
+        }
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod imp {
+    use crate::engine::sync_shim::{Arc, Mutex};
+    use std::collections::VecDeque;
+
+    pub(crate) struct Local<T>(Arc<Mutex<VecDeque<T>>>);
+
+    pub(crate) struct Stealer<T>(Arc<Mutex<VecDeque<T>>>);
+
+    impl<T> Clone for Stealer<T> {
+        fn clone(&self) -> Self {
+            Self(self.0.clone())
+        }
+    }
+
+    impl<T> Local<T> {
+        pub(crate) fn new() -> Self {
+            Self(Arc::new(Mutex::new(VecDeque::new())))
+        }
+
+        pub(crate) fn push(&self, item: T) {
+            self.0.lock().push_back(item);
+        }
+
+        pub(crate) fn pop(&self) -> Option<T> {
+            self.0.lock().pop_front()
+        }
+
+        /// Never known without a look.
+        pub(crate) fn is_drained(&self) -> bool {
+            false
+        }
+
+        pub(crate) fn len(&self) -> usize {
+            self.0.lock().len()
+        }
+
+        pub(crate) fn stealer(&self) -> Stealer<T> {
+            Stealer(self.0.clone())
+        }
+    }
+
+    impl<T> Stealer<T> {
+        pub(crate) fn steal_into(&self, dest: &Local<T>) -> Option<T> {
+            let mut batch: VecDeque<T> = {
+                let mut queue = self.0.lock();
+                let half = queue.len().div_ceil(2);
+                queue.drain(..half).collect()
+            };
+            let first = batch.pop_front()?;
+            dest.0.lock().extend(batch);
+            Some(first)
+        }
+
+        pub(crate) fn steal(&self) -> Option<T> {
+            self.0.lock().pop_front()
+        }
+
+        pub(crate) fn move_into(&self, dest: &Local<T>, _limit: usize) -> bool {
+            let first = self.steal_into(dest);
+            let found = first.is_some();
+            first.into_iter().for_each(|first| dest.push(first));
+            found
+        }
+
+        pub(crate) fn is_empty(&self) -> bool {
+            self.0.lock().is_empty()
+        }
+    }
+}
+
+pub(crate) use imp::{Local, Stealer};
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::Local;
+    use crate::engine::queue::injector::Injector;
+
+    #[test]
+    fn the_owner_sees_the_order_in_which_it_pushed() {
+        let local = Local::new();
+        for i in 0..1_000 {
+            local.push(i);
+        }
+        assert_eq!(local.len(), 1_000);
+        for i in 0..1_000 {
+            assert_eq!(local.pop(), Some(i));
+        }
+        assert!(local.pop().is_none());
+    }
+
+    #[test]
+    fn a_deque_that_was_found_empty_gives_out_what_is_put_in_later() {
+        type Fill = fn(&Local<u32>, &Local<u32>, &Injector<u32>) -> bool;
+        let local = Local::new();
+        assert!(local.pop().is_none() && local.is_drained());
+        local.push(0);
+        assert_eq!((local.is_drained(), local.pop(), local.pop()), (false, Some(0), None));
+        let fills: [Fill; 4] = [
+            |local, other, _| other.stealer().move_into(local, 1),
+            |local, other, _| other.stealer().steal_into(local).is_some(),
+            |local, _, injector| injector.move_into(local, 1),
+            |local, _, injector| injector.steal_into(local).is_some(),
+        ];
+        for fill in fills {
+            let (other, injector) = (Local::new(), Injector::new());
+            for item in 0..4 {
+                other.push(item);
+                injector.push(item);
+            }
+            assert!(fill(&local, &other, &injector));
+            assert!(local.pop().is_some(), "what a batch has brought");
+            while local.pop().is_some() {}
+            assert!(local.is_drained());
+        }
+    }
+
+    #[test]
+    fn a_thief_takes_the_oldest_and_no_more_than_half() {
+        let victim = Local::new();
+        let thief = Local::new();
+        for i in 0..10 {
+            victim.push(i);
+        }
+        assert_eq!(victim.stealer().steal_into(&thief), Some(0));
+        assert!(victim.len() >= 5);
+        assert_eq!(victim.len() + thief.len(), 9);
+        let taken = thief.len() + 1;
+        assert_eq!(victim.stealer().steal_into(&thief), Some(taken), "the oldest that is left");
+    }
+}

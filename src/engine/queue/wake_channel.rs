@@ -1,0 +1,278 @@
+//! The inbox of one worker for wakes that come from outside the workers: an intrusive stack, taken whole.
+//!
+//! A send is one compare-and-swap and no allocation, because the link is part of the node. A batch (all
+//! tasks that one round of the driver made ready) is linked privately and sent as one chain, for the
+//! same price. A taker takes everything with one swap, so there is no ABA problem: no thread ever pops a
+//! single node from the shared head. Taking reverses the chain, which makes the whole FIFO.
+//!
+//! Every thread may take. The worker itself does, an idle worker does when the owner is stuck in a long
+//! poll, and a retiring worker empties it for good.
+//!
+//! | shared head | means |
+//! |---|---|
+//! | null | empty; the next push is an *edge*: its pusher makes sure that a worker is awake |
+//! | node | at least one node that was not taken; the pusher of the edge has woken a worker, or is about to |
+//!
+//! Safety of the links: a node is in at most one list, because its owner gives it away by value
+//! ([`Linked::into_link`]) and gets it back by value. Between these two moments only the list touches the
+//! link: the pusher before its successful CAS, the taker after its swap. The CAS is Release and the swap
+//! Acquire on the same word, and a chain of pushes is a release sequence (each is an RMW), so the taker sees
+//! every link written (models `two_pushers_and_one_taker`, `what_one_pusher_sends_comes_in_its_order`,
+//! `owner_and_thief_never_share_an_item`).
+#![allow(unsafe_code)]
+
+use crate::engine::sync_shim::UnsafeCell;
+use crate::engine::sync_shim::atomic::{AtomicPtr, Ordering};
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+
+/// The part of a node that a list writes.
+#[derive(Debug)]
+pub(crate) struct Link {
+    next: UnsafeCell<*mut Link>,
+}
+
+impl Link {
+    pub(crate) fn new() -> Self {
+        Self { next: UnsafeCell::new(ptr::null_mut()) }
+    }
+}
+
+/// A value that carries its own [`Link`].
+///
+/// # Safety
+///
+/// `into_link` returns a pointer to a link that stays valid, and that nothing else uses, until the
+/// value has been made again by `from_link`.
+pub(crate) unsafe trait Linked: Sized {
+    /// Gives the value away as a pointer to its link.
+    fn into_link(self) -> NonNull<Link>;
+
+    /// Makes the value again.
+    ///
+    /// # Safety
+    ///
+    /// `link` comes from `into_link`, and is used once.
+    unsafe fn from_link(link: NonNull<Link>) -> Self;
+}
+
+/// A list that is being linked by one thread, newest first.
+pub(crate) struct Chain<T: Linked> {
+    /// Newest and oldest node.
+    ends: Option<(NonNull<Link>, NonNull<Link>)>,
+    owns: PhantomData<T>,
+}
+
+impl<T: Linked> Chain<T> {
+    pub(crate) fn new() -> Self {
+        Self { ends: None, owns: PhantomData }
+    }
+
+    pub(crate) fn push(&mut self, item: T) {
+        let node = item.into_link();
+        let (next, oldest) = match self.ends {
+            Some((newest, oldest)) => (newest.as_ptr(), oldest),
+            None => (ptr::null_mut(), node),
+        };
+        // SAFETY: we own `node` from `into_link` on, so nothing else reads or writes its link.
+        unsafe { node.as_ref().next.with_mut(|slot| *slot = next) };
+        self.ends = Some((node, oldest));
+    }
+}
+
+impl<T: Linked> Drop for Chain<T> {
+    fn drop(&mut self) {
+        if let Some((newest, _)) = self.ends.take() {
+            drop(Batch::<T> { next: newest.as_ptr(), owns: PhantomData });
+        }
+    }
+}
+
+/// The shared inbox.
+#[derive(Debug)]
+pub(crate) struct WakeChannel<T: Linked> {
+    head: AtomicPtr<Link>,
+    owns: PhantomData<T>,
+}
+
+// SAFETY: the channel moves `T`s from thread to thread and never hands out a shared reference to one.
+unsafe impl<T: Linked + Send> Send for WakeChannel<T> {}
+// SAFETY: as above; all shared state is the atomic head.
+unsafe impl<T: Linked + Send> Sync for WakeChannel<T> {}
+
+impl<T: Linked> WakeChannel<T> {
+    pub(crate) fn new() -> Self {
+        Self { head: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
+    }
+
+    /// Sends one item. `true`: the channel was empty, so this caller has to wake a worker.
+    #[must_use = "the pusher of an edge has to wake a worker, or the item may never be taken"]
+    pub(crate) fn push(&self, item: T) -> bool {
+        let mut chain = Chain::new();
+        chain.push(item);
+        self.push_chain(chain)
+    }
+
+    /// Sends a chain as one batch. `true` as for [`WakeChannel::push`]; an empty chain sends nothing.
+    #[must_use = "the pusher of an edge has to wake a worker, or the items may never be taken"]
+    pub(crate) fn push_chain(&self, mut chain: Chain<T>) -> bool {
+        let Some((newest, oldest)) = chain.ends.take() else {
+            return false;
+        };
+        // Ordering: Relaxed, the value is only a guess that the CAS verifies.
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the chain is still ours: no thread has seen its nodes before the CAS below succeeds.
+            unsafe { oldest.as_ref().next.with_mut(|slot| *slot = head) };
+            // Ordering: Release publishes the links (and what the waker's caller did before) to the
+            // taker's Acquire swap. Relaxed on failure: nothing is read through `head` here.
+            let sent = self.head.compare_exchange_weak(
+                head,
+                newest.as_ptr(),
+                Ordering::Release,
+                Ordering::Relaxed,
+            );
+            match sent {
+                Ok(_) => return head.is_null(),
+                Err(current) => head = current,
+            }
+        }
+    }
+
+    /// Takes everything that is there, oldest first.
+    pub(crate) fn take_all(&self) -> Batch<T> {
+        if self.is_empty() {
+            return Batch { next: ptr::null_mut(), owns: PhantomData };
+        }
+        // Ordering: Acquire pairs with the Release CAS of every push in the release sequence that ends
+        // at this value.
+        let mut node = self.head.swap(ptr::null_mut(), Ordering::Acquire);
+        let mut reversed: *mut Link = ptr::null_mut();
+        while let Some(link) = NonNull::new(node) {
+            // SAFETY: the swap made the whole list ours; each node is alive until `from_link` takes it back.
+            unsafe {
+                link.as_ref().next.with_mut(|next| {
+                    node = *next;
+                    *next = reversed;
+                });
+            }
+            reversed = link.as_ptr();
+        }
+        Batch { next: reversed, owns: PhantomData }
+    }
+
+    /// Whether nothing is there at this moment.
+    pub(crate) fn is_empty(&self) -> bool {
+        // Ordering: Relaxed. A caller that is about to park has executed a SeqCst fence after announcing
+        // itself, which orders this load (scheduler.rs, "No wake is lost"); every other caller only
+        // saves itself a useless swap.
+        self.head.load(Ordering::Relaxed).is_null()
+    }
+}
+
+impl<T: Linked> Drop for WakeChannel<T> {
+    fn drop(&mut self) {
+        drop(self.take_all());
+    }
+}
+
+/// What one [`WakeChannel::take_all`] took: an iterator, oldest first. What is left when it is dropped
+/// is dropped too.
+pub(crate) struct Batch<T: Linked> {
+    next: *mut Link,
+    owns: PhantomData<T>,
+}
+
+impl<T: Linked> Iterator for Batch<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        let link = NonNull::new(self.next)?;
+        // SAFETY: every node of the batch is ours; the link is read before the node is given back.
+        unsafe {
+            self.next = link.as_ref().next.with(|next| *next);
+            Some(T::from_link(link))
+        }
+    }
+}
+
+impl<T: Linked> Drop for Batch<T> {
+    fn drop(&mut self) {
+        for item in self.by_ref() {
+            drop(item);
+        }
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+
+#[cfg(all(test, not(liten_shuttle)))]
+mod node {
+    //! A boxed number as the simplest thing with a link.
+    use super::{Link, Linked};
+    use std::ptr::NonNull;
+
+    #[repr(C)]
+    pub(super) struct Node {
+        link: Link,
+        pub(super) value: usize,
+    }
+
+    pub(super) struct Boxed(pub(super) Box<Node>);
+
+    pub(super) fn boxed(value: usize) -> Boxed {
+        Boxed(Box::new(Node { link: Link::new(), value }))
+    }
+
+    // SAFETY: the box is leaked by `into_link` and made again by `from_link`; `link` is the first field
+    // of a repr(C) struct.
+    unsafe impl Linked for Boxed {
+        fn into_link(self) -> NonNull<Link> {
+            NonNull::from(Box::leak(self.0)).cast()
+        }
+
+        unsafe fn from_link(link: NonNull<Link>) -> Self {
+            // SAFETY: the caller's promise: `link` is the start of the leaked box.
+            Boxed(unsafe { Box::from_raw(link.cast::<Node>().as_ptr()) })
+        }
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::node::boxed;
+    use super::*;
+
+    #[test]
+    fn comes_out_in_the_order_in_which_it_went_in() {
+        let channel = WakeChannel::new();
+        assert!(channel.push(boxed(0)));
+        assert!(!channel.push(boxed(1)));
+        let mut chain = Chain::new();
+        chain.push(boxed(2));
+        chain.push(boxed(3));
+        assert!(!channel.push_chain(chain));
+        assert!(!channel.push_chain(Chain::new()), "an empty chain is not an edge");
+        let taken: Vec<_> = channel.take_all().map(|b| b.0.value).collect();
+        assert_eq!(taken, [0, 1, 2, 3]);
+        assert!(channel.is_empty());
+        assert!(channel.push(boxed(4)), "after take_all the next push is an edge again");
+    }
+
+    #[test]
+    fn what_nobody_takes_is_dropped_with_the_channel_or_the_batch() {
+        // Leaks are seen by the sanitizer runs; here the point is that dropping does not crash.
+        let channel = WakeChannel::new();
+        for i in 0..10 {
+            let _ = channel.push(boxed(i));
+        }
+        let mut batch = channel.take_all();
+        assert_eq!(batch.next().map(|b| b.0.value), Some(0));
+        drop(batch);
+        let _ = channel.push(boxed(11));
+        let mut chain = Chain::new();
+        chain.push(boxed(12));
+        drop(chain);
+    }
+}

@@ -1,0 +1,95 @@
+//! Floor 0: the one source of randomness, seedable so that a later simulation can replay a schedule.
+//!
+//! xorshift64*: two multiplications' worth of work, good enough to choose where a thief begins to look.
+//!
+//! A worker has a generator of its own. Code that may run on any thread, in a runtime or in none, takes the
+//! one of its thread by [`below`]. That one starts from a seed of the operating system's, so that two
+//! programs do not make the same choices. A thread-local and not a field of the runtime: such code would
+//! have to find its runtime first, and would need the thread-local all the same where there is none.
+
+use crate::engine::sync_shim::thread_local;
+use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
+
+thread_local! {
+    /// `None` until the first draw.
+    static OF_THIS_THREAD: RefCell<Option<Rng>> = const { RefCell::new(None) };
+}
+
+/// The next number below `bound` from this thread's generator, or 0 when `bound` is 0.
+pub(crate) fn below(bound: usize) -> usize {
+    OF_THIS_THREAD.with(|rng| {
+        let mut rng = rng.borrow_mut();
+        rng.get_or_insert_with(|| Rng::new(RandomState::new().hash_one(()))).below(bound)
+    })
+}
+
+/// A small pseudo-random generator. Not for secrets.
+#[derive(Debug, Clone)]
+pub(crate) struct Rng(u64);
+
+impl Rng {
+    /// A generator that yields the same sequence for the same seed; zero is replaced, because xorshift
+    /// stays at zero.
+    pub(crate) fn new(seed: u64) -> Self {
+        // splitmix64 spreads seeds that differ in one bit (worker 0, worker 1, …) over the whole word.
+        let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        Self((z ^ (z >> 31)) | 1)
+    }
+
+    /// The next number below `bound`, or 0 when `bound` is 0.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let word = (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as usize;
+        // Multiply-shift instead of a division; the bias is below 2^-32 * bound.
+        ((word as u64 * bound as u64) >> 32) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OF_THIS_THREAD, Rng, below};
+
+    #[test]
+    fn stays_below_the_bound_and_reaches_every_value() {
+        let mut rng = Rng::new(0);
+        let mut seen = [0u32; 7];
+        for _ in 0..7_000 {
+            seen[rng.below(7)] += 1;
+        }
+        assert!(seen.iter().all(|&n| n > 700), "{seen:?}");
+        assert_eq!(rng.below(0), 0);
+        assert_eq!(rng.below(1), 0);
+    }
+
+    #[test]
+    fn the_generator_of_a_thread_can_be_seeded() {
+        let take = |seed| {
+            OF_THIS_THREAD.with(|rng| rng.replace(Some(Rng::new(seed))));
+            (0..16).map(|_| below(1 << 30)).collect::<Vec<_>>()
+        };
+        assert_eq!(take(1), take(1));
+        assert_ne!(take(1), take(2));
+    }
+
+    #[test]
+    fn two_threads_draw_different_numbers() {
+        let take = || (0..16).map(|_| below(1 << 30)).collect::<Vec<_>>();
+        let other = std::thread::spawn(take).join().unwrap();
+        assert_ne!(take(), other);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_sequence_and_another_seed_another() {
+        let take = |seed| {
+            let mut rng = Rng::new(seed);
+            (0..16).map(|_| rng.below(1 << 30)).collect::<Vec<_>>()
+        };
+        assert_eq!(take(1), take(1));
+        assert_ne!(take(1), take(2));
+    }
+}

@@ -1,0 +1,284 @@
+//! Which workers are parked, how many search, and which one to wake: one word per group of 48 workers.
+//!
+//! ```text
+//! bits 0..48   one bit per worker of the group: it is parked, or on its way there
+//! bits 48..64  how many workers of the group are searching (looking for work in other queues)
+//! ```
+//!
+//! A wake is one CAS: it clears the bit and counts the wakee as searching *on its behalf*, so that the
+//! pushes that follow do not wake a second one while the first is still on its way. Both in one word, so
+//! that no state lies between them. One group holds all workers of most machines; more groups only mean
+//! one searcher each.
+//!
+//! | event | parked bit | searching | by |
+//! |---|---|---|---|
+//! | `park` | 0 → 1 | −1 if it was searching | the worker |
+//! | `pick`, `claim` | 1 → 0 | +1 | a thread that has work for it |
+//! | `unpark_self` | 1 → 0 if still 1 | – | the worker, woken by an event or a look that found work |
+//! | `start_search` | – | 0 → 1 | the worker |
+//! | `stop_search` | – | −1 | the worker, which has found work |
+//!
+//! Why no wake is lost although a push wakes no worker while one searches: see scheduler.rs. Models of the
+//! rows: `idle/loom.rs`.
+
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crossbeam_utils::CachePadded;
+
+/// Workers per word.
+const GROUP: usize = 48;
+const SEARCHING_ONE: u64 = 1 << GROUP;
+
+/// A copy of one group's word; everything that is decided is decided on such a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Word(u64);
+
+impl Word {
+    fn parked(self) -> u64 {
+        self.0 & (SEARCHING_ONE - 1)
+    }
+
+    fn searching(self) -> u32 {
+        (self.0 >> GROUP) as u32
+    }
+
+    /// No worker is parked, or a searcher will find new work: no worker has to be woken for it.
+    fn is_settled(self) -> bool {
+        self.parked() == 0 || self.searching() != 0
+    }
+
+    /// The worker to wake for new work, and the word once it is woken. `None`: no worker is parked, or a
+    /// searcher will find it.
+    ///
+    /// Low indices first, so that the same few workers stay warm; `avoid` (the one in the driver's seat,
+    /// which costs a system call more to wake) last. None at or above `limit`.
+    fn pick(self, avoid: Option<usize>, limit: usize) -> Option<(usize, Word)> {
+        let below = if limit < GROUP { (1 << limit) - 1 } else { SEARCHING_ONE - 1 };
+        let parked = self.parked() & below;
+        if parked == 0 || self.searching() != 0 {
+            return None;
+        }
+        let preferred = avoid.map_or(parked, |worker| parked & !(1 << worker));
+        let mask = if preferred != 0 { preferred } else { parked };
+        let worker = mask.trailing_zeros() as usize;
+        Some((worker, self.woken(worker)))
+    }
+
+    /// The word once this worker is woken. `None`: it is not parked.
+    fn claim(self, worker: usize) -> Option<Word> {
+        (self.parked() & (1 << worker) != 0).then(|| self.woken(worker))
+    }
+
+    fn woken(self, worker: usize) -> Word {
+        Word((self.0 & !(1 << worker)) + SEARCHING_ONE)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Idle {
+    /// Not behind a pointer: each push asks it.
+    first: CachePadded<AtomicU64>,
+    others: Box<[CachePadded<AtomicU64>]>,
+}
+
+impl Idle {
+    pub(crate) fn new(workers: usize) -> Self {
+        let group = || CachePadded::new(AtomicU64::new(0));
+        Self { first: group(), others: (GROUP..workers).step_by(GROUP).map(|_| group()).collect() }
+    }
+
+    /// The word of a group.
+    fn word(&self, group: usize) -> &AtomicU64 {
+        match group {
+            0 => &self.first,
+            _ => &self.others[group - 1],
+        }
+    }
+
+    fn words(&self) -> impl Iterator<Item = Word> {
+        let words = std::iter::once(&self.first).chain(&self.others);
+        // Ordering: Relaxed: a hint, or read after the caller's fence.
+        words.map(|word| Word(word.load(Ordering::Relaxed)))
+    }
+
+    fn group(&self, worker: usize) -> (&AtomicU64, usize) {
+        (self.word(worker / GROUP), worker % GROUP)
+    }
+
+    /// Claims a parked worker below `limit` for new work, in `near`'s group first. The caller unparks it.
+    ///
+    /// A pusher that may not run what it pushed executes a SeqCst fence between the push and this call.
+    #[must_use = "the claimed worker has to be unparked"]
+    pub(crate) fn pick(&self, near: usize, avoid: Option<usize>, limit: usize) -> Option<usize> {
+        let count = 1 + self.others.len();
+        let first = near / GROUP;
+        (0..count).map(|i| (first + i) % count).find_map(|group| {
+            let avoid = avoid.filter(|worker| worker / GROUP == group).map(|worker| worker % GROUP);
+            let limit = limit.saturating_sub(group * GROUP);
+            let picked = self.change(self.word(group), |word| word.pick(avoid, limit));
+            picked.map(|worker| group * GROUP + worker)
+        })
+    }
+
+    /// Whether [`Idle::pick`] would find no worker to wake: the answer most pushes get, so it has to be
+    /// cheap.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        // Ordering: Relaxed, as for the look in `change`. Not over `words`, whose chain costs more.
+        let settled = |group: &AtomicU64| Word(group.load(Ordering::Relaxed)).is_settled();
+        settled(&self.first) && self.others.iter().all(|group| settled(group))
+    }
+
+    /// Claims this very worker if it is parked. The caller unparks it.
+    #[must_use = "the claimed worker has to be unparked"]
+    pub(crate) fn claim(&self, worker: usize) -> bool {
+        let (group, bit) = self.group(worker);
+        self.change(group, |word| word.claim(bit).map(|next| (bit, next))).is_some()
+    }
+
+    fn change<T>(
+        &self,
+        group: &AtomicU64,
+        decide: impl Fn(Word) -> Option<(T, Word)>,
+    ) -> Option<T> {
+        // Ordering: Relaxed for the look. For worker pushes a stale word loses a little parallelism at
+        // worst; for all others the caller's SeqCst fence orders this load after the push (Dekker, with
+        // the fence in the worker's park).
+        let mut word = Word(group.load(Ordering::Relaxed));
+        loop {
+            let (result, next) = decide(word)?;
+            // Ordering: AcqRel, so that claims and parks form one chain: a worker that parks after having
+            // been claimed sees what the claimer had pushed. Relaxed on failure, the new value is only looked
+            // at.
+            match group.compare_exchange_weak(word.0, next.0, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return Some(result),
+                Err(current) => word = Word(current),
+            }
+        }
+    }
+
+    /// Announces that the worker is about to park. `true`: no worker of its group searches any more, so it
+    /// has to look at everything once more. Pushes may have relied on its search, if it was the last
+    /// searcher; or it was refused a search, and the searcher that was there has ended since and has found no
+    /// successor to wake, because this worker was still on its way here.
+    ///
+    /// The caller executes a SeqCst fence next, then looks, then sleeps.
+    #[must_use]
+    pub(crate) fn park(&self, worker: usize, searching: bool) -> bool {
+        let (group, bit) = self.group(worker);
+        let delta = (1u64 << bit).wrapping_sub(if searching { SEARCHING_ONE } else { 0 });
+        // Ordering: AcqRel as in `change`. (Wrapping: for a searcher the delta is negative; fetch_add wraps.)
+        let before = Word(group.fetch_add(delta, Ordering::AcqRel));
+        debug_assert_eq!(before.parked() & (1 << bit), 0, "a worker parks once");
+        before.searching() == u32::from(searching)
+    }
+
+    /// Ends the worker's park from its own side. `false`: it has been claimed, and counts as searching.
+    #[must_use]
+    pub(crate) fn unpark_self(&self, worker: usize) -> bool {
+        let (group, bit) = self.group(worker);
+        // Ordering: AcqRel as in `change`: Acquire pairs with the claimer's Release.
+        Word(group.fetch_and(!(1 << bit), Ordering::AcqRel)).parked() & (1 << bit) != 0
+    }
+
+    /// Becomes the group's searcher, if there is none.
+    #[must_use]
+    pub(crate) fn start_search(&self, worker: usize) -> bool {
+        let (group, _) = self.group(worker);
+        self.change(group, |word| {
+            (word.searching() == 0).then_some(((), Word(word.0 + SEARCHING_ONE)))
+        })
+        .is_some()
+    }
+
+    /// The worker has found work. `true`: no worker searches any more, so the caller wakes a successor if
+    /// there may be more.
+    #[must_use]
+    pub(crate) fn stop_search(&self, worker: usize) -> bool {
+        let (group, _) = self.group(worker);
+        // Ordering: AcqRel as in `change`.
+        Word(group.fetch_sub(SEARCHING_ONE, Ordering::AcqRel)).searching() == 1
+    }
+
+    /// How many workers are parked. Relaxed: a hint, or read after a fence.
+    pub(crate) fn parked(&self) -> usize {
+        self.words().map(|word| word.parked().count_ones() as usize).sum()
+    }
+
+    pub(crate) fn is_parked(&self, worker: usize) -> bool {
+        let (group, bit) = self.group(worker);
+        // Ordering: Relaxed, as for `parked`.
+        Word(group.load(Ordering::Relaxed)).parked() & (1 << bit) != 0
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_searcher_at_a_time_and_low_indices_first() {
+        let idle = Idle::new(4);
+        for worker in [3, 1, 2] {
+            assert!(idle.park(worker, false), "no worker searches");
+        }
+        assert_eq!(idle.parked(), 3);
+        assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(2), "the one in the seat comes last");
+        assert_eq!(idle.pick(0, None, usize::MAX), None, "the woken worker searches already");
+        assert!(idle.stop_search(2), "it was the last searcher");
+        assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(3));
+        assert!(idle.stop_search(3));
+        assert_eq!(
+            idle.pick(0, Some(1), usize::MAX),
+            Some(1),
+            "better the one in the seat than none"
+        );
+        assert!(idle.stop_search(1));
+        assert_eq!(idle.pick(0, None, usize::MAX), None, "no worker is parked");
+    }
+
+    #[test]
+    fn the_last_searcher_is_told_so_when_it_parks() {
+        let idle = Idle::new(2);
+        assert!(idle.start_search(0));
+        assert!(!idle.start_search(1), "one searcher at a time");
+        assert!(!idle.park(1, false));
+        assert!(idle.park(0, true));
+        assert_eq!(idle.parked(), 2);
+        assert!(idle.claim(0) && !idle.claim(0));
+        assert!(!idle.unpark_self(0), "claimed: it searches");
+        assert!(idle.unpark_self(1), "by itself: it does not");
+        assert!(idle.stop_search(0));
+    }
+
+    #[test]
+    fn who_was_refused_a_search_is_told_when_it_parks_after_the_searcher_has_gone() {
+        let idle = Idle::new(2);
+        assert!(idle.start_search(0));
+        assert!(!idle.start_search(1), "refused");
+        assert!(idle.stop_search(0), "it looks for a successor");
+        assert_eq!(
+            idle.pick(0, None, usize::MAX),
+            None,
+            "and finds none: the other one is not parked yet"
+        );
+        assert!(idle.park(1, false), "so that one looks itself");
+    }
+
+    #[test]
+    fn workers_beyond_one_word_are_found_in_their_own_group_first() {
+        let idle = Idle::new(100);
+        for worker in [5, 60, 99] {
+            assert!(idle.park(worker, false), "no worker searches");
+        }
+        assert_eq!(
+            idle.pick(65, Some(60), usize::MAX),
+            Some(60),
+            "alone in its group, so taken although avoided"
+        );
+        assert_eq!(idle.pick(97, None, usize::MAX), Some(99));
+        assert_eq!(idle.pick(97, None, usize::MAX), Some(5));
+        assert!(!idle.is_parked(5) && idle.parked() == 0);
+    }
+}

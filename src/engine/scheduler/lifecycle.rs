@@ -1,0 +1,672 @@
+//! How worker threads start, leave and end, and how the runtime drops what is left.
+//!
+//! # Resizing
+//!
+//! `target` says how many workers there should be. A worker whose index is not below it leaves when it
+//! notices: it moves what it has queued to the injector and ends. Starting and leaving are decided under one
+//! lock, so a worker that was asked to leave and then to stay either has left (and a new thread starts in its
+//! slot) or stays. Workers above `target` that are to stay for a while are *spares* (watchdog.rs); `staying`
+//! counts them in. The slots, the idle word and `staying` know no difference between a spare and a worker
+//! that `set_worker_threads` has added. Models `a_worker_that_is_asked_to_stay_has_left_or_stays`,
+//! `a_wake_beside_a_leaving_worker_is_not_left_in_its_channel`.
+//!
+//! # The end
+//!
+//! 1. `close` sets `closed`, fences, and wakes all workers. From here on no worker starts another task. A
+//!    thread that spawns from outside counts the task, fences, sees `closed` and cancels the task itself. A
+//!    wake from outside only queues: only the workers run destructors of tasks that they have not spawned
+//!    themselves.
+//! 2. Each worker drains: it cancels all cold tasks (their registries are closed: later ones are cancelled on
+//!    the way in) and everything in every queue. It holds one task at a time, and ends when it finds no
+//!    other: a destructor may wait for that of another task, which then must not be in its own thread's
+//!    hands. So what can only be taken as a whole, the cold tasks and the wake channels, goes to the injector
+//!    first, under a lock that every worker takes: none may miss it while it is on its way.
+//! 3. The last worker drains until no task is alive. What it may have to wait for is a wake or a spawn that
+//!    another thread is in the middle of: that thread has set SCHEDULED, or counted the spawn, and is a few
+//!    instructions from the push. No user code runs in between.
+//! 4. So when the last worker thread ends, every task is complete, and late wakes stop at the task's word.
+//!
+//! Models of steps 1 to 3: `a_task_spawned_beside_the_end_is_cancelled`,
+//! `a_wake_beside_the_end_is_waited_for`, `the_last_of_two_workers_ends_the_wait`,
+//! `destructors_may_wait_for_each_other`.
+//!
+//! The thread that closes drains in place of a worker only if there is none: it may be a worker of another
+//! runtime, and destructors may take long. It asks under the lock of the threads, before `closed` is set:
+//! until then a worker that is counted leaves under that lock only, and from then on it drains before it is
+//! counted out. Model `whoever_closes_leaves_the_destructors_to_the_workers`.
+//!
+//! A worker that is stuck in a poll holds up step 3 but not step 2: all other tasks are dropped by its peers,
+//! or, if no worker moves, by a thread that the watchdog starts (`start_drainer`), because the poll may wait
+//! for one of them. `wait_for_tasks` can give up on it; it finishes steps 2 and 3 whenever it comes back.
+
+use super::role::{self, Role};
+use super::shared::Shared;
+use super::sleeps::SleepHooks;
+use super::slice;
+use super::watchdog;
+use super::worker::Worker;
+use crate::engine::ended::ended;
+use crate::engine::sync_shim::atomic::{Ordering, fence};
+use crate::engine::sync_shim::thread::{self, JoinHandle};
+use crate::engine::sync_shim::{Arc, MutexGuard, clock, has_ended, pause};
+use crate::engine::thread_name::ThreadName;
+use crate::task::cell::Hot;
+use crate::task::running::Running;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Wraps the whole life of a thread: the runtime enters its context around it.
+pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
+
+/// How threads are made.
+#[derive(Debug, Clone)]
+pub(crate) struct ThreadConfig {
+    pub(crate) name: ThreadName,
+    pub(crate) stack_size: Option<usize>,
+}
+
+/// What it takes to start the driver thread, and a spare worker.
+pub(crate) struct Crew {
+    pub(crate) config: ThreadConfig,
+    /// Around the life of a worker.
+    pub(crate) around: Around,
+    /// Around that of the driver thread and of one that drains: in the runtime, because wakers may spawn, but
+    /// without the hooks, which are for threads that run tasks.
+    pub(crate) inside: Around,
+    /// Around each sleep of a worker; `None` if there are no such hooks.
+    pub(crate) sleep_hooks: Option<SleepHooks>,
+    /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a
+    /// thread each, and the answer to that is `spawn_blocking`.
+    pub(crate) max_spares: usize,
+}
+
+#[derive(Default)]
+pub(crate) struct Threads {
+    workers: Vec<Option<JoinHandle<()>>>,
+    /// Whether a live thread works in the slot.
+    occupied: Vec<bool>,
+    /// Threads that have left their slots to others; they are about to end, but what they still run
+    /// (destructors of thread-locals, a hook) is not ours, so no thread waits for it under the lock.
+    left: Vec<JoinHandle<()>>,
+    driver: Option<JoinHandle<()>>,
+    /// A thread drains the closed runtime.
+    drains: bool,
+    /// When the system last had no thread to give for the driver thread, or one that drains.
+    failed: Option<Instant>,
+    /// What the driver thread does last.
+    last: Option<LastAct>,
+}
+
+/// Handles of threads that have left, kept to be joined at the end. More than these are let go as soon as
+/// their threads have ended, or a program that resizes for ever would collect them.
+const KEPT_HANDLES: usize = 64;
+
+/// After a failed attempt to start the driver thread, or one that drains, so long passes before the next. It
+/// is asked for by each worker that leaves its park, or at each look.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
+/// See [`Shared::close_and_then`].
+type LastAct = Box<dyn FnOnce() + Send>;
+
+impl Threads {
+    /// Whether another attempt to start a thread would come too early.
+    fn has_just_failed(&self, now: Instant) -> bool {
+        self.failed.is_some_and(|failed| now.saturating_duration_since(failed) < RETRY_AFTER)
+    }
+
+    /// All threads but the driver's.
+    fn take_workers(&mut self) -> impl Iterator<Item = JoinHandle<()>> + use<> {
+        std::mem::take(&mut self.workers)
+            .into_iter()
+            .flatten()
+            .chain(std::mem::take(&mut self.left))
+    }
+
+    /// The threads that have left, those included whose slots no thread has taken over.
+    fn take_leaving(&mut self) -> Vec<JoinHandle<()>> {
+        let vacant =
+            self.workers.iter_mut().zip(&self.occupied).filter(|(_, occupied)| !**occupied);
+        let mut leaving: Vec<_> = vacant.filter_map(|(thread, _)| thread.take()).collect();
+        leaving.append(&mut self.left);
+        leaving
+    }
+
+    /// Whether no thread is in the slot.
+    pub(super) fn is_vacant(&self, index: usize) -> bool {
+        !self.occupied.get(index).is_some_and(|&occupied| occupied)
+    }
+
+    /// Makes room for a thread in slot `index`, which is vacant.
+    fn clear(&mut self, index: usize) {
+        let slots = self.workers.len().max(index + 1);
+        self.workers.resize_with(slots, || None);
+        self.occupied.resize(slots, false);
+        self.left.extend(self.workers[index].take());
+        if self.left.len() > KEPT_HANDLES {
+            // They are not joined even here: `has_ended` comes before the thread-locals' destructors.
+            self.left.retain(|thread| !has_ended(thread));
+        }
+    }
+}
+
+impl Shared {
+    /// From here on the driver thread and spare workers are started with `crew`.
+    pub(crate) fn take_crew(&self, crew: Crew) {
+        assert!(self.crew.set(crew).is_ok(), "called once");
+    }
+
+    /// Starts the driver thread, unless it is there or the runtime is closed.
+    #[cold]
+    pub(crate) fn start_driver(self: &Arc<Self>) -> io::Result<()> {
+        let mut threads = self.threads.lock();
+        if self.is_closed() {
+            return Ok(());
+        }
+        self.start_driver_once(&mut threads)
+    }
+
+    /// As [`Shared::start_driver`] with the lock held; fails at once if no thread could be made a short time
+    /// ago.
+    fn start_driver_once(self: &Arc<Self>, threads: &mut Threads) -> io::Result<()> {
+        let Some(crew) = self.crew.get().filter(|_| threads.driver.is_none()) else {
+            return Ok(());
+        };
+        let now = clock::now();
+        if threads.has_just_failed(now) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let life = |shared: &Arc<Self>| watchdog::run(shared);
+        let last = |shared: Arc<Self>| {
+            let last = shared.threads.lock().last.take();
+            // Before the last act, which tells others that the runtime is gone.
+            drop(shared);
+            if let Some(last) = last {
+                last();
+            }
+        };
+        let started = self.start_aside(crew, "driver", life, last);
+        threads.failed = started.is_err().then_some(now);
+        threads.driver = Some(started?);
+        Ok(())
+    }
+
+    /// Starts a thread that drops the tasks of the closed runtime, unless there is one, or nothing to drop.
+    /// For the watchdog, which orders it when no worker does that; itself it has to fetch events, for which
+    /// the polls that are not over, and destructors, may wait.
+    pub(super) fn start_drainer(self: &Arc<Self>) {
+        let Some(mut threads) = self.threads.try_lock() else {
+            return;
+        };
+        let is_left_over = || !*self.laid_out.lock() || self.has_work();
+        let Some(crew) = self.crew.get().filter(|_| !threads.drains && is_left_over()) else {
+            return;
+        };
+        let now = clock::now();
+        if threads.has_just_failed(now) {
+            return;
+        }
+        self.comes();
+        let life = |shared: &Arc<Self>| {
+            role::play(&Role::Drainer, || shared.drain(Some(&shared.drainer)));
+            shared.threads.lock().drains = false;
+            shared.goes();
+        };
+        match self.start_aside(crew, "drainer", life, drop) {
+            Ok(thread) => {
+                threads.drains = true;
+                threads.left.push(thread);
+            }
+            Err(_) => {
+                threads.failed = Some(now);
+                self.goes();
+            }
+        }
+    }
+
+    /// Starts a thread of the runtime that runs no tasks. `last` comes after all that others wait for.
+    fn start_aside(
+        self: &Arc<Self>,
+        crew: &Crew,
+        suffix: &str,
+        life: impl FnOnce(&Arc<Self>) + Send + 'static,
+        last: impl FnOnce(Arc<Self>) + Send + 'static,
+    ) -> io::Result<JoinHandle<()>> {
+        let (shared, inside, mut life) = (self.clone(), crew.inside.clone(), Some(life));
+        *self.working.lock() += 1;
+        let started = crew.config.spawn(suffix, move || {
+            // Without this thread the seat may stay empty, or tasks undropped: better to end loudly.
+            let abort = AbortOnUnwind;
+            inside(&mut || life.take().into_iter().for_each(|life| life(&shared)));
+            std::mem::forget(abort);
+            drop(inside);
+            shared.thread_ended();
+            last(shared);
+        });
+        if started.is_err() {
+            self.thread_ended();
+        }
+        started
+    }
+
+    /// What is to be called around each sleep of a worker.
+    pub(super) fn sleep_hooks(&self) -> Option<&SleepHooks> {
+        self.crew.get()?.sleep_hooks.as_ref()
+    }
+
+    /// Makes the number of workers `count`: starts missing ones and asks surplus ones to leave.
+    pub(crate) fn resize(
+        self: &Arc<Self>,
+        count: usize,
+        config: &ThreadConfig,
+        around: &Around,
+    ) -> io::Result<()> {
+        self.try_resize(count, config, around).or_else(|error| {
+            // What is missing may be what threads that have left give back when they are gone. One of them
+            // might be this one, or wait for it; and the end has its own waits.
+            let leaving = match self.is_closed() || self.is_own_thread() {
+                true => Vec::new(),
+                false => self.threads.lock().take_leaving(),
+            };
+            if leaving.is_empty() {
+                return Err(error);
+            }
+            join(leaving);
+            self.try_resize(count, config, around)
+        })
+    }
+
+    fn try_resize(
+        self: &Arc<Self>,
+        count: usize,
+        config: &ThreadConfig,
+        around: &Around,
+    ) -> io::Result<()> {
+        let mut threads = self.threads.lock();
+        if self.is_closed() {
+            return Err(ended("the runtime has been shut down"));
+        }
+        let (before, stayed) = (self.worker_count(), self.staying_workers());
+        // Spares count as regular from here on, or leave.
+        self.set_worker_count(count);
+        let failed = (0..count).find_map(|index| {
+            let error = self.occupy(&mut threads, index, config, around).err()?;
+            // Keep what runs; the caller learns that there are fewer than asked for.
+            self.set_worker_count(before.max(index));
+            Some(error)
+        });
+        drop(threads);
+        self.unpark_surplus(stayed);
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// After `staying` was lowered, and the lock left: wakes the workers below `stayed` that have to leave.
+    pub(super) fn unpark_surplus(&self, stayed: usize) {
+        for index in self.staying_workers()..stayed {
+            self.unpark(index);
+        }
+    }
+
+    /// Sees to it that a thread works in slot `index`, which the caller has counted in.
+    pub(super) fn occupy(
+        self: &Arc<Self>,
+        threads: &mut Threads,
+        index: usize,
+        config: &ThreadConfig,
+        around: &Around,
+    ) -> io::Result<()> {
+        if !threads.is_vacant(index) {
+            return Ok(());
+        }
+        threads.clear(index);
+        // The slot is made while the runtime is open: its registry is there when the end closes all of them.
+        // (Those of guests stay empty.)
+        let _ = self.slots.get(index);
+        threads.workers[index] = Some(self.start_worker(index, config, around)?);
+        threads.occupied[index] = true;
+        Ok(())
+    }
+
+    fn start_worker(
+        self: &Arc<Self>,
+        index: usize,
+        config: &ThreadConfig,
+        around: &Around,
+    ) -> io::Result<JoinHandle<()>> {
+        let (shared, around) = (self.clone(), around.clone());
+        *self.working.lock() += 1;
+        // Ordering: AcqRel, see `worker_ends`. Counted before the thread runs, so that a fast end cannot
+        // count below zero.
+        self.alive.fetch_add(1, Ordering::AcqRel);
+        self.comes();
+        let started = config.spawn(&index.to_string(), move || {
+            // A panic of the house in here would leave queues without an owner; tasks' panics are caught
+            // in the cell.
+            let abort = AbortOnUnwind;
+            around(&mut || worker_thread(&shared, index));
+            std::mem::forget(abort);
+            shared.goes();
+            shared.thread_ended();
+        });
+        if started.is_err() {
+            // Ordering: as above.
+            self.alive.fetch_sub(1, Ordering::AcqRel);
+            self.goes();
+            self.thread_ended();
+        }
+        started
+    }
+
+    fn thread_ended(&self) {
+        *self.working.lock() -= 1;
+        self.working_changed.notify_all();
+    }
+
+    /// Begins the end, as [`Shared::close`] does. When all tasks are complete the driver thread, which the
+    /// caller has started, calls `last`: it has nothing else to do then.
+    pub(crate) fn close_and_then(self: &Arc<Self>, last: impl FnOnce() + Send + 'static) {
+        self.threads.lock().last = Some(Box::new(last));
+        self.close();
+    }
+
+    /// Whether the calling thread is a worker or the driver thread; also in the destructors of its
+    /// thread-locals, where it does not know itself any more.
+    pub(crate) fn is_own_thread(&self) -> bool {
+        let (threads, current) = (self.threads.lock(), thread::current().id());
+        let all = threads.workers.iter().flatten().chain(&threads.left).chain(&threads.driver);
+        all.into_iter().any(|thread| thread.thread().id() == current)
+    }
+
+    /// Begins the end: no task starts any more.
+    pub(crate) fn close(self: &Arc<Self>) {
+        // Under the lock: no worker starts afterwards.
+        let mut threads = self.threads.lock();
+        let was_open = !self.is_closed();
+        // Ordering: Relaxed, counted under the lock as long as the runtime is not closed. No worker was ever
+        // started, or all have left.
+        let is_deserted = was_open && self.alive.load(Ordering::Relaxed) == 0;
+        // Ordering: SeqCst with the fence: close, fence, drain (by the workers); push, fence, look at
+        // `closed` (by the others).
+        self.closed.store(true, Ordering::SeqCst);
+        // Ordering: Release, see `Worker::is_surplus`; before the fence, for a worker that parks.
+        self.staying.store(0, Ordering::Release);
+        fence(Ordering::SeqCst);
+        if was_open && !is_deserted && self.alive_tasks() != 0 {
+            // Tasks that no worker has run yet: a destructor may wait for another one. Without a thread to
+            // spare the workers drain alone.
+            let _ = self.start_driver_once(&mut threads);
+        }
+        let slots = threads.workers.len();
+        drop(threads);
+        for index in 0..slots {
+            self.unpark(index);
+        }
+        self.watchdog.wake(&self.driver);
+        self.driver.wake();
+        if is_deserted {
+            self.drain_to_the_end(None);
+        }
+    }
+
+    /// After `close`: waits until every task is complete. `false`: `deadline` came first. For foreign threads
+    /// only.
+    pub(crate) fn wait_for_tasks(&self, deadline: Option<Instant>) -> bool {
+        self.wait_until(deadline, |_| self.is_drained())
+    }
+
+    /// After `wait_for_tasks`: waits until all threads are through with all that is to be done on them, what
+    /// the user wants to be called at the end included; with `deadline`, that long. For foreign threads, and
+    /// the driver thread's last act.
+    pub(crate) fn wait_for_workers(&self, deadline: Option<Instant>) -> bool {
+        let ended = self.wait_until(deadline, |working| working == 0);
+        let workers = self.threads.lock().take_workers();
+        if ended {
+            join(workers);
+        }
+        ended
+    }
+
+    /// Joins the driver thread, which is in its last steps. For foreign threads only.
+    pub(crate) fn join_driver(&self) {
+        let driver = self.threads.lock().driver.take();
+        join(driver);
+    }
+
+    fn wait_until(&self, deadline: Option<Instant>, done: impl Fn(usize) -> bool) -> bool {
+        let mut working = self.working.lock();
+        while !done(*working) {
+            match deadline {
+                None => self.working_changed.wait(&mut working),
+                Some(deadline) => {
+                    let late = self.working_changed.wait_until(&mut working, deadline).timed_out();
+                    if late && !done(*working) {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// One pass over everything that may hold a task: cancels what it finds. `true`: it found something.
+    ///
+    /// `note`: where the calling thread, if it is a worker, says whose destructor it runs.
+    pub(super) fn drain(&self, note: Option<&Running>) -> bool {
+        self.lay_out();
+        let mut found = false;
+        let mut bury = |task: Hot| {
+            found = true;
+            self.bury_noted(task, note);
+        };
+        while let Some(task) = self.injector.pop().or_else(|| self.yielded.pop()) {
+            bury(task);
+        }
+        for slot in self.slots.iter() {
+            while let Some(task) = slot.steal_one() {
+                bury(task);
+            }
+            slot.next.take().into_iter().for_each(&mut bury);
+        }
+        found
+    }
+
+    /// Puts the tasks that can only be taken all at once where each thread that drains takes them one by one.
+    ///
+    /// All registries are closed before the first destructor runs. Otherwise a destructor that wakes a
+    /// cold task on a thread without a role would come back here for it, and so on for each task of a
+    /// chain.
+    fn lay_out(&self) {
+        // A thread that comes second must not find the registries closed and the injector still empty: it
+        // would end, and leave the first one alone with tasks that may wait for each other.
+        let mut laid_out = self.laid_out.lock();
+        *laid_out = true;
+        for slot in self.slots.iter() {
+            slot.registry.close().into_iter().for_each(|task| self.injector.push(task));
+            slot.channel.take_all().for_each(|task| self.injector.push(task));
+        }
+    }
+
+    /// A worker thread ends because the runtime does.
+    fn worker_ends(&self, index: usize) {
+        let note = Some(&self.slots.get(index).running);
+        // Ordering: SeqCst, the closing side's fence once more, by the thread that drains: see closed,
+        // fence, drain; push, fence, look at `closed`.
+        fence(Ordering::SeqCst);
+        self.drain(note);
+        // Ordering: AcqRel: the last one sees what all others did before they were counted out.
+        if self.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.drain_to_the_end(note);
+        }
+    }
+
+    fn drain_to_the_end(&self, note: Option<&Running>) {
+        let mut rounds = 0u32;
+        while self.alive_tasks() != 0 {
+            if self.drain(note) {
+                rounds = 0;
+            } else if rounds < 64 {
+                // Another thread is between setting SCHEDULED and its push.
+                rounds += 1;
+                thread::yield_now();
+            } else {
+                // It has been preempted there. Nothing to wait on exists for this rare case.
+                pause(Duration::from_micros(100));
+            }
+        }
+        self.check_quiet();
+        let working = self.working.lock();
+        // Ordering: Release pairs with `is_drained`.
+        self.drained.store(true, Ordering::Release);
+        drop(working);
+        self.working_changed.notify_all();
+        // Ordering: SeqCst: drained, fence, look for the watchdog; a watchdog that has only begun: show
+        // itself, fence (`announce_sleep`), look at `drained`.
+        fence(Ordering::SeqCst);
+        self.watchdog.wake(&self.driver);
+    }
+}
+
+impl Shared {
+    /// Starts one spare worker. `false`: there may be none more, or another thread is starting or ending some
+    /// at the moment; the next look will see what came of it.
+    pub(super) fn start_spare(self: &Arc<Self>) -> io::Result<bool> {
+        self.threads.try_lock().map_or(Ok(false), |threads| self.add_spare(threads))
+    }
+
+    /// As [`Shared::start_spare`], with the lock held.
+    pub(super) fn add_spare(
+        self: &Arc<Self>,
+        mut threads: MutexGuard<'_, Threads>,
+    ) -> io::Result<bool> {
+        let Some(crew) = self.crew.get().filter(|_| !self.is_closed()) else {
+            return Ok(false);
+        };
+        let staying = self.staying_workers();
+        let end = self.most_workers(crew);
+        // A worker that was let go and is still stuck has kept its slot: it counts as a spare again.
+        let Some(index) = (staying..end).find(|&index| threads.is_vacant(index)) else {
+            return Ok(false);
+        };
+        self.set_staying_workers(index + 1);
+        let started = self.occupy(&mut threads, index, &crew.config, &crew.around);
+        if started.is_err() {
+            self.set_staying_workers(staying);
+        }
+        drop(threads);
+        // After a failure: one that was counted in again may have parked meanwhile.
+        self.unpark_surplus(index + 1);
+        started.map(|()| true)
+    }
+
+    /// Asks all spare workers to leave.
+    pub(super) fn retire_spares(&self) {
+        let Some(threads) = self.threads.try_lock() else {
+            return;
+        };
+        if self.is_closed() {
+            return;
+        }
+        let stayed = self.staying_workers();
+        self.set_staying_workers(self.worker_count());
+        drop(threads);
+        self.unpark_surplus(stayed);
+    }
+
+    /// Whether one more spare may be started.
+    pub(super) fn may_add_spare(&self) -> bool {
+        let staying = self.staying_workers();
+        self.crew.get().is_some_and(|crew| staying < self.most_workers(crew))
+    }
+
+    /// The most workers there may be, with spares.
+    fn most_workers(&self, crew: &Crew) -> usize {
+        (self.worker_count() + crew.max_spares).min(self.slots.workers())
+    }
+
+    /// How many spare workers there are.
+    pub(crate) fn spare_workers(&self) -> usize {
+        self.staying_workers().saturating_sub(self.worker_count())
+    }
+}
+
+fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
+    for thread in threads {
+        // Only the house could have panicked, and that aborts.
+        let _ = thread.join();
+    }
+}
+
+/// A worker thread's whole life.
+fn worker_thread(shared: &Arc<Shared>, index: usize) {
+    if shared.is_helper(index) {
+        slice::shorten();
+    }
+    loop {
+        let worker = Worker::new(shared.clone(), index);
+        shared.slots.get(index).activate(worker.parker().unparker());
+        shared.slots.raise(index + 1);
+        let role = Role::Worker(worker);
+        let closed = role::play(&role, || match &role {
+            Role::Worker(worker) => work_until_surplus(shared, worker, index),
+            _ => unreachable!("made two lines above"),
+        });
+        // The deque is back in its slot before a successor can be started there.
+        if let Role::Worker(worker) = role {
+            worker.leave();
+        }
+        if closed || has_left(shared, index) {
+            return;
+        }
+    }
+}
+
+/// `true`: the runtime is closed and this worker has done its part. `false`: it is surplus and has given
+/// its tasks away.
+fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> bool {
+    worker.work();
+    if shared.is_closed() {
+        shared.worker_ends(index);
+        return true;
+    }
+    worker.hand_over();
+    shared.pushed_from_outside();
+    false
+}
+
+/// The end of a surplus worker, if it still is one: it may have been asked to stay, or the runtime
+/// closed, in between.
+fn has_left(shared: &Arc<Shared>, index: usize) -> bool {
+    let mut threads = shared.threads.lock();
+    if shared.is_closed() {
+        drop(threads);
+        shared.worker_ends(index);
+        return true;
+    }
+    if index < shared.staying_workers() {
+        return false;
+    }
+    threads.occupied[index] = false;
+    // Ordering: AcqRel as in `worker_ends`.
+    shared.alive.fetch_sub(1, Ordering::AcqRel);
+    true
+}
+
+impl ThreadConfig {
+    fn spawn(&self, suffix: &str, f: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+        let mut builder = thread::Builder::new().name(self.name.of(&suffix));
+        if let Some(size) = self.stack_size {
+            builder = builder.stack_size(size);
+        }
+        builder.spawn(f)
+    }
+}
+
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -1,0 +1,33 @@
+//! What must hold when a scheduler has ended; for the scenarios in runtime/shuttle.rs.
+
+use super::shared::Shared;
+use super::slots::Stats;
+use crate::engine::sync_shim::atomic::Ordering;
+
+impl Shared {
+    /// Checks that nothing is left anywhere, and that the books agree on `tasks` tasks.
+    pub(crate) fn audit(&self, tasks: usize) {
+        let sum = |count: fn(&Stats) -> u64| -> u64 {
+            self.slots.iter().map(|slot| count(&slot.stats)).sum()
+        };
+        let spawned =
+            self.foreign_spawned.load(Ordering::SeqCst) + sum(|stats| stats.spawned.get());
+        let completed =
+            self.foreign_completed.load(Ordering::SeqCst) + sum(|stats| stats.completed.get());
+        assert_eq!((spawned, completed), (tasks as u64, tasks as u64), "(spawned, completed)");
+        assert!(self.injector.is_empty(), "a task is left in the injector");
+        assert!(self.yielded.is_empty(), "a task is left that gave way");
+        for (index, slot) in self.slots.iter().enumerate() {
+            assert!(slot.steal_one().is_none(), "a task is left in deque {index}");
+            assert!(slot.next.is_empty(), "a task is left in next slot {index}");
+            assert!(slot.channel.is_empty(), "a task is left in wake channel {index}");
+            assert_eq!(slot.registry.len(), 0, "a task is left in registry {index}");
+            let lost = slot.has_lost_deques();
+            assert!(!lost, "a thread has kept deque {index}");
+        }
+        assert_eq!(self.slots.guests(0).count(), 0, "a guest has kept its slot");
+        assert_eq!(self.alive.load(Ordering::SeqCst), 0, "a worker is counted that has ended");
+        assert_eq!(self.idle.parked(), 0, "a worker counts as parked that has ended");
+        assert!(self.idle.start_search(0), "a worker counts as searching that has ended");
+    }
+}

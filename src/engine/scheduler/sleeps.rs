@@ -1,0 +1,76 @@
+//! The sleeps of a thread that runs tasks: how many there were, how long it was busy in between, and what the
+//! user wants to be called around them.
+//!
+//! The clock is read twice per sleep, beside the system call that the sleep is, and at a worker's fair turns,
+//! which read it anyway. Rejected: to read it around each poll, which doubles the cost of a short one.
+
+use super::slots::Count;
+use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::wakers;
+use std::time::{Duration, Instant};
+
+/// Counts that only the thread itself changes.
+#[derive(Default)]
+pub(crate) struct Sleeps {
+    /// Each sleep counts twice, at its begin and at its end: an odd number says that the thread sleeps.
+    turns: Count,
+    /// In nanoseconds.
+    busy: Count,
+}
+
+impl Sleeps {
+    /// The thread has been busy since the first moment.
+    #[inline]
+    pub(crate) fn was_busy(&self, since: Instant, now: Instant) {
+        let busy = now.saturating_duration_since(since);
+        // In 64 bits, which last for 584 years.
+        self.busy.add(busy.as_secs() * 1_000_000_000 + u64::from(busy.subsec_nanos()));
+    }
+
+    /// The thread has been busy since that moment, and goes to sleep.
+    pub(crate) fn begin(&self, busy_since: Instant) {
+        self.was_busy(busy_since, clock::now());
+        self.turns.add(1);
+    }
+
+    /// The thread has slept; returns when that ended.
+    pub(crate) fn end(&self) -> Instant {
+        self.turns.add(1);
+        clock::now()
+    }
+
+    /// How many sleeps have begun and how many have ended, in one number.
+    pub(crate) fn turns(&self) -> u64 {
+        self.turns.get()
+    }
+
+    /// How many sleeps have begun.
+    pub(crate) fn count(&self) -> u64 {
+        self.turns().div_ceil(2)
+    }
+
+    pub(crate) fn busy(&self) -> Duration {
+        Duration::from_nanos(self.busy.get())
+    }
+}
+
+/// What the user wants to be called around each sleep.
+#[derive(Clone, Default)]
+pub(crate) struct SleepHooks {
+    pub(crate) park: Option<Arc<dyn Fn() + Send + Sync>>,
+    pub(crate) unpark: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+impl SleepHooks {
+    pub(crate) fn are_none(&self) -> bool {
+        self.park.is_none() && self.unpark.is_none()
+    }
+
+    pub(crate) fn before(&self) {
+        self.park.iter().for_each(|park| wakers::guard(|| park()));
+    }
+
+    pub(crate) fn after(&self) {
+        self.unpark.iter().for_each(|unpark| wakers::guard(|| unpark()));
+    }
+}

@@ -1,0 +1,341 @@
+//! One slot per possible worker, and a few for threads in `block_on`: what others need to see of them.
+//!
+//! The array is as long as the largest number of workers allowed, so that a thief can walk it without a
+//! lock while workers come and go. A slot is made when it is first looked at, mostly for a worker, and
+//! its queues on first activation; both stay. (Some 50 slots made at the start were more than a third of the
+//! instructions of `start_stop` in `benches/`.) A *guest* is a thread in `block_on`: it does not run tasks,
+//! but what its root future spawns goes into a deque that thieves see at once, even if the root then blocks
+//! the thread.
+
+use super::sleeps::Sleeps;
+use crate::engine::park::Unparker;
+use crate::engine::queue::local::{Local, Stealer};
+use crate::engine::queue::wake_channel::WakeChannel;
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use crate::engine::sync_shim::{Arc, Mutex, made_later};
+use crate::task::cell::Hot;
+use crate::task::registry::Registry;
+use crate::task::running::Running;
+use crate::task::slot::Slot as NextSlot;
+use crossbeam_utils::CachePadded;
+use std::sync::OnceLock;
+
+/// The most workers a runtime can have, and the most spares: larger than any machine we know, small enough
+/// for 16-bit indices.
+pub(crate) const MAX_WORKERS: usize = 4096;
+
+/// How many threads at a time may be in `block_on` with a deque of their own; the others' spawns go to
+/// the injector.
+pub(super) const GUESTS: usize = 8;
+
+pub(super) struct Slots {
+    workers: usize,
+    /// Each in an allocation of its own, so that its owner can keep a direct pointer to it. A slot is made
+    /// before anything is done in it: a thread that goes through all slots, and has to see what was done,
+    /// sees the slot, too.
+    slots: Box<[OnceLock<Arc<CachePadded<Slot>>>]>,
+    /// One above the highest worker slot that was ever active: where thieves stop.
+    high: AtomicUsize,
+    /// One bit per guest slot that is taken.
+    guests: AtomicUsize,
+}
+
+pub(super) struct Slot {
+    /// Wakes from outside the workers; on a line of its own, because others write it.
+    pub(super) channel: CachePadded<WakeChannel<Hot>>,
+    /// The next task of the worker.
+    pub(super) next: NextSlot,
+    /// Thieves' ends of the owner's two deques.
+    stealers: OnceLock<Stealers>,
+    /// The owner's ends of the deques while no thread is active here.
+    deques: Mutex<Option<Deques>>,
+    unparker: Mutex<Option<Unparker>>,
+    /// A worker empties the channel.
+    active: AtomicBool,
+    /// The worker blocks in place: see in_place.rs.
+    pub(super) away: AtomicBool,
+    /// How long the worker has been in one poll, as the watchdog saw it: a [`Standstill`].
+    standstill: AtomicU8,
+    pub(super) registry: Registry,
+    /// The task that the worker runs, and how many it has run.
+    pub(super) running: Running,
+    pub(super) stats: Stats,
+    pub(super) sleeps: Sleeps,
+}
+
+/// The owner's ends of a worker's deques.
+pub(super) struct Deques {
+    /// Tasks that have been woken or spawned.
+    pub(super) ready: Local<Hot>,
+    /// Tasks that have given way: they run when no other task is ready, or after a bounded number of others.
+    pub(super) yielded: Local<Hot>,
+}
+
+struct Stealers {
+    ready: Stealer<Hot>,
+    yielded: Stealer<Hot>,
+}
+
+/// How long a worker has been in one poll, in the steps that matter to thieves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum Standstill {
+    /// It moves, or rests.
+    None,
+    /// Since the watchdog's last look: thieves may empty its next slot too.
+    Stalled,
+    /// For so long that the tasks which have given way behind this poll need help as well.
+    Blocked,
+}
+
+/// Counts that only the slot's owner changes.
+#[derive(Default)]
+pub(super) struct Stats {
+    pub(super) spawned: Count,
+    pub(super) completed: Count,
+    pub(super) from_injector: Count,
+    pub(super) stolen: Count,
+}
+
+/// A number that one thread changes and others read.
+#[derive(Default)]
+pub(super) struct Count(AtomicU64);
+
+impl Count {
+    #[inline]
+    pub(super) fn add(&self, n: u64) {
+        // Ordering: Release pairs with `get`'s Acquire: a thread that sees the number sees what was done
+        // before it was counted. A load and a store and no RMW: there is one writer at a time, and writers
+        // hand over through a lock or a thread's start.
+        self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);
+    }
+
+    pub(super) fn get(&self) -> u64 {
+        // Ordering: Acquire, see `add`.
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Slots {
+    pub(super) fn new(workers: usize) -> Self {
+        assert!(workers <= 2 * MAX_WORKERS, "the builder checks this");
+        let slots = (0..workers + GUESTS).map(|_| made_later(Slot::shared)).collect();
+        Self { workers, slots, high: AtomicUsize::new(0), guests: AtomicUsize::new(0) }
+    }
+
+    /// How many worker slots there are; guests have the indices from here on.
+    pub(super) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> &Slot {
+        self.shared(index)
+    }
+
+    #[inline]
+    fn shared(&self, index: usize) -> &Arc<CachePadded<Slot>> {
+        self.slots[index].get_or_init(Slot::shared)
+    }
+
+    /// The slot for its owner to keep.
+    pub(super) fn share(&self, index: usize) -> Arc<CachePadded<Slot>> {
+        self.shared(index).clone()
+    }
+
+    /// The slots that have been looked at: there is nothing in the others.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter_map(OnceLock::get).map(|slot| &***slot)
+    }
+
+    /// How many worker slots a thief has to look at.
+    pub(super) fn high(&self) -> usize {
+        // Ordering: Acquire pairs with `raise`: below this index the stealers are set.
+        self.high.load(Ordering::Acquire)
+    }
+
+    pub(super) fn raise(&self, high: usize) {
+        // Ordering: Release, see `high`.
+        self.high.fetch_max(high, Ordering::Release);
+    }
+
+    /// Takes a guest slot; returns its index.
+    pub(super) fn take_guest(&self) -> Option<usize> {
+        // Ordering: Relaxed for the look, the CAS decides.
+        let mut taken = self.guests.load(Ordering::Relaxed);
+        loop {
+            let free = (!taken).trailing_zeros() as usize;
+            if free >= GUESTS {
+                return None;
+            }
+            let next = taken | 1 << free;
+            // Ordering: AcqRel, a guest continues the counts that the one before it left.
+            match self.guests.compare_exchange_weak(
+                taken,
+                next,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(self.workers + free),
+                Err(current) => taken = current,
+            }
+        }
+    }
+
+    pub(super) fn release_guest(&self, index: usize) {
+        // Ordering: Release pairs with `take_guest`'s Acquire.
+        self.guests.fetch_and(!(1 << (index - self.workers)), Ordering::Release);
+    }
+
+    /// The guest slots that are taken, from slot `first` modulo [`GUESTS`] round to the one before it.
+    pub(super) fn guests(&self, first: usize) -> impl Iterator<Item = &Slot> {
+        // Ordering: Acquire pairs with `take_guest`, so that the stealer is seen; a guest that comes
+        // later wakes a worker.
+        let taken = self.guests.load(Ordering::Acquire);
+        let first = first % GUESTS;
+        // The slots before the first one, once more behind the last one.
+        let mut left = ((taken | (taken << GUESTS)) >> first) & ((1 << GUESTS) - 1);
+        std::iter::from_fn(move || {
+            (left != 0).then(|| {
+                let bit = left.trailing_zeros() as usize;
+                left &= left - 1;
+                self.get(self.workers + (first + bit) % GUESTS)
+            })
+        })
+    }
+}
+
+impl Slot {
+    fn shared() -> Arc<CachePadded<Self>> {
+        Arc::new(CachePadded::new(Self::new()))
+    }
+
+    fn new() -> Self {
+        Self {
+            channel: CachePadded::new(WakeChannel::new()),
+            next: NextSlot::new(),
+            stealers: OnceLock::new(),
+            deques: Mutex::new(None),
+            unparker: Mutex::new(None),
+            active: AtomicBool::new(false),
+            away: AtomicBool::new(false),
+            standstill: AtomicU8::new(Standstill::None as u8),
+            registry: Registry::new(),
+            running: Running::new(),
+            stats: Stats::default(),
+            sleeps: Sleeps::default(),
+        }
+    }
+
+    /// The owner's ends of the slot's deques; made on first use.
+    pub(super) fn take_deques(&self) -> Deques {
+        let deques = self.deques.lock().take().unwrap_or_else(Deques::new);
+        self.stealers.get_or_init(|| deques.stealers());
+        deques
+    }
+
+    /// The owner leaves: the deques wait for the next one.
+    pub(super) fn give_back(&self, deques: Deques) {
+        *self.deques.lock() = Some(deques);
+    }
+
+    /// Whether the owner has left without giving the deques back.
+    #[cfg(all(test, liten_shuttle))]
+    pub(super) fn has_lost_deques(&self) -> bool {
+        self.stealers.get().is_some() && self.deques.lock().is_none()
+    }
+
+    /// Takes the oldest task of one of the deques, whichever worker owns them.
+    pub(super) fn steal_one(&self) -> Option<Hot> {
+        let stealers = self.stealers.get()?;
+        // An empty one is not reached into, for which a thread would first have to join those that look after
+        // the deques' memory.
+        let steal = |deque: &Stealer<Hot>| if deque.is_empty() { None } else { deque.steal() };
+        steal(&stealers.ready).or_else(|| steal(&stealers.yielded))
+    }
+
+    /// The thieves' end of the deque of tasks that have been woken or spawned.
+    pub(super) fn ready(&self) -> Option<&Stealer<Hot>> {
+        self.stealers.get().map(|stealers| &stealers.ready)
+    }
+
+    /// The thieves' end of the deque of tasks that have given way.
+    pub(super) fn yielded(&self) -> Option<&Stealer<Hot>> {
+        self.stealers.get().map(|stealers| &stealers.yielded)
+    }
+
+    pub(super) fn activate(&self, unparker: Unparker) {
+        *self.unparker.lock() = Some(unparker);
+        // Ordering: SeqCst, the pair of `deactivate`.
+        self.active.store(true, Ordering::SeqCst);
+    }
+
+    /// The worker that has left without giving up its slot is back.
+    pub(super) fn reactivate(&self) {
+        // Ordering: SeqCst, the pair of `deactivate`. A thread that still reads `false` empties the channel
+        // itself.
+        self.active.store(true, Ordering::SeqCst);
+    }
+
+    /// The worker is about to leave. The caller executes a SeqCst fence, then empties the channel.
+    pub(super) fn deactivate(&self) {
+        // Ordering: SeqCst with the caller's fence: a pusher pushes, fences, and reads `active`. Either
+        // it sees `false` and empties the channel itself, or the leaving worker sees its push.
+        self.active.store(false, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        // Ordering: Relaxed after the caller's fence, see `deactivate`.
+        self.active.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn unparker(&self) -> Option<Unparker> {
+        self.unparker.lock().clone()
+    }
+
+    /// Whether a task that has been woken or spawned waits here where a thief could take it (in the next
+    /// slot: only if the worker is stuck).
+    pub(super) fn has_ready(&self) -> bool {
+        self.ready().is_some_and(|ready| !ready.is_empty())
+            || !self.channel.is_empty()
+            || (self.standstill() != Standstill::None && !self.next.is_empty())
+    }
+
+    /// Whether a task that has given way waits here.
+    pub(super) fn has_yielded(&self) -> bool {
+        self.yielded().is_some_and(|yielded| !yielded.is_empty())
+    }
+
+    /// A number that moves whenever the worker does.
+    pub(super) fn progress(&self) -> u64 {
+        self.running.polls() + self.sleeps.count()
+    }
+
+    pub(super) fn standstill(&self) -> Standstill {
+        // Ordering: Relaxed, a hint of the watchdog.
+        match self.standstill.load(Ordering::Relaxed) {
+            0 => Standstill::None,
+            1 => Standstill::Stalled,
+            _ => Standstill::Blocked,
+        }
+    }
+
+    /// For the watchdog.
+    pub(super) fn set_standstill(&self, standstill: Standstill) {
+        // Ordering: Relaxed, a hint for thieves; the wake that follows orders it for the one it wakes.
+        self.standstill.store(standstill as u8, Ordering::Relaxed);
+    }
+}
+
+impl Deques {
+    fn new() -> Self {
+        Self { ready: Local::new(), yielded: Local::new() }
+    }
+
+    fn stealers(&self) -> Stealers {
+        Stealers { ready: self.ready.stealer(), yielded: self.yielded.stealer() }
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -1,0 +1,424 @@
+//! The watchdog: the driver thread. It fetches events while no worker is idle, and sees to it that no task
+//! waits behind a long poll.
+//!
+//! It is there from the first task or event on, so workers that are busy or blocked can never stop I/O or
+//! timers. But it stays out of the way: an idle worker in the seat runs the task that an event wakes without
+//! a change of thread, and a busy one polls the driver between two tasks (pace.rs). This thread looks at all
+//! workers every [`LOOK`] or less often, decides (`watchdog/decision.rs`, pure, with the table of its
+//! orders), and acts:
+//!
+//! | order | act |
+//! |---|---|
+//! | `Fetch` | takes the seat, and keeps it until a worker is idle |
+//! | `WakePeer` | wakes a parked worker, which finds the tasks as a thief |
+//! | `Rescue` | opens the stalled workers' queues; workers that move empty them before their next task |
+//! | `AddSpare` | starts one worker more, a *spare*, in the slot behind the others |
+//! | `RetireSpares` | asks all spares to leave, as surplus workers |
+//! | `Report` | counts the poll, and sends a warning to a collector, if there is one |
+//! | `Drain` | starts a thread that drops the tasks of a closed runtime (lifecycle.rs) |
+//!
+//! It never holds a task itself: what it opens, workers take. So nothing that it does can be caught half-
+//! way between two queues, and nothing that was rescued goes back behind the poll that blocked it: it is
+//! run by the worker that took it, or waits among the ready tasks, which run before those that have given
+//! way.
+//!
+//! # A bound in time
+//!
+//! While all workers are slow, or one stalls and none is parked, no event and no timer waits longer than 1 ms
+//! to be fetched, if the system lets this thread run: the seat was taken within the last two looks, or this
+//! thread sits there.
+//!
+//! While looks find an idle worker, each pause is twice as long as the one before, up to 4 ms; and up to 2
+//! ms while none is idle, none is stalled and not all are slow. So when that ends, the first event may wait
+//! for two of these pauses: 8 ms if an idle worker stays parked, 6 ms or 4 ms otherwise. A look costs up to
+//! 18 µs where processors are virtual: 2,000 a second were a third of what 1,000 intervals cost
+//! (`mixed_intervals_spread`), and 4 % of a busy web server. Rejected: the last idle worker wakes this
+//! thread, which is a wake per event where workers are busy for some microseconds at a time.
+//!
+//! While it sits, it waits in the poller, so that an event wakes it at once, and the system takes a core from
+//! a task that computes to let it run. It stays while each round finds no worker parked. When one is, the
+//! seat goes to it, so that the slower way over this thread is not kept longer than needed.
+//!
+//! # Sleep
+//!
+//! When every worker is parked or blocks in place, the seat is attended and no spare waits to be let go,
+//! nothing can go wrong until a worker leaves its park, and the thread sleeps without a limit: an idle
+//! runtime makes no look. It stores `asleep`, fences, looks at the idle word once more, and sleeps. A worker
+//! that leaves its park, or comes back from blocking in place, says so (clears its bit, or leaves the count
+//! of those away), fences, then reads `asleep`. One of the two sees the other (models
+//! `a_worker_that_leaves_its_park_wakes_the_watchdog`, `a_worker_that_is_back_wakes_the_watchdog`).
+//!
+//! A new worker counts as alive before its thread starts, fences before its first task, and reads `asleep`
+//! (model `a_worker_with_its_first_task_wakes_the_watchdog`). So the thread is not needed before: a runtime
+//! begins with `asleep` set and without it, and the worker that would wake it starts it (`start_stop` in
+//! `benches/`: 1.5 of tokio's time with the thread, 1.0 to 1.1 without). If the system has no thread to give,
+//! idle workers fetch events all the same, and each that leaves its park tries again.
+
+mod decision;
+mod report;
+
+pub(super) use decision::needs_replacement;
+
+use super::census::PATIENCE;
+use super::role::{self, Dispatcher, Role};
+use super::shared::Shared;
+use super::slice;
+use crate::engine::driver::Driver;
+use crate::engine::park::{Parker, Unpark, Unparker};
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::wakers;
+use decision::{LOOK, Look, Memory, ORDERS, Order, Seen};
+use std::sync::OnceLock;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+/// Time between two looks while only spares are to be let go.
+const EASY_LOOK: Duration = Duration::from_millis(50);
+
+/// Looks without any work before the thread sleeps without a limit: long enough that sparse traffic does not
+/// wake it each time.
+const QUIET_LOOKS: u32 = 8;
+
+/// What the workers know of the watchdog.
+pub(super) struct Watchdog {
+    /// The thread sleeps without a limit, or has not been started.
+    asleep: AtomicBool,
+    unparker: OnceLock<Unparker>,
+    /// Polls that blocked their worker while no other worker was free.
+    blocked_polls: AtomicU64,
+    /// Workers that move take what is queued at those that do not.
+    rescue: AtomicBool,
+    /// All regular workers have been stuck for long: spares run what has given way, too.
+    spares_take_all: AtomicBool,
+}
+
+impl Watchdog {
+    pub(super) fn new() -> Self {
+        Self {
+            // As good as asleep: it is not there yet.
+            asleep: AtomicBool::new(true),
+            unparker: OnceLock::new(),
+            blocked_polls: AtomicU64::new(0),
+            rescue: AtomicBool::new(false),
+            spares_take_all: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn blocked_polls(&self) -> u64 {
+        // Ordering: Relaxed, a number for people.
+        self.blocked_polls.load(Ordering::Relaxed)
+    }
+
+    /// Wakes the thread, on its own or in the seat; if it is awake its next sleep ends at once.
+    pub(super) fn wake(&self, driver: &Driver) {
+        let unpark = self.unparker.get().map(Unparker::unpark);
+        if unpark == Some(Unpark::Poller) {
+            driver.wake();
+        }
+    }
+
+    /// Asked by a worker that looks outside: whether it is to take what is queued at stalled workers. Said to
+    /// one worker.
+    pub(super) fn take_rescue(&self) -> bool {
+        // Ordering: Relaxed, a hint; what is taken is ordered by the queues. Read first: mostly it is false.
+        self.rescue.load(Ordering::Relaxed) && self.rescue.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether spares run what has given way, too.
+    pub(super) fn spares_take_all(&self) -> bool {
+        // Ordering: Relaxed, a hint.
+        self.spares_take_all.load(Ordering::Relaxed)
+    }
+}
+
+impl Shared {
+    /// Called by a worker with its first task, when it has left its park, and when it is back from blocking
+    /// in place: sees to it that the watchdog looks.
+    #[inline]
+    pub(super) fn rouse_watchdog(self: &Arc<Self>) {
+        let asleep = &self.watchdog.asleep;
+        // Ordering: Relaxed, after the caller's SeqCst fence, which comes after the worker's parked bit was
+        // cleared; the swap picks one waker. Acquire pairs with the Release in `announce_sleep`: the unparker
+        // is seen.
+        if asleep.load(Ordering::Relaxed) && asleep.swap(false, Ordering::Acquire) {
+            self.wake_or_start_watchdog();
+        }
+    }
+
+    #[cold]
+    fn wake_or_start_watchdog(self: &Arc<Self>) {
+        if self.watchdog.unparker.get().is_some() {
+            self.watchdog.wake(&self.driver);
+        } else if self.start_driver().is_err() {
+            // Workers that are idle or give way fetch events all the same. The next one that leaves its park
+            // tries again.
+            // Ordering: Relaxed, there is no thread that could read it.
+            self.watchdog.asleep.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Lets a worker that moves take what is queued at those that do not.
+    pub(super) fn call_for_rescue(&self) {
+        // Ordering: Relaxed, see `take_rescue`.
+        self.watchdog.rescue.store(true, Ordering::Relaxed);
+        self.call_outside();
+    }
+}
+
+/// No worker can run a task without leaving its park first, which tells us, or comes back, which tells us
+/// too; and no worker waits for just this moment.
+fn all_rest(shared: &Shared) -> bool {
+    let (parked, away) = (shared.idle.parked(), shared.away_workers());
+    // Ordering: Relaxed; a thread that is starting is counted before it runs, and when it first leaves a
+    // park it wakes us. Spares are started by this thread, or by a worker before it is away.
+    parked + away >= shared.alive.load(Ordering::Relaxed)
+        // Without a worker to take over, a spare may have to be tried again.
+        && (away == 0 || parked != 0)
+        // The last worker, which is not counted any more, may be in a destructor that does not end.
+        && !shared.is_closed()
+        && !shared.is_lull_awaited()
+}
+
+/// As above, and no spare is to be let go.
+fn nothing_to_do(shared: &Shared) -> bool {
+    all_rest(shared) && (shared.spare_workers() == 0 || shared.away_workers() != 0)
+}
+
+/// Announces a long sleep; `true` if it is still right to sleep.
+fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> bool {
+    if !condition() {
+        return false;
+    }
+    // Ordering: SeqCst fence: announce, fence, look; the other half is in the worker's `awake`.
+    // Release, see `rouse_watchdog`.
+    shared.watchdog.asleep.store(true, Ordering::Release);
+    fence(Ordering::SeqCst);
+    condition() && !shared.is_drained()
+}
+
+/// What the watchdog has in hand from one look to the next.
+struct Watch {
+    parker: Parker,
+    memory: Memory,
+    /// Kept for its memory.
+    workers: Vec<Seen>,
+    orders: Vec<Order>,
+    looked: Instant,
+    /// Until the next look.
+    pause: Duration,
+    quiet: u32,
+    /// Since the last look this thread has woken tasks while no worker was idle.
+    delivered: bool,
+    /// Which lull is waited for, by how many there were before it, and since when.
+    lull_awaited: Option<(u64, Instant)>,
+    wakes: Vec<Waker>,
+}
+
+/// The driver thread's whole life.
+pub(super) fn run(shared: &Arc<Shared>) {
+    slice::shorten();
+    let parker = Parker::new();
+    let _ = shared.watchdog.unparker.set(parker.unparker());
+    let mut watch = Watch::new(shared, parker);
+    let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
+    while !shared.is_drained() {
+        watch.turn(shared, &role);
+    }
+}
+
+impl Watch {
+    /// All lists get their memory here: the thread steps in when the machine is busy, and a program whose
+    /// other threads do not allocate any more must not see this one begin to.
+    fn new(shared: &Shared, parker: Parker) -> Self {
+        let now = clock::now();
+        let workers = shared.slots.workers();
+        Self {
+            parker,
+            memory: Memory::new(workers, shared.driver.attendance(), now),
+            workers: Vec::with_capacity(workers),
+            orders: Vec::with_capacity(workers + ORDERS),
+            looked: now,
+            pause: LOOK,
+            quiet: 0,
+            delivered: false,
+            lull_awaited: None,
+            wakes: shared.driver.new_wakes(),
+        }
+    }
+
+    fn turn(&mut self, shared: &Arc<Shared>, role: &Role) {
+        if self.look(shared, clock::now()) {
+            self.attend(shared, role);
+        }
+        self.end_lull(shared, clock::now());
+        let quiet = |shared: &Shared| nothing_to_do(shared) && shared.driver.is_attended();
+        self.quiet = if quiet(shared) { self.quiet + 1 } else { 0 };
+        if shared.is_drained() {
+            return;
+        }
+        if self.quiet >= QUIET_LOOKS {
+            if announce_sleep(shared, || quiet(shared)) {
+                self.parker.park();
+            }
+            self.quiet = 0;
+            self.pause = LOOK;
+        } else if announce_sleep(shared, || all_rest(shared) && shared.spare_workers() != 0) {
+            self.parker.park_timeout(EASY_LOOK);
+        } else {
+            self.parker.park_timeout(self.pause);
+        }
+        // Ordering: Relaxed, only this thread sets it.
+        shared.watchdog.asleep.store(false, Ordering::Relaxed);
+    }
+
+    /// Looks at every worker, and does what is to be done. `true`: the driver's seat is to be taken.
+    fn look(&mut self, shared: &Arc<Shared>, now: Instant) -> bool {
+        self.looked = now;
+        let (regular, staying) = (shared.worker_count(), shared.staying_workers());
+        let slots =
+            (0..shared.slots.high().max(staying)).map(|index| (index, shared.slots.get(index)));
+        self.workers.clear();
+        self.workers.extend(slots.map(|(index, slot)| Seen {
+            progress: slot.progress(),
+            at_rest: !slot.is_active() || shared.idle.is_parked(index),
+            away: slot.is_away(),
+            ready: slot.has_ready(),
+            yielded: slot.has_yielded(),
+        }));
+        let look = Look {
+            now,
+            workers: &self.workers,
+            regular: regular.min(staying),
+            staying,
+            may_add_spare: shared.may_add_spare(),
+            delivered: std::mem::take(&mut self.delivered),
+            outside: shared.has_ready_outside(),
+            yielded_outside: !shared.yielded.is_empty(),
+            parked: shared.idle.parked() != 0,
+            closed: shared.is_closed(),
+            attended: shared.driver.is_attended(),
+            attendance: shared.driver.attendance(),
+        };
+        self.memory.decide(&look, &mut self.orders);
+        self.pause = self.memory.next_pause(&look, &self.orders, self.pause);
+        // Before the orders, which make workers look at both.
+        for index in 0..look.workers.len() {
+            shared.slots.get(index).set_standstill(self.memory.standstill(index, now));
+        }
+        let all = self.memory.spares_take_all(&look);
+        // Ordering: Relaxed, a hint.
+        shared.watchdog.spares_take_all.store(all, Ordering::Relaxed);
+        self.act(shared, now)
+    }
+
+    /// Carries the orders out. `true`: one of them is to fetch.
+    fn act(&mut self, shared: &Arc<Shared>, now: Instant) -> bool {
+        let mut fetch = false;
+        let mut orders = std::mem::take(&mut self.orders);
+        for order in orders.drain(..) {
+            match order {
+                Order::Fetch => fetch = true,
+                Order::WakePeer(index) => {
+                    let any = shared.has_ready() || shared.watchdog.spares_take_all();
+                    if any {
+                        shared.wake_one(index)
+                    } else {
+                        shared.wake_regular(index)
+                    };
+                }
+                Order::Rescue => shared.call_for_rescue(),
+                Order::AddSpare => {
+                    if shared.start_spare().is_err() {
+                        self.memory.spare_failed(now);
+                    }
+                }
+                Order::RetireSpares => shared.retire_spares(),
+                Order::Drain => shared.start_drainer(),
+                Order::Report(index) => {
+                    // Ordering: Relaxed, a number for people.
+                    shared.watchdog.blocked_polls.fetch_add(1, Ordering::Relaxed);
+                    let running = shared.slots.get(index).running.read();
+                    let still = self.memory.still(index, now);
+                    wakers::guard(|| report::blocked(index, running, still));
+                }
+            }
+        }
+        self.orders = orders;
+        fetch
+    }
+
+    /// Polls until a worker is idle, which can do it itself.
+    fn attend(&mut self, shared: &Arc<Shared>, role: &Role) {
+        while self.sit(shared) {
+            // No worker was idle when the events came, so each will find what concerns it.
+            let busy = shared.idle.parked() == 0;
+            self.delivered |= busy && !self.wakes.is_empty();
+            // In the role only while wakers are called and chains are sent: what another piece of foreign
+            // code on this thread wakes (a collector of warnings) must not be collected.
+            role::play(role, || wakers::wake_all(&mut self.wakes));
+            if let Role::Dispatcher(dispatcher) = role {
+                dispatcher.flush();
+            }
+            shared.goes();
+            if !busy || shared.is_drained() {
+                break;
+            }
+        }
+        self.memory.sat(shared.driver.attendance());
+    }
+
+    /// Sits in the driver's seat until a round has brought something; goes on looking after the workers
+    /// meanwhile. `true`: there are wakers to call, and this thread counts as awake. `false`: the seat is
+    /// taken.
+    fn sit(&mut self, shared: &Arc<Shared>) -> bool {
+        let Some(mut seat) = shared.driver.try_seat() else {
+            return false;
+        };
+        shared.comes();
+        while self.wakes.is_empty() && !shared.is_drained() {
+            let limit = (!announce_sleep(shared, || nothing_to_do(shared))).then_some(LOOK);
+            if self.parker.enter_seat() {
+                shared.turn(&mut seat, limit, &mut self.wakes);
+            }
+            self.parker.leave_seat();
+            // Ordering: Relaxed, only this thread sets it.
+            shared.watchdog.asleep.store(false, Ordering::Relaxed);
+            let now = clock::now();
+            if now.saturating_duration_since(self.looked) >= LOOK {
+                // The seat is taken, so nothing is to be fetched.
+                let _ = self.look(shared, now);
+            }
+            if self.is_lull_overdue(shared, now) {
+                shared.driver.lulls().begin(&mut self.wakes);
+            }
+        }
+        true
+    }
+
+    /// Whether one lull has been waited for for long: something never waits, or blocks its thread.
+    fn is_lull_overdue(&mut self, shared: &Shared, now: Instant) -> bool {
+        self.lull_awaited = shared.is_lull_awaited().then(|| {
+            let count = shared.driver.lulls().count();
+            // That one is waited for at each look is not enough: it may be another lull each time.
+            self.lull_awaited.filter(|known| known.0 == count).unwrap_or((count, now))
+        });
+        self.lull_awaited.is_some_and(|(_, since)| now.saturating_duration_since(since) > PATIENCE)
+    }
+
+    /// Tells the tasks that have waited for a lull for too long.
+    fn end_lull(&mut self, shared: &Shared, now: Instant) {
+        if self.is_lull_overdue(shared, now) {
+            // With their wakers in hand: the clock must not jump before they are awake.
+            shared.comes();
+            shared.driver.lulls().begin(&mut self.wakes);
+            wakers::wake_all(&mut self.wakes);
+            shared.goes();
+        }
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

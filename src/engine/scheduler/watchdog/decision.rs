@@ -1,0 +1,423 @@
+//! What the watchdog decides at one look. Pure: what was seen and the time are passed in, orders come out.
+//!
+//! | seen | and | order |
+//! |---|---|---|
+//! | the seat is empty, and was at the last look and in between | | `Fetch` |
+//! | a stalled worker with tasks queued | a worker is parked | `WakePeer` |
+//! | as above, for [`SPARE_AFTER`] (what gave way: [`YIELDED_AFTER`]) | a worker moves | `Rescue` |
+//! | all workers stalled, with 0, 1, .. spares for 1, 2, 4, .. ms | ready tasks wait | `AddSpare` |
+//! | all regular workers slow, lately for [`SLOW_FOR`], no spare | ready tasks wait | `AddSpare` |
+//! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what gave way waits | `AddSpare` |
+//! | spares, and for [`RETIRE_AFTER`] some regular worker was not slow | none is away | `RetireSpares` |
+//! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once a poll |
+//! | all workers stalled for [`DRAIN_AFTER`], or away | the runtime is closed | `Drain` |
+//!
+//! Once the runtime is closed, only `Fetch` and `Drain` are ordered.
+//!
+//! A worker is *stalled* when it is in the same poll as at the last look. It is *slow* when it is stalled, or
+//! its polls since the last look took [`LONG_POLL`] and more in the mean; not when it is parked, or was at
+//! the last look. A worker that blocks in place counts as stalled from the beginning. It is reported only if
+//! tasks wait and there may be no further spare, so that it blocks them in spite of its precaution.
+//!
+//! The first spare comes early, because it serves what waits beside tasks that compute: it takes what is
+//! ready and leaves to the workers what has given way, so it is busy only as long as there is something
+//! ready, and the system shares the cores. If it is stuck as well, the tasks here block whatever runs them,
+//! and more threads help less and less.
+
+use crate::engine::scheduler::slots::Standstill;
+use std::time::{Duration, Instant};
+
+/// Time between two looks while polls are long, or something was to be done. Two of them are the most that an
+/// empty seat stays empty then.
+pub(super) const LOOK: Duration = Duration::from_micros(500);
+
+/// The longest time between two looks while a worker is idle.
+const LONGEST_PAUSE: Duration = Duration::from_millis(4);
+
+/// The same while no worker is idle, none is stalled and not all are slow. They poll the driver between
+/// these, and what a look costs is taken from them. Measured (`axum::serve` under wrk, 64 connections, the
+/// load on the same two cores; 500 µs against 1, 2 and 4 ms, 88 slices of a second, three times): time 0.99,
+/// 0.97, 0.96, and processor 0.98, 0.96, 0.96.
+const LONGEST_BUSY_PAUSE: Duration = Duration::from_millis(2);
+
+/// Polls that are so long in the mean keep ready tasks waiting. Shorter ones are over before another thread
+/// runs.
+const LONG_POLL: Duration = Duration::from_micros(150);
+
+/// Ready tasks have waited for so long in all, lately, while all workers were slow, when the first spare
+/// comes. A worker that the system does not let run for a moment looks slow, too, and a spare would only be
+/// one more thread that wants its core (`http_500`: 1.09 of tokio's time, and 1.03 when such moments do not
+/// count).
+const SLOW_FOR: Duration = Duration::from_millis(2);
+
+/// What "lately" means: such moments count if they make up more than a fifth of the time. (Of a longer pause
+/// between two looks, 1 ms counts at the most.)
+const RELIEF: u32 = 4;
+
+/// Tasks at a worker that is known to be stalled wait for so long before workers that move take them; a
+/// second spare comes when all workers and the first one have been stalled for twice as long.
+pub(super) const SPARE_AFTER: Duration = Duration::from_millis(1);
+
+/// No spare waits for longer, however many there are.
+const LONGEST_SPARE_AFTER: Duration = Duration::from_millis(16);
+
+/// From so many spares on the next one waits for the longest time.
+const MANY: usize = 4;
+
+/// Polls that hold up a worker for so long are reported, if no other worker is free.
+pub(super) const REPORT_AFTER: Duration = Duration::from_millis(10);
+
+/// A worker that drains a closed runtime moves from task to task. If no worker has moved for so long, each is
+/// in a poll or a destructor that may itself wait for the end of another task.
+const DRAIN_AFTER: Duration = Duration::from_millis(10);
+
+/// Tasks that have given way wait behind a long poll for so long before others take them. They are computing,
+/// mostly, and one more thread that computes makes all others slower.
+pub(super) const YIELDED_AFTER: Duration = Duration::from_millis(50);
+
+/// The same if no other spare can follow: the last one is kept free for what is ready. Not for ever, as a
+/// blocked poll may wait for a task that has given way.
+const LAST_RESORT: Duration = Duration::from_secs(1);
+
+/// A spare stays for so long after the last look at which no regular worker was free: a program that blocks
+/// its workers does it again, and to start a thread takes as long as some polls.
+const RETIRE_AFTER: Duration = Duration::from_millis(250);
+
+/// After a failed start the next one waits for so long.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
+/// One worker at one look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Moves whenever the worker does.
+    pub(super) progress: u64,
+    /// Parked, or without a thread.
+    pub(super) at_rest: bool,
+    /// It blocks in place.
+    pub(super) away: bool,
+    /// A task that has been woken or spawned is queued here.
+    pub(super) ready: bool,
+    /// A task that has given way is queued here.
+    pub(super) yielded: bool,
+}
+
+/// Everything at one look.
+#[derive(Debug)]
+pub(super) struct Look<'a> {
+    pub(super) now: Instant,
+    /// By index; those from `staying` on are about to leave.
+    pub(super) workers: &'a [Seen],
+    /// The number of workers, without and with the spares.
+    pub(super) regular: usize,
+    pub(super) staying: usize,
+    /// Whether one more spare is allowed.
+    pub(super) may_add_spare: bool,
+    /// Since the last look, the driver thread has woken tasks while no worker was idle.
+    pub(super) delivered: bool,
+    /// Ready tasks wait where all workers look.
+    pub(super) outside: bool,
+    /// As above, tasks that have given way.
+    pub(super) yielded_outside: bool,
+    /// Whether a worker is parked.
+    pub(super) parked: bool,
+    /// Whether the runtime is closed.
+    pub(super) closed: bool,
+    /// Whether the driver's seat is taken, and how often it has been.
+    pub(super) attended: bool,
+    pub(super) attendance: u64,
+}
+
+/// The most orders of one look, without the reports, of which there is one per worker at most.
+pub(super) const ORDERS: usize = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Sit down in the driver's seat.
+    Fetch,
+    /// Wake a parked worker for what is queued at this one.
+    WakePeer(usize),
+    /// Tell the workers that move to take what is queued at those that do not.
+    Rescue,
+    AddSpare,
+    RetireSpares,
+    /// This worker's poll blocks it, and no other worker is free.
+    Report(usize),
+    /// Let another thread drop the tasks that are left, because no worker does.
+    Drain,
+}
+
+/// What is remembered from one look to the next.
+#[derive(Debug)]
+pub(super) struct Memory {
+    workers: Vec<Worker>,
+    attendance: u64,
+    /// The last look.
+    looked: Instant,
+    /// For how long, lately, ready tasks have waited while all regular workers were slow: grows with the time
+    /// of looks that find it so, and shrinks by a part of the time of others.
+    pressure: Duration,
+    /// Since when a regular worker has not been slow at each look.
+    easy: Option<Instant>,
+    failed: Option<Instant>,
+}
+
+/// One worker in memory.
+#[derive(Debug, Clone)]
+struct Worker {
+    progress: u64,
+    /// The last look that saw it move, or saw it at work after a rest; it has been in one poll since then at
+    /// the earliest. Not the last look that saw it at rest: the watchdog may have slept since.
+    moved: Instant,
+    at_rest: bool,
+    stalled: bool,
+    slow: bool,
+    reported: bool,
+}
+
+impl Worker {
+    /// Compares with the look before, which was `passed` ago.
+    fn look(&mut self, seen: Seen, now: Instant, passed: Duration) {
+        let before = std::mem::replace(&mut self.progress, seen.progress);
+        let polls = u32::try_from(seen.progress.wrapping_sub(before)).unwrap_or(u32::MAX);
+        let at_rest = seen.at_rest && !seen.away;
+        let rested = std::mem::replace(&mut self.at_rest, at_rest) || at_rest;
+        self.stalled = polls == 0 && !rested;
+        self.slow = LONG_POLL.saturating_mul(polls) <= passed && !rested;
+        if !self.stalled {
+            self.moved = now;
+            self.reported = false;
+        }
+    }
+
+    /// How long it has been in one poll at least; zero if it is in none or in another than at the last look.
+    fn still(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.moved)
+    }
+}
+
+impl Memory {
+    pub(super) fn new(workers: usize, attendance: u64, now: Instant) -> Self {
+        let worker = Worker {
+            progress: 0,
+            moved: now,
+            at_rest: true,
+            stalled: false,
+            slow: false,
+            reported: false,
+        };
+        let workers = vec![worker; workers];
+        Self {
+            workers,
+            attendance,
+            looked: now,
+            pressure: Duration::ZERO,
+            easy: None,
+            failed: None,
+        }
+    }
+
+    /// How long worker `index` has been in one poll, as of the look at `now`.
+    pub(super) fn still(&self, index: usize, now: Instant) -> Duration {
+        self.workers[index].still(now)
+    }
+
+    /// The same in steps.
+    pub(super) fn standstill(&self, index: usize, now: Instant) -> Standstill {
+        match &self.workers[index] {
+            worker if !worker.stalled => Standstill::None,
+            worker if worker.still(now) < YIELDED_AFTER => Standstill::Stalled,
+            _ => Standstill::Blocked,
+        }
+    }
+
+    /// No thread could be made.
+    pub(super) fn spare_failed(&mut self, now: Instant) {
+        self.failed = Some(now);
+    }
+
+    /// The driver's seat was taken by this thread: what happened there before is no news.
+    pub(super) fn sat(&mut self, attendance: u64) {
+        self.attendance = attendance;
+    }
+
+    /// Whether regular workers have all been stuck for so long that spares run what has given way, too.
+    pub(super) fn spares_take_all(&self, look: &Look<'_>) -> bool {
+        let limit = if look.may_add_spare { YIELDED_AFTER } else { LAST_RESORT };
+        self.none_free(look, 0..look.regular, limit)
+    }
+
+    /// How long to wait for the next look. The last one gave `orders`, and came `pause` after the one before.
+    pub(super) fn next_pause(
+        &self,
+        look: &Look<'_>,
+        orders: &[Order],
+        pause: Duration,
+    ) -> Duration {
+        let longest = if look.parked {
+            LONGEST_PAUSE
+        } else if self.stalled(look).next().is_none() && !self.all_slow(look) {
+            LONGEST_BUSY_PAUSE
+        } else {
+            LOOK
+        };
+        if orders.is_empty() { (pause * 2).min(longest) } else { LOOK }
+    }
+
+    /// One look: says what is to be done.
+    pub(super) fn decide(&mut self, look: &Look<'_>, orders: &mut Vec<Order>) {
+        let passed = look.now.saturating_duration_since(self.looked);
+        self.looked = look.now;
+        for (worker, &seen) in self.workers.iter_mut().zip(look.workers) {
+            worker.look(seen, look.now, passed);
+        }
+        let before = std::mem::replace(&mut self.attendance, look.attendance);
+        if !look.attended && before == look.attendance {
+            orders.push(Order::Fetch);
+        }
+        if look.closed {
+            orders.extend(self.drain(look));
+            return;
+        }
+        orders.extend(self.help_stalled(look));
+        orders.extend(self.change_spares(look, passed));
+        self.report(look, orders);
+    }
+
+    /// Something is queued behind a poll that goes on.
+    fn help_stalled(&self, look: &Look<'_>) -> Option<Order> {
+        let takes_all = self.spares_take_all(look);
+        let regular = &look.workers[..look.regular];
+        // Helpers do not count for what has given way, as long as they leave it to the workers.
+        let may_take = takes_all || regular.iter().any(|seen| seen.at_rest && !seen.away);
+        let queued = |seen: &Seen| {
+            let yielded = seen.yielded || look.yielded_outside;
+            seen.ready || look.outside || (yielded && may_take)
+        };
+        if look.parked {
+            if let Some((index, _)) = self.stalled(look).find(|(_, seen)| queued(seen)) {
+                return Some(Order::WakePeer(index));
+            }
+        }
+        let waits = |(index, seen): (usize, &Seen)| {
+            let still = self.still(index, look.now);
+            (seen.ready && still >= SPARE_AFTER) || (seen.yielded && still >= YIELDED_AFTER)
+        };
+        let moves = |index: usize| {
+            let seen = look.workers[index];
+            !self.workers[index].stalled && !seen.away && !seen.at_rest
+        };
+        ((0..look.staying).any(moves) && self.stalled(look).any(waits)).then_some(Order::Rescue)
+    }
+
+    /// The workers that have been in one poll since the last look, or block in place.
+    fn stalled<'a>(&'a self, look: &'a Look<'_>) -> impl Iterator<Item = (usize, &'a Seen)> {
+        let workers = look.workers.iter().enumerate();
+        workers.filter(|(index, seen)| self.workers[*index].stalled || seen.away)
+    }
+
+    /// Each worker of `range` has been in one poll for `limit`, or blocks in place.
+    fn none_free(
+        &self,
+        look: &Look<'_>,
+        mut range: std::ops::Range<usize>,
+        limit: Duration,
+    ) -> bool {
+        range.all(|index| {
+            let seen = look.workers[index];
+            let stuck = self.workers[index].stalled && self.still(index, look.now) >= limit;
+            seen.away || stuck
+        })
+    }
+
+    /// Each regular worker is slow, or blocks in place.
+    fn all_slow(&self, look: &Look<'_>) -> bool {
+        (0..look.regular).all(|index| self.workers[index].slow || look.workers[index].away)
+    }
+
+    fn change_spares(&mut self, look: &Look<'_>, time: Duration) -> Option<Order> {
+        let passed = |since: Instant, limit| look.now.saturating_duration_since(since) >= limit;
+        let all_slow = self.all_slow(look);
+        let waits = all_slow && self.ready_waits(look);
+        self.pressure = match waits {
+            true => self.pressure + time.min(SPARE_AFTER),
+            false => self.pressure.saturating_sub(time / RELIEF),
+        };
+        if all_slow {
+            self.easy = None;
+            let may_start =
+                look.may_add_spare && self.failed.is_none_or(|failed| passed(failed, RETRY_AFTER));
+            let yielded = || {
+                self.spares_take_all(look)
+                    && self.none_free(look, 0..look.staying, SPARE_AFTER)
+                    && self.yielded_waits(look)
+            };
+            let needed = may_start && ((waits && self.no_spare_serves(look)) || yielded());
+            return needed.then_some(Order::AddSpare);
+        }
+        let easy = *self.easy.get_or_insert(look.now);
+        let away = look.workers[..look.staying].iter().any(|seen| seen.away);
+        let idle = look.staying > look.regular && !away;
+        (idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
+    }
+
+    /// While the regular workers are slow and ready tasks wait: whether no spare serves them. There is none,
+    /// or all are stalled, for the longer the more there are.
+    fn no_spare_serves(&self, look: &Look<'_>) -> bool {
+        let spares = look.staying.saturating_sub(look.regular).min(MANY);
+        let limit = (SPARE_AFTER * (1 << spares)).min(LONGEST_SPARE_AFTER);
+        let stalled = self.none_free(look, 0..look.staying, limit);
+        stalled || (spares == 0 && self.pressure >= SLOW_FOR)
+    }
+
+    /// Whether ready tasks wait, or have waited since the last look.
+    fn ready_waits(&self, look: &Look<'_>) -> bool {
+        look.delivered || look.outside || look.workers.iter().any(|seen| seen.ready)
+    }
+
+    fn yielded_waits(&self, look: &Look<'_>) -> bool {
+        look.yielded_outside || look.workers.iter().any(|seen| seen.yielded)
+    }
+
+    /// The runtime is closed, and no worker drops the tasks that are left. A worker that has ended looks like
+    /// one that is stalled, and does not count either.
+    fn drain(&self, look: &Look<'_>) -> Option<Order> {
+        let is_stuck = |(index, seen): (usize, &Seen)| {
+            let worker = &self.workers[index];
+            seen.away || seen.at_rest || (worker.stalled && worker.still(look.now) >= DRAIN_AFTER)
+        };
+        let stuck = look.workers.iter().enumerate().all(is_stuck);
+        (stuck && !look.parked).then_some(Order::Drain)
+    }
+
+    /// No regular worker is free: each poll that has lasted for long is told of once.
+    fn report(&mut self, look: &Look<'_>, orders: &mut Vec<Order>) {
+        let waits = self.ready_waits(look) || self.yielded_waits(look);
+        let matters = waits || look.staying > look.regular;
+        if !matters || !self.none_free(look, 0..look.regular, REPORT_AFTER) {
+            return;
+        }
+        let no_help =
+            waits && !look.may_add_spare && self.none_free(look, 0..look.staying, REPORT_AFTER);
+        for (index, worker) in self.workers.iter_mut().enumerate().take(look.staying) {
+            let long = worker.stalled && worker.still(look.now) >= REPORT_AFTER;
+            if long && (no_help || !look.workers[index].away) && !worker.reported {
+                worker.reported = true;
+                orders.push(Order::Report(index));
+            }
+        }
+    }
+}
+
+/// Whether a worker that is about to block in place needs one in its stead: no worker is parked, and without
+/// those that block in place there are fewer than there should be.
+pub(in crate::engine::scheduler) fn needs_replacement(
+    regular: usize,
+    staying: usize,
+    away: usize,
+    parked: usize,
+) -> bool {
+    parked == 0 && staying - away < regular
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! Models of the watchdog: when it may sleep without a limit, and what it helps.
+
+use super::decision::SPARE_AFTER;
+use super::*;
+use crate::engine::driver::timers::TimerEntry;
+use crate::engine::scheduler::in_place::Absence;
+use crate::engine::scheduler::loom::{last_of, scheduler, up_to, worker};
+use crate::engine::scheduler::worker::Worker;
+use crate::engine::sync_shim::atomic::AtomicUsize;
+use crate::engine::sync_shim::{ProcessFlag, thread};
+use crate::task::JoinHandle;
+use crate::task::cell::new_send_task;
+use std::future::poll_fn;
+use std::panic::Location;
+use std::sync::atomic::AtomicBool as Told;
+use std::task::{Context, Poll, Wake};
+
+/// The calling thread becomes the watchdog of `shared`.
+fn parker(shared: &Shared) -> Parker {
+    let parker = Parker::new();
+    let _ = shared.watchdog.unparker.set(parker.unparker());
+    // Ordering: Relaxed, no other thread is there yet.
+    shared.watchdog.asleep.store(false, Ordering::Relaxed);
+    parker
+}
+
+/// All workers are parked, the watchdog lies down without a limit, and a worker leaves its park: the watchdog
+/// sees that, or is woken.
+#[test]
+fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
+    ::loom::model(|| {
+        let shared = scheduler(1);
+        let parker = parker(&shared);
+        let idler = worker(&shared, 0);
+        // Ordering: Relaxed, no other thread is there yet.
+        shared.alive.store(1, Ordering::Relaxed);
+        assert!(shared.idle.park(0, false), "no worker searches");
+        let other = thread::spawn(move || idler.awake());
+        if announce_sleep(&shared, || all_rest(&shared)) {
+            parker.park();
+        }
+        other.join().expect("no panic");
+    });
+}
+
+/// A worker is started while the watchdog lies down without a limit, and runs a task before it has ever
+/// parked: the watchdog sees that, or is woken.
+#[test]
+fn a_worker_with_its_first_task_wakes_the_watchdog() {
+    ::loom::model(|| {
+        let shared = scheduler(1);
+        let parker = parker(&shared);
+        let newcomer = worker(&shared, 0);
+        let surplus = shared.clone();
+        let ends = async move { surplus.set_staying_workers(0) };
+        let (task, _join) = new_send_task(ends, &shared, Location::caller());
+        newcomer.spawned(task);
+        let starter = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                // Ordering: as in `start_worker`.
+                shared.alive.fetch_add(1, Ordering::AcqRel);
+                newcomer.work();
+            })
+        };
+        if announce_sleep(&shared, || all_rest(&shared)) {
+            parker.park();
+        }
+        starter.join().expect("no panic");
+    });
+}
+
+/// The runtime ends while the watchdog lies down without a limit: the thread ends, too.
+#[test]
+fn the_end_wakes_the_watchdog() {
+    ::loom::model(|| {
+        let shared = scheduler(0);
+        let parker = parker(&shared);
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || shared.close())
+        };
+        while !shared.is_drained() {
+            if announce_sleep(&shared, || all_rest(&shared)) {
+                parker.park();
+            } else {
+                thread::yield_now();
+            }
+        }
+        other.join().expect("no panic");
+    });
+}
+
+/// A worker steps aside and is back while the watchdog lies down without a limit, and its peer is parked: the
+/// watchdog sees that, or is woken.
+#[test]
+fn a_worker_that_is_back_wakes_the_watchdog() {
+    ::loom::model(|| {
+        let shared = scheduler(2);
+        let parker = parker(&shared);
+        let [walker, _idler] = [0, 1].map(|index| worker(&shared, index));
+        // Ordering: Relaxed, no other thread is there yet.
+        shared.alive.store(2, Ordering::Relaxed);
+        assert!(shared.idle.park(1, false), "no worker searches");
+        let other = thread::spawn(move || drop(Absence::begin(&walker)));
+        if announce_sleep(&shared, || all_rest(&shared)) {
+            parker.park();
+        }
+        other.join().expect("no panic");
+    });
+}
+
+/// One task each in the next slot, the deque and the channel of a worker that is stuck.
+struct Stuck {
+    shared: Arc<Shared>,
+    /// How many tasks are left.
+    left: Arc<AtomicUsize>,
+    joins: Vec<JoinHandle<()>>,
+    /// Takes no step, as a worker in a poll does not.
+    _worker: Worker,
+}
+
+impl Stuck {
+    fn new() -> Self {
+        let shared = scheduler(2);
+        let stuck = worker(&shared, 0);
+        let left = Arc::new(AtomicUsize::new(3));
+        let to_channel = |stuck: &Worker, task| {
+            let channel = &stuck.shared().slots.get(0).channel;
+            assert!(channel.push(task), "it was empty");
+        };
+        let joins = [Worker::woken, Worker::spawned, to_channel].map(|push| {
+            let (task, join) = new_send_task(last_of(&shared, &left), &shared, Location::caller());
+            push(&stuck, task);
+            join
+        });
+        Self { shared: shared.clone(), left, joins: joins.into(), _worker: stuck }
+    }
+
+    /// The other worker, in a thread of its own.
+    fn beside(&self, f: impl FnOnce(&Worker) + Send + 'static) -> thread::JoinHandle<()> {
+        let shared = self.shared.clone();
+        thread::spawn(move || f(&worker(&shared, 1)))
+    }
+
+    /// The watchdog looks, `step` after the last time, until all tasks have been run.
+    fn look_after(&self, step: Duration) {
+        // Not the system's clock, which would make the looks differ from one execution to the next.
+        let mut now = clock::now();
+        let mut watch = Watch::new(&self.shared, Parker::new());
+        while !self.joins.iter().all(JoinHandle::is_finished) {
+            now += step;
+            let _ = watch.look(&self.shared, now);
+            thread::yield_now();
+        }
+    }
+}
+
+/// A worker is stuck in a poll, and its peer parks: the watchdog's looks, the first of which come too early
+/// for the peer to hear of it, bring the peer to all that is queued behind the poll.
+#[test]
+fn tasks_behind_a_stuck_poll_are_taken_by_a_peer() {
+    // The watchdog looks again and again, so each preemption more costs ten times as long.
+    up_to(2, || {
+        let stuck = Stuck::new();
+        let peer = stuck.beside(|peer| peer.work());
+        stuck.look_after(Duration::ZERO);
+        peer.join().expect("no panic");
+    });
+}
+
+/// As above, but the peer has work of its own, so that no worker is idle: it takes what is queued behind the
+/// poll in between.
+#[test]
+fn tasks_behind_a_stuck_poll_are_taken_by_a_peer_that_moves() {
+    up_to(2, || {
+        let stuck = Stuck::new();
+        let left = stuck.left.clone();
+        let peer = stuck.beside(move |peer| {
+            // Ready again and again, until the others have ended.
+            let burner = poll_fn(move |cx| {
+                if left.load(Ordering::Relaxed) == 0 {
+                    return Poll::Ready(());
+                }
+                cx.waker().wake_by_ref();
+                thread::yield_now();
+                Poll::Pending
+            });
+            peer.spawned(new_send_task(burner, peer.shared(), Location::caller()).0);
+            peer.work();
+        });
+        stuck.look_after(SPARE_AFTER);
+        peer.join().expect("no panic");
+    });
+}
+
+/// Waits for a lull.
+struct Waiter(Arc<Told>);
+
+impl Wake for Waiter {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Waits for the clock.
+struct Sleeper(Arc<Told>);
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        assert!(self.0.load(Ordering::Relaxed), "the clock has jumped too early");
+    }
+}
+
+/// A future has waited for a lull for too long, and the last thread that was awake goes to sleep at that
+/// moment. The future is told before the clock jumps, either by the watchdog or by the holder of the seat.
+#[test]
+fn the_clock_waits_for_whom_the_watchdog_tells_of_no_lull() {
+    let model = || {
+        let shared = scheduler(1);
+        shared.take_census(|| true);
+        shared.driver.stop_clock().expect("it goes");
+        let told = Arc::new(Told::new(false));
+        let sleeper = Waker::from(Arc::new(Sleeper(told.clone())));
+        let deadline = shared.driver.clock().now() + Duration::from_secs(1);
+        let mut timer = TimerEntry::new(shared.driver.timers().shard(0).clone(), deadline);
+        assert!(timer.poll(&mut Context::from_waker(&sleeper)).is_pending());
+        let waiter = Waker::from(Arc::new(Waiter(told)));
+        let lulls = shared.driver.lulls();
+        assert!(lulls.poll(lulls.count(), &Context::from_waker(&waiter)).is_pending());
+        shared.comes();
+        let holder = thread::spawn({
+            let shared = shared.clone();
+            move || {
+                let mut wakes = Vec::new();
+                while shared.driver.clock().now() < deadline {
+                    let mut seat = shared.driver.try_seat().expect("the seat is free");
+                    shared.turn(&mut seat, None, &mut wakes);
+                    drop(seat);
+                    // Not all at once, which would keep the panic of one.
+                    wakes.drain(..).for_each(Waker::wake);
+                }
+            }
+        });
+        let mut watch = Watch::new(&shared, Parker::new());
+        let now = clock::now();
+        watch.end_lull(&shared, now);
+        watch.end_lull(&shared, now + 2 * PATIENCE);
+        holder.join().expect("no panic");
+    };
+    ProcessFlag::while_set(|| up_to(2, model));
+}

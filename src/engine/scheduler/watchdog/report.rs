@@ -1,0 +1,35 @@
+//! What the watchdog says about a worker that is blocked while no other is free.
+
+pub(super) use listener::blocked;
+
+#[cfg(feature = "tracing")]
+mod listener {
+    use crate::task::RunningTask;
+    use std::time::Duration;
+
+    /// `worker` has been in one poll for so long, and no other worker is free. `task`: whose poll it is; none
+    /// if the worker is in a waker.
+    pub(in crate::engine::scheduler) fn blocked(
+        worker: usize,
+        task: Option<RunningTask>,
+        time: Duration,
+    ) {
+        tracing::warn!(
+            target: "liten::blocked",
+            worker,
+            task.id = task.map(|task| display(task.id())),
+            task.spawned_at = task.map(|task| display(task.spawned_at())),
+            blocked_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            "a task blocks its worker and no other worker is free; use spawn_blocking, or yield more often",
+        );
+    }
+}
+
+#[cfg(not(feature = "tracing"))]
+mod listener {
+    use crate::task::RunningTask;
+    use std::time::Duration;
+
+    /// Without a collector; `RuntimeMetrics::blocked_poll_count` counts.
+    pub(in crate::engine::scheduler) fn blocked(_: usize, _: Option<RunningTask>, _: Duration) {}
+}

@@ -1,0 +1,683 @@
+//! One worker: picks a task, runs it, and parks when there is none.
+//!
+//! The loop is [`Worker::work`]; everything that blocks is in `worker/rest.rs`. All that is random comes from
+//! the worker's seeded generator, so that a simulation can drive the same steps.
+//!
+//! # Order of looking for a task
+//!
+//! A task is *ready* when it has been spawned, or woken by an event, a timer or another task. It has *given
+//! way* when it asked for another poll itself: by `yield_now`, at the end of its budget, or by waking itself
+//! in its poll. The two wait in deques of their own, and ready tasks run first: mostly they answer something
+//! that waits, while tasks that give way are those that compute.
+//!
+//! If something waits outside (two hints say so, read in each tick): the own wake channel, and a batch from
+//! the injector and the guests, go to the back of the ready deque. The next look comes after as many ticks as
+//! it brought tasks, and all looks of one *pass* bring [`INTAKE`] at the most: a pass lasts until what was in
+//! the deque after its first look has been popped. At each *fair turn* the driver is polled if its seat is
+//! free, and if no such pause is on, the worker looks outside whatever the hints say. Then:
+//!
+//! 1. the next slot: the task that the last one woke. At most [`NEXT_CAP`] times in a row, then it goes to
+//!    the ready deque's back;
+//! 2. the own ready deque, FIFO;
+//! 3. the own wake channel;
+//! 4. the injector, then the guests: a batch;
+//! 5. the own deque of tasks that have given way, FIFO; the driver is polled before the [`YIELDS_ALONE`]th in
+//!    a row;
+//! 6. the other workers, from a random start: half a ready deque, or a whole channel; if there is none, half
+//!    of what has given way;
+//! 7. nothing: park, in the driver's seat if it is free.
+//!
+//! Spawned tasks go to the deque and never to the next slot: with one worker, tasks start in the order
+//! of their spawns.
+//!
+//! # Bounds
+//!
+//! Say that `k` tasks want to run on a worker, those that have just been woken included.
+//!
+//! *Ready tasks.* The ready deque never holds more than `k + 2 × INTAKE`: what a pass brought in is gone, or
+//! among the `k`, when the next pass ends. A task at its back waits for those before it, for at most as many
+//! that have given way, and after each of these for at most [`NEXT_CAP`] polls from the next slot.
+//!
+//! *Tasks that have given way.* When ready tasks never run out, [`Worker::yielded_turn`] lets one of the
+//! others run after each `INTAKE / n` of them, and after each single one if there are more than that: all `n`
+//! have had their turn after `INTAKE + 2 × n` pops.
+//!
+//! So **between two polls of a task that wants to run lie at most `8 × (k + 1024)` polls**, whatever comes
+//! from outside. Only what is queued at a worker that leaves (resizing, spares) or is stuck in a poll goes to
+//! the end of a shared queue.
+//!
+//! The injector and the guests share what a pass may bring in, the guests half of it at the most; those that
+//! wait there come in their order.
+//! What is in the wake channel comes in after as many ticks as the last look brought tasks, or
+//! [`FAIR_INTERVAL`]. Sockets and timers are looked at after some 200 µs of polls (pace.rs) and at most
+//! [`FAIR_INTERVAL`] ticks, however busy the worker is with itself; if a single poll is longer, by the driver
+//! thread (watchdog.rs).
+//!
+//! Rejected: a pause of as many ticks as a look brought tasks, and no bound per pass. Where each task from
+//! outside woke another one, half of the ticks went to the next slot, the deque grew with each look, and a
+//! task that always had work waited for the whole backlog (33,654 polls of 40,000). And one deque for both
+//! kinds of tasks, as before: an event waited for a poll of each task that computed (`mixed_8ms` in
+//! `benches/`, 8 ms each).
+//!
+//! # Helpers
+//!
+//! A spare worker that the watchdog has started is a *helper* ([`Shared::is_helper`]): it runs what is ready,
+//! and leaves what gives way to the workers that there should be, through [`Shared::yielded`]. Otherwise it
+//! would soon be as busy as they are, and there would be more threads that compute than cores. Only when all
+//! workers have been in one poll for long does it run what has given way too, and only if another helper can
+//! follow it.
+
+mod rest;
+mod wakes;
+
+use super::pace::{FAIR_INTERVAL, Pace};
+use super::shared::Shared;
+use super::slots::{Deques, Slot, Standstill};
+use crate::engine::park::Parker;
+use crate::engine::queue::local::Local;
+use crate::engine::rng::Rng;
+use crate::engine::sync_shim::atomic::{Ordering, fence};
+use crate::engine::sync_shim::{Arc, clock, thread};
+use crate::task::cell::{Cold, Ender, Hot, Place, Runner};
+use crossbeam_utils::CachePadded;
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+use std::time::Instant;
+
+/// How many tasks in a row may come from the next slot (tokio: 3). More favours pairs that wake each
+/// other over the rest.
+const NEXT_CAP: u32 = 3;
+
+/// The most tasks that one pass brings in from the injector and the guests, so that a backlog outside does
+/// not pile up in front of the tasks that are here. More means fewer looks, and a longer wait for a task
+/// that always has work.
+const INTAKE: usize = 512;
+
+/// How many tasks that have given way run, with no other task ready, before the driver is polled. A task that
+/// yields until an event has come then finds the event after a few yields, and not after those of 200 µs.
+///
+/// Once in such a row, and again after a look at the ready deque that was not known to be empty: the poll is
+/// a call to the system, which a task that yields for long pays by the clock (pace.rs). A task from the next
+/// slot does not end the row. tokio polls its driver at each of these yields.
+const YIELDS_ALONE: usize = 4;
+
+/// The state in which such a row begins, see `Worker::until_yielded`.
+const ROW: usize = INTAKE + YIELDS_ALONE;
+
+pub(super) struct Worker {
+    shared: Arc<Shared>,
+    index: usize,
+    slot: Arc<CachePadded<Slot>>,
+    /// Tasks that have been woken or spawned.
+    ready: Local<Hot>,
+    /// Tasks that have given way.
+    yielded: Local<Hot>,
+    /// Up to [`INTAKE`]: pops of ready tasks until one that has given way has its turn in spite of them.
+    /// Above, while tasks that have given way run alone: how many more pops of these until the driver is
+    /// polled. At `INTAKE` it mostly has been.
+    until_yielded: Cell<usize>,
+    /// Not one of the workers that there should be: leaves tasks that have given way to those.
+    helps: Cell<bool>,
+    parker: Parker,
+    rng: RefCell<Rng>,
+    /// Ticks until the next fair turn.
+    until_fair: Cell<u32>,
+    pace: Cell<Pace>,
+    /// Up to this moment its time has been counted.
+    busy_since: Cell<Instant>,
+    /// Ticks until the next look at what waits outside, if anything does.
+    until_intake: Cell<u32>,
+    /// How many tasks may still be brought in during this pass.
+    room: Cell<usize>,
+    /// Which guest the next look begins with.
+    first_guest: Cell<usize>,
+    /// Pops until the end of this pass; 0: none has begun.
+    pass: Cell<usize>,
+    /// Polls in a row that came from the next slot.
+    next_polls: Cell<u32>,
+    /// The task that runs has made another one runnable here.
+    pushed: Cell<bool>,
+    /// Counted in the idle word as searching.
+    searching: Cell<bool>,
+    /// While several wakers are called: how many tasks they have queued since a peer was last notified.
+    /// `None`: each wake notifies.
+    unannounced: Cell<Option<usize>>,
+    /// Kept for its memory: the wakers of one round.
+    wakes: RefCell<Vec<Waker>>,
+}
+
+impl Worker {
+    pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
+        let slot = shared.slots.share(index);
+        let Deques { ready, yielded } = slot.take_deques();
+        Self {
+            ready,
+            yielded,
+            until_yielded: Cell::new(ROW),
+            helps: Cell::new(shared.is_helper(index)),
+            slot,
+            index,
+            parker: Parker::new(),
+            rng: RefCell::new(Rng::new(index as u64)),
+            until_fair: Cell::new(FAIR_INTERVAL),
+            pace: Cell::new(Pace::new()),
+            busy_since: Cell::new(clock::now()),
+            until_intake: Cell::new(0),
+            room: Cell::new(INTAKE),
+            first_guest: Cell::new(0),
+            pass: Cell::new(0),
+            next_polls: Cell::new(0),
+            pushed: Cell::new(false),
+            searching: Cell::new(false),
+            unannounced: Cell::new(None),
+            wakes: RefCell::new(shared.driver.new_wakes()),
+            shared,
+        }
+    }
+
+    pub(super) fn parker(&self) -> &Parker {
+        &self.parker
+    }
+
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(super) fn address(&self) -> *const Shared {
+        Arc::as_ptr(&self.shared)
+    }
+
+    /// Whether this worker has been asked to leave, or the runtime is closed.
+    pub(super) fn is_surplus(&self) -> bool {
+        // Ordering: Acquire pairs with the Release store in `Shared::close`: a worker that sees the 0 sees
+        // `closed`, too. Read in each step, and in each park after its fence; a thread that lowers it
+        // unparks the worker.
+        self.index >= self.shared.staying.load(Ordering::Acquire)
+    }
+
+    /// Runs tasks until the runtime is shut down or this worker is surplus.
+    pub(super) fn work(&self) {
+        let mut arrived = false;
+        while !self.is_surplus() {
+            let task = self.next_task().or_else(|| self.search());
+            if let Some(task) = task.or_else(|| self.park()) {
+                self.end_search();
+                if !arrived {
+                    arrived = true;
+                    self.arrive();
+                }
+                self.run(task);
+            }
+        }
+        self.end_search();
+        self.count_busy(clock::now());
+    }
+
+    fn count_busy(&self, now: Instant) {
+        self.slot.sleeps.was_busy(self.busy_since.replace(now), now);
+    }
+
+    /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
+    #[cold]
+    fn arrive(&self) {
+        // Ordering: SeqCst, as in `awake`: counted as alive, which came before the thread; fence; look at
+        // `asleep`.
+        fence(Ordering::SeqCst);
+        self.shared.rouse_watchdog();
+    }
+
+    /// Called in one place only, where the compiler puts it and what it calls in line.
+    #[inline]
+    fn run(&self, task: Hot) {
+        self.slot.running.begin(&task);
+        self.pushed.set(false);
+        task.run(self);
+        self.slot.running.end();
+    }
+
+    #[inline]
+    fn next_task(&self) -> Option<Hot> {
+        let until_fair = self.until_fair.get();
+        if until_fair == 0 {
+            self.fair_turn();
+        } else {
+            self.until_fair.set(until_fair - 1);
+        }
+        let pauses = self.until_intake.get() != 0;
+        if pauses {
+            self.until_intake.set(self.until_intake.get() - 1);
+        } else if self.is_wanted_outside() {
+            self.take_in();
+        }
+        let ready = self.take_next().or_else(|| self.take_ready());
+        // Without a pause this tick has looked outside already.
+        let announced = || if pauses { self.take_announced() } else { None };
+        ready.or_else(announced).or_else(|| self.take_yielded())
+    }
+
+    #[inline]
+    fn take_next(&self) -> Option<Hot> {
+        let task = self.slot.next.take()?;
+        let polls = self.next_polls.get();
+        if polls < NEXT_CAP {
+            self.next_polls.set(polls + 1);
+            return Some(task);
+        }
+        // No notification: this worker is about to run what is in its deque.
+        self.ready.push(task);
+        None
+    }
+
+    #[inline]
+    fn take_ready(&self) -> Option<Hot> {
+        self.next_polls.set(0);
+        if self.ready.is_drained() {
+            return None;
+        }
+        let until_yielded = self.until_yielded.get();
+        if until_yielded == 0 {
+            if let Some(task) = self.yielded_turn() {
+                return Some(task);
+            }
+        } else {
+            self.until_yielded.set(until_yielded.min(INTAKE) - 1);
+        }
+        let task = self.ready.pop();
+        if self.pass.get() != 0 {
+            self.count_pop(task.is_some());
+        }
+        task
+    }
+
+    /// The oldest task that has given way, for when nothing else is ready.
+    #[inline]
+    fn take_yielded(&self) -> Option<Hot> {
+        match self.until_yielded.get() {
+            INTAKE => self.yielded.pop(),
+            state => self.take_early(state),
+        }
+    }
+
+    /// One of the first tasks that have given way while nothing else was ready. Before the last of them the
+    /// driver is polled, and what that has made ready runs first.
+    fn take_early(&self, state: usize) -> Option<Hot> {
+        if self.yielded.len() == 0 {
+            return None;
+        }
+        // Up to `INTAKE`, the ready deque has been looked at since the last one.
+        let next = if state > INTAKE { state } else { ROW } - 1;
+        self.until_yielded.set(next);
+        if next == INTAKE {
+            // With no task in hand: a waker may be slow, and thieves reach what is queued.
+            self.poll_driver();
+            let ready = self.take_next().or_else(|| self.take_ready());
+            if ready.is_some() {
+                return ready;
+            }
+            // The look at the ready deque does not begin another row.
+            self.until_yielded.set(INTAKE);
+        }
+        self.yielded.pop()
+    }
+
+    /// One task that has given way runs although others are ready: all that wait here have had one turn when
+    /// [`INTAKE`] ready tasks have run, or as many ready tasks as there are of them.
+    #[cold]
+    fn yielded_turn(&self) -> Option<Hot> {
+        let waiting = self.yielded.len();
+        self.until_yielded.set((INTAKE / waiting.max(1)).max(1));
+        self.yielded.pop()
+    }
+
+    /// One pop of a pass, which ends with it if it was the last one or found nothing.
+    #[inline]
+    fn count_pop(&self, found: bool) {
+        self.end_pass_after(if found { self.pass.get() - 1 } else { 0 });
+    }
+
+    #[inline]
+    fn end_pass_after(&self, pops: usize) {
+        self.pass.set(pops);
+        if pops == 0 {
+            self.room.set(INTAKE);
+        }
+    }
+
+    /// What waits outside, if the hints say that something does; [`Worker::last_look`] trusts no hint.
+    fn take_announced(&self) -> Option<Hot> {
+        if !self.is_wanted_outside() {
+            return None;
+        }
+        let task = self.take_outside();
+        if task.is_none() {
+            self.shared.withdraw_outside();
+        } else if self.ready.len() > 0 {
+            // The one in hand and what came with it.
+            self.shared.wake_one(self.index);
+        }
+        task
+    }
+
+    /// The own channel, the injector, the guests: one of them, moved to the deque.
+    fn take_outside(&self) -> Option<Hot> {
+        self.take_channel(&self.slot).or_else(|| self.take_injected())
+    }
+
+    fn take_channel(&self, slot: &Slot) -> Option<Hot> {
+        let mut batch = slot.channel.take_all();
+        let first = batch.next()?;
+        for task in batch {
+            self.ready.push(task);
+        }
+        Some(first)
+    }
+
+    fn take_injected(&self) -> Option<Hot> {
+        let injected = || self.shared.injector.steal_into(&self.ready);
+        let guests = || self.shared.slots.guests(0).find_map(|guest| self.steal_deque(guest));
+        let task = injected().or_else(guests)?;
+        self.slot.stats.from_injector.add(1 + self.ready.len() as u64);
+        Some(task)
+    }
+
+    fn steal_deque(&self, victim: &Slot) -> Option<Hot> {
+        victim.ready()?.steal_into(&self.ready)
+    }
+
+    /// A hint that costs two loads of lines that are seldom written.
+    fn is_wanted_outside(&self) -> bool {
+        !self.slot.channel.is_empty() || self.shared.is_outside_announced()
+    }
+
+    /// A worker that has tasks of its own must not starve others: looks outside whatever the hints say,
+    /// unless what the last look brought is still in front of it, and polls the driver.
+    #[cold]
+    fn fair_turn(&self) {
+        let mut pace = self.pace.get();
+        let now = clock::now();
+        self.count_busy(now);
+        self.until_fair.set(pace.next(now) - 1);
+        if pace.offers() && self.shared.spare_workers() != 0 {
+            thread::yield_now();
+        }
+        self.pace.set(pace);
+        self.helps.set(self.shared.is_helper(self.index));
+        // Thieves may have taken what the last look brought.
+        self.until_intake.set(self.until_intake.get().min(self.ready.len() as u32));
+        if self.until_intake.get() == 0 {
+            self.take_in();
+        }
+        self.poll_driver();
+        self.notify_surplus();
+    }
+
+    /// Brings what waits outside to the back of the deque.
+    #[cold]
+    fn take_in(&self) {
+        self.take_in_yielded();
+        if self.shared.watchdog.take_rescue() {
+            self.rescue();
+        }
+        let before = self.ready.len();
+        if self.pass.get() > before {
+            // Thieves have taken from what the pass was to last for.
+            self.end_pass_after(before);
+        }
+        for task in self.slot.channel.take_all() {
+            self.ready.push(task);
+        }
+        let pause = match self.room.get() {
+            // Nothing more in this pass: until it ends, only the channel is worth a look.
+            0 => self.pass.get().min(FAIR_INTERVAL as usize) - 1,
+            room => self.take_batch(room),
+        };
+        self.until_intake.set(pause.max(self.ready.len().saturating_sub(before)) as u32);
+        self.notify_surplus();
+    }
+
+    /// Brings in what is queued at workers that are stuck, if the watchdog has said so.
+    #[cold]
+    fn rescue(&self) {
+        let high = self.shared.slots.high();
+        for index in (0..high).filter(|&index| index != self.index) {
+            let slot = self.shared.slots.get(index);
+            let standstill = slot.standstill();
+            if standstill == Standstill::None && !slot.is_away() {
+                continue;
+            }
+            slot.channel.take_all().chain(slot.next.take()).for_each(|task| self.ready.push(task));
+            if let Some(ready) = slot.ready() {
+                ready.move_into(&self.ready, INTAKE);
+            }
+            if standstill != Standstill::Blocked || !slot.has_yielded() {
+                continue;
+            }
+            if self.takes_yielded() {
+                if let Some(yielded) = slot.yielded() {
+                    yielded.move_into(&self.yielded, INTAKE);
+                }
+            } else {
+                // Said to one worker, which was the wrong one.
+                self.shared.call_for_rescue();
+            }
+        }
+    }
+
+    /// Brings in tasks that helpers have left to the workers.
+    fn take_in_yielded(&self) {
+        if self.takes_yielded() {
+            self.shared.yielded.move_into(&self.yielded, INTAKE);
+        }
+    }
+
+    /// Brings up to `room` tasks in from the guests and the injector; returns how many. The guests have half
+    /// of it, and each slot for guests in turn the first choice, so that each gets its turn; what they
+    /// leave is the injector's.
+    fn take_batch(&self, room: usize) -> usize {
+        let before = self.ready.len();
+        let left = || (before + room).saturating_sub(self.ready.len());
+        let mut found = false;
+        let first = self.first_guest.get();
+        self.first_guest.set(first.wrapping_add(1));
+        for stealer in self.shared.slots.guests(first).filter_map(Slot::ready) {
+            let share = left().saturating_sub(room / 2);
+            found |= stealer.move_into(&self.ready, share);
+        }
+        found |= self.shared.injector.move_into(&self.ready, left());
+        if !found {
+            self.shared.withdraw_outside();
+        }
+        // Less what a thief takes in between: the deque does not say how many it moved.
+        let after = self.ready.len();
+        let brought = after.saturating_sub(before);
+        self.slot.stats.from_injector.add(brought as u64);
+        // A small rest is not worth a look: what it brings would lengthen the queue by little, and cost the
+        // next look a whole round of the worker's own tasks.
+        let left = room.saturating_sub(brought);
+        self.room.set(if left < INTAKE / 2 { 0 } else { left });
+        if brought != 0 && self.pass.get() == 0 {
+            self.pass.set(after);
+        }
+        brought
+    }
+
+    /// Looks for work in the other workers' queues, if no other worker does.
+    fn search(&self) -> Option<Hot> {
+        if !self.searching.get() {
+            if !self.shared.idle.start_search(self.index) {
+                return None;
+            }
+            self.searching.set(true);
+        }
+        self.steal()
+    }
+
+    /// One round over the other workers from a random start for tasks that are ready, then one for tasks that
+    /// have given way.
+    fn steal(&self) -> Option<Hot> {
+        let high = self.shared.slots.high();
+        if high <= 1 {
+            // There are no others.
+            return None;
+        }
+        let start = self.rng.borrow_mut().below(high);
+        let others = || {
+            let victims = (0..high).map(move |i| (start + i) % high);
+            victims
+                .filter(|&victim| victim != self.index)
+                .map(|victim| self.shared.slots.get(victim))
+        };
+        let ready = others().find_map(|victim| self.steal_ready(victim));
+        let yielded = || others().find_map(|victim| victim.yielded()?.steal_into(&self.yielded));
+        let task = ready.or_else(|| if self.takes_yielded() { yielded() } else { None })?;
+        self.slot.stats.stolen.add((1 + self.ready.len() + self.yielded.len()) as u64);
+        Some(task)
+    }
+
+    fn steal_ready(&self, victim: &Slot) -> Option<Hot> {
+        let task = self.steal_deque(victim).or_else(|| self.take_channel(victim));
+        let stuck = || (victim.standstill() != Standstill::None).then(|| victim.next.take());
+        task.or_else(|| stuck().flatten())
+    }
+
+    /// Whether tasks that have given way elsewhere may be run here. A helper leaves them to the workers, or
+    /// it would soon be as busy as they are; but not behind polls that do not end.
+    fn takes_yielded(&self) -> bool {
+        !self.helps.get() || self.shared.watchdog.spares_take_all()
+    }
+
+    /// Work was found: the last searcher wakes a successor if there is more, because pushes relied on
+    /// its search.
+    #[inline]
+    fn end_search(&self) {
+        if self.searching.get() {
+            self.searching.set(false);
+            if self.shared.idle.stop_search(self.index) {
+                self.pass_on();
+            }
+        }
+    }
+
+    /// No worker searches any more: wakes a successor if there is more to find.
+    #[inline(never)]
+    fn pass_on(&self) {
+        // Ordering: Dekker again: stop searching, fence, look; a push that saw us searching, and woke
+        // no worker, is seen here.
+        fence(Ordering::SeqCst);
+        if self.shared.has_ready() {
+            self.shared.wake_one(self.index);
+        } else if self.shared.has_yielded() {
+            self.shared.wake_regular(self.index);
+        }
+    }
+
+    /// A task was spawned on this thread.
+    #[inline]
+    pub(super) fn spawned(&self, task: Hot) {
+        self.slot.stats.spawned.add(1);
+        self.pushed.set(true);
+        self.ready.push(task);
+        self.notify_surplus();
+    }
+
+    /// The task that ran is queued again.
+    #[inline]
+    fn requeued(&self) {
+        // Otherwise there are as many runnable tasks as before its poll. A peer that parked in spite of them
+        // is woken at the next fair turn.
+        if self.pushed.get() {
+            self.notify_surplus();
+        }
+    }
+
+    /// More than one task is runnable here: wakes an idle peer, if no worker searches. Exactly one: this
+    /// worker runs it itself.
+    #[inline]
+    fn notify_surplus(&self) {
+        // The cheapest question first: mostly there is no worker to wake.
+        if !self.shared.idle.is_settled() && !self.searching.get() {
+            self.notify();
+        }
+    }
+
+    #[inline(never)]
+    fn notify(&self) {
+        let ready = self.ready.len() + usize::from(!self.slot.next.is_empty());
+        if ready > 1 {
+            self.shared.wake_one(self.index);
+        } else if ready + self.yielded.len() > 1 {
+            self.shared.wake_regular(self.index);
+        }
+    }
+
+    /// Gives up the slot's queues: moves what is in them to the injector. A later push to the channel finds
+    /// the slot inactive. `true`: something was moved, and has to be announced.
+    pub(super) fn hand_over(&self) -> bool {
+        self.slot.deactivate();
+        // Ordering: SeqCst, the pair of the fence in `Shared::sent`: deactivate, fence, empty the channel.
+        fence(Ordering::SeqCst);
+        let mut moved = false;
+        let mut inject = |task| {
+            self.shared.injector.push(task);
+            moved = true;
+        };
+        while let Some(task) = self.ready.pop() {
+            inject(task);
+        }
+        self.slot.next.take().into_iter().chain(self.slot.channel.take_all()).for_each(inject);
+        while let Some(task) = self.yielded.pop() {
+            self.shared.yielded.push(task);
+            moved = true;
+        }
+        moved
+    }
+
+    /// Leaves the slot: gives the deque back to it.
+    pub(super) fn leave(self) {
+        self.slot.give_back(Deques { ready: self.ready, yielded: self.yielded });
+    }
+}
+
+impl Ender for Worker {
+    fn unregister(&self, place: Place) {
+        self.shared.slots.get(usize::from(place.shard)).registry.remove(place.index);
+    }
+
+    fn completed(&self) {
+        self.slot.stats.completed.add(1);
+    }
+}
+
+impl Runner for Worker {
+    fn register(&self, task: Cold) -> Place {
+        Place { shard: self.index as u16, index: self.slot.registry.insert(task) }
+    }
+
+    #[inline]
+    fn requeue(&self, task: Hot) {
+        self.ready.push(task);
+        self.requeued();
+    }
+
+    #[inline]
+    fn yielded(&self, task: Hot) {
+        if self.helps.get() {
+            return self.shared.leave_to_workers(task);
+        }
+        self.yielded.push(task);
+        self.requeued();
+    }
+
+    fn home(&self) -> u16 {
+        self.index as u16
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

@@ -1,0 +1,369 @@
+//! Models of the production worker, from its look at the queues to its sleep in the driver's seat.
+
+use super::{Shared, Worker};
+use crate::engine::scheduler::loom::{bounded, go_home, last_of, scheduler, up_to, worker};
+use crate::engine::scheduler::role::{Dispatcher, Guest};
+use crate::engine::scheduler::slots::Standstill;
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
+use crate::task::JoinHandle;
+use crate::task::cell::{Runner, new_send_task};
+use std::future::{Future, poll_fn};
+use std::panic::Location;
+use std::task::{Poll, Waker};
+
+fn left(tasks: usize) -> Arc<AtomicUsize> {
+    Arc::new(AtomicUsize::new(tasks))
+}
+
+/// What a cold task waits for.
+struct Waiting {
+    flag: Arc<AtomicBool>,
+    slot: Arc<Mutex<Option<Waker>>>,
+}
+
+impl Waiting {
+    fn new() -> Self {
+        Self { flag: Arc::new(AtomicBool::new(false)), slot: Arc::new(Mutex::new(None)) }
+    }
+
+    /// A task that has been polled by `worker` once, and waits, and then ends with `end`.
+    fn run_once(
+        &self,
+        worker: &Worker,
+        end: impl Future<Output = ()> + Send + 'static,
+    ) -> JoinHandle<()> {
+        let (flag, slot) = (self.flag.clone(), self.slot.clone());
+        let future = async move {
+            poll_fn(|cx| {
+                *slot.lock() = Some(cx.waker().clone());
+                // Relaxed on purpose: the channel and the task's word carry it over.
+                if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            end.await;
+        };
+        let (task, join) = new_send_task(future, worker.shared(), Location::caller());
+        task.run(worker);
+        join
+    }
+
+    fn wake(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+        let waker = self.slot.lock().take();
+        waker.expect("polled once").wake();
+    }
+}
+
+/// A task is spawned from outside while the only worker goes to sleep in the driver's seat: it is run.
+#[test]
+fn an_injected_task_reaches_a_worker_in_the_seat() {
+    bounded(|way| {
+        let shared = scheduler(1);
+        let left = left(1);
+        let other = {
+            let (shared, left) = (shared.clone(), left.clone());
+            thread::spawn(move || drop(shared.spawn(last_of(&shared, &left), Location::caller())))
+        };
+        way.here();
+        worker(&shared, 0).work();
+        other.join().expect("no panic");
+        assert_eq!((left.load(Ordering::Relaxed), shared.alive_tasks()), (0, 0));
+    });
+}
+
+/// A cold task is woken from outside while its home worker goes to sleep on its own, because the seat is
+/// taken: it comes through the wake channel, and is run.
+#[test]
+fn a_woken_task_reaches_its_home_worker() {
+    bounded(|way| {
+        let shared = scheduler(1);
+        let worker = worker(&shared, 0);
+        let seat = shared.driver.try_seat().expect("the seat is free");
+        let waiting = Waiting::new();
+        let join = waiting.run_once(&worker, last_of(&shared, &left(1)));
+        let other = thread::spawn(move || waiting.wake());
+        way.here();
+        worker.work();
+        other.join().expect("no panic");
+        assert!(join.is_finished());
+        drop(seat);
+    });
+}
+
+/// The driver thread sends what one round of the poller made ready as one chain, while its worker goes to
+/// sleep: all of it is run.
+#[test]
+fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
+    bounded(|way| {
+        let shared = scheduler(1);
+        let worker = worker(&shared, 0);
+        let left = left(2);
+        let joins = [(); 2].map(|()| {
+            let waiting = Waiting::new();
+            let join = waiting.run_once(&worker, last_of(&shared, &left));
+            waiting.wake();
+            join
+        });
+        // As the wakers of that round would give them to the driver thread.
+        let hot: Vec<_> = shared.slots.get(0).channel.take_all().collect();
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let dispatcher = Dispatcher::new(shared);
+                hot.into_iter().for_each(|task| dispatcher.push(task));
+                dispatcher.flush();
+            })
+        };
+        way.here();
+        worker.work();
+        other.join().expect("no panic");
+        assert!(joins.iter().all(JoinHandle::is_finished));
+    });
+}
+
+/// A worker pushes to its own deque, without a fence, while its peer goes to sleep: whether the peer hears
+/// of it or not, each task is run once.
+#[test]
+fn a_push_to_the_own_deque_beside_a_parking_peer_is_run_once() {
+    bounded(|way| {
+        let shared = scheduler(2);
+        let peer = {
+            let shared = shared.clone();
+            thread::spawn(move || worker(&shared, 1).work())
+        };
+        way.here();
+        let (owner, left) = (worker(&shared, 0), left(2));
+        let polls = Arc::new(AtomicUsize::new(0));
+        for _ in 0..2 {
+            let (polls, end) = (polls.clone(), last_of(&shared, &left));
+            let future = async move {
+                polls.fetch_add(1, Ordering::Relaxed);
+                end.await;
+            };
+            owner.spawned(new_send_task(future, &shared, Location::caller()).0);
+        }
+        owner.work();
+        peer.join().expect("no panic");
+        assert_eq!(polls.load(Ordering::Relaxed), 2);
+    });
+}
+
+/// A task wakes two others together and then does not come back, while the only other worker is parked: that
+/// one runs both.
+#[test]
+fn tasks_that_are_woken_together_do_not_wait_for_their_waker() {
+    bounded(|way| {
+        let shared = scheduler(2);
+        let seat = shared.driver.try_seat().expect("the seat is free");
+        let peer = worker(&shared, 1);
+        assert!(shared.idle.park(1, false), "no worker searches");
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (stuck, left) = (worker(&shared, 0), left(2));
+                stuck.wake_together(|| {
+                    for _ in 0..2 {
+                        let end = last_of(&shared, &left);
+                        stuck.woken(new_send_task(end, &shared, Location::caller()).0);
+                    }
+                });
+                left
+            })
+        };
+        way.here();
+        peer.parker().park();
+        peer.awake();
+        peer.work();
+        let left = other.join().expect("no panic");
+        assert_eq!((left.load(Ordering::Relaxed), shared.alive_tasks()), (0, 0));
+        drop(seat);
+    });
+}
+
+/// A task is woken whose home worker is stuck in a poll, while the only other worker runs dry: that one
+/// takes it out of the channel, although it is not the one that the channel belongs to.
+#[test]
+fn a_channel_behind_a_stuck_worker_is_emptied_by_a_peer() {
+    bounded(|way| {
+        let shared = scheduler(2);
+        let stuck = worker(&shared, 0);
+        let waiting = Waiting::new();
+        let join = waiting.run_once(&stuck, last_of(&shared, &left(1)));
+        let peer = {
+            let shared = shared.clone();
+            thread::spawn(move || worker(&shared, 1).work())
+        };
+        way.here();
+        waiting.wake();
+        peer.join().expect("no panic");
+        assert!(join.is_finished());
+    });
+}
+
+/// What a root future spawns is run although the root blocks its thread at once, and never polls again.
+#[test]
+fn what_a_guest_has_spawned_does_not_wait_for_the_guest() {
+    bounded(|way| {
+        let shared = scheduler(1);
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let guest = Guest::enter(&shared).expect("a free slot");
+                let (task, join) =
+                    new_send_task(last_of(&shared, &left(1)), &shared, Location::caller());
+                guest.spawned(task);
+                while !join.is_finished() {
+                    thread::yield_now();
+                }
+            })
+        };
+        way.here();
+        worker(&shared, 0).work();
+        other.join().expect("no panic");
+    });
+}
+
+/// The guest goes while a worker reaches into its deque: what was in there is run once, wherever it was
+/// found.
+#[test]
+fn what_a_guest_leaves_behind_is_run_once() {
+    bounded(|way| {
+        let shared = scheduler(1);
+        let polls = Arc::new(AtomicUsize::new(0));
+        let other = {
+            let (shared, polls) = (shared.clone(), polls.clone());
+            thread::spawn(move || {
+                let guest = Guest::enter(&shared).expect("a free slot");
+                let end = last_of(&shared, &left(1));
+                let (task, join) = new_send_task(
+                    async move {
+                        polls.fetch_add(1, Ordering::Relaxed);
+                        end.await;
+                    },
+                    &shared,
+                    Location::caller(),
+                );
+                guest.spawned(task);
+                drop(guest);
+                join
+            })
+        };
+        way.here();
+        worker(&shared, 0).work();
+        assert!(other.join().expect("no panic").is_finished());
+        assert_eq!(polls.load(Ordering::Relaxed), 1);
+        assert_eq!(shared.injected_tasks(), 0);
+    });
+}
+
+/// A thread that waits for the last task looks at the counts while the worker that ran it goes to sleep: it
+/// sees that the task has ended, or is told, and finds the JoinHandle finished.
+#[test]
+fn a_worker_that_parks_tells_who_waits_for_the_last_task() {
+    bounded(|way| {
+        let shared = scheduler(1);
+        let join = shared.spawn(async {}, Location::caller());
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || worker(&shared, 0).work())
+        };
+        way.here();
+        shared.wait_until_quiet(&crate::engine::park::Parker::new());
+        assert_eq!(shared.alive_tasks(), 0);
+        assert!(join.is_finished());
+        go_home(&shared);
+        other.join().expect("no panic");
+    });
+}
+
+/// A scheduler with one regular worker, and a place for so many helpers.
+fn with_helpers(helpers: usize) -> Arc<Shared> {
+    let shared = scheduler(1 + helpers);
+    shared.set_worker_count(1);
+    shared.set_staying_workers(1 + helpers);
+    shared
+}
+
+/// A helper leaves a task that has given way to the workers, while the only one goes to sleep: it is run.
+#[test]
+fn what_a_helper_leaves_to_the_workers_is_taken() {
+    bounded(|way| {
+        let shared = with_helpers(1);
+        let helper = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let end = last_of(&shared, &left(1));
+                let (task, join) = new_send_task(end, &shared, Location::caller());
+                worker(&shared, 1).yielded(task);
+                join
+            })
+        };
+        way.here();
+        worker(&shared, 0).work();
+        assert!(helper.join().expect("no panic").is_finished());
+    });
+}
+
+/// As above, while the only regular worker is parked and a second helper searches, in vain, so that the push
+/// wakes no worker: the searcher does.
+#[test]
+fn what_is_left_to_the_workers_beside_a_searching_helper_is_taken() {
+    up_to(2, || {
+        let shared = with_helpers(2);
+        let seat = shared.driver.try_seat().expect("the seat is free");
+        let regular = worker(&shared, 0);
+        assert!(shared.idle.park(0, false), "no worker searches");
+        let searcher = {
+            let shared = shared.clone();
+            thread::spawn(move || worker(&shared, 1).work())
+        };
+        let helper = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let theirs = shared.clone();
+                let end = async move {
+                    theirs.set_worker_count(0);
+                    (0..2).for_each(|worker| theirs.unpark(worker));
+                };
+                let (task, join) = new_send_task(end, &shared, Location::caller());
+                worker(&shared, 2).yielded(task);
+                join
+            })
+        };
+        regular.parker().park();
+        regular.awake();
+        regular.work();
+        assert!(helper.join().expect("no panic").is_finished());
+        searcher.join().expect("no panic");
+        drop(seat);
+    });
+}
+
+/// A worker takes what is queued at one that is stuck, beside one that moves: this one keeps its next task.
+#[test]
+fn a_rescue_leaves_the_next_slot_of_a_worker_that_moves() {
+    both_ways(|way| {
+        let shared = scheduler(3);
+        let [stuck, mover] = [0, 1].map(|index| worker(&shared, index));
+        for owner in [&stuck, &mover] {
+            owner.woken(new_send_task(async {}, &shared, Location::caller()).0);
+        }
+        shared.slots.get(0).set_standstill(Standstill::Stalled);
+        let rescuer = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let rescuer = worker(&shared, 2);
+                rescuer.rescue();
+                rescuer.ready.pop()
+            })
+        };
+        way.here();
+        let kept = mover.next_task();
+        let rescued = rescuer.join().expect("no panic");
+        for task in [kept, rescued] {
+            shared.bury(task.expect("one each"));
+        }
+        assert_eq!(shared.slots.get(0).next.is_empty(), shared.slots.get(1).next.is_empty());
+    });
+}

@@ -1,0 +1,142 @@
+//! How a worker rests: it parks, on its own or in the driver's seat; and how it polls the driver in passing.
+
+use super::{ROW, Worker};
+use crate::engine::scheduler::sleeps::SleepHooks;
+use crate::engine::sync_shim::atomic::{Ordering, fence};
+use crate::task::cell::Hot;
+use std::time::Duration;
+
+impl Worker {
+    /// Sleeps until there may be something to do, or finds a task while it falls asleep. Calls what the user
+    /// wants to be called around that.
+    pub(super) fn park(&self) -> Option<Hot> {
+        match self.shared.sleep_hooks() {
+            None => self.sleep(),
+            Some(hooks) => self.hooked_sleep(hooks),
+        }
+    }
+
+    /// What a hook spawns is pushed here as by a task. If this worker counts as searching, and so wakes no
+    /// peer for it, the end of its search does.
+    #[cold]
+    fn hooked_sleep(&self, hooks: &SleepHooks) -> Option<Hot> {
+        hooks.before();
+        let spawned = self.take_next().or_else(|| self.take_ready());
+        let task = spawned.or_else(|| self.sleep());
+        hooks.after();
+        task
+    }
+
+    /// As [`Worker::park`], without the hooks.
+    fn sleep(&self) -> Option<Hot> {
+        self.until_yielded.set(ROW);
+        let searched = self.searching.replace(false);
+        let last = self.shared.idle.park(self.index, searched);
+        // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
+        // other half is a push.
+        fence(Ordering::SeqCst);
+        self.shared.check_quiet();
+        // After the fence: a worker that goes away says so before it gives up what has given way there, and
+        // this one may be there in its place.
+        self.helps.set(self.shared.is_helper(self.index));
+        if let Some(task) = self.last_look(last) {
+            self.awake();
+            self.end_search();
+            if last {
+                // As the searcher that it was: pushes relied on its search, and it has taken one task of
+                // theirs.
+                self.pass_on();
+            }
+            // It may have been a whole chain.
+            self.notify_surplus();
+            return Some(task);
+        }
+        if last && !self.takes_yielded() {
+            self.leave_search_to_workers();
+        }
+        if self.is_surplus() {
+            self.awake();
+            return None;
+        }
+        self.slot.sleeps.begin(self.busy_since.get());
+        if !self.sit() {
+            self.shared.goes();
+            self.parker.park();
+            self.shared.comes();
+            self.busy_since.set(self.slot.sleeps.end());
+            self.awake();
+        }
+        None
+    }
+
+    /// With the parked bit set, by a helper that was the last searcher: pushes of tasks that have given way
+    /// relied on its search, and it leaves those to the workers.
+    #[cold]
+    fn leave_search_to_workers(&self) {
+        if self.shared.has_yielded() {
+            self.shared.wake_regular(self.index);
+        }
+    }
+
+    /// With the parked bit set: takes work that a push may have left to us. The last searcher looks
+    /// everywhere.
+    ///
+    /// One round is enough. What was pushed before the bit was set is seen (fence); if it is gone by the
+    /// time we reach for it, another thread has it. What is pushed later finds the bit.
+    fn last_look(&self, everywhere: bool) -> Option<Hot> {
+        let yielded = || {
+            self.take_in_yielded();
+            self.yielded.pop()
+        };
+        self.take_outside()
+            .or_else(yielded)
+            .or_else(|| if everywhere { self.steal() } else { None })
+    }
+
+    /// Ends the park: learns whether another thread claimed us (then we count as searching), and tells a
+    /// sleeping watchdog.
+    pub(in crate::engine::scheduler) fn awake(&self) {
+        self.searching.set(!self.shared.idle.unpark_self(self.index));
+        self.helps.set(self.shared.is_helper(self.index));
+        self.pace.set(self.pace.get().rested());
+        // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence, look
+        // at the bit (watchdog.rs). A SeqCst RMW in the place of the fence would not do: it does not order a
+        // relaxed load that follows it, and a processor whose RMWs are load and store apart swaps the two.
+        fence(Ordering::SeqCst);
+        self.shared.rouse_watchdog();
+    }
+
+    /// Blocks in the driver's seat if it is free. `false`: it is taken.
+    fn sit(&self) -> bool {
+        let Some(mut seat) = self.shared.driver.try_seat() else {
+            return false;
+        };
+        // Ordering: Relaxed, a hint for `wake_one`.
+        self.shared.seated.store(self.index, Ordering::Relaxed);
+        let mut wakes = self.wakes.take();
+        if self.parker.enter_seat() {
+            self.shared.turn(&mut seat, None, &mut wakes);
+        }
+        self.parker.leave_seat();
+        self.busy_since.set(self.slot.sleeps.end());
+        // Ordering: Relaxed, as above. Before the seat is free, so that the next holder's store comes later.
+        self.shared.seated.store(usize::MAX, Ordering::Relaxed);
+        let fired = seat.fired();
+        drop(seat);
+        self.awake();
+        self.dispatch(wakes, fired);
+        true
+    }
+
+    /// Lets the driver do one round without blocking, if the seat is free.
+    pub(super) fn poll_driver(&self) {
+        let Some(mut seat) = self.shared.driver.try_seat() else {
+            return;
+        };
+        let mut wakes = self.wakes.take();
+        seat.turn(Some(Duration::ZERO), &mut wakes);
+        let fired = seat.fired();
+        drop(seat);
+        self.dispatch(wakes, fired);
+    }
+}

@@ -1,0 +1,48 @@
+//! Steps of a worker that a test plays.
+
+use super::super::Shared;
+use super::{Worker, YIELDS_ALONE};
+use crate::engine::driver::Driver;
+use crate::engine::sync_shim::Arc;
+use crate::task::cell::{Hot, Runner, new_send_task};
+use std::panic::Location;
+
+fn alone() -> (Arc<Shared>, Worker) {
+    let shared = Shared::new(1, Driver::new(1).unwrap());
+    shared.set_worker_count(1);
+    let worker = Worker::new(shared.clone(), 0);
+    shared.slots.get(0).activate(worker.parker().unparker());
+    (shared, worker)
+}
+
+fn new_task(shared: &Arc<Shared>) -> Hot {
+    new_send_task(async {}, shared, Location::caller()).0
+}
+
+/// The task gives way and is taken again so often; returns how often the driver was polled.
+fn polls_in_yields(worker: &Worker, mut task: Hot, yields: usize) -> (Hot, u64) {
+    let before = worker.shared().driver.attendance();
+    for _ in 0..yields {
+        worker.yielded(task);
+        task = worker.take_yielded().expect("it has just given way");
+    }
+    (task, worker.shared().driver.attendance() - before)
+}
+
+#[test]
+fn the_driver_is_polled_once_in_a_row_of_yields() {
+    let (shared, worker) = alone();
+    let task = new_task(&shared);
+    let (task, polls) = polls_in_yields(&worker, task, YIELDS_ALONE - 1);
+    assert_eq!(polls, 0);
+    let (task, polls) = polls_in_yields(&worker, task, 1);
+    assert_eq!(polls, 1);
+    let (task, polls) = polls_in_yields(&worker, task, 1_000);
+    assert_eq!(polls, 0);
+    // A task that was ready ends the row.
+    worker.spawned(new_task(&shared));
+    shared.bury(worker.take_ready().expect("it was spawned"));
+    let (task, polls) = polls_in_yields(&worker, task, 1_000);
+    assert_eq!(polls, 1);
+    shared.bury(task);
+}

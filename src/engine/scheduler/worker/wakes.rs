@@ -1,0 +1,199 @@
+//! What a worker does with the tasks that are woken on its thread: one by one, or several together.
+//!
+//! A task that is woken alone comes into the next slot, and a parked peer is notified if there is more than
+//! one task to run. Wakers that are called together notify a peer once, when all have been called; a large
+//! crowd also after each [`MOST_UNANNOUNCED`] tasks. If each wake of a crowd notified, the peer would run the
+//! first task, find no other, park, and be notified again: some 15 times for a crowd of 1,000. Where the
+//! cores have other work too, once takes two thirds of the time (`sync_watch`, `sync_notify`); where they
+//! are free, as long.
+//!
+//! No wake is lost: the tasks lie in a deque that thieves see, and the worker is awake. The notification at
+//! the end comes in spite of a panic. If a waker does not return, the worker is stuck with tasks in its queue
+//! like one whose task does not return, and the watchdog helps (model
+//! `tasks_that_are_woken_together_do_not_wait_for_their_waker`).
+
+use super::Worker;
+use crate::engine::wakers;
+use crate::task::cell::Hot;
+use std::task::Waker;
+
+/// So many that none of them belongs into the next slot.
+const SEVERAL: usize = 2;
+
+/// After so many tasks a peer is notified before the end. It is busy with them for longer than it took to
+/// wake it.
+const MOST_UNANNOUNCED: usize = 256;
+
+/// Fewer timers than this, with no events beside them, are no reason to wake a peer: to wake it, and for it
+/// to steal and to park again, costs more than what most tasks do when their timer has fired. If one of them
+/// takes long, the watchdog sees that and wakes a peer for the others.
+const FEW_TIMERS: usize = 16;
+
+impl Worker {
+    /// A task was woken on this thread.
+    #[inline]
+    pub(in crate::engine::scheduler) fn woken(&self, task: Hot) {
+        if let Some(unannounced) = self.unannounced.get() {
+            return self.woken_together(task, unannounced);
+        }
+        self.pushed.set(true);
+        self.put_next(task);
+        self.notify_surplus();
+    }
+
+    fn put_next(&self, task: Hot) {
+        if let Some(displaced) = self.slot.next.put(task) {
+            self.ready.push(displaced);
+        }
+    }
+
+    fn woken_together(&self, task: Hot, unannounced: usize) {
+        match unannounced {
+            // It may be the only one.
+            0 => self.put_next(task),
+            // It is not. A task in the next slot may have to go behind all that are queued.
+            1 => {
+                let first = self.slot.next.take();
+                first.into_iter().chain([task]).for_each(|task| self.ready.push(task));
+            }
+            _ => self.ready.push(task),
+        }
+        let is_due = unannounced == MOST_UNANNOUNCED;
+        self.unannounced.set(Some(if is_due { SEVERAL } else { unannounced + 1 }));
+        if is_due {
+            self.notify_surplus();
+        }
+    }
+
+    /// Calls `wake`, which may wake several tasks: they go to the own deque, in order, and a single one to
+    /// the next slot. Wakes one peer at the end, and after each [`MOST_UNANNOUNCED`] tasks.
+    pub(in crate::engine::scheduler) fn wake_together(&self, wake: impl FnOnce()) {
+        struct End<'a>(&'a Worker);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                if self.0.unannounced.take() != Some(0) {
+                    self.0.pushed.set(true);
+                    self.0.notify_surplus();
+                }
+            }
+        }
+        if self.unannounced.get().is_some() {
+            // A waker of others that are called together: their end is the end of these.
+            return wake();
+        }
+        self.unannounced.set(Some(0));
+        let _end = End(self);
+        wake();
+    }
+
+    /// Calls the wakers of one round of the driver; the tasks they wake go to the own deque, in order. Wakes
+    /// one peer if it is more than one. `fired` of the wakers are those of timers.
+    pub(super) fn dispatch(&self, mut wakes: Vec<Waker>, fired: usize) {
+        let are_few_timers = wakes.len() == fired && fired < FEW_TIMERS;
+        if !wakes.is_empty() {
+            // A foreign waker may take its time, and pushes wake no worker while one counts as searching.
+            self.end_search();
+        }
+        // The next slot is for what tasks wake.
+        self.unannounced.set(Some(SEVERAL));
+        wakers::wake_all(&mut wakes);
+        self.unannounced.set(None);
+        *self.wakes.borrow_mut() = wakes;
+        if !are_few_timers {
+            self.notify_surplus();
+        }
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::super::{Shared, Worker};
+    use super::MOST_UNANNOUNCED;
+    use crate::engine::driver::Driver;
+    use crate::engine::sync_shim::Arc;
+    use crate::task::cell::new_send_task;
+    use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+
+    /// A worker that the test plays, beside one that is parked.
+    fn beside_a_parked_peer() -> (Arc<Shared>, Worker) {
+        let shared = Shared::new(2, Driver::new(1).unwrap());
+        shared.set_worker_count(2);
+        let [worker, peer] = [0, 1].map(|index| {
+            let worker = Worker::new(shared.clone(), index);
+            shared.slots.get(index).activate(worker.parker().unparker());
+            worker
+        });
+        assert!(shared.idle.park(peer.index(), false));
+        (shared, worker)
+    }
+
+    impl Worker {
+        fn wake_new(&self) {
+            self.woken(new_send_task(async {}, &self.shared, Location::caller()).0);
+        }
+
+        fn peer_sleeps(&self) -> bool {
+            self.shared.idle.is_parked(1)
+        }
+
+        /// How many tasks are queued, in the next slot and behind it. Takes them.
+        fn queued(&self) -> [usize; 2] {
+            let next = self.slot.next.take().into_iter();
+            let ready = std::iter::from_fn(|| self.ready.pop());
+            [
+                next.map(|task| self.shared.bury(task)).count(),
+                ready.map(|task| self.shared.bury(task)).count(),
+            ]
+        }
+    }
+
+    #[test]
+    fn a_crowd_notifies_a_peer_once_at_the_end() {
+        let (_shared, worker) = beside_a_parked_peer();
+        worker.wake_together(|| {
+            for _ in 0..3 {
+                worker.wake_new();
+                // As the waker of one may wake others.
+                worker.wake_together(|| worker.wake_new());
+                assert!(worker.peer_sleeps());
+            }
+        });
+        assert!(!worker.peer_sleeps());
+        assert_eq!(worker.queued(), [0, 6]);
+    }
+
+    #[test]
+    fn a_crowd_of_one_is_for_the_waker_and_one_of_none_is_nothing() {
+        let (_shared, worker) = beside_a_parked_peer();
+        worker.wake_together(|| {});
+        worker.wake_together(|| worker.wake_new());
+        assert!(worker.peer_sleeps());
+        assert_eq!(worker.queued(), [1, 0]);
+    }
+
+    #[test]
+    fn a_large_crowd_notifies_a_peer_in_between() {
+        let (_shared, worker) = beside_a_parked_peer();
+        worker.wake_together(|| {
+            (0..MOST_UNANNOUNCED).for_each(|_| worker.wake_new());
+            assert!(worker.peer_sleeps());
+            worker.wake_new();
+            assert!(!worker.peer_sleeps());
+        });
+        assert_eq!(worker.queued(), [0, MOST_UNANNOUNCED + 1]);
+    }
+
+    #[test]
+    fn a_panic_among_the_wakers_leaves_no_crowd_behind() {
+        let (_shared, worker) = beside_a_parked_peer();
+        let wake = || {
+            worker.wake_new();
+            worker.wake_new();
+            panic!("a waker");
+        };
+        assert!(catch_unwind(AssertUnwindSafe(|| worker.wake_together(wake))).is_err());
+        assert!(!worker.peer_sleeps());
+        assert_eq!(worker.unannounced.get(), None);
+        assert_eq!(worker.queued(), [0, 2]);
+    }
+}

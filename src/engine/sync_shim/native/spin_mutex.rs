@@ -1,0 +1,93 @@
+//! A lock in lock_api's clothes over [`SpinWord`], whose file has the protocol.
+#![allow(unsafe_code)]
+
+use crate::engine::sync_shim::spin_word::SpinWord;
+use parking_lot::lock_api::{self, GuardNoSend, RawMutex};
+
+/// A lock that is held for a few dozen instructions at a time, and never while user code runs.
+///
+/// The holder waits for nothing, with one exception: [`broadcast`](crate::sync::broadcast)'s `send` waits,
+/// under the lock of the tail, for a receiver that clones a value in the slot that it overwrites. Whatever
+/// waits for the tail meanwhile sleeps.
+pub(crate) type SpinMutex<T> = lock_api::Mutex<RawSpinMutex, T>;
+pub(crate) type SpinMutexGuard<'a, T> = lock_api::MutexGuard<'a, RawSpinMutex, T>;
+
+pub(crate) struct RawSpinMutex(SpinWord);
+
+// SAFETY: of the threads whose exchange finds `false`, each is followed by its own `unlock` before another
+// exchange finds `false`, so one at a time is the holder.
+unsafe impl RawMutex for RawSpinMutex {
+    #[allow(clippy::declare_interior_mutable_const, reason = "the trait asks for it")]
+    const INIT: Self = Self(SpinWord::new());
+
+    type GuardMarker = GuardNoSend;
+
+    #[inline]
+    fn lock(&self) {
+        self.0.lock();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.0.try_lock()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        self.0.unlock();
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::SpinMutex;
+    use crate::engine::sync_shim::ATTEMPTS;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    #[test]
+    fn one_thread_at_a_time_is_the_holder() {
+        const THREADS: usize = 4;
+        const TURNS: usize = if cfg!(miri) { 20 } else { 20_000 };
+        let sum = SpinMutex::new(0);
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for _ in 0..TURNS {
+                        let mut sum = sum.lock();
+                        let seen = *sum;
+                        // Time for another holder to add something, if there were one.
+                        (0..ATTEMPTS).for_each(|_| std::hint::spin_loop());
+                        *sum = seen + 1;
+                    }
+                });
+            }
+        });
+        assert_eq!(sum.into_inner(), THREADS * TURNS);
+    }
+
+    #[test]
+    fn a_thread_that_waits_gets_it_with_what_the_holder_wrote() {
+        let (lock, asked) = (SpinMutex::new(0), AtomicBool::new(false));
+        thread::scope(|scope| {
+            let mut held = lock.lock();
+            let waiter = scope.spawn(|| {
+                asked.store(true, Ordering::Release);
+                *lock.lock()
+            });
+            while !asked.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+            assert!(lock.try_lock().is_none(), "it is held");
+            *held = 7;
+            drop(held);
+            assert_eq!(waiter.join().unwrap(), 7, "the waiter sees what the holder wrote");
+        });
+        assert!(lock.try_lock().is_some(), "it was released");
+    }
+}

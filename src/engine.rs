@@ -5,6 +5,7 @@
 //! that `tests/tidy.rs` lists. This is the order to read them in:
 
 pub(crate) mod ended;
+pub(crate) mod hint;
 pub(crate) mod recycler;
 pub(crate) mod rng;
 pub(crate) mod scoped;
@@ -20,6 +21,9 @@ pub(crate) mod words;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod park;
 pub(crate) mod queue;
+
+pub(crate) mod cancellation;
+pub(crate) mod task;
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod blocking;

@@ -109,9 +109,9 @@ pub use self::windows::{symlink_dir, symlink_file};
 pub use std::fs::{FileTimes, FileType, Metadata, Permissions};
 
 use crate::engine::ended::ended;
+use crate::engine::task::{JoinError, JoinHandle};
 use crate::runtime::blocking_task::CLOSED;
 use crate::runtime::context;
-use crate::task::{JoinError, JoinHandle};
 use std::io;
 
 /// What becomes of a call that is queued when the runtime ends.

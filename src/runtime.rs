@@ -104,7 +104,7 @@ pub use metrics::RuntimeMetrics;
 pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use shutdown::Shutdown;
 
-use crate::task::{JoinHandle, RunningTask};
+use crate::engine::task::{JoinHandle, RunningTask};
 use std::future::Future;
 use std::io;
 use std::time::Duration;

@@ -36,25 +36,17 @@
 mod block_in_place;
 #[cfg(not(target_family = "wasm"))]
 mod blocking;
-pub(crate) mod budget;
-mod cancellation;
-pub(crate) mod cell;
 pub mod coop;
-pub(crate) mod current;
-pub(crate) mod hint;
-mod id;
-mod join;
 mod join_set;
 mod local_key;
-pub(crate) mod registry;
-pub(crate) mod running;
-pub(crate) mod slot;
 mod spawn;
-mod state;
 mod tracker;
-pub(crate) mod waker;
 mod yield_now;
 
+pub use crate::engine::cancellation::{
+    CancellationToken, DropGuard, WaitForCancellationFuture, WaitForCancellationFutureOwned,
+};
+pub use crate::engine::task::{AbortHandle, JoinError, JoinHandle, RunningTask, TaskId};
 #[cfg(not(target_family = "wasm"))]
 pub use block_in_place::block_in_place;
 #[cfg(not(target_family = "wasm"))]
@@ -62,15 +54,9 @@ pub use blocking::spawn_blocking;
 #[cfg(not(target_family = "wasm"))]
 #[doc(hidden)]
 pub use blocking::spawn_unfailing;
-pub use cancellation::{
-    CancellationToken, DropGuard, WaitForCancellationFuture, WaitForCancellationFutureOwned,
-};
 pub use coop::{Unconstrained, consume_budget, unconstrained};
-pub use id::TaskId;
-pub use join::{AbortHandle, JoinError, JoinHandle};
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
-pub use running::RunningTask;
 pub use spawn::{id, spawn, spawn_local, spawn_pinned, try_id};
 pub use tracker::{TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture};
 pub use yield_now::yield_now;
@@ -81,6 +67,3 @@ pub use crate::runtime::{LocalEnterGuard, LocalExecutor, LocalSet};
 #[cfg(not(target_family = "wasm"))]
 pub use crate::runtime::{Scope, ScopedJoinHandle, scope};
 pub use crate::task_local;
-
-#[cfg(all(test, liten_loom))]
-pub(crate) mod loom;

@@ -38,12 +38,14 @@ const HOUSE: Plan = Plan {
         ("engine::wakers", 0),
         ("engine::thread_name", 0),
         ("engine::ended", 0),
+        ("engine::hint", 0),
         ("engine::words", 0),
         // Waiting and handing over.
         ("engine::park", 1),
         ("engine::queue", 1),
+        ("engine::cancellation", 1),
         // Three halves of a runtime, blind to each other.
-        ("task", 2),
+        ("engine::task", 2),
         ("engine::driver", 2),
         ("engine::blocking", 2),
         // What runs where, and when.
@@ -52,14 +54,8 @@ const HOUSE: Plan = Plan {
         ("wasi", 3),
         // Assembly.
         ("runtime", 4),
-        // Faces. The public half of `task` is one of them: it finds the current runtime by itself.
-        ("task::block_in_place", 5),
-        ("task::blocking", 5),
-        ("task::spawn", 5),
-        ("task::join_set", 5),
-        ("task::tracker", 5),
-        ("task::local_key", 5),
-        ("task::local", 5),
+        // Faces.
+        ("task", 5),
         ("net", 5),
         ("wasi::net", 5),
         ("wasi::stdio", 5),
@@ -82,6 +78,8 @@ const HOUSE: Plan = Plan {
         ("engine::scoped", "engine::sync_shim"),
         ("engine::recycler", "engine::sync_shim"),
         ("engine::wakers", "engine::sync_shim"),
+        // Under tokio's name there is no hint.
+        ("engine::hint", "engine::words"),
         // A user's function that makes the name may panic.
         ("engine::thread_name", "engine::wakers"),
         // Sockets are sources: the low-level door to the driver is `io::Async`, and sockets use it like
@@ -103,6 +101,8 @@ const HOUSE: Plan = Plan {
         // Pipes and pidfds are sources, and elsewhere a signal tells of a child's end.
         ("process", "io"),
         ("process", "signal"),
+        // What blocks on Windows runs on the blocking pool.
+        ("process", "task"),
     ],
     doors: &[
         // A worker borrows the seat and knows nothing else of I/O and timers.
@@ -113,21 +113,8 @@ const HOUSE: Plan = Plan {
         ),
     ],
     fronts: &[
-        // `task.rs` is the front page of both halves.
-        (
-            "task",
-            &[
-                "runtime::LocalEnterGuard",
-                "runtime::LocalExecutor",
-                "runtime::LocalSet",
-                "runtime::Scope",
-                "runtime::ScopedJoinHandle",
-                "runtime::scope",
-                "runtime::block_on::may_block",
-                "task_local",
-            ],
-        ),
         // Exported macros stand at the root, for themselves too.
+        ("task", &["task_local"]),
         ("combinators::join", &["__join"]),
         ("combinators::select", &["__select"]),
         // On wasm its `block_on` is one of a runtime with tasks and timers.
@@ -145,13 +132,16 @@ const UNSAFE: Confined = Confined {
         ("src/sync/guarded.rs", "data behind permits, and pointers into it"),
         ("src/sync/once_cell.rs", "a value that is written once, by the holder of a permit"),
         ("src/engine/queue/wake_channel.rs", "links inside the tasks"),
-        ("src/task/cell.rs", "the future, then its output, pinned in one allocation"),
-        ("src/task/cell/dropping.rs", "the future, dropped where it is pinned"),
-        ("src/task/waker.rs", "the waker's function table"),
-        ("src/task/slot.rs", "a slot for a hot task that others may take"),
-        ("src/task/join.rs", "reads the output and leaves a waker where the task's word allows it"),
-        ("src/task/registry.rs", "cancels tasks that it knows to be registered"),
-        ("src/task/running.rs", "a place in the source, behind an atomic pointer"),
+        ("src/engine/task/cell.rs", "the future, then its output, pinned in one allocation"),
+        ("src/engine/task/cell/dropping.rs", "the future, dropped where it is pinned"),
+        ("src/engine/task/waker.rs", "the waker's function table"),
+        ("src/engine/task/slot.rs", "a slot for a hot task that others may take"),
+        (
+            "src/engine/task/join.rs",
+            "reads the output and leaves a waker where the task's word allows it",
+        ),
+        ("src/engine/task/registry.rs", "cancels tasks that it knows to be registered"),
+        ("src/engine/task/running.rs", "a place in the source, behind an atomic pointer"),
         ("src/engine/scheduler/shared.rs", "promises to outlive its tasks"),
         ("src/engine/scheduler/slice.rs", "asks the system for short slices of the processor"),
         ("src/runtime/blocking_task.rs", "promises that its tasks never go cold"),
@@ -227,9 +217,9 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/runtime/local_runtime.rs", "whether this thread is in its own driver"),
         ("src/runtime/wasm/context.rs", "the current runtime, where there is one thread"),
         ("src/engine/scheduler/role.rs", "what this thread is to the scheduler"),
-        ("src/task/current.rs", "the task being polled, and what is left of its turn"),
+        ("src/engine/task/current.rs", "the task being polled, and what is left of its turn"),
         ("src/task/local_key.rs", "one slot per task-local key"),
-        ("src/task/id.rs", "a range of ids per thread"),
+        ("src/engine/task/id.rs", "a range of ids per thread"),
         ("src/engine/recycler.rs", "the memory that each thread keeps"),
         ("src/engine/rng.rs", "the random numbers of code that may run on any thread"),
         ("src/engine/blocking.rs", "when a thread of the pool is through with its thread-locals"),

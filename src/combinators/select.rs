@@ -15,7 +15,7 @@
 //! pattern, as tokio does in a proc-macro.
 
 use crate::engine::rng;
-use crate::task::budget;
+use crate::engine::task::budget;
 use std::task::{Context, Poll};
 
 /// The branch that a poll of `count` branches begins with, from this thread's source of randomness.

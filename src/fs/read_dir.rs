@@ -1,7 +1,7 @@
 //! The entries of a directory, read in portions.
 
 use super::{AtShutdown, blocking, not_made, start};
-use crate::task::JoinHandle;
+use crate::engine::task::JoinHandle;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::ffi::OsString;

@@ -2,7 +2,7 @@
 
 mod futures_io;
 
-use crate::task::budget;
+use crate::engine::task::budget;
 use piper::{Reader, Writer};
 use std::fmt;
 use std::io::{self, ErrorKind};

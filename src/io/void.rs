@@ -4,7 +4,7 @@
 //! `repeat` to `sink` would never return from its first poll. Here each operation costs one unit.
 
 use super::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
-use crate::task::budget;
+use crate::engine::task::budget;
 use std::fmt;
 use std::io::{self, IoSlice, SeekFrom};
 use std::pin::Pin;

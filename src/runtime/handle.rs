@@ -14,13 +14,14 @@ use super::pinned::Pinned;
 use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
+use crate::engine::hint;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::{
     self, MAX_WORKERS, Presence, Shared, SleepHooks, Sleeps, ThreadConfig,
 };
 use crate::engine::sync_shim::Arc;
+use crate::engine::task::{JoinHandle, RunningTask};
 use crate::engine::wakers;
-use crate::task::{JoinHandle, RunningTask, hint};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;

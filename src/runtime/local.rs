@@ -22,10 +22,12 @@ mod settled;
 use super::local_thread::{at_home, in_local, is_home, running, with_spawns_to};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Used, thread};
-use crate::task::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task, new_task};
-use crate::task::registry::Registry;
-use crate::task::running::Running;
-use crate::task::{JoinHandle, RunningTask};
+use crate::engine::task::cell::{
+    Cold, Ender, Hot, Place, Runner, Schedule, new_send_task, new_task,
+};
+use crate::engine::task::registry::Registry;
+use crate::engine::task::running::Running;
+use crate::engine::task::{JoinHandle, RunningTask};
 use queue::{Home, Next, Queue, Visit};
 use root::Root;
 use std::cell::Cell;

@@ -3,7 +3,7 @@
 use super::id::Id;
 use super::local::LocalExecutor;
 use super::local_thread::{Entered, enter};
-use crate::task::JoinHandle;
+use crate::engine::task::JoinHandle;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;

@@ -3,7 +3,7 @@
 use super::handle::Handle;
 use super::local::LocalShared;
 use crate::engine::scheduler::{Sleeps, WorkerCounts};
-use crate::task::RunningTask;
+use crate::engine::task::RunningTask;
 use std::fmt;
 use std::time::Duration;
 

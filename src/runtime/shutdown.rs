@@ -3,9 +3,10 @@
 use super::block_on;
 use super::blocking_task::BlockingTasks;
 use super::handle::{Flavor, Handle};
+use crate::engine::cancellation::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 use crate::engine::sync_shim::clock;
+use crate::engine::task::RunningTask;
 use crate::engine::wakers;
-use crate::task::{CancellationToken, DropGuard, RunningTask, WaitForCancellationFutureOwned};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

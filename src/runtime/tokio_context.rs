@@ -34,9 +34,9 @@ pub(super) use switched::{Door, Guard, Setting, refuse_in_task, without_budget};
 
 #[cfg(feature = "tokio-context")]
 mod switched {
+    use crate::engine::hint;
     use crate::engine::sync_shim::thread_local;
     use crate::runtime::Builder;
-    use crate::task::hint;
     use liten_tokio::runtime::{self, EnterGuard, Handle, Runtime, TryCurrentError};
     use liten_tokio::task::unconstrained;
     use parking_lot::Mutex;

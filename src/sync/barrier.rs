@@ -10,9 +10,9 @@
 //! future that is polled before the rounds reach it sees that its generation is over, and leaves the list by
 //! itself.
 
+use crate::engine::task::budget;
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::context;
-use crate::task::budget;
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;

@@ -49,9 +49,9 @@ pub mod error;
 
 use self::cell::{ReceiveHalf, SendHalf};
 use self::error::{RecvError, TryRecvError};
+use crate::engine::task::budget;
 use crate::engine::words::noted;
 use crate::runtime::block_on::wait_outside;
-use crate::task::budget;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{RefUnwindSafe, UnwindSafe};

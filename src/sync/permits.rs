@@ -31,10 +31,10 @@
 
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
+use crate::engine::task::budget;
 use crate::engine::wakers::{self, Batch, Locked, Place, WaitList};
 use crate::engine::words::NOTE;
 use crate::runtime::context;
-use crate::task::budget;
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::{Future, poll_fn};

@@ -1,7 +1,7 @@
 //! Blocking on a worker, with notice.
 
-use super::current;
 use crate::engine::scheduler;
+use crate::engine::task::current;
 use crate::runtime::block_on::outside_root;
 use crate::runtime::local_thread::refuse_in_local;
 

@@ -5,7 +5,7 @@
 //! task goes to the back of the queue. A leaf future from elsewhere takes part by [`cooperative`] or
 //! [`poll_proceed`].
 
-use super::budget;
+use crate::engine::task::budget;
 use pin_project_lite::pin_project;
 use std::future::poll_fn;
 use std::marker::PhantomData;
@@ -189,10 +189,10 @@ impl<F: Future> Future for Unconstrained<F> {
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::{consume_budget, cooperative, has_budget_remaining, poll_proceed, unconstrained};
-    use crate::task::budget::INITIAL;
-    use crate::task::current;
-    use crate::task::id::TaskId;
-    use crate::task::waker::tests::of_a_task;
+    use crate::engine::task::TaskId;
+    use crate::engine::task::budget::INITIAL;
+    use crate::engine::task::current;
+    use crate::engine::task::waker::tests::of_a_task;
     use std::cell::Cell;
     use std::pin::pin;
     use std::task::{Context, Poll};

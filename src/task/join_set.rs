@@ -4,8 +4,8 @@
 //! thousand tasks costs one poll per finished task and not ten thousand. Rejected: a list of our own over
 //! the join wakers, which would be the same intrusive queue a second time.
 
-use super::budget;
 use super::{AbortHandle, JoinError, JoinHandle, TaskId};
+use crate::engine::task::budget;
 use crate::engine::words::NOTE;
 use crate::runtime::{Handle, LocalSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};

@@ -1,8 +1,8 @@
 //! Starting tasks in the current runtime.
 
-use super::current;
-use super::id::TaskId;
-use super::join::JoinHandle;
+use crate::engine::task::JoinHandle;
+use crate::engine::task::TaskId;
+use crate::engine::task::current;
 use crate::engine::words::noted;
 use crate::runtime::local_thread::with_executor;
 use crate::runtime::{Handle, context};

@@ -1,6 +1,6 @@
 //! Giving way to other tasks.
 
-use super::current;
+use crate::engine::task::current;
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -44,10 +44,10 @@ pub async fn yield_now() {
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::yield_now;
-    use crate::task::budget::INITIAL;
-    use crate::task::current;
-    use crate::task::id::TaskId;
-    use crate::task::waker::tests::of_a_task;
+    use crate::engine::task::TaskId;
+    use crate::engine::task::budget::INITIAL;
+    use crate::engine::task::current;
+    use crate::engine::task::waker::tests::of_a_task;
     use futures_util::stream::{FuturesUnordered, StreamExt};
     use std::pin::{Pin, pin};
     use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::timer::Timer;
 use super::{Duration, Instant};
-use crate::task::budget;
+use crate::engine::task::budget;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

@@ -10,7 +10,7 @@
 use super::host::Host;
 use super::reactor::Reactor;
 use super::root::Root;
-use crate::task::budget;
+use crate::engine::task::budget;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll};

@@ -10,8 +10,8 @@
 
 use super::{Reactor, Registration, WaitFor};
 use crate::engine::sync_shim::Mutex;
+use crate::engine::task::budget;
 use crate::engine::wakers::{self, Line};
-use crate::task::budget;
 use send_wrapper::SendWrapper;
 use std::cell::RefCell;
 use std::fmt;

@@ -22,25 +22,37 @@ fn floor_breaches(path: &str, text: &str) -> Vec<usize> {
 
 #[test]
 fn an_upward_import_is_found_however_it_is_written() {
-    assert_eq!(floor_breaches("src/engine/park.rs", "use crate::task::Header;"), [1]);
+    assert_eq!(floor_breaches("src/engine/park.rs", "use crate::engine::task::Header;"), [1]);
     assert_eq!(
-        floor_breaches("src/task/cell.rs", "use crate::{engine::rng, runtime::{Handle, context}};"),
+        floor_breaches(
+            "src/engine/task/cell.rs",
+            "use crate::{engine::rng, runtime::{Handle, context}};"
+        ),
         [1, 1]
     );
     assert_eq!(
-        floor_breaches("src/task/cell.rs", "use crate::engine::{\n    rng::Rng as R,\n    scheduler,\n};"),
+        floor_breaches(
+            "src/engine/task/cell.rs",
+            "use crate::engine::{\n    rng::Rng as R,\n    scheduler,\n};"
+        ),
         [3]
     );
     assert_eq!(
-        floor_breaches("src/task/cell.rs", "fn f() {\n    crate::runtime::context::current();\n}"),
+        floor_breaches(
+            "src/engine/task/cell.rs",
+            "fn f() {\n    crate::runtime::context::current();\n}"
+        ),
         [2]
     );
-    assert_eq!(floor_breaches("src/task/cell.rs", "use super::super::runtime::Handle;"), [1]);
+    assert_eq!(
+        floor_breaches("src/engine/task/cell.rs", "use super::super::super::runtime::Handle;"),
+        [1]
+    );
     assert_eq!(floor_breaches("src/engine/driver.rs", "use super::scheduler;"), [1]);
     assert_eq!(
-        floor_breaches("src/task/cell.rs", "use super::join_set::JoinSet;"),
+        floor_breaches("src/engine/task/cell.rs", "use crate::task::JoinSet;"),
         [1],
-        "its own public half"
+        "a face"
     );
     assert_eq!(floor_breaches("src/net/tcp.rs", "use crate::spawn;"), [1], "the roof");
     assert_eq!(floor_breaches("src/net/tcp.rs", "use crate::unheard_of::Thing;"), [1]);
@@ -49,7 +61,10 @@ fn an_upward_import_is_found_however_it_is_written() {
 
 #[test]
 fn a_sideways_import_needs_a_row() {
-    assert_eq!(floor_breaches("src/task/cell.rs", "use crate::engine::driver::Driver;"), [1]);
+    assert_eq!(
+        floor_breaches("src/engine/task/cell.rs", "use crate::engine::driver::Driver;"),
+        [1]
+    );
     assert_eq!(floor_breaches("src/time.rs", "use crate::net::TcpStream;"), [1]);
     assert_eq!(
         floor_breaches("src/engine/rng.rs", "use crate::engine::sync_shim::atomic;"),
@@ -76,7 +91,7 @@ fn downward_imports_own_rooms_tests_and_prose_pass() {
     assert_eq!(
         floor_breaches(
             "src/engine/scheduler/worker.rs",
-            "use crate::task::Header;\nuse super::idle::Idle;"
+            "use crate::engine::task::Header;\nuse super::idle::Idle;"
         ),
         [0; 0]
     );
@@ -97,7 +112,7 @@ fn downward_imports_own_rooms_tests_and_prose_pass() {
     assert_eq!(
         floor_breaches(
             "src/engine/park.rs",
-            "#[cfg(test)]\nmod tests {\n    use crate::task::Header;\n}"
+            "#[cfg(test)]\nmod tests {\n    use crate::engine::task::Header;\n}"
         ),
         [0; 0]
     );
@@ -106,7 +121,7 @@ fn downward_imports_own_rooms_tests_and_prose_pass() {
         [0; 0]
     );
     assert_eq!(
-        floor_breaches("src/task/cell.rs", "pub(in crate::engine::scheduler) fn f() {}"),
+        floor_breaches("src/engine/task/cell.rs", "pub(in crate::engine::scheduler) fn f() {}"),
         [0; 0]
     );
     assert_eq!(floor_breaches("src/lib.rs", "pub use crate::runtime::Runtime;"), [0; 0]);

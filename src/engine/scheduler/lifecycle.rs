@@ -49,9 +49,9 @@ use crate::engine::ended::ended;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::thread::{self, JoinHandle};
 use crate::engine::sync_shim::{Arc, MutexGuard, clock, has_ended, pause};
+use crate::engine::task::cell::Hot;
+use crate::engine::task::running::Running;
 use crate::engine::thread_name::ThreadName;
-use crate::task::cell::Hot;
-use crate::task::running::Running;
 use std::io;
 use std::time::{Duration, Instant};
 

@@ -13,10 +13,10 @@ use crate::engine::queue::local::{Local, Stealer};
 use crate::engine::queue::wake_channel::WakeChannel;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, made_later};
-use crate::task::cell::Hot;
-use crate::task::registry::Registry;
-use crate::task::running::Running;
-use crate::task::slot::Slot as NextSlot;
+use crate::engine::task::cell::Hot;
+use crate::engine::task::registry::Registry;
+use crate::engine::task::running::Running;
+use crate::engine::task::slot::Slot as NextSlot;
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
 

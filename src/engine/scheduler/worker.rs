@@ -78,7 +78,7 @@ use crate::engine::queue::local::Local;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock, thread};
-use crate::task::cell::{Cold, Ender, Hot, Place, Runner};
+use crate::engine::task::cell::{Cold, Ender, Hot, Place, Runner};
 use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::task::Waker;

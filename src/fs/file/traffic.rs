@@ -23,8 +23,8 @@
 
 use super::buffer::Buffer;
 use crate::engine::sync_shim::Mutex;
+use crate::engine::task::JoinHandle;
 use crate::fs::{AtShutdown, not_made, start};
-use crate::task::JoinHandle;
 use std::fs::File;
 use std::future::Future;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};

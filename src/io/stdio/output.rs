@@ -1,7 +1,7 @@
 //! Standard output and error: each write is a job on the blocking pool.
 
+use crate::engine::task::JoinHandle;
 use crate::runtime::context;
-use crate::task::JoinHandle;
 use std::fmt;
 use std::io::{self, Write};
 use std::pin::Pin;

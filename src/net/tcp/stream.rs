@@ -3,10 +3,10 @@
 use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::Direction;
 use crate::engine::sync_shim::Arc;
+use crate::engine::task::budget;
 use crate::io::{Async, Interest, driver_for};
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{TCP_STREAM, system};
-use crate::task::budget;
 use socket2::SockRef;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};

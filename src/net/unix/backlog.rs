@@ -15,7 +15,7 @@ use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::shutdown_error;
 use crate::engine::driver::timers::TimerEntry;
 use crate::engine::sync_shim::Arc;
-use crate::task::budget;
+use crate::engine::task::budget;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::time::Duration;

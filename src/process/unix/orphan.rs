@@ -17,7 +17,7 @@
 
 use super::Process;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::task::budget;
+use crate::engine::task::budget;
 use parking_lot::Mutex;
 use std::process::Child;
 use std::sync::Arc;

@@ -5,7 +5,8 @@
 //! it.
 
 use crate::engine::ended::ended;
-use crate::task::{JoinHandle, spawn_blocking};
+use crate::engine::task::JoinHandle;
+use crate::task::spawn_blocking;
 use std::io::{self, IoSlice, Read, Write};
 use std::pin::Pin;
 use std::process::{ChildStdin, Stdio};

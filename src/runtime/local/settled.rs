@@ -3,8 +3,8 @@
 
 use super::{LocalExecutor, LocalShared, Refused};
 use crate::engine::sync_shim::Arc;
-use crate::task::JoinHandle;
-use crate::task::cell::new_task;
+use crate::engine::task::JoinHandle;
+use crate::engine::task::cell::new_task;
 use std::future::Future;
 use std::panic::Location;
 use std::thread::{self, ThreadId};

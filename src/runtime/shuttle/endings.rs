@@ -6,8 +6,8 @@ use super::house::{
 };
 use super::ledger::Receipt;
 use crate::engine::sync_shim::{Arc, Mutex, thread};
+use crate::engine::task::JoinHandle;
 use crate::runtime::Runtime;
-use crate::task::JoinHandle;
 use crate::time::sleep;
 use std::future::pending;
 use std::time::Duration;

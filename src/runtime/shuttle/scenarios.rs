@@ -7,7 +7,7 @@ use super::house::{
 use super::ledger::Receipt;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, thread};
-use crate::task::JoinHandle;
+use crate::engine::task::JoinHandle;
 use crate::time::{sleep, timeout};
 use std::future::pending;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::handle::Handle;
 use crate::engine::driver::{Driver, clock};
 use crate::engine::sync_shim::{self, Arc, thread_local};
-use crate::task::JoinHandle;
+use crate::engine::task::JoinHandle;
 use std::cell::RefCell;
 use std::future::Future;
 use std::marker::PhantomData;

@@ -6,7 +6,7 @@ use super::local::Settled;
 use super::local_thread;
 use crate::engine::driver::Driver;
 use crate::engine::sync_shim::Arc;
-use crate::task::JoinHandle;
+use crate::engine::task::JoinHandle;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::Location;

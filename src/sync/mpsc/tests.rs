@@ -3,7 +3,7 @@
 
 use super::queue::Queue;
 use super::*;
-use crate::task::budget;
+use crate::engine::task::budget;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::VecDeque;

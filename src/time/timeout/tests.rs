@@ -1,6 +1,6 @@
 use super::{Elapsed, timeout, timeout_at};
+use crate::engine::task::budget;
 use crate::runtime::Runtime;
-use crate::task::budget;
 use crate::time::sleep;
 use crate::time::{Duration, Instant};
 use std::future::{pending, poll_fn, ready};

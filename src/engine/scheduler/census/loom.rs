@@ -11,7 +11,7 @@ use crate::engine::park::{Unpark, Unparker};
 use crate::engine::scheduler::loom::{go_home, scheduler, up_to, worker};
 use crate::engine::scheduler::worker::Worker;
 use crate::engine::sync_shim::{ProcessFlag, Way, thread};
-use crate::task::cell::{Hot, Runner, new_send_task};
+use crate::engine::task::cell::{Hot, Runner, new_send_task};
 use mio::Interest;
 use mio::net::UnixStream;
 use std::future::poll_fn;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::sync_shim::{Arc, both_ways, thread};
-use crate::task::loom::Plain;
+use crate::engine::task::loom::Plain;
 
 /// A word with these workers parked.
 fn parked(workers: &[usize]) -> Arc<Idle> {

@@ -3,8 +3,8 @@
 use super::*;
 use crate::engine::scheduler::loom::{scheduler, worker};
 use crate::engine::sync_shim::{Mutex, thread};
-use crate::task::JoinHandle;
-use crate::task::cell::{Hot, new_send_task};
+use crate::engine::task::JoinHandle;
+use crate::engine::task::cell::{Hot, new_send_task};
 use std::future::poll_fn;
 use std::panic::Location;
 use std::task::{Poll, Waker};

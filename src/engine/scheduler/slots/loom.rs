@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::sync_shim::{both_ways, thread};
-use crate::task::loom::Plain;
+use crate::engine::task::loom::Plain;
 
 /// Two threads come and go as guests: never in the same slot at once, and the second one in a slot goes on
 /// from the counts of the first.

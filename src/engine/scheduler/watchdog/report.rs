@@ -4,7 +4,7 @@ pub(super) use listener::blocked;
 
 #[cfg(feature = "tracing")]
 mod listener {
-    use crate::task::RunningTask;
+    use crate::engine::task::RunningTask;
     use std::time::Duration;
 
     /// `worker` has been in one poll for so long, and no other worker is free. `task`: whose poll it is; none
@@ -27,7 +27,7 @@ mod listener {
 
 #[cfg(not(feature = "tracing"))]
 mod listener {
-    use crate::task::RunningTask;
+    use crate::engine::task::RunningTask;
     use std::time::Duration;
 
     /// Without a collector; `RuntimeMetrics::blocked_poll_count` counts.

@@ -3,7 +3,7 @@
 use super::{ROW, Worker};
 use crate::engine::scheduler::sleeps::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
-use crate::task::cell::Hot;
+use crate::engine::task::cell::Hot;
 use std::time::Duration;
 
 impl Worker {

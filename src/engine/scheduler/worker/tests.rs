@@ -4,7 +4,7 @@ use super::super::Shared;
 use super::{Worker, YIELDS_ALONE};
 use crate::engine::driver::Driver;
 use crate::engine::sync_shim::Arc;
-use crate::task::cell::{Hot, Runner, new_send_task};
+use crate::engine::task::cell::{Hot, Runner, new_send_task};
 use std::panic::Location;
 
 fn alone() -> (Arc<Shared>, Worker) {

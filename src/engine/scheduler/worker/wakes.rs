@@ -13,8 +13,8 @@
 //! `tasks_that_are_woken_together_do_not_wait_for_their_waker`).
 
 use super::Worker;
+use crate::engine::task::cell::Hot;
 use crate::engine::wakers;
-use crate::task::cell::Hot;
 use std::task::Waker;
 
 /// So many that none of them belongs into the next slot.
@@ -111,7 +111,7 @@ mod tests {
     use super::MOST_UNANNOUNCED;
     use crate::engine::driver::Driver;
     use crate::engine::sync_shim::Arc;
-    use crate::task::cell::new_send_task;
+    use crate::engine::task::cell::new_send_task;
     use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
     /// A worker that the test plays, beside one that is parked.

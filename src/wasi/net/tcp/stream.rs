@@ -1,7 +1,7 @@
 //! `TcpStream`: a connection, read and written through the I/O traits.
 
 use crate::engine::sync_shim::Mutex;
-use crate::task::budget;
+use crate::engine::task::budget;
 use crate::wasi::Reactor;
 use crate::wasi::net::address::{ToSocketAddrs, first_success};
 use crate::wasi::net::{failed, split, wire};

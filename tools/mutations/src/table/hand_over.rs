@@ -4,7 +4,7 @@ use super::Mutation;
 
 const CHANNEL: &str = "src/engine/queue/wake_channel.rs";
 const PARK: &str = "src/engine/park.rs";
-const SLOT: &str = "src/task/slot.rs";
+const SLOT: &str = "src/engine/task/slot.rs";
 
 pub const ROWS: &[Mutation] = &[
     // The next slot.

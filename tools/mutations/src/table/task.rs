@@ -2,12 +2,12 @@
 
 use super::Mutation;
 
-const STATE: &str = "src/task/state.rs";
-const REGISTRY: &str = "src/task/registry.rs";
-const CELL: &str = "src/task/cell.rs";
-const JOIN: &str = "src/task/join.rs";
-const RUNNING: &str = "src/task/running.rs";
-const CANCELLATION: &str = "src/task/cancellation.rs";
+const STATE: &str = "src/engine/task/state.rs";
+const REGISTRY: &str = "src/engine/task/registry.rs";
+const CELL: &str = "src/engine/task/cell.rs";
+const JOIN: &str = "src/engine/task/join.rs";
+const RUNNING: &str = "src/engine/task/running.rs";
+const CANCELLATION: &str = "src/engine/cancellation.rs";
 const TRACKER: &str = "src/task/tracker.rs";
 
 pub const ROWS: &[Mutation] = &[

@@ -7,7 +7,7 @@ const LOCAL: &str = "src/runtime/local.rs";
 const QUEUE: &str = "src/runtime/local/queue.rs";
 const CURRENT: &str = "src/runtime/current_thread.rs";
 const STATION: &str = "src/signal/unix/station.rs";
-const CELL: &str = "src/task/cell.rs";
+const CELL: &str = "src/engine/task/cell.rs";
 
 pub const ROWS: &[Mutation] = &[
     // The blocking pool.

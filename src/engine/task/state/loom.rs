@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::engine::sync_shim::{Arc, both_ways, thread};
-use crate::task::loom::Plain;
+use crate::engine::task::loom::Plain;
 
 /// A task that has been polled once and waits.
 fn cold() -> Arc<State> {

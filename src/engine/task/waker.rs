@@ -63,7 +63,7 @@ unsafe fn drop_waker(data: *const ()) {
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
-pub(super) mod tests {
+pub(crate) mod tests {
     use crate::task::LocalExecutor;
     use std::cell::RefCell;
     use std::future::{pending, poll_fn};
@@ -71,7 +71,7 @@ pub(super) mod tests {
     use std::task::{Context, Poll, Waker};
 
     /// A task's waker, for tests that play a poll of that task. The task has ended: no wake reaches it.
-    pub(in crate::task) fn of_a_task() -> Waker {
+    pub(crate) fn of_a_task() -> Waker {
         let left = RefCell::new(None);
         let executor = LocalExecutor::new();
         drop(executor.spawn(poll_fn(|cx| {

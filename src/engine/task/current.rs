@@ -171,8 +171,8 @@ pub(super) fn set_budget(budget: i16) {
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::{enter, id, outside, yield_to};
-    use crate::task::id::TaskId;
-    use crate::task::waker::tests::of_a_task;
+    use crate::engine::task::id::TaskId;
+    use crate::engine::task::waker::tests::of_a_task;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};

@@ -2,8 +2,8 @@
 #![allow(unsafe_code)]
 
 use super::{Header, Payload, Stage, stage};
-use crate::task::join::JoinError;
-use crate::task::{TaskId, budget, current};
+use crate::engine::task::join::JoinError;
+use crate::engine::task::{TaskId, budget, current};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};

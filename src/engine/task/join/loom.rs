@@ -3,7 +3,7 @@
 use super::*;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{both_ways, thread};
-use crate::task::loom::{Queue, drop_the_handle_beside_the_end};
+use crate::engine::task::loom::{Queue, drop_the_handle_beside_the_end};
 use std::sync::Arc as StdArc;
 use std::task::{Wake, Waker};
 

@@ -91,7 +91,7 @@ pub(super) fn refill() {
 }
 
 /// Whether an operation that [`poll_proceed`] asks for now would be granted.
-pub(super) fn is_left() -> bool {
+pub(crate) fn is_left() -> bool {
     take(current::budget()).1
 }
 

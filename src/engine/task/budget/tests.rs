@@ -1,6 +1,6 @@
 use super::*;
-use crate::task::id::TaskId;
-use crate::task::waker::tests::of_a_task;
+use crate::engine::task::id::TaskId;
+use crate::engine::task::waker::tests::of_a_task;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};

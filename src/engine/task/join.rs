@@ -3,8 +3,8 @@
 
 use super::budget;
 use super::cell::TaskRef;
-use super::hint;
 use super::id::TaskId;
+use crate::engine::hint;
 use crate::engine::wakers;
 use crate::engine::words::{self, NOTE};
 use std::any::Any;

@@ -2,8 +2,8 @@
 
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
-use crate::task::current;
-use crate::task::loom::{Queue, leaf, poll_once};
+use crate::engine::task::current;
+use crate::engine::task::loom::{Queue, leaf, poll_once};
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 

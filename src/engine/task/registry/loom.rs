@@ -2,7 +2,7 @@
 
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::sync_shim::{both_ways, thread};
-use crate::task::loom::{Queue, leaf, poll_once};
+use crate::engine::task::loom::{Queue, leaf, poll_once};
 use std::task::Poll;
 
 /// A registered task completes while shutdown closes the registry: it ends once, with its output or as

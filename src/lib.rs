@@ -111,8 +111,9 @@ pub mod future;
 pub mod hyper;
 #[cfg_attr(target_family = "wasm", path = "io/wasm.rs")]
 pub mod io;
-#[cfg(all(feature = "net", not(target_family = "wasm")))]
+#[cfg(feature = "net")]
 #[cfg_attr(docsrs, doc(cfg(feature = "net")))]
+#[cfg_attr(target_family = "wasm", path = "net/wasm.rs")]
 pub mod net;
 #[cfg(all(feature = "process", not(target_family = "wasm")))]
 #[cfg_attr(docsrs, doc(cfg(feature = "process")))]
@@ -132,8 +133,6 @@ pub use runtime::block_on::block_on;
 pub use task::spawn;
 #[cfg(not(target_family = "wasm"))]
 pub use task::spawn_blocking;
-#[cfg(all(feature = "net", target_family = "wasm"))]
-pub use wasi::net;
 
 /// Runs an async `main` on a runtime that the attribute builds.
 ///

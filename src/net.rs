@@ -23,8 +23,8 @@
 //!
 //! # In a component
 //!
-//! On `wasm32-wasip2` this module is `wasi::net`: TCP, UDP and host names by the host of the component, under
-//! the same names. Its page says what differs. In short: no Unix sockets, no `TcpSocket`, no options that
+//! On `wasm32-wasip2` this module is another: TCP, UDP and host names by the host of the component, under the
+//! same names. Its page says what differs. In short: no Unix sockets, no `TcpSocket`, no options that
 //! WASI does not have; `flush` and `close` really wait; a stream that failed has an error without a code.
 //!
 //! # Examples

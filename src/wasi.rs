@@ -42,14 +42,10 @@ mod root;
 
 #[cfg(not(target_family = "wasm"))]
 mod native;
-#[cfg(all(target_family = "wasm", feature = "net"))]
-pub mod net;
 #[cfg(all(target_family = "wasm", any(feature = "net", feature = "futures-io")))]
-mod source;
-#[cfg(all(target_family = "wasm", feature = "futures-io"))]
-pub(crate) mod stdio;
+pub(crate) mod source;
 #[cfg(all(target_family = "wasm", any(feature = "net", feature = "futures-io")))]
-mod stream;
+pub(crate) mod stream;
 #[cfg(target_family = "wasm")]
 mod system;
 

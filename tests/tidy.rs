@@ -57,8 +57,6 @@ const HOUSE: Plan = Plan {
         // Faces.
         ("task", 5),
         ("net", 5),
-        ("wasi::net", 5),
-        ("wasi::stdio", 5),
         ("process", 5),
         ("signal", 5),
         ("time", 5),
@@ -85,9 +83,6 @@ const HOUSE: Plan = Plan {
         // Sockets are sources: the low-level door to the driver is `io::Async`, and sockets use it like
         // any other program.
         ("net", "io"),
-        // A component's sockets and standard streams have the same traits, and `io` hands its streams out.
-        ("wasi", "io"),
-        ("io", "wasi"),
         // A channel that waits for room for so long.
         ("sync", "time"),
         // The calls that share an open file queue up.
@@ -289,7 +284,7 @@ const CFG: Confined = Confined {
         ("src/process/stdio.rs", "descriptors on Unix; each family of I/O traits is a module"),
         ("src/process/unix.rs", "pidfd on Linux"),
         ("src/wasi.rs", "the host of the system, a file each; on wasm tasks and timers above it"),
-        ("src/wasi/net.rs", "the traits of futures-io"),
+        ("src/net/wasm.rs", "the traits of futures-io"),
         ("src/wasi/block_on.rs", "on wasm it is the one with tasks and timers"),
         ("src/guide.rs", "the page about a module that may be switched off"),
         ("src/signal.rs", "signals on Unix, events of the console on Windows"),

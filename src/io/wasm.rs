@@ -11,6 +11,9 @@ mod copy_bidirectional;
 #[cfg(feature = "futures-io")]
 mod duplex;
 // Sockets alone forward to a reference here.
+#[cfg(feature = "futures-io")]
+#[path = "stdio/wasm.rs"]
+mod stdio;
 #[cfg(all(feature = "futures-io", feature = "net"))]
 mod through;
 #[cfg(feature = "futures-io")]
@@ -22,12 +25,12 @@ pub use self::copy::{copy, copy_buf};
 pub use self::copy_bidirectional::copy_bidirectional;
 #[cfg(feature = "futures-io")]
 pub use self::duplex::{DuplexStream, duplex};
+#[cfg(feature = "futures-io")]
+pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 #[cfg(all(feature = "futures-io", feature = "net"))]
 pub(crate) use self::through::{read_through, write_through};
 #[cfg(feature = "futures-io")]
 pub use self::void::{Empty, Repeat, Sink, empty, repeat, sink};
-#[cfg(feature = "futures-io")]
-pub use crate::wasi::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 #[cfg(feature = "futures-io")]
 pub use ::futures_io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
 #[cfg(feature = "futures-io")]

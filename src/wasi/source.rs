@@ -31,7 +31,7 @@ use wasip2::io::poll::Pollable;
 /// The reactor stays on its thread, but what waits for it shall go where natively it goes: into the tasks of
 /// [`spawn`](crate::spawn()), which have to be `Send`. Hence the wrapper, which panics on another thread.
 /// WASI 0.2 has no other thread.
-pub(super) struct Source {
+pub(crate) struct Source {
     subscription: SendWrapper<RefCell<Option<Subscription>>>,
     tasks: Arc<Tasks>,
 }
@@ -63,7 +63,7 @@ impl Subscription {
 struct Tasks(Mutex<Line>);
 
 impl Source {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let tasks = Arc::new(Tasks(Mutex::new(Line::new())));
         Self { subscription: SendWrapper::new(RefCell::new(None)), tasks }
     }
@@ -71,7 +71,7 @@ impl Source {
     /// Runs `operation` until it does not block; in between, the task of `cx` waits for the pollable.
     ///
     /// `operation` must return `WouldBlock` if it could do nothing, and in no other case.
-    pub(super) fn poll_io<R>(
+    pub(crate) fn poll_io<R>(
         &self,
         cx: &mut Context<'_>,
         subscribe: impl FnOnce() -> Pollable,
@@ -87,7 +87,7 @@ impl Source {
     }
 
     /// [`poll_io`](Self::poll_io) as a future.
-    pub(super) async fn io<R>(
+    pub(crate) async fn io<R>(
         &self,
         subscribe: impl Fn() -> Pollable,
         mut operation: impl FnMut() -> io::Result<R>,
@@ -96,7 +96,7 @@ impl Source {
     }
 
     /// Ready if the pollable is.
-    pub(super) fn poll_ready(
+    pub(crate) fn poll_ready(
         &self,
         cx: &mut Context<'_>,
         subscribe: impl FnOnce() -> Pollable,
@@ -153,13 +153,13 @@ impl Source {
     /// Gives the pollable back to the host, because its resource is about to go.
     ///
     /// It wakes no task that waits for it; [`wake`](Self::wake) does.
-    pub(super) fn unsubscribe(&self) {
+    pub(crate) fn unsubscribe(&self) {
         let subscription = self.subscription.replace(None);
         drop(subscription);
     }
 
     /// Makes all waiting tasks try again.
-    pub(super) fn wake(&self) {
+    pub(crate) fn wake(&self) {
         self.tasks.wake_all();
     }
 }

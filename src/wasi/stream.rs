@@ -15,7 +15,7 @@ const MOST: usize = 64 * 1024;
 
 /// Bytes from the host.
 #[derive(Debug)]
-pub(super) struct Input {
+pub(crate) struct Input {
     /// Above the stream, its parent: see [`Source`].
     source: Source,
     stream: InputStream,
@@ -25,7 +25,7 @@ pub(super) struct Input {
 
 /// Bytes to the host.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(crate) struct Output {
     /// Above the stream, its parent: see [`Source`].
     source: Source,
     stream: OutputStream,
@@ -44,12 +44,12 @@ enum Kept {
 }
 
 impl Input {
-    pub(super) fn new(stream: InputStream, operation: &'static str) -> Self {
+    pub(crate) fn new(stream: InputStream, operation: &'static str) -> Self {
         Self { source: Source::new(), stream, operation }
     }
 
     /// Reads some bytes; 0 means the end.
-    pub(super) fn poll_read(
+    pub(crate) fn poll_read(
         &self,
         cx: &mut Context<'_>,
         buf: &mut [u8],
@@ -58,7 +58,7 @@ impl Input {
     }
 
     /// [`poll_read`](Self::poll_read) without waiting.
-    pub(super) fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
         if buf.is_empty() {
             return Ok(0);
         }
@@ -74,24 +74,24 @@ impl Input {
     }
 
     /// Ready when there is probably something to read.
-    pub(super) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.source.poll_ready(cx, || self.stream.subscribe())
     }
 }
 
 impl Output {
-    pub(super) fn new(stream: OutputStream, operation: &'static str) -> Self {
+    pub(crate) fn new(stream: OutputStream, operation: &'static str) -> Self {
         let kept = SendWrapper::new(Cell::new(Kept::Nothing));
         Self { source: Source::new(), stream, kept, operation }
     }
 
     /// Writes some bytes: no more than the host permits.
-    pub(super) fn poll_write(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    pub(crate) fn poll_write(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.source.poll_io(cx, || self.stream.subscribe(), || self.try_write(buf))
     }
 
     /// [`poll_write`](Self::poll_write) without waiting.
-    pub(super) fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
+    pub(crate) fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
         if buf.is_empty() {
             return Ok(0);
         }
@@ -103,7 +103,7 @@ impl Output {
     }
 
     /// Waits until the host has passed on what was written.
-    pub(super) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(crate) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.source.poll_io(cx, || self.stream.subscribe(), || self.try_flush())
     }
 
@@ -111,7 +111,7 @@ impl Output {
     ///
     /// Asks the host once: it may refuse writes until the flush is through, and asking again would begin it
     /// again.
-    pub(super) fn try_flush(&self) -> io::Result<()> {
+    pub(crate) fn try_flush(&self) -> io::Result<()> {
         if self.kept.get() == Kept::Something {
             self.kept.set(Kept::Flushing);
             if let Err(error) = self.stream.flush() {
@@ -139,12 +139,12 @@ impl Output {
     }
 
     /// Whether something was written and not flushed since.
-    pub(super) fn keeps_something(&self) -> bool {
+    pub(crate) fn keeps_something(&self) -> bool {
         self.kept.get() != Kept::Nothing
     }
 
     /// Ready when there is probably room.
-    pub(super) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.source.poll_ready(cx, || self.stream.subscribe())
     }
 }

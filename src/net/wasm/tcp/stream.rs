@@ -2,9 +2,9 @@
 
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::budget;
+use crate::net::address::{ToSocketAddrs, first_success};
+use crate::net::{failed, split, wire};
 use crate::wasi::Reactor;
-use crate::wasi::net::address::{ToSocketAddrs, first_success};
-use crate::wasi::net::{failed, split, wire};
 use crate::wasi::source::Source;
 use crate::wasi::stream::{Input, Output};
 use send_wrapper::SendWrapper;
@@ -187,7 +187,7 @@ impl TcpStream {
         self.connection.output.try_write(buf)
     }
 
-    pub(in crate::wasi::net) fn poll_read(
+    pub(in crate::net) fn poll_read(
         &self,
         cx: &mut Context<'_>,
         buf: &mut [u8],
@@ -195,7 +195,7 @@ impl TcpStream {
         self.connection.input.poll_read(cx, buf)
     }
 
-    pub(in crate::wasi::net) fn poll_write(
+    pub(in crate::net) fn poll_write(
         &self,
         cx: &mut Context<'_>,
         buf: &[u8],
@@ -203,12 +203,12 @@ impl TcpStream {
         self.connection.output.poll_write(cx, buf)
     }
 
-    pub(in crate::wasi::net) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(in crate::net) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.connection.output.poll_flush(cx)
     }
 
     /// Ends the stream for the peer once everything has been sent. It is no error if we have ended it before.
-    pub(in crate::wasi::net) fn poll_close(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(in crate::net) fn poll_close(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match ready!(self.poll_flush(cx)) {
             // The host calls a stream closed that we have shut down.
             Err(error) if error.kind() == ErrorKind::BrokenPipe && self.connection.ended.get() => {

@@ -1,8 +1,8 @@
 //! `TcpListener`: waits for connections.
 
 use super::TcpStream;
-use crate::wasi::net::address::{ToSocketAddrs, first_success};
-use crate::wasi::net::{failed, wire};
+use crate::net::address::{ToSocketAddrs, first_success};
+use crate::net::{failed, wire};
 use crate::wasi::source::Source;
 use futures_core::Stream;
 use std::fmt;

@@ -37,16 +37,20 @@
 //! Whatever takes bytes, a datagram or a connection returns it in the same poll. A future that is dropped
 //! while it waits has taken nothing.
 
-#[path = "../net/address.rs"]
 mod address;
+#[path = "wasm/error.rs"]
 mod error;
 #[cfg(feature = "futures-io")]
+#[path = "wasm/futures_io.rs"]
 mod futures_io;
+#[path = "wasm/resolver.rs"]
 mod resolver;
-#[path = "../net/split.rs"]
 pub mod split;
+#[path = "wasm/tcp.rs"]
 pub mod tcp;
+#[path = "wasm/udp.rs"]
 mod udp;
+#[path = "wasm/wire.rs"]
 mod wire;
 
 pub use self::address::{ToSocketAddrs, lookup_host};

@@ -1,7 +1,7 @@
 //! The standard streams of a component, over `wasi:cli`.
 
-use super::stream::{Input, Output};
 use crate::io::{AsyncRead, AsyncWrite};
+use crate::wasi::stream::{Input, Output};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,6 +1,8 @@
 //! TCP: listener, stream, and the halves of a stream.
 
+#[path = "tcp/listener.rs"]
 mod listener;
+#[path = "tcp/stream.rs"]
 mod stream;
 
 pub use self::listener::TcpListener;

@@ -73,6 +73,23 @@ fn a_sideways_import_needs_a_row() {
 }
 
 #[test]
+fn a_circle_of_rooms_is_found_and_no_more_than_that() {
+    let arrows = |pairs: &[(&str, &str)]| {
+        pairs.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect()
+    };
+    let straight = [("a", "b"), ("b", "c"), ("a", "c"), ("d", "c")];
+    assert_eq!(floors::circle(&arrows(&straight)), [""; 0]);
+    let round = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "b"), ("d", "e")];
+    assert_eq!(floors::circle(&arrows(&round)), ["b", "c", "d"]);
+    let source = Source::new("src/engine/queue.rs", "use crate::{net::tcp, engine::queue::local};");
+    assert_eq!(
+        floors::arrows(&source, &HOUSE),
+        [("engine::queue".to_owned(), "net".to_owned())],
+        "not its own room"
+    );
+}
+
+#[test]
 fn a_room_with_doors_is_entered_by_them() {
     let plan = Plan {
         floors: &[("low", 0), ("high", 1)],

@@ -2,6 +2,7 @@
 
 use crate::source::{Source, is_ident, skip_blanks};
 use crate::{Violation, violation};
+use std::collections::BTreeSet;
 
 /// The plan of the house; the tables themselves stand in `tests/tidy.rs`.
 pub(crate) struct Plan {
@@ -32,14 +33,55 @@ pub(crate) fn check(source: &Source, plan: &Plan) -> Vec<Violation> {
     }
 }
 
+/// The room that a path begins with. The engine is no room, but has rooms.
+fn room(path: &str) -> String {
+    let names = if path.starts_with("engine::") { 2 } else { 1 };
+    path.split("::").take(names).collect::<Vec<_>>().join("::")
+}
+
+/// Whether this is a re-export that the plan lists.
+fn is_front(from: &str, to: &str, plan: &Plan) -> bool {
+    plan.fronts.iter().any(|(front, names)| *front == from && names.contains(&to))
+}
+
+/// The other rooms that the file imports: its own room and theirs, in pairs.
+pub(crate) fn arrows(source: &Source, plan: &Plan) -> Vec<(String, String)> {
+    let module = source.module().unwrap_or_default();
+    let from = module.join("::");
+    let shipped = imports(source, &module).into_iter().filter(|(at, _)| source.is_shipped(*at));
+    let paths = shipped.map(|(_, path)| path.join("::"));
+    let to = paths.filter(|to| !from.is_empty() && !is_front(&from, to, plan)).map(|to| room(&to));
+    to.map(|to| (room(&from), to)).filter(|(from, to)| from != to).collect()
+}
+
+/// Rooms each of which imports the next, and the last the first; empty if there are none.
+pub(crate) fn circle(arrows: &BTreeSet<(String, String)>) -> Vec<String> {
+    let mut left = arrows.clone();
+    loop {
+        let importers: BTreeSet<String> = left.iter().map(|(from, _)| from.clone()).collect();
+        let before = left.len();
+        // A room that imports nothing is on no circle, and neither is an arrow to it.
+        left.retain(|(_, to)| importers.contains(to));
+        if left.len() == before {
+            break;
+        }
+    }
+    // From here each arrow goes on, so the walk comes back to where it was.
+    let mut walk: Vec<String> = left.first().map(|(from, _)| from.clone()).into_iter().collect();
+    while let Some(last) = walk.last() {
+        let Some((_, next)) = left.iter().find(|(from, _)| from == last) else { break };
+        if let Some(at) = walk.iter().position(|room| room == next) {
+            return walk.split_off(at);
+        }
+        walk.push(next.clone());
+    }
+    Vec::new()
+}
+
 /// Why `from` must not name `to`, if it must not.
 fn judge(from: &str, to: &str, plan: &Plan) -> Option<String> {
-    let room = |path: &str| {
-        let names = if path.starts_with("engine::") { 2 } else { 1 };
-        path.split("::").take(names).collect::<Vec<_>>().join("::")
-    };
     let (from_room, to_room) = (room(from), room(to));
-    if plan.fronts.iter().any(|(front, names)| *front == from && names.contains(&to)) {
+    if is_front(from, to, plan) {
         return None;
     }
     let floor = |path: &str| {

@@ -1,4 +1,4 @@
-//! Writes the client and the server of the service in `src/engine/words.rs`.
+//! Writes the client and the server of the service in `src/words.rs`.
 //!
 //! The usual way begins with a .proto file and wants protoc, which not every system has. This is the same
 //! generator, told the same things in Rust.

@@ -65,7 +65,7 @@ cfg_rt! {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        crate::engine::blocking::spawn_blocking(f)
+        crate::blocking::spawn_blocking(f)
     }
 
     cfg_rt_multi_thread! {

@@ -74,6 +74,8 @@ mod duplex;
 #[cfg(unix)]
 mod fd;
 #[cfg(feature = "futures-io")]
+mod forward;
+#[cfg(feature = "futures-io")]
 mod futures_io;
 #[cfg(windows)]
 mod handle;
@@ -83,12 +85,10 @@ mod interest;
 mod registered;
 #[cfg(feature = "futures-io")]
 mod stdio;
-#[cfg(feature = "futures-io")]
-mod through;
 #[cfg(feature = "tokio-io")]
 mod tokio_io;
 #[cfg(any(feature = "tokio-io", feature = "hyper"))]
-mod twins;
+mod trait_families;
 #[cfg(feature = "futures-io")]
 mod void;
 
@@ -105,6 +105,8 @@ pub use self::copy_bidirectional::copy_bidirectional;
 pub use self::duplex::{DuplexStream, duplex};
 #[cfg(unix)]
 pub use self::fd::Fd;
+#[cfg(feature = "futures-io")]
+pub(crate) use self::forward::{forward_read, forward_write};
 #[cfg(feature = "hyper")]
 pub(crate) use self::hyper_io::fill_cursor;
 pub use self::interest::Interest;
@@ -113,10 +115,8 @@ pub use self::registered::Registered;
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
-#[cfg(feature = "futures-io")]
-pub(crate) use self::through::{read_through, write_through};
 #[cfg(any(feature = "tokio-io", feature = "hyper"))]
-pub(crate) use self::twins::{read_twin, write_twin};
+pub(crate) use self::trait_families::{implement_read, implement_write};
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::void::{Empty, Repeat, Sink, empty, repeat, sink};

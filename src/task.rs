@@ -22,7 +22,7 @@
 //!
 //! ```text
 //!            spawn                     picked by a worker
-//!   ───────────────► hot: queued ───────────────────────► hot: running ──Ready──► complete
+//! ───────────────► hot: queued ───────────────────────► hot: running ──Ready──► complete
 //!                        ▲  ▲                                │   │
 //!                        │  └──── woken during the poll ─────┘   │ Pending
 //!                        └──────────────── wake ────────── cold ◄┘

@@ -150,7 +150,7 @@ const UNSAFE: Confined = Confined {
         ("src/process/unix/pidfd.rs", "two calls that neither std nor nix has"),
         ("src/process/windows.rs", "waits for the handle of a process"),
         (
-            "src/signal/unix/station.rs",
+            "src/signal/unix/source.rs",
             "promises that its handler does what a signal handler may do",
         ),
         ("src/signal/windows.rs", "installs the handler of the console's events"),

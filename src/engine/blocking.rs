@@ -1,16 +1,16 @@
 //! Floor 2: a bounded pool of threads for work that blocks (files, name resolution, long computations).
 //!
 //! The pool knows nothing of tasks: it runs [`Job`]s. Three parts:
-//! * `roster.rs`, pure: the queue and the counts; decides which thread starts, runs a job, waits or ends.
-//! * `desk.rs`: the roster under its lock, the signal, and the loop of a thread. The loom models drive this
-//!   part.
+//! * `pool_state.rs`, pure: the queue and the counts; decides which thread starts, runs a job, waits or ends.
+//! * `job_queue.rs`: the state under its lock, the signal, and the loop of a thread. The loom models drive
+//! this part.
 //! * this file: real threads, with names, an idle time, and an owner that joins them.
 //!
 //! A thread is started when a job finds no free thread, up to the maximum, and ends after an idle time. The
 //! queue is unbounded, because a bounded one would have to block the caller, which is a worker. The number of
 //! jobs has to be bounded by the program, which knows what they cost.
 //!
-//! A thread is started under the roster's lock. Outside of it, a failure to start would leave room for jobs
+//! A thread is started under the state's lock. Outside of it, a failure to start would leave room for jobs
 //! that were queued meanwhile in trust of the thread that never came. The price is that the lock is held
 //! for the tens of microseconds of a thread creation, at most `max_threads` times per burst.
 //!
@@ -34,15 +34,15 @@
 //! out sooner (more state for a pool that is idle most of the time); and starting the threads beforehand
 //! (most programs never need one).
 
-mod desk;
-mod roster;
+mod job_queue;
+mod pool_state;
 
 use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::thread::{self, JoinHandle};
 use crate::engine::sync_shim::thread_local;
 use crate::engine::thread_name::ThreadName;
-use desk::Desk;
-use roster::Submitted;
+use job_queue::JobQueue;
+use pool_state::Submitted;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -110,9 +110,9 @@ impl<J> fmt::Debug for SpawnError<J> {
 
 /// The pool. Its threads keep it alive, so its owner must [`close`](Pool::close) it.
 pub(crate) struct Pool<J> {
-    desk: Desk<J>,
+    job_queue: JobQueue<J>,
     config: Config,
-    /// Locked after the roster, never before. Shared with the threads themselves, because the last thing
+    /// Locked after the state, never before. Shared with the threads themselves, because the last thing
     /// that a thread does must not be to free the pool: that drops what the user has given to it.
     threads: Arc<Mutex<Threads>>,
 }
@@ -128,7 +128,7 @@ struct Threads {
 
 struct Thread {
     handle: JoinHandle<()>,
-    /// The roster does not count it any more.
+    /// The state does not count it any more.
     let_go: bool,
 }
 
@@ -144,7 +144,7 @@ enum Duty {
 impl<J: Job> Pool<J> {
     pub(crate) fn new(config: Config) -> Arc<Self> {
         Arc::new(Self {
-            desk: Desk::new(config.max_threads.max(1)),
+            job_queue: JobQueue::new(config.max_threads.max(1)),
             config,
             threads: Arc::new(Mutex::new(Threads::default())),
         })
@@ -158,16 +158,16 @@ impl<J: Job> Pool<J> {
     /// threads are alive, a failure to start one is none: the job waits for them, if it can.
     pub(crate) fn spawn(self: &Arc<Self>, job: J) -> Result<(), SpawnError<J>> {
         let waits = !job.needs_a_thread();
-        let mut roster = self.desk.roster.lock();
-        match roster.submit(job) {
+        let mut state = self.job_queue.state.lock();
+        match state.submit(job) {
             Submitted::Signal => {
-                self.desk.work.notify_one();
+                self.job_queue.work.notify_one();
             }
             Submitted::Queued => {}
             Submitted::Closed(job) => return Err(SpawnError::Closed(job)),
             Submitted::Start(number) => {
                 if let Err(error) = self.start(number, Duty::Serve) {
-                    return match roster.not_started(waits) {
+                    return match state.not_started(waits) {
                         Some(job) => Err(SpawnError::NoThread(job, error)),
                         None => Ok(()),
                     };
@@ -184,7 +184,7 @@ impl<J: Job> Pool<J> {
     /// does nothing more.
     pub(crate) fn close(self: &Arc<Self>) {
         self.threads.lock().closed = true;
-        self.desk.close(|number| self.start(number, Duty::Help).is_ok());
+        self.job_queue.close(|number| self.start(number, Duty::Help).is_ok());
     }
 
     /// As [`close`](Pool::close), and runs `last` when no other job is left to be begun: it may call
@@ -199,7 +199,7 @@ impl<J: Job> Pool<J> {
         let start = |number, duty| self.start(number, duty).is_ok();
         let (serve, help) =
             (|number| start(number, Duty::Serve), |number| start(number, Duty::Help));
-        self.desk.close_and_then(last, alone, serve, help)
+        self.job_queue.close_and_then(last, alone, serve, help)
     }
 
     /// Waits until every thread of the pool has ended, or until `deadline`; returns whether they have.
@@ -212,7 +212,7 @@ impl<J: Job> Pool<J> {
         let me = thread::current().id();
         let is_me = |thread: &Thread| thread.handle.thread().id() == me;
         let own = self.threads.lock().alive.values().any(|it| is_me(it) && !it.let_go);
-        if !self.desk.wait_for_threads(usize::from(own), deadline) {
+        if !self.job_queue.wait_for_threads(usize::from(own), deadline) {
             return false;
         }
         let threads = std::mem::take(&mut self.threads.lock().alive);
@@ -227,25 +227,25 @@ impl<J: Job> Pool<J> {
 
     /// How many threads there are.
     pub(crate) fn threads(&self) -> usize {
-        self.desk.roster.lock().threads()
+        self.job_queue.state.lock().threads()
     }
 
     /// How many threads have no job, and none coming.
     pub(crate) fn idle_threads(&self) -> usize {
-        self.desk.roster.lock().idle()
+        self.job_queue.state.lock().idle()
     }
 
     /// How many jobs no thread has begun.
     pub(crate) fn queued(&self) -> usize {
-        self.desk.roster.lock().queued()
+        self.job_queue.state.lock().queued()
     }
 
     /// Whether no job is queued or being done. If not, `Config::on_rest` will be called.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.desk.roster.lock().is_at_rest()
+        self.job_queue.state.lock().is_at_rest()
     }
 
-    /// Starts a thread that the roster counts already. The roster is locked, and the thread needs it before
+    /// Starts a thread that the state counts already. The state is locked, and the thread needs it before
     /// it can look for its handle.
     fn start(self: &Arc<Self>, number: usize, duty: Duty) -> io::Result<()> {
         let name = self.config.thread_name.of(&format_args!("{}-{number}", self.config.kind));
@@ -301,7 +301,7 @@ struct Shift<'a, J: Job> {
     pool: &'a Pool<J>,
     number: usize,
     duty: Duty,
-    /// The roster has let the thread go.
+    /// The state has let the thread go.
     ended: bool,
 }
 
@@ -312,21 +312,21 @@ impl<J: Job> Shift<'_, J> {
         }
         match self.duty {
             Duty::Serve => self.serve(),
-            Duty::Help => self.pool.desk.help(),
+            Duty::Help => self.pool.job_queue.help(),
         }
         self.end();
     }
 
     fn serve(&self) {
         let Config { keep_alive, on_rest, .. } = &self.pool.config;
-        let work = &self.pool.desk.work;
-        self.pool.desk.serve(|mut roster| {
-            if roster.is_at_rest() {
+        let work = &self.pool.job_queue.work;
+        self.pool.job_queue.serve(|mut state| {
+            if state.is_at_rest() {
                 on_rest();
             }
             // A signal that came to nothing (a busy thread took the job) begins the idle time anew.
-            let timed_out = work.wait_for(&mut roster, *keep_alive).timed_out();
-            (roster, timed_out)
+            let timed_out = work.wait_for(&mut state, *keep_alive).timed_out();
+            (state, timed_out)
         });
     }
 
@@ -344,7 +344,7 @@ impl<J: Job> Drop for Shift<'_, J> {
         if !self.ended {
             // `on_thread` panicked or did not do what it is for. Jobs that counted on this thread alone are
             // told.
-            self.pool.desk.abandon();
+            self.pool.job_queue.abandon();
             self.end();
         }
     }

@@ -50,12 +50,12 @@
 mod alarm_clock;
 pub(crate) mod clock;
 mod crowd;
-mod lull;
+mod paused_clock;
+mod quiescent_points;
 pub(crate) mod readiness;
 pub(crate) mod registration;
 pub(crate) mod seat;
 mod selector;
-mod standstill;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
@@ -66,7 +66,7 @@ use std::io;
 use std::task::Waker;
 
 use crate::engine::sync_shim::{Arc, Mutex};
-use lull::Lulls;
+use quiescent_points::QuiescentPoints;
 use registration::Sources;
 use seat::{Alarm, Seat, SeatGuard};
 use selector::{Poll, Registry};
@@ -83,7 +83,7 @@ pub(crate) struct Driver {
     registry: Registry,
     timers: Timers,
     alarm: Arc<Alarm>,
-    lulls: Lulls,
+    quiescent_points: QuiescentPoints,
 }
 
 impl Driver {
@@ -104,7 +104,7 @@ impl Driver {
             registry,
             timers: Timers::new(timer_shards, alarm.clone()),
             alarm,
-            lulls: Lulls::new(),
+            quiescent_points: QuiescentPoints::new(),
         }))
     }
 
@@ -141,8 +141,8 @@ impl Driver {
         &self.timers
     }
 
-    pub(crate) fn lulls(&self) -> &Lulls {
-        &self.lulls
+    pub(crate) fn quiescent_points(&self) -> &QuiescentPoints {
+        &self.quiescent_points
     }
 
     /// Refuses everything from now on: registrations fail, every wait for a source ends with an

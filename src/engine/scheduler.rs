@@ -3,11 +3,9 @@
 //! # The ring
 //!
 //! ```text
-//!  spawn on a worker ──► deque ──┐
-//!  spawn in block_on ──► guest's deque ──┐           ┌── Ready ──► output, JoinHandle
-//!  spawn elsewhere ────► injector ───────┼──► run ───┤
-//!  wake on a worker ───► next slot ──────┤    poll   └── Pending ─► cold ──┐
-//!  wake elsewhere ─────► wake channel ───┘                                 │
+//! spawn on a worker ──► deque ──┐ spawn in block_on ──► guest's deque ──┐           ┌── Ready ──► output,
+//! JoinHandle spawn elsewhere ────► injector ───────┼──► run ───┤ wake on a worker ───► next slot ──────┤
+//! poll   └── Pending ─► cold ──┐ wake elsewhere ─────► wake channel ───┘                                 │
 //!        ▲                                                                 │
 //!        └──────────────────────────── wake ───────────────────────────────┘
 //! ```
@@ -24,7 +22,7 @@
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
 //! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |
-//! | `census` | which threads are awake, where the clock may stand still |
+//! | `quiescence` | which threads are awake, where the clock may stand still |
 //! | `lifecycle` | starting, resizing, spares, the end |
 //!
 //! # Whom a push wakes
@@ -82,11 +80,11 @@
 //! `scheduler/loom.rs` plays the steps of this proof, `worker/loom.rs` the production workers with their
 //! seat.
 
-mod census;
 mod idle;
 mod in_place;
 mod lifecycle;
 mod pace;
+mod quiescence;
 mod role;
 mod shared;
 mod sleeps;
@@ -95,9 +93,9 @@ mod slots;
 mod watchdog;
 mod worker;
 
-pub(crate) use census::{CountsRoots, Presence};
 pub(crate) use in_place::{is_away, step_aside};
 pub(crate) use lifecycle::{Around, Crew, ThreadConfig};
+pub(crate) use quiescence::{CountsRoots, Presence};
 pub(crate) use role::{
     enter_guest, is_polling, set_current, spawn_here, spawns_here, wake_together, with_driver_here,
     worker_index,

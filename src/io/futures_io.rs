@@ -1,6 +1,6 @@
 //! `AsyncRead` and `AsyncWrite` of futures-io, for `Async<S>`.
 
-use super::{Async, read_through, write_through};
+use super::{Async, forward_read, forward_write};
 use crate::engine::driver::readiness::Direction;
 use futures_io::{AsyncRead, AsyncWrite};
 use mio::event::Source;
@@ -61,5 +61,5 @@ where
     }
 }
 
-read_through!([S] Async<S> [S: Source, for<'a> &'a S: Read], this => &*this);
-write_through!([S] Async<S> [S: Source, for<'a> &'a S: Write], this => &*this);
+forward_read!([S] Async<S> [S: Source, for<'a> &'a S: Read], this => &*this);
+forward_write!([S] Async<S> [S: Source, for<'a> &'a S: Write], this => &*this);

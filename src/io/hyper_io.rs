@@ -1,7 +1,7 @@
 //! hyper's I/O traits for `Async<S>`, as far as std's `Read` and `Write` reach.
 #![allow(unsafe_code)]
 
-use super::{Async, AsyncRead, read_twin, write_twin};
+use super::{Async, AsyncRead, implement_read, implement_write};
 use hyper::rt::ReadBufCursor;
 use mio::event::Source;
 use std::io::{self, Read, Write};
@@ -45,16 +45,16 @@ where
     }
 }
 
-read_twin!(
+implement_read!(
     hyper::rt::Read, ReadBufCursor<'_>,
     [S] Async<S> [S: Source, for<'a> &'a S: Read], this => &*this
 );
 // Not vectored, for the reason in `tokio_io.rs`; hyper then gathers small pieces itself.
-write_twin!(
+implement_write!(
     hyper::rt::Write, vectored: false,
     ['s, S] &'s Async<S> [S: Source, for<'a> &'a S: Write]
 );
-write_twin!(
+implement_write!(
     hyper::rt::Write, vectored: false,
     [S] Async<S> [S: Source, for<'a> &'a S: Write]
 );

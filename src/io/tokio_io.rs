@@ -2,7 +2,7 @@
 //! stand on no socket.
 
 use super::{Async, AsyncRead, DuplexStream, Empty, Repeat, Sink, Stderr, Stdin, Stdout};
-use super::{read_twin, write_twin};
+use super::{implement_read, implement_write};
 use mio::event::Source;
 use std::io::{self, Read, Write};
 use std::pin::Pin;
@@ -37,17 +37,17 @@ where
     }
 }
 
-read_twin!(
+implement_read!(
     tokio::io::AsyncRead, &mut ReadBuf<'_>,
     [S] Async<S> [S: Source, for<'a> &'a S: Read], this => &*this
 );
 // Says that it does not write vectored, because stable Rust has no question whether `S` does. A caller that
 // is told wrongly that vectored writes are possible would write many small pieces.
-write_twin!(
+implement_write!(
     tokio::io::AsyncWrite, vectored: false,
     ['s, S] &'s Async<S> [S: Source, for<'a> &'a S: Write]
 );
-write_twin!(
+implement_write!(
     tokio::io::AsyncWrite, vectored: false,
     [S] Async<S> [S: Source, for<'a> &'a S: Write]
 );
@@ -70,8 +70,8 @@ filled!(DuplexStream);
 filled!(Empty);
 filled!(Repeat);
 filled!(Stdin);
-write_twin!(tokio::io::AsyncWrite, vectored: false, [] DuplexStream []);
-write_twin!(tokio::io::AsyncWrite, vectored: true, [] Empty []);
-write_twin!(tokio::io::AsyncWrite, vectored: true, [] Sink []);
-write_twin!(tokio::io::AsyncWrite, vectored: false, [] Stdout []);
-write_twin!(tokio::io::AsyncWrite, vectored: false, [] Stderr []);
+implement_write!(tokio::io::AsyncWrite, vectored: false, [] DuplexStream []);
+implement_write!(tokio::io::AsyncWrite, vectored: true, [] Empty []);
+implement_write!(tokio::io::AsyncWrite, vectored: true, [] Sink []);
+implement_write!(tokio::io::AsyncWrite, vectored: false, [] Stdout []);
+implement_write!(tokio::io::AsyncWrite, vectored: false, [] Stderr []);

@@ -11,11 +11,11 @@ mod copy_bidirectional;
 #[cfg(feature = "futures-io")]
 mod duplex;
 // Sockets alone forward to a reference here.
+#[cfg(all(feature = "futures-io", feature = "net"))]
+mod forward;
 #[cfg(feature = "futures-io")]
 #[path = "stdio/wasm.rs"]
 mod stdio;
-#[cfg(all(feature = "futures-io", feature = "net"))]
-mod through;
 #[cfg(feature = "futures-io")]
 mod void;
 
@@ -25,10 +25,10 @@ pub use self::copy::{copy, copy_buf};
 pub use self::copy_bidirectional::copy_bidirectional;
 #[cfg(feature = "futures-io")]
 pub use self::duplex::{DuplexStream, duplex};
+#[cfg(all(feature = "futures-io", feature = "net"))]
+pub(crate) use self::forward::{forward_read, forward_write};
 #[cfg(feature = "futures-io")]
 pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
-#[cfg(all(feature = "futures-io", feature = "net"))]
-pub(crate) use self::through::{read_through, write_through};
 #[cfg(feature = "futures-io")]
 pub use self::void::{Empty, Repeat, Sink, empty, repeat, sink};
 #[cfg(feature = "futures-io")]

@@ -3,7 +3,7 @@
 use super::TcpStream;
 use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::engine::driver::readiness::Direction;
-use crate::io::{AsyncRead, AsyncWrite, MOST_BUFFERS, read_through, write_through};
+use crate::io::{AsyncRead, AsyncWrite, MOST_BUFFERS, forward_read, forward_write};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
 use std::pin::Pin;
@@ -41,7 +41,7 @@ macro_rules! byte_source {
             }
         }
 
-        read_through!([] $face [], this => &*this);
+        forward_read!([] $face [], this => &*this);
     };
 }
 
@@ -80,7 +80,7 @@ macro_rules! byte_sink {
             }
         }
 
-        write_through!([] $face [], this => &*this);
+        forward_write!([] $face [], this => &*this);
     };
 }
 
@@ -102,7 +102,7 @@ byte_sink!(
     end: |stream| stream.shutdown_std(Shutdown::Write)
 );
 
-read_through!(['a, S] ReadHalf<'a, S> [for<'b> &'b S: AsyncRead], half => &**half);
-write_through!(['a, S] WriteHalf<'a, S> [for<'b> &'b S: AsyncWrite], half => &**half);
-read_through!([S] OwnedReadHalf<S> [for<'b> &'b S: AsyncRead], half => &**half);
-write_through!([S] OwnedWriteHalf<S> [for<'b> &'b S: AsyncWrite], half => &**half);
+forward_read!(['a, S] ReadHalf<'a, S> [for<'b> &'b S: AsyncRead], half => &**half);
+forward_write!(['a, S] WriteHalf<'a, S> [for<'b> &'b S: AsyncWrite], half => &**half);
+forward_read!([S] OwnedReadHalf<S> [for<'b> &'b S: AsyncRead], half => &**half);
+forward_write!([S] OwnedWriteHalf<S> [for<'b> &'b S: AsyncWrite], half => &**half);

@@ -6,7 +6,7 @@ use super::TcpStream;
 use super::UnixStream;
 use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use super::uninit::Receive;
-use crate::io::{read_twin, write_twin};
+use crate::io::{implement_read, implement_write};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use std::io;
 use std::pin::Pin;
@@ -39,9 +39,9 @@ macro_rules! hyper_stream {
             }
         }
 
-        read_twin!(Read, ReadBufCursor<'_>, [] $face [], this => &*this);
-        write_twin!(Write, vectored: true, ['s] &'s $face []);
-        write_twin!(Write, vectored: true, [] $face []);
+        implement_read!(Read, ReadBufCursor<'_>, [] $face [], this => &*this);
+        implement_write!(Write, vectored: true, ['s] &'s $face []);
+        implement_write!(Write, vectored: true, [] $face []);
     };
 }
 
@@ -49,19 +49,19 @@ hyper_stream!(TcpStream);
 #[cfg(unix)]
 hyper_stream!(UnixStream);
 
-read_twin!(
+implement_read!(
     Read, ReadBufCursor<'_>,
     ['a, S] ReadHalf<'a, S> [for<'b> &'b S: Read], half => &**half
 );
-read_twin!(
+implement_read!(
     Read, ReadBufCursor<'_>,
     [S] OwnedReadHalf<S> [for<'b> &'b S: Read], half => &**half
 );
-write_twin!(
+implement_write!(
     Write, vectored: true,
     ['a, S] WriteHalf<'a, S> [for<'b> &'b S: crate::io::AsyncWrite]
 );
-write_twin!(
+implement_write!(
     Write, vectored: true,
     [S] OwnedWriteHalf<S> [for<'b> &'b S: crate::io::AsyncWrite]
 );

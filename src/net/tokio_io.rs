@@ -6,7 +6,7 @@ use super::TcpStream;
 use super::UnixStream;
 use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use super::uninit::Receive;
-use crate::io::{read_twin, write_twin};
+use crate::io::{implement_read, implement_write};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -40,9 +40,9 @@ macro_rules! tokio_stream {
             }
         }
 
-        read_twin!(AsyncRead, &mut ReadBuf<'_>, [] $face [], this => &*this);
-        write_twin!(AsyncWrite, vectored: true, ['s] &'s $face []);
-        write_twin!(AsyncWrite, vectored: true, [] $face []);
+        implement_read!(AsyncRead, &mut ReadBuf<'_>, [] $face [], this => &*this);
+        implement_write!(AsyncWrite, vectored: true, ['s] &'s $face []);
+        implement_write!(AsyncWrite, vectored: true, [] $face []);
     };
 }
 
@@ -50,19 +50,19 @@ tokio_stream!(TcpStream);
 #[cfg(unix)]
 tokio_stream!(UnixStream);
 
-read_twin!(
+implement_read!(
     AsyncRead, &mut ReadBuf<'_>,
     ['a, S] ReadHalf<'a, S> [for<'b> &'b S: AsyncRead], half => &**half
 );
-read_twin!(
+implement_read!(
     AsyncRead, &mut ReadBuf<'_>,
     [S] OwnedReadHalf<S> [for<'b> &'b S: AsyncRead], half => &**half
 );
-write_twin!(
+implement_write!(
     AsyncWrite, vectored: true,
     ['a, S] WriteHalf<'a, S> [for<'b> &'b S: crate::io::AsyncWrite]
 );
-write_twin!(
+implement_write!(
     AsyncWrite, vectored: true,
     [S] OwnedWriteHalf<S> [for<'b> &'b S: crate::io::AsyncWrite]
 );

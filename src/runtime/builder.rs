@@ -316,7 +316,7 @@ impl Builder {
             });
             if self.start_paused {
                 let blocking = runtime.handle.inner.blocking.clone();
-                scheduler.take_census(move || blocking.is_at_rest());
+                scheduler.count_threads(move || blocking.is_at_rest());
             }
             // Mostly it is made later, when a worker needs it. But a root may be the first to wait for a
             // moment at which everything waits; and a hook may keep the workers from fetching events, and pin

@@ -38,16 +38,16 @@
 //! or by threads that the runtime does not know, could wake a root, and after a turn with wakes it asks
 //! again. Models: `the_clock_stands_when_a_root_begins_work`, `the_clock_stands_from_one_work_to_the_next`.
 //!
-//! `time::advance` waits for a lull, which waits for roots (a pinned task that the advance has woken), for a
-//! tenth of a second, but not for blocking work.
+//! `time::advance` waits for a quiescent point, which waits for roots (a pinned task that the advance has
+//! woken), for a tenth of a second, but not for blocking work.
 //!
 //! # Rejected
 //!
 //! *The scheduler without threads*, where the thread in `block_on` plays its one worker. It would bring the
-//! counts per worker and its census. But the worker's loop would get a second
-//! way to end, the root's wake one more place in the proof against lost wakes, and the end of a long wait for
-//! a lull (the watchdog's) another owner. Each push and pop would pay for thieves that never come: deques
-//! with fences, an idle word, a next slot.
+//! counts per worker and its quiescence. But the worker's loop would get a second way to end, the root's
+//! wake one more place in the proof against lost wakes, and the end of a long wait for a quiescent point
+//! (the watchdog's) another owner. Each push and pop would pay for thieves that never come: deques with
+//! fences, an idle word, a next slot.
 //!
 //! *To let `Handle::block_on` drive*, which would make fewer programs wait for ever. Tasks would run on
 //! threads of the blocking pool, where a program that counts on its one thread does not expect them; tokio

@@ -359,20 +359,20 @@ impl Handle {
     }
 
     /// Whether a thread notices when this runtime has nothing to do, so that its clock may be stopped.
-    pub(crate) fn knows_lulls(&self) -> bool {
-        self.scheduler().is_none_or(|scheduler| scheduler.takes_census())
+    pub(crate) fn knows_quiescent_points(&self) -> bool {
+        self.scheduler().is_none_or(|scheduler| scheduler.counts_threads())
     }
 
-    /// Waits, while the clock stands still, for the first lull after the `seen`th: a moment at which every
-    /// task waits. Ready at once where no thread notices when that is.
-    pub(crate) async fn lull(&self, seen: u64) {
+    /// Waits, while the clock stands still, for the first quiescent point after the `seen`th: a moment at
+    /// which every task waits. Ready at once where no thread notices when that is.
+    pub(crate) async fn quiescent_point(&self, seen: u64) {
         if self.inner.flavor.local().is_some_and(|local| !local_thread::runs_here(local)) {
             return;
         }
         poll_fn(|cx| {
-            let polled = self.driver().lulls().poll(seen, cx);
+            let polled = self.driver().quiescent_points().poll(seen, cx);
             if let (Poll::Pending, Some(scheduler)) = (polled, self.scheduler()) {
-                scheduler.lull_awaited();
+                scheduler.quiescent_point_awaited();
             }
             polled
         })

@@ -329,7 +329,7 @@ impl Rest {
     }
 }
 
-/// How long a task waits for a lull at most, because tasks and roots may never pause.
+/// How long a task waits for a quiescent point at most, because tasks and roots may never pause.
 struct Patience {
     /// So many more turns in a row without a pause.
     turns: u32,
@@ -352,19 +352,19 @@ impl Patience {
 /// A turn while the clock stands still and there is more to run.
 #[cold]
 fn stopped_turn(driver: &Driver, patience: &mut Patience, wakes: &mut Vec<Waker>) {
-    if driver.lulls().is_awaited() {
+    if driver.quiescent_points().is_awaited() {
         patience.turns -= 1;
         if patience.turns == 0 {
             *patience = Patience::new();
-            driver.lulls().begin(wakes);
+            driver.quiescent_points().begin(wakes);
             wakers::wake_all(wakes);
         }
     }
     turn(driver, Some(Duration::ZERO), wakes);
 }
 
-/// A turn while the clock stands still and everything waits: for events that are there already, for a lull,
-/// for the next deadline, and only then for what may come.
+/// A turn while the clock stands still and everything waits: for events that are there already, for a
+/// quiescent point, for the next deadline, and only then for what may come.
 #[cold]
 fn idle_turn(
     driver: &Driver,
@@ -385,10 +385,10 @@ fn idle_turn(
         return;
     }
     let mut limit = None;
-    if !rest.roots && patience.looks > 0 && driver.lulls().is_awaited() {
+    if !rest.roots && patience.looks > 0 && driver.quiescent_points().is_awaited() {
         patience.looks -= 1;
         limit = Some(LOOK);
-    } else if rest.roots || driver.lulls().is_awaited() {
+    } else if rest.roots || driver.quiescent_points().is_awaited() {
         patience.looks = LOOKS;
         driver.idle(rest.all, wakes);
     }

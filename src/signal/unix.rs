@@ -1,11 +1,11 @@
 //! Unix: any signal that can be caught.
 
 mod kind;
-mod station;
+mod source;
 
 pub use self::kind::SignalKind;
 
-use self::station::Station;
+use self::source::SignalSource;
 use futures_core::Stream;
 use std::fmt;
 use std::io;
@@ -23,8 +23,8 @@ use std::task::{Context, Poll};
 /// Dropping it frees what it took, but does not give the signal its default action back.
 #[must_use = "it does nothing unless it is asked for signals"]
 pub struct Signal {
-    station: Arc<Station>,
-    /// How many signals the station had counted when this listener looked last.
+    source: Arc<SignalSource>,
+    /// How many signals the source had counted when this listener looked last.
     seen: usize,
 }
 
@@ -66,8 +66,8 @@ pub struct Signal {
 /// ```
 #[track_caller]
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
-    let (station, seen) = Station::of_current_runtime(kind)?;
-    Ok(Signal { station, seen })
+    let (source, seen) = SignalSource::of_current_runtime(kind)?;
+    Ok(Signal { source, seen })
 }
 
 pub(super) fn ctrl_c() -> io::Result<Signal> {
@@ -89,7 +89,7 @@ impl Signal {
     /// If it is pending, the task of `cx` is woken by the next signal; only the task of the last poll can
     /// rely on that.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        self.station.poll_changed(&mut self.seen, cx)
+        self.source.poll_changed(&mut self.seen, cx)
     }
 }
 
@@ -103,6 +103,6 @@ impl Stream for Signal {
 
 impl fmt::Debug for Signal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signal").field("kind", &self.station.kind()).finish_non_exhaustive()
+        f.debug_struct("Signal").field("kind", &self.source.kind()).finish_non_exhaustive()
     }
 }

@@ -34,7 +34,7 @@ const UNFIT: &str = "time::pause: a multithreaded runtime has to be built with s
 #[track_caller]
 pub fn pause() {
     let handle = context::expect("time::pause");
-    assert!(handle.knows_lulls(), "{UNFIT}{NOTE}");
+    assert!(handle.knows_quiescent_points(), "{UNFIT}{NOTE}");
     assert!(handle.driver().stop_clock().is_ok(), noted!("time is paused already"));
 }
 
@@ -96,7 +96,7 @@ pub fn resume() {
 pub async fn advance(duration: Duration) {
     let handle = context::expect("time::advance");
     let driver = handle.driver();
-    let seen = driver.lulls().count();
+    let seen = driver.quiescent_points().count();
     let mut is_too_far = false;
     let to = |at| {
         let moment = super::after(Instant::from_std(at), duration).into_std();
@@ -107,5 +107,5 @@ pub async fn advance(duration: Duration) {
     assert!(driver.advance_clock(to, &mut wakes).is_ok(), "{GOES}{NOTE}");
     wakers::wake_all(&mut wakes);
     assert!(!is_too_far, "{TOO_FAR}{NOTE}");
-    handle.lull(seen).await;
+    handle.quiescent_point(seen).await;
 }

@@ -101,11 +101,11 @@ fn threads_that_cannot_be_made_are_an_error() {
     let test = "errors::threads_that_cannot_be_made_are_an_error";
     guarded(|| {
         alone(test, || {
-            let census = || (crate::process::threads("").len(), crate::process::descriptors());
-            let before = census();
+            let counts = || (crate::process::threads("").len(), crate::process::descriptors());
+            let before = counts();
             let mut builder = Builder::new_multi_thread();
             assert!(builder.worker_threads(2).thread_stack_size(STACK).build().is_err());
-            assert_eq!(census(), before);
+            assert_eq!(counts(), before);
             let local =
                 Builder::new_current_thread().thread_stack_size(STACK).build_local().unwrap();
             local.block_on(async {

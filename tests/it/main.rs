@@ -10,7 +10,6 @@ mod abort;
 mod block_in_place;
 mod block_on;
 mod blocking;
-mod bombs;
 mod bounds;
 mod broadcast;
 mod burners;
@@ -54,18 +53,19 @@ mod notify;
 mod oneshot;
 mod order;
 mod panic;
+mod panicking_drops;
 mod paused;
 mod pinned;
 mod process_anywhere;
 #[cfg(unix)]
 mod process_child;
-mod remains;
 mod resets;
 mod resize;
 mod reuse;
 mod scope;
 mod select;
 mod shutdown;
+mod shutdown_report;
 #[cfg(unix)]
 mod signal_listeners;
 #[cfg(target_os = "linux")]

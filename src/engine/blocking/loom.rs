@@ -1,22 +1,22 @@
-//! Models of the desk: every job is run, cancelled or given back, exactly once, and every thread ends.
+//! Models of the queue: every job is run, cancelled or given back, exactly once, and every thread ends.
 //!
 //! loom knows no time. A timeout is a wait that gives up the lock and takes it again, which is what a wait
 //! looks like whose time is over at once; loom puts everything that can happen in between in between.
 //!
-//! Where a thread waits without a timeout, the last job closes the desk. So a lost signal shows as a
+//! Where a thread waits without a timeout, the last job closes the queue. So a lost signal shows as a
 //! deadlock: nothing else would ever end that thread.
 
 use super::Job;
-use super::desk::Desk;
-use super::roster::Submitted;
+use super::job_queue::JobQueue;
+use super::pool_state::Submitted;
 use crate::engine::sync_shim::{Arc, both_ways, thread};
 // Not loom's: the counts are read after every thread was joined, and each modelled access multiplies the
 // states.
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Model {
-    desk: Desk<Counted>,
-    /// The job that makes it so many closes the desk.
+    job_queue: JobQueue<Counted>,
+    /// The job that makes it so many closes the queue.
     close_after: usize,
     /// The close cancels no job that was queued.
     must_run: bool,
@@ -37,7 +37,7 @@ struct Counted {
 impl Job for Counted {
     fn run(self) {
         if let Some(others) = self.last {
-            assert!(self.model.desk.wait_for_threads(1, None));
+            assert!(self.model.job_queue.wait_for_threads(1, None));
             others.store(self.model.over(), Ordering::Relaxed);
         }
         if self.model.run.fetch_add(1, Ordering::Relaxed) + 1 == self.model.close_after {
@@ -71,7 +71,7 @@ impl Model {
 
     fn with(max_threads: usize, close_after: usize, must_run: bool, helper: bool) -> Arc<Self> {
         Arc::new(Self {
-            desk: Desk::new(max_threads),
+            job_queue: JobQueue::new(max_threads),
             close_after,
             must_run,
             helper,
@@ -83,19 +83,19 @@ impl Model {
 
     /// A thread of the pool.
     fn serve(&self, patience: Patience) {
-        let desk = &self.desk;
-        desk.serve(|mut roster| match patience {
+        let job_queue = &self.job_queue;
+        job_queue.serve(|mut state| match patience {
             Patience::Endless => {
-                desk.work.wait(&mut roster);
-                (roster, false)
+                job_queue.work.wait(&mut state);
+                (state, false)
             }
             Patience::Late => {
-                desk.work.wait(&mut roster);
-                (roster, true)
+                job_queue.work.wait(&mut state);
+                (state, true)
             }
             Patience::None => {
-                drop(roster);
-                (desk.roster.lock(), true)
+                drop(state);
+                (job_queue.state.lock(), true)
             }
         });
     }
@@ -108,20 +108,20 @@ impl Model {
     /// How many jobs were run, cancelled and refused; waits for the helper, if there is one, and checks that
     /// nothing is left.
     fn ends(&self) -> [usize; 3] {
-        assert!(self.desk.wait_for_threads(0, None));
-        let roster = self.desk.roster.lock();
-        assert_eq!((roster.threads(), roster.idle(), roster.queued()), (0, 0, 0));
-        assert!(roster.is_at_rest());
+        assert!(self.job_queue.wait_for_threads(0, None));
+        let state = self.job_queue.state.lock();
+        assert_eq!((state.threads(), state.idle(), state.queued()), (0, 0, 0));
+        assert!(state.is_at_rest());
         [&self.run, &self.cancelled, &self.refused].map(|count| count.load(Ordering::Relaxed))
     }
 }
 
 /// What `Pool::close` does.
 fn close(model: &Arc<Model>) {
-    model.desk.close(|_| {
+    model.job_queue.close(|_| {
         if model.helper {
             let model = model.clone();
-            thread::spawn(move || model.desk.help());
+            thread::spawn(move || model.job_queue.help());
         }
         model.helper
     });
@@ -137,10 +137,10 @@ fn submit_one(
     patience: Patience,
     must_run: bool,
 ) -> Option<thread::JoinHandle<()>> {
-    let mut roster = model.desk.roster.lock();
-    match roster.submit(Counted { model: model.clone(), must_run, last: None }) {
+    let mut state = model.job_queue.state.lock();
+    match state.submit(Counted { model: model.clone(), must_run, last: None }) {
         Submitted::Signal => {
-            model.desk.work.notify_one();
+            model.job_queue.work.notify_one();
         }
         Submitted::Queued => {}
         Submitted::Start(_) => {
@@ -214,7 +214,7 @@ fn a_job_and_the_close_at_once() {
             let model = model.clone();
             thread::spawn(move || {
                 close(&model);
-                assert!(model.desk.wait_for_threads(0, None));
+                assert!(model.job_queue.wait_for_threads(0, None));
             })
         };
         assert!(submit(&model, Patience::Endless).is_none());
@@ -235,7 +235,7 @@ fn a_job_that_must_run_and_the_close_at_once() {
             let model = model.clone();
             thread::spawn(move || {
                 close(&model);
-                assert!(model.desk.wait_for_threads(0, None));
+                assert!(model.job_queue.wait_for_threads(0, None));
                 model.run.load(Ordering::Relaxed)
             })
         };
@@ -286,12 +286,12 @@ fn the_last_job_waits_for_all_others() {
             let help = |_| {
                 if helper {
                     let model = model.clone();
-                    thread::spawn(move || model.desk.help());
+                    thread::spawn(move || model.job_queue.help());
                 }
                 helper
             };
             let serve = |_| unreachable!("there is a thread");
-            assert!(model.desk.close_and_then(last, false, serve, help).is_ok());
+            assert!(model.job_queue.close_and_then(last, false, serve, help).is_ok());
             other.join().expect("no panic");
             first.join().expect("no panic");
             let [run, cancelled, refused] = model.ends();
@@ -306,14 +306,14 @@ fn the_last_job_waits_for_all_others() {
 fn a_dying_thread_and_a_helper_leave_no_job() {
     loom::model(|| {
         let model = Model::with(1, usize::MAX, true, true);
-        let mut roster = model.desk.roster.lock();
-        let started = roster.submit(Counted { model: model.clone(), must_run: true, last: None });
+        let mut state = model.job_queue.state.lock();
+        let started = state.submit(Counted { model: model.clone(), must_run: true, last: None });
         assert!(matches!(started, Submitted::Start(_)));
-        drop(roster);
+        drop(state);
         assert!(submit_one(&model, Patience::Endless, false).is_none());
         let dying = {
             let model = model.clone();
-            thread::spawn(move || model.desk.abandon())
+            thread::spawn(move || model.job_queue.abandon())
         };
         close(&model);
         dying.join().expect("no panic");
@@ -327,13 +327,13 @@ fn a_dying_thread_and_a_helper_leave_no_job() {
 fn a_dying_thread_takes_no_job_along() {
     both_ways(|way| {
         let model = Model::new(1, usize::MAX);
-        let mut roster = model.desk.roster.lock();
-        let started = roster.submit(Counted { model: model.clone(), must_run: false, last: None });
+        let mut state = model.job_queue.state.lock();
+        let started = state.submit(Counted { model: model.clone(), must_run: false, last: None });
         assert!(matches!(started, Submitted::Start(_)));
-        drop(roster);
+        drop(state);
         let dying = {
             let model = model.clone();
-            thread::spawn(move || model.desk.abandon())
+            thread::spawn(move || model.job_queue.abandon())
         };
         way.here();
         let second = submit(&model, Patience::None);
@@ -351,7 +351,7 @@ fn who_waits_for_the_threads_sees_the_last_one_go() {
     loom::model(|| {
         let model = Model::new(2, usize::MAX);
         let threads = [(); 2].map(|()| submit(&model, Patience::None));
-        assert!(model.desk.wait_for_threads(0, None));
+        assert!(model.job_queue.wait_for_threads(0, None));
         for thread in threads.into_iter().flatten() {
             thread.join().expect("no panic");
         }

@@ -1,6 +1,6 @@
 //! Models of the tokens: no wait misses a cancel, and a cancel reaches everything below.
 
-use super::super::loom::Plain;
+use crate::engine::task::loom::Plain;
 use super::*;
 use crate::engine::sync_shim::{both_ways, thread};
 use std::sync::Arc as StdArc;

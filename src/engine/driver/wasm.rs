@@ -5,13 +5,13 @@
 //! first, and for what is [due](Driver::expire_due) afterwards.
 
 pub(crate) mod clock;
-mod lull;
-mod standstill;
+mod paused_clock;
+mod quiescent_points;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
 use crate::engine::sync_shim::{Arc, Used};
-use lull::Lulls;
+use quiescent_points::QuiescentPoints;
 use std::task::Waker;
 use std::time::Duration;
 use timers::Timers;
@@ -22,20 +22,23 @@ static TIMERS: Used = Used::new();
 /// The timers, and the futures that wait until there is nothing to do.
 pub(crate) struct Driver {
     timers: Timers,
-    lulls: Lulls,
+    quiescent_points: QuiescentPoints,
 }
 
 impl Driver {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { timers: Timers::new(1, Arc::new(Alarm)), lulls: Lulls::new() })
+        Arc::new(Self {
+            timers: Timers::new(1, Arc::new(Alarm)),
+            quiescent_points: QuiescentPoints::new(),
+        })
     }
 
     pub(crate) fn timers(&self) -> &Timers {
         &self.timers
     }
 
-    pub(crate) fn lulls(&self) -> &Lulls {
-        &self.lulls
+    pub(crate) fn quiescent_points(&self) -> &QuiescentPoints {
+        &self.quiescent_points
     }
 
     /// How long the host may block before a timer is due; `None`: no timer brings an end by itself.

@@ -14,9 +14,9 @@
 //! of that digit:
 //!
 //! ```text
-//! level         2  1  0
-//! elapsed   …   3 17 40    The highest digit that differs is that of level 1 (17, 21), so the entry lies on
-//! tick      …   3 21 05    level 1, bucket 21. When time enters that bucket, the entry moves to level 0,
+//! level         2  1  0 elapsed   …   3 17 40    The highest digit that differs is that of level 1 (17,
+//! 21), so the entry lies on tick      …   3 21 05    level 1, bucket 21. When time enters that bucket, the
+//! entry moves to level 0,
 //!                          bucket 5, which is one tick, and there it expires.
 //! ```
 //!

@@ -52,7 +52,7 @@ use crate::engine::sync_shim::atomic::{Ordering, fence};
 pub(crate) fn step_aside<R>(f: impl FnOnce() -> R) -> R {
     role::with(|role| match role {
         Some(Role::Worker(worker)) => {
-            let _absence = Absence::begin(worker);
+            let _blocked = BlockedInPlace::begin(worker);
             role::play(&Role::Away, f)
         }
         _ => f(),
@@ -65,20 +65,20 @@ pub(crate) fn is_away() -> bool {
 }
 
 /// The time between leaving the queues and coming back to them.
-pub(super) struct Absence<'a>(&'a Worker);
+pub(super) struct BlockedInPlace<'a>(&'a Worker);
 
-impl<'a> Absence<'a> {
+impl<'a> BlockedInPlace<'a> {
     pub(super) fn begin(worker: &'a Worker) -> Self {
         let shared = worker.shared();
-        let absence = Self(worker);
+        let blocked = Self(worker);
         // Ordering: Relaxed, see `Shared::away_workers` and the fence below.
         shared.away.fetch_add(1, Ordering::Relaxed);
-        absence.slot().set_away(true);
+        blocked.slot().set_away(true);
         if worker.hand_over() {
             shared.pushed_from_outside();
         }
         shared.replace_the_absent();
-        absence
+        blocked
     }
 
     fn slot(&self) -> &Slot {
@@ -86,7 +86,7 @@ impl<'a> Absence<'a> {
     }
 }
 
-impl Drop for Absence<'_> {
+impl Drop for BlockedInPlace<'_> {
     fn drop(&mut self) {
         let shared = self.0.shared();
         self.slot().set_away(false);

@@ -453,18 +453,18 @@ impl Shared {
     pub(super) fn drain(&self, note: Option<&Running>) -> bool {
         self.lay_out();
         let mut found = false;
-        let mut bury = |task: Hot| {
+        let mut cancel = |task: Hot| {
             found = true;
-            self.bury_noted(task, note);
+            self.cancel_noted(task, note);
         };
         while let Some(task) = self.injector.pop().or_else(|| self.yielded.pop()) {
-            bury(task);
+            cancel(task);
         }
         for slot in self.slots.iter() {
             while let Some(task) = slot.steal_one() {
-                bury(task);
+                cancel(task);
             }
-            slot.next.take().into_iter().for_each(&mut bury);
+            slot.next.take().into_iter().for_each(&mut cancel);
         }
         found
     }

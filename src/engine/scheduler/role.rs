@@ -171,7 +171,7 @@ impl Guest {
     pub(super) fn spawned(&self, task: Hot) {
         self.slot().stats.spawned.add(1);
         if !self.shared.may_spawn() {
-            return self.shared.bury(task);
+            return self.shared.cancel(task);
         }
         self.deques.as_ref().expect("taken by drop only").ready.push(task);
         self.shared.pushed_from_outside();

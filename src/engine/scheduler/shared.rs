@@ -2,9 +2,9 @@
 //! outside.
 #![allow(unsafe_code)]
 
-use super::census::Census;
 use super::idle::Idle;
 use super::lifecycle::Crew;
+use super::quiescence::Quiescence;
 use super::role::{self, Role};
 use super::slots::{GUESTS, Slot, Slots};
 use super::watchdog::Watchdog;
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(super) idle: Idle,
     pub(super) driver: Arc<Driver>,
     /// Set before the first thread starts, or never.
-    pub(super) census: OnceLock<Census>,
+    pub(super) quiescence: OnceLock<Quiescence>,
     pub(super) watchdog: Watchdog,
     /// Something was pushed to the injector or a guest's deque and may still be there. A hint for workers
     /// that have work of their own; a worker without work looks at the queues.
@@ -78,7 +78,7 @@ impl Shared {
             yielded: Injector::new(),
             idle: Idle::new(max_workers),
             driver,
-            census: OnceLock::new(),
+            quiescence: OnceLock::new(),
             watchdog: Watchdog::new(),
             outside: CachePadded::new(AtomicBool::new(false)),
             seated: CachePadded::new(AtomicUsize::new(usize::MAX)),
@@ -118,7 +118,7 @@ impl Shared {
             _ => {
                 // Ordering: Relaxed, the fence in `may_spawn` publishes it.
                 self.foreign_spawned.fetch_add(1, Ordering::Relaxed);
-                if self.may_spawn() { self.inject(hot) } else { self.bury(hot) }
+                if self.may_spawn() { self.inject(hot) } else { self.cancel(hot) }
             }
         });
         join
@@ -450,15 +450,15 @@ impl Shared {
     }
 
     /// Runs `task` as cancelled on the calling thread, which has no slot.
-    pub(super) fn bury(&self, task: Hot) {
-        self.bury_noted(task, None);
+    pub(super) fn cancel(&self, task: Hot) {
+        self.cancel_noted(task, None);
     }
 
-    /// As [`Shared::bury`]. `note`: where the calling thread, if it is a worker, says whose destructor it
+    /// As [`Shared::cancel`]. `note`: where the calling thread, if it is a worker, says whose destructor it
     /// runs.
-    pub(super) fn bury_noted(&self, task: Hot, note: Option<&Running>) {
+    pub(super) fn cancel_noted(&self, task: Hot, note: Option<&Running>) {
         note.inspect(|note| note.begin(&task));
-        task.cancel(&Undertaker(self));
+        task.cancel(&Canceller(self));
         // Only now, as a foreign thread has no note: see `is_quiet`.
         // Ordering: Release pairs with the Acquire of `alive_tasks`.
         self.foreign_completed.fetch_add(1, Ordering::Release);
@@ -505,14 +505,14 @@ pub(crate) struct WorkerCounts {
 
 /// Completes tasks on a thread that is not a worker: those that were spawned too late, and those found
 /// at shutdown.
-struct Undertaker<'a>(&'a Shared);
+struct Canceller<'a>(&'a Shared);
 
-impl Ender for Undertaker<'_> {
+impl Ender for Canceller<'_> {
     fn unregister(&self, place: Place) {
         self.0.slots.get(usize::from(place.shard)).registry.remove(place.index);
     }
 
-    /// Counted by `bury_noted`.
+    /// Counted by `cancel_noted`.
     fn completed(&self) {}
 }
 

@@ -54,8 +54,8 @@ pub(super) struct Slot {
     active: AtomicBool,
     /// The worker blocks in place: see in_place.rs.
     pub(super) away: AtomicBool,
-    /// How long the worker has been in one poll, as the watchdog saw it: a [`Standstill`].
-    standstill: AtomicU8,
+    /// How long the worker has been in one poll, as the watchdog saw it: a [`Stall`].
+    stall: AtomicU8,
     pub(super) registry: Registry,
     /// The task that the worker runs, and how many it has run.
     pub(super) running: Running,
@@ -79,7 +79,7 @@ struct Stealers {
 /// How long a worker has been in one poll, in the steps that matter to thieves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(super) enum Standstill {
+pub(super) enum Stall {
     /// It moves, or rests.
     None,
     /// Since the watchdog's last look: thieves may empty its next slot too.
@@ -219,7 +219,7 @@ impl Slot {
             unparker: Mutex::new(None),
             active: AtomicBool::new(false),
             away: AtomicBool::new(false),
-            standstill: AtomicU8::new(Standstill::None as u8),
+            stall: AtomicU8::new(Stall::None as u8),
             registry: Registry::new(),
             running: Running::new(),
             stats: Stats::default(),
@@ -298,7 +298,7 @@ impl Slot {
     pub(super) fn has_ready(&self) -> bool {
         self.ready().is_some_and(|ready| !ready.is_empty())
             || !self.channel.is_empty()
-            || (self.standstill() != Standstill::None && !self.next.is_empty())
+            || (self.stall() != Stall::None && !self.next.is_empty())
     }
 
     /// Whether a task that has given way waits here.
@@ -311,19 +311,19 @@ impl Slot {
         self.running.polls() + self.sleeps.count()
     }
 
-    pub(super) fn standstill(&self) -> Standstill {
+    pub(super) fn stall(&self) -> Stall {
         // Ordering: Relaxed, a hint of the watchdog.
-        match self.standstill.load(Ordering::Relaxed) {
-            0 => Standstill::None,
-            1 => Standstill::Stalled,
-            _ => Standstill::Blocked,
+        match self.stall.load(Ordering::Relaxed) {
+            0 => Stall::None,
+            1 => Stall::Stalled,
+            _ => Stall::Blocked,
         }
     }
 
     /// For the watchdog.
-    pub(super) fn set_standstill(&self, standstill: Standstill) {
+    pub(super) fn set_stall(&self, stall: Stall) {
         // Ordering: Relaxed, a hint for thieves; the wake that follows orders it for the one it wakes.
-        self.standstill.store(standstill as u8, Ordering::Relaxed);
+        self.stall.store(stall as u8, Ordering::Relaxed);
     }
 }
 

@@ -59,7 +59,7 @@ mod report;
 
 pub(super) use decision::needs_replacement;
 
-use super::census::PATIENCE;
+use super::quiescence::PATIENCE;
 use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
 use super::slice;
@@ -177,7 +177,7 @@ fn all_rest(shared: &Shared) -> bool {
         && (away == 0 || parked != 0)
         // The last worker, which is not counted any more, may be in a destructor that does not end.
         && !shared.is_closed()
-        && !shared.is_lull_awaited()
+        && !shared.is_quiescent_point_awaited()
 }
 
 /// As above, and no spare is to be let go.
@@ -210,8 +210,8 @@ struct Watch {
     quiet: u32,
     /// Since the last look this thread has woken tasks while no worker was idle.
     delivered: bool,
-    /// Which lull is waited for, by how many there were before it, and since when.
-    lull_awaited: Option<(u64, Instant)>,
+    /// Which quiescent point is waited for, by how many there were before it, and since when.
+    quiescent_point_awaited: Option<(u64, Instant)>,
     wakes: Vec<Waker>,
 }
 
@@ -242,7 +242,7 @@ impl Watch {
             pause: LOOK,
             quiet: 0,
             delivered: false,
-            lull_awaited: None,
+            quiescent_point_awaited: None,
             wakes: shared.driver.new_wakes(),
         }
     }
@@ -251,7 +251,7 @@ impl Watch {
         if self.look(shared, clock::now()) {
             self.attend(shared, role);
         }
-        self.end_lull(shared, clock::now());
+        self.end_quiescent_point_wait(shared, clock::now());
         let quiet = |shared: &Shared| nothing_to_do(shared) && shared.driver.is_attended();
         self.quiet = if quiet(shared) { self.quiet + 1 } else { 0 };
         if shared.is_drained() {
@@ -304,7 +304,7 @@ impl Watch {
         self.pause = self.memory.next_pause(&look, &self.orders, self.pause);
         // Before the orders, which make workers look at both.
         for index in 0..look.workers.len() {
-            shared.slots.get(index).set_standstill(self.memory.standstill(index, now));
+            shared.slots.get(index).set_stall(self.memory.stall(index, now));
         }
         let all = self.memory.spares_take_all(&look);
         // Ordering: Relaxed, a hint.
@@ -389,29 +389,30 @@ impl Watch {
                 // The seat is taken, so nothing is to be fetched.
                 let _ = self.look(shared, now);
             }
-            if self.is_lull_overdue(shared, now) {
-                shared.driver.lulls().begin(&mut self.wakes);
+            if self.is_quiescent_point_overdue(shared, now) {
+                shared.driver.quiescent_points().begin(&mut self.wakes);
             }
         }
         true
     }
 
-    /// Whether one lull has been waited for for long: something never waits, or blocks its thread.
-    fn is_lull_overdue(&mut self, shared: &Shared, now: Instant) -> bool {
-        self.lull_awaited = shared.is_lull_awaited().then(|| {
-            let count = shared.driver.lulls().count();
-            // That one is waited for at each look is not enough: it may be another lull each time.
-            self.lull_awaited.filter(|known| known.0 == count).unwrap_or((count, now))
+    /// Whether one quiescent point has been waited for for long: something never waits, or blocks its thread.
+    fn is_quiescent_point_overdue(&mut self, shared: &Shared, now: Instant) -> bool {
+        self.quiescent_point_awaited = shared.is_quiescent_point_awaited().then(|| {
+            let count = shared.driver.quiescent_points().count();
+            // That one is waited for at each look is not enough: it may be another quiescent point each time.
+            self.quiescent_point_awaited.filter(|known| known.0 == count).unwrap_or((count, now))
         });
-        self.lull_awaited.is_some_and(|(_, since)| now.saturating_duration_since(since) > PATIENCE)
+        self.quiescent_point_awaited
+            .is_some_and(|(_, since)| now.saturating_duration_since(since) > PATIENCE)
     }
 
-    /// Tells the tasks that have waited for a lull for too long.
-    fn end_lull(&mut self, shared: &Shared, now: Instant) {
-        if self.is_lull_overdue(shared, now) {
+    /// Tells the tasks that have waited for a quiescent point for too long.
+    fn end_quiescent_point_wait(&mut self, shared: &Shared, now: Instant) {
+        if self.is_quiescent_point_overdue(shared, now) {
             // With their wakers in hand: the clock must not jump before they are awake.
             shared.comes();
-            shared.driver.lulls().begin(&mut self.wakes);
+            shared.driver.quiescent_points().begin(&mut self.wakes);
             wakers::wake_all(&mut self.wakes);
             shared.goes();
         }

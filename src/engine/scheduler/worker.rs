@@ -72,7 +72,7 @@ mod wakes;
 
 use super::pace::{FAIR_INTERVAL, Pace};
 use super::shared::Shared;
-use super::slots::{Deques, Slot, Standstill};
+use super::slots::{Deques, Slot, Stall};
 use crate::engine::park::Parker;
 use crate::engine::queue::local::Local;
 use crate::engine::rng::Rng;
@@ -445,15 +445,15 @@ impl Worker {
         let high = self.shared.slots.high();
         for index in (0..high).filter(|&index| index != self.index) {
             let slot = self.shared.slots.get(index);
-            let standstill = slot.standstill();
-            if standstill == Standstill::None && !slot.is_away() {
+            let stall = slot.stall();
+            if stall == Stall::None && !slot.is_away() {
                 continue;
             }
             slot.channel.take_all().chain(slot.next.take()).for_each(|task| self.ready.push(task));
             if let Some(ready) = slot.ready() {
                 ready.move_into(&self.ready, INTAKE);
             }
-            if standstill != Standstill::Blocked || !slot.has_yielded() {
+            if stall != Stall::Blocked || !slot.has_yielded() {
                 continue;
             }
             if self.takes_yielded() {
@@ -540,7 +540,7 @@ impl Worker {
 
     fn steal_ready(&self, victim: &Slot) -> Option<Hot> {
         let task = self.steal_deque(victim).or_else(|| self.take_channel(victim));
-        let stuck = || (victim.standstill() != Standstill::None).then(|| victim.next.take());
+        let stuck = || (victim.stall() != Stall::None).then(|| victim.next.take());
         task.or_else(|| stuck().flatten())
     }
 

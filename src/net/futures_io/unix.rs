@@ -2,7 +2,7 @@
 
 use super::used;
 use crate::engine::driver::readiness::Direction;
-use crate::io::{AsyncRead, AsyncWrite, read_through, write_through};
+use crate::io::{AsyncRead, AsyncWrite, forward_read, forward_write};
 use crate::net::UnixStream;
 use crate::net::unix::pipe;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};

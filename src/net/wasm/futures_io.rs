@@ -2,7 +2,7 @@
 
 use super::TcpStream;
 use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
-use crate::io::{AsyncRead, AsyncWrite, read_through, write_through};
+use crate::io::{AsyncRead, AsyncWrite, forward_read, forward_write};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -37,10 +37,10 @@ impl AsyncWrite for &TcpStream {
     }
 }
 
-read_through!([] TcpStream [], this => &*this);
-write_through!([] TcpStream [], this => &*this);
+forward_read!([] TcpStream [], this => &*this);
+forward_write!([] TcpStream [], this => &*this);
 
-read_through!(['a, S] ReadHalf<'a, S> [for<'b> &'b S: AsyncRead], half => &**half);
-write_through!(['a, S] WriteHalf<'a, S> [for<'b> &'b S: AsyncWrite], half => &**half);
-read_through!([S] OwnedReadHalf<S> [for<'b> &'b S: AsyncRead], half => &**half);
-write_through!([S] OwnedWriteHalf<S> [for<'b> &'b S: AsyncWrite], half => &**half);
+forward_read!(['a, S] ReadHalf<'a, S> [for<'b> &'b S: AsyncRead], half => &**half);
+forward_write!(['a, S] WriteHalf<'a, S> [for<'b> &'b S: AsyncWrite], half => &**half);
+forward_read!([S] OwnedReadHalf<S> [for<'b> &'b S: AsyncRead], half => &**half);
+forward_write!([S] OwnedWriteHalf<S> [for<'b> &'b S: AsyncWrite], half => &**half);

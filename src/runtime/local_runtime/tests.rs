@@ -74,12 +74,16 @@ fn the_clock_stands_when_work_ends_and_has_written_to_a_socket() {
 }
 
 #[test]
-fn a_lull_waits_for_roots_of_other_threads_but_not_for_ever() {
+fn a_quiescent_point_waits_for_roots_of_other_threads_but_not_for_ever() {
     let (driver, _timer) = still();
     let (start, mut wakes, mut patience) = (driver.clock().now(), Vec::new(), Patience::new());
     let count = StdArc::<Count>::default();
     let waker = Waker::from(count.clone());
-    let awaits = || driver.lulls().poll(driver.lulls().count(), &Context::from_waker(&waker));
+    let awaits = || {
+        driver
+            .quiescent_points()
+            .poll(driver.quiescent_points().count(), &Context::from_waker(&waker))
+    };
     let awake = || Rest { roots: false, all: false };
     for _ in 0..LOOKS {
         assert!(awaits().is_pending());
@@ -89,7 +93,7 @@ fn a_lull_waits_for_roots_of_other_threads_but_not_for_ever() {
     idle_turn(&driver, &|| false, &awake, &mut patience, &mut wakes);
     assert_eq!(count.0.load(Ordering::Relaxed), 1, "they have been waited for long enough");
     assert!(awaits().is_pending());
-    // Blocking work keeps the clock where it is, and holds up no lull.
+    // Blocking work keeps the clock where it is, and holds up no quiescent point.
     let works = || Rest::alone(false);
     idle_turn(&driver, &|| false, &works, &mut patience, &mut wakes);
     assert_eq!((count.0.load(Ordering::Relaxed), driver.clock().now()), (2, start));

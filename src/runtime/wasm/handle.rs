@@ -90,15 +90,15 @@ impl Handle {
     }
 
     /// Whether anything notices when this runtime has nothing to do, so that its clock may be stopped.
-    pub(crate) fn knows_lulls(&self) -> bool {
+    pub(crate) fn knows_quiescent_points(&self) -> bool {
         true
     }
 
-    /// Waits, while the clock stands still, for the first lull after the `seen`th: a moment at which every
-    /// task waits. Ready at once where nothing notices when that is.
-    pub(crate) async fn lull(&self, seen: u64) {
+    /// Waits, while the clock stands still, for the first quiescent point after the `seen`th: a moment at
+    /// which every task waits. Ready at once where nothing notices when that is.
+    pub(crate) async fn quiescent_point(&self, seen: u64) {
         if local_thread::runs_here(self.local.shared()) {
-            poll_fn(|cx| self.driver.lulls().poll(seen, cx)).await;
+            poll_fn(|cx| self.driver.quiescent_points().poll(seen, cx)).await;
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What stands between a runtime's future and the host, and knows of timers.
 //!
 //! While the clock goes, the host blocks until the next deadline. While it stands still, no deadline comes
-//! nearer by blocking: when everything waits, which is a *lull*, the clock jumps. Everything waits if the
-//! future sleeps, which is woken for each task that is, and if the host has had nothing for it since its last
-//! poll: what has come already comes before what is due later.
+//! nearer by blocking: when everything waits, which is a *quiescent point*, the clock jumps. Everything
+//! waits if the future sleeps, which is woken for each task that is, and if the host has had nothing for it
+//! since its last poll: what has come already comes before what is due later.
 
 use crate::engine::driver::Driver;
 use crate::engine::wakers;
@@ -14,8 +14,8 @@ use std::pin::pin;
 use std::task::Waker;
 use std::time::Duration;
 
-/// How many turns in a row without a lull are accepted while a lull is waited for, because tasks may never
-/// pause.
+/// How many turns in a row without a quiescent point are accepted while a quiescent point is waited for,
+/// because tasks may never pause.
 const PATIENCE: u32 = 5_000;
 
 /// Fires the timers of one driver.
@@ -61,21 +61,21 @@ impl<'a> Timekeeper<'a> {
             return Some(Duration::ZERO);
         }
         self.patience.set(PATIENCE);
-        // If no future waits for a lull or a timer, only the host can help.
+        // If no future waits for a quiescent point or a timer, only the host can help.
         self.wake(|wakes| self.driver.idle(true, wakes)).then_some(Duration::ZERO)
     }
 
     /// While the clock stands still, after each turn.
     #[cold]
     fn lose_patience(&self) {
-        let lulls = self.driver.lulls();
-        if !lulls.is_awaited() {
+        let quiescent_points = self.driver.quiescent_points();
+        if !quiescent_points.is_awaited() {
             return;
         }
         self.patience.set(self.patience.get() - 1);
         if self.patience.get() == 0 {
             self.patience.set(PATIENCE);
-            self.wake(|wakes| lulls.begin(wakes));
+            self.wake(|wakes| quiescent_points.begin(wakes));
         }
     }
 }

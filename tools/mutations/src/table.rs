@@ -32,7 +32,7 @@ pub struct Mutation {
 /// Not here, because the models cannot see it: that a cell is never freed (`tests/alloc.rs` counts the
 /// blocks), or that its memory is used again before others are through with it (the models find poison there
 /// until then; the rows of the count of references stand for the rest). A free thread
-/// of the blocking pool that two jobs count on loses none of them, only time; `roster.rs`
+/// of the blocking pool that two jobs count on loses none of them, only time; `pool_state.rs`
 /// has a plain test for it.
 pub const TABLE: &[&[Mutation]] = &[
     task::ROWS,

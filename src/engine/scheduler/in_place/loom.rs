@@ -24,8 +24,8 @@ fn waiting(shared: &Arc<Shared>) -> (Worker, JoinHandle<()>, Waker) {
     (walker, join, waker)
 }
 
-fn bury(shared: &Shared, task: Option<Hot>, join: &JoinHandle<()>) {
-    shared.bury(task.expect("it was woken"));
+fn cancel(shared: &Shared, task: Option<Hot>, join: &JoinHandle<()>) {
+    shared.cancel(task.expect("it was woken"));
     assert!(join.is_finished());
 }
 
@@ -37,11 +37,11 @@ fn a_wake_beside_an_absence_is_not_left_behind() {
         let shared = scheduler(1);
         let (walker, join, waker) = waiting(&shared);
         let other = thread::spawn(move || waker.wake());
-        let absence = Absence::begin(&walker);
+        let blocked = BlockedInPlace::begin(&walker);
         other.join().expect("no panic");
         assert!(shared.slots.get(0).channel.is_empty());
-        bury(&shared, shared.injector.pop(), &join);
-        drop(absence);
+        cancel(&shared, shared.injector.pop(), &join);
+        drop(blocked);
     });
 }
 
@@ -52,10 +52,10 @@ fn a_wake_that_outlasts_an_absence_reaches_the_worker() {
         let shared = scheduler(1);
         let (walker, join, waker) = waiting(&shared);
         let other = thread::spawn(move || waker.wake());
-        drop(Absence::begin(&walker));
+        drop(BlockedInPlace::begin(&walker));
         other.join().expect("no panic");
         assert!(shared.slots.get(0).is_active());
         let channel = || shared.slots.get(0).channel.take_all().next();
-        bury(&shared, shared.injector.pop().or_else(channel), &join);
+        cancel(&shared, shared.injector.pop().or_else(channel), &join);
     });
 }

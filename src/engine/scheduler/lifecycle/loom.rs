@@ -74,7 +74,7 @@ fn a_wake_beside_a_leaving_worker_is_not_left_in_its_channel() {
         other.join().expect("no panic");
         assert!(shared.slots.get(0).channel.is_empty());
         let task = shared.injector.pop().expect("it was woken");
-        shared.bury(task);
+        shared.cancel(task);
         assert!(is_cancelled(join));
     });
 }

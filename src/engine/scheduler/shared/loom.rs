@@ -27,7 +27,7 @@ fn a_hint_is_not_withdrawn_over_a_push() {
         other.join().expect("no panic");
         assert!(shared.is_outside_announced());
         let task = shared.injector.pop().expect("pushed");
-        shared.bury(task);
+        shared.cancel(task);
     });
 }
 
@@ -61,7 +61,7 @@ fn who_buries_the_last_task_tells_who_waits_for_it() {
         let task = shared.injector.pop().expect("just spawned");
         let other = {
             let shared = shared.clone();
-            thread::spawn(move || shared.bury(task))
+            thread::spawn(move || shared.cancel(task))
         };
         way.here();
         shared.wait_until_quiet(&Parker::new());

@@ -24,7 +24,7 @@
 //! ready, and the system shares the cores. If it is stuck as well, the tasks here block whatever runs them,
 //! and more threads help less and less.
 
-use crate::engine::scheduler::slots::Standstill;
+use crate::engine::scheduler::slots::Stall;
 use std::time::{Duration, Instant};
 
 /// Time between two looks while polls are long, or something was to be done. Two of them are the most that an
@@ -222,11 +222,11 @@ impl Memory {
     }
 
     /// The same in steps.
-    pub(super) fn standstill(&self, index: usize, now: Instant) -> Standstill {
+    pub(super) fn stall(&self, index: usize, now: Instant) -> Stall {
         match &self.workers[index] {
-            worker if !worker.stalled => Standstill::None,
-            worker if worker.still(now) < YIELDED_AFTER => Standstill::Stalled,
-            _ => Standstill::Blocked,
+            worker if !worker.stalled => Stall::None,
+            worker if worker.still(now) < YIELDED_AFTER => Stall::Stalled,
+            _ => Stall::Blocked,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::decision::SPARE_AFTER;
 use super::*;
 use crate::engine::driver::timers::TimerEntry;
-use crate::engine::scheduler::in_place::Absence;
+use crate::engine::scheduler::in_place::BlockedInPlace;
 use crate::engine::scheduler::loom::{last_of, scheduler, up_to, worker};
 use crate::engine::scheduler::worker::Worker;
 use crate::engine::sync_shim::atomic::AtomicUsize;
@@ -102,7 +102,7 @@ fn a_worker_that_is_back_wakes_the_watchdog() {
         // Ordering: Relaxed, no other thread is there yet.
         shared.alive.store(2, Ordering::Relaxed);
         assert!(shared.idle.park(1, false), "no worker searches");
-        let other = thread::spawn(move || drop(Absence::begin(&walker)));
+        let other = thread::spawn(move || drop(BlockedInPlace::begin(&walker)));
         if announce_sleep(&shared, || all_rest(&shared)) {
             parker.park();
         }
@@ -194,7 +194,7 @@ fn tasks_behind_a_stuck_poll_are_taken_by_a_peer_that_moves() {
     });
 }
 
-/// Waits for a lull.
+/// Waits for a quiescent point.
 struct Waiter(Arc<Told>);
 
 impl Wake for Waiter {
@@ -212,13 +212,14 @@ impl Wake for Sleeper {
     }
 }
 
-/// A future has waited for a lull for too long, and the last thread that was awake goes to sleep at that
-/// moment. The future is told before the clock jumps, either by the watchdog or by the holder of the seat.
+/// A future has waited for a quiescent point for too long, and the last thread that was awake goes to sleep
+/// at that moment. The future is told before the clock jumps, either by the watchdog or by the holder of the
+/// seat.
 #[test]
-fn the_clock_waits_for_whom_the_watchdog_tells_of_no_lull() {
+fn the_clock_waits_for_whom_the_watchdog_tells_of_no_quiescent_point() {
     let model = || {
         let shared = scheduler(1);
-        shared.take_census(|| true);
+        shared.count_threads(|| true);
         shared.driver.stop_clock().expect("it goes");
         let told = Arc::new(Told::new(false));
         let sleeper = Waker::from(Arc::new(Sleeper(told.clone())));
@@ -226,8 +227,12 @@ fn the_clock_waits_for_whom_the_watchdog_tells_of_no_lull() {
         let mut timer = TimerEntry::new(shared.driver.timers().shard(0).clone(), deadline);
         assert!(timer.poll(&mut Context::from_waker(&sleeper)).is_pending());
         let waiter = Waker::from(Arc::new(Waiter(told)));
-        let lulls = shared.driver.lulls();
-        assert!(lulls.poll(lulls.count(), &Context::from_waker(&waiter)).is_pending());
+        let quiescent_points = shared.driver.quiescent_points();
+        assert!(
+            quiescent_points
+                .poll(quiescent_points.count(), &Context::from_waker(&waiter))
+                .is_pending()
+        );
         shared.comes();
         let holder = thread::spawn({
             let shared = shared.clone();
@@ -244,8 +249,8 @@ fn the_clock_waits_for_whom_the_watchdog_tells_of_no_lull() {
         });
         let mut watch = Watch::new(&shared, Parker::new());
         let now = clock::now();
-        watch.end_lull(&shared, now);
-        watch.end_lull(&shared, now + 2 * PATIENCE);
+        watch.end_quiescent_point_wait(&shared, now);
+        watch.end_quiescent_point_wait(&shared, now + 2 * PATIENCE);
         holder.join().expect("no panic");
     };
     ProcessFlag::while_set(|| up_to(2, model));

@@ -1,29 +1,33 @@
-//! How long the watchdog lets a task wait for a lull.
+//! How long the watchdog lets a task wait for a quiescent point.
 
 use super::*;
 use std::task::Context;
 
-/// A task waits for the next lull.
+/// A task waits for the next quiescent point.
 fn wait(shared: &Shared) {
-    let lulls = shared.driver.lulls();
-    assert!(lulls.poll(lulls.count(), &Context::from_waker(Waker::noop())).is_pending());
+    let quiescent_points = shared.driver.quiescent_points();
+    assert!(
+        quiescent_points
+            .poll(quiescent_points.count(), &Context::from_waker(Waker::noop()))
+            .is_pending()
+    );
 }
 
 /// Step after step, each of which is over soon, for longer than any of them may last.
 #[test]
-fn who_waits_for_one_lull_after_the_other_is_not_late() {
+fn who_waits_for_one_quiescent_point_after_the_other_is_not_late() {
     let shared = Shared::new(1, Driver::new(1).unwrap());
-    shared.take_census(|| true);
+    shared.count_threads(|| true);
     let mut watch = Watch::new(&shared, Parker::new());
     let (mut now, mut wakes) = (clock::now(), Vec::new());
     for _ in 0..10 {
         wait(&shared);
-        assert!(!watch.is_lull_overdue(&shared, now));
+        assert!(!watch.is_quiescent_point_overdue(&shared, now));
         now += PATIENCE / 2;
-        assert!(!watch.is_lull_overdue(&shared, now));
-        shared.driver.lulls().begin(&mut wakes);
+        assert!(!watch.is_quiescent_point_overdue(&shared, now));
+        shared.driver.quiescent_points().begin(&mut wakes);
     }
     wait(&shared);
-    assert!(!watch.is_lull_overdue(&shared, now));
-    assert!(watch.is_lull_overdue(&shared, now + 2 * PATIENCE));
+    assert!(!watch.is_quiescent_point_overdue(&shared, now));
+    assert!(watch.is_quiescent_point_overdue(&shared, now + 2 * PATIENCE));
 }

@@ -3,7 +3,7 @@
 use super::{Shared, Worker};
 use crate::engine::scheduler::loom::{bounded, go_home, last_of, scheduler, up_to, worker};
 use crate::engine::scheduler::role::{Dispatcher, Guest};
-use crate::engine::scheduler::slots::Standstill;
+use crate::engine::scheduler::slots::Stall;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
 use crate::engine::task::JoinHandle;
@@ -349,7 +349,7 @@ fn a_rescue_leaves_the_next_slot_of_a_worker_that_moves() {
         for owner in [&stuck, &mover] {
             owner.woken(new_send_task(async {}, &shared, Location::caller()).0);
         }
-        shared.slots.get(0).set_standstill(Standstill::Stalled);
+        shared.slots.get(0).set_stall(Stall::Stalled);
         let rescuer = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -362,7 +362,7 @@ fn a_rescue_leaves_the_next_slot_of_a_worker_that_moves() {
         let kept = mover.next_task();
         let rescued = rescuer.join().expect("no panic");
         for task in [kept, rescued] {
-            shared.bury(task.expect("one each"));
+            shared.cancel(task.expect("one each"));
         }
         assert_eq!(shared.slots.get(0).next.is_empty(), shared.slots.get(1).next.is_empty());
     });

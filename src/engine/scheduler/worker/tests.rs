@@ -41,8 +41,8 @@ fn the_driver_is_polled_once_in_a_row_of_yields() {
     assert_eq!(polls, 0);
     // A task that was ready ends the row.
     worker.spawned(new_task(&shared));
-    shared.bury(worker.take_ready().expect("it was spawned"));
+    shared.cancel(worker.take_ready().expect("it was spawned"));
     let (task, polls) = polls_in_yields(&worker, task, 1_000);
     assert_eq!(polls, 1);
-    shared.bury(task);
+    shared.cancel(task);
 }

@@ -141,8 +141,8 @@ mod tests {
             let next = self.slot.next.take().into_iter();
             let ready = std::iter::from_fn(|| self.ready.pop());
             [
-                next.map(|task| self.shared.bury(task)).count(),
-                ready.map(|task| self.shared.bury(task)).count(),
+                next.map(|task| self.shared.cancel(task)).count(),
+                ready.map(|task| self.shared.cancel(task)).count(),
             ]
         }
     }

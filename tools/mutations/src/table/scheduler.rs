@@ -280,7 +280,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "worker::loom",
-        from: "            if standstill == Standstill::None && !slot.is_away() {",
+        from: "            if stall == Stall::None && !slot.is_away() {",
         to: "            if false {",
         breaks: "a rescue takes the next slot of a worker that moves",
     },
@@ -373,9 +373,9 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SHARED,
         models: "scheduler::shared::loom",
-        from: "        task.cancel(&Undertaker(self));\n",
-        to: "        self.foreign_completed.fetch_add(1, Ordering::Release);\n        task.cancel(&Undertaker(self));\n        self.foreign_completed.fetch_sub(1, Ordering::Release);\n",
-        breaks: "a task that a foreign thread buries is counted before its JoinHandle knows",
+        from: "        task.cancel(&Canceller(self));\n",
+        to: "        self.foreign_completed.fetch_add(1, Ordering::Release);\n        task.cancel(&Canceller(self));\n        self.foreign_completed.fetch_sub(1, Ordering::Release);\n",
+        breaks: "a task that a foreign thread cancels is counted before its JoinHandle knows",
     },
     Mutation {
         file: LIFECYCLE,
@@ -388,14 +388,14 @@ pub const ROWS: &[Mutation] = &[
         file: LIFECYCLE,
         models: "lifecycle::loom",
         from: "slot.registry.close().into_iter().for_each(|task| self.injector.push(task));",
-        to: "slot.registry.close().into_iter().for_each(|task| self.bury(task));",
+        to: "slot.registry.close().into_iter().for_each(|task| self.cancel(task));",
         breaks: "a worker keeps the cold tasks to itself at the end",
     },
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
         from: "slot.channel.take_all().for_each(|task| self.injector.push(task));",
-        to: "slot.channel.take_all().for_each(|task| self.bury(task));",
+        to: "slot.channel.take_all().for_each(|task| self.cancel(task));",
         breaks: "a worker keeps what was in a channel to itself at the end",
     },
     Mutation {

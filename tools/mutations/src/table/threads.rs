@@ -2,11 +2,11 @@
 
 use super::Mutation;
 
-const ROSTER: &str = "src/engine/blocking/roster.rs";
+const ROSTER: &str = "src/engine/blocking/pool_state.rs";
 const LOCAL: &str = "src/runtime/local.rs";
 const QUEUE: &str = "src/runtime/local/queue.rs";
 const CURRENT: &str = "src/runtime/current_thread.rs";
-const STATION: &str = "src/signal/unix/station.rs";
+const SIGNAL_SOURCE: &str = "src/signal/unix/source.rs";
 const CELL: &str = "src/engine/task/cell.rs";
 
 pub const ROWS: &[Mutation] = &[
@@ -75,10 +75,10 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a helper that could not be started is waited for",
     },
     Mutation {
-        file: "src/engine/blocking/desk.rs",
+        file: "src/engine/blocking/job_queue.rs",
         models: "blocking::loom",
-        from: "            roster = self.through(roster, || job.cancel());\n        }\n        self.gone.notify_all();",
-        to: "            roster = self.through(roster, || job.cancel());\n        }",
+        from: "            state = self.through(state, || job.cancel());\n        }\n        self.gone.notify_all();",
+        to: "            state = self.through(state, || job.cancel());\n        }",
         breaks: "a helper ends without telling the thread that waits for it",
     },
     Mutation {
@@ -89,7 +89,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a thread takes no job when the pool is closed",
     },
     Mutation {
-        file: "src/engine/blocking/desk.rs",
+        file: "src/engine/blocking/job_queue.rs",
         models: "blocking::loom",
         from: "            timed_out = false;\n        }\n        self.gone.notify_all();",
         to: "            timed_out = false;\n        }",
@@ -103,10 +103,10 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the last job is run before what is cancelled",
     },
     Mutation {
-        file: "src/engine/blocking/desk.rs",
+        file: "src/engine/blocking/job_queue.rs",
         models: "blocking::loom",
-        from: "        self.close_locked(&mut roster, help);",
-        to: "        drop(roster);\n        self.close_locked(&mut self.roster.lock(), help);",
+        from: "        self.close_locked(&mut state, help);",
+        to: "        drop(state);\n        self.close_locked(&mut self.state.lock(), help);",
         breaks: "a job comes between the last one and the close",
     },
     // One thread: the local executor, the root, a blocking job.
@@ -280,8 +280,8 @@ pub const ROWS: &[Mutation] = &[
     },
     // Signals.
     Mutation {
-        file: STATION,
-        models: "station::loom",
+        file: SIGNAL_SOURCE,
+        models: "source::loom",
         from: "    let listening = drain();\n    let count = count();",
         to: "    let count = count();\n    let listening = drain();",
         breaks: "a listener looks at the count before it empties the socket",

@@ -247,8 +247,8 @@ fn what_has_given_way_waits_longer_for_others() {
     }
     let waited = house.now - start;
     assert!(waited >= YIELDED_AFTER && waited <= YIELDED_AFTER + 2 * TICK, "{waited:?}");
-    assert_eq!(house.memory.standstill(1, house.now), Standstill::Blocked);
-    assert_eq!(house.memory.standstill(0, house.now), Standstill::None);
+    assert_eq!(house.memory.stall(1, house.now), Stall::Blocked);
+    assert_eq!(house.memory.stall(0, house.now), Stall::None);
 }
 
 #[test]
@@ -443,9 +443,9 @@ fn a_worker_that_has_rested_is_not_stalled() {
     house.look_after(Duration::from_secs(9));
     house.workers = vec![BUSY, BUSY];
     assert_eq!(house.look(), [], "it may have begun just now");
-    assert_eq!(house.memory.standstill(0, house.now), Standstill::None);
+    assert_eq!(house.memory.stall(0, house.now), Stall::None);
     house.look();
-    assert_eq!(house.memory.standstill(0, house.now), Standstill::Stalled);
+    assert_eq!(house.memory.stall(0, house.now), Stall::Stalled);
 }
 
 #[test]

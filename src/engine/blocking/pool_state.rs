@@ -45,7 +45,7 @@
 
 use std::collections::VecDeque;
 
-pub(super) struct Roster<J> {
+pub(super) struct PoolState<J> {
     queue: VecDeque<J>,
     /// Jobs that were queued at the close and have yet to be told.
     cancelled: VecDeque<J>,
@@ -61,13 +61,13 @@ pub(super) struct Roster<J> {
     closed: bool,
 }
 
-/// What the caller of [`Roster::submit`] has to do, before it gives up the lock.
+/// What the caller of [`PoolState::submit`] has to do, before it gives up the lock.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Submitted<J> {
     /// Wake one waiting thread.
     Signal,
-    /// Start a thread with this number, and call [`Roster::not_started`] if that fails.
+    /// Start a thread with this number, and call [`PoolState::not_started`] if that fails.
     Start(usize),
     /// Nothing: a busy thread will come for the job.
     Queued,
@@ -79,17 +79,17 @@ pub(super) enum Submitted<J> {
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Seek<J> {
-    /// Run the job, then call [`Roster::finished`].
+    /// Run the job, then call [`PoolState::finished`].
     Run(J),
-    /// Cancel the job, then call [`Roster::finished`].
+    /// Cancel the job, then call [`PoolState::finished`].
     Cancel(J),
     /// Wait for a signal or for the end of the idle time.
     Wait,
-    /// End. The roster does not count on the thread any more.
+    /// End. The state does not count on the thread any more.
     End,
 }
 
-impl<J> Roster<J> {
+impl<J> PoolState<J> {
     pub(super) fn new(max: usize) -> Self {
         Self {
             queue: VecDeque::new(),
@@ -280,235 +280,231 @@ impl<J> Roster<J> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Roster, Seek, Submitted};
+    use super::{PoolState, Seek, Submitted};
 
     #[test]
     fn threads_are_started_up_to_the_maximum_and_then_jobs_wait() {
-        let mut roster = Roster::new(2);
-        assert_eq!(roster.submit('a'), Submitted::Start(0));
-        assert_eq!(roster.submit('b'), Submitted::Start(1));
-        assert_eq!(roster.submit('c'), Submitted::Queued);
-        assert_eq!((roster.threads(), roster.idle(), roster.queued()), (2, 0, 3));
-        assert_eq!(roster.seek(false), Seek::Run('a'));
-        assert_eq!(roster.seek(false), Seek::Run('b'));
-        roster.finished();
-        assert_eq!(roster.seek(false), Seek::Run('c'));
-        assert_eq!(roster.queued(), 0);
+        let mut state = PoolState::new(2);
+        assert_eq!(state.submit('a'), Submitted::Start(0));
+        assert_eq!(state.submit('b'), Submitted::Start(1));
+        assert_eq!(state.submit('c'), Submitted::Queued);
+        assert_eq!((state.threads(), state.idle(), state.queued()), (2, 0, 3));
+        assert_eq!(state.seek(false), Seek::Run('a'));
+        assert_eq!(state.seek(false), Seek::Run('b'));
+        state.finished();
+        assert_eq!(state.seek(false), Seek::Run('c'));
+        assert_eq!(state.queued(), 0);
     }
 
     #[test]
     fn a_free_thread_is_signalled_once_per_job() {
-        let mut roster = Roster::new(3);
-        assert_eq!(roster.submit('a'), Submitted::Start(0));
-        assert_eq!(roster.seek(false), Seek::Run('a'));
-        roster.finished();
-        assert_eq!(roster.seek(false), Seek::Wait);
-        assert_eq!(roster.idle(), 1);
-        assert_eq!(roster.submit('b'), Submitted::Signal);
-        assert_eq!(roster.idle(), 0);
-        assert_eq!(roster.submit('c'), Submitted::Start(1), "the one free thread is for b");
+        let mut state = PoolState::new(3);
+        assert_eq!(state.submit('a'), Submitted::Start(0));
+        assert_eq!(state.seek(false), Seek::Run('a'));
+        state.finished();
+        assert_eq!(state.seek(false), Seek::Wait);
+        assert_eq!(state.idle(), 1);
+        assert_eq!(state.submit('b'), Submitted::Signal);
+        assert_eq!(state.idle(), 0);
+        assert_eq!(state.submit('c'), Submitted::Start(1), "the one free thread is for b");
     }
 
     #[test]
     fn a_job_comes_before_the_end_of_the_idle_time_and_before_the_close() {
-        let mut roster = Roster::new(1);
-        assert_eq!(roster.submit('a'), Submitted::Start(0));
-        assert_eq!(roster.seek(true), Seek::Run('a'));
-        roster.finished();
-        assert_eq!(roster.seek(false), Seek::Wait);
-        assert_eq!(roster.submit('b'), Submitted::Signal);
-        assert_eq!(roster.seek(true), Seek::Run('b'));
-        roster.finished();
-        assert_eq!(roster.seek(true), Seek::End);
-        assert_eq!(roster.threads(), 0);
-        assert_eq!(roster.submit('c'), Submitted::Start(1), "an ended thread is not counted on");
+        let mut state = PoolState::new(1);
+        assert_eq!(state.submit('a'), Submitted::Start(0));
+        assert_eq!(state.seek(true), Seek::Run('a'));
+        state.finished();
+        assert_eq!(state.seek(false), Seek::Wait);
+        assert_eq!(state.submit('b'), Submitted::Signal);
+        assert_eq!(state.seek(true), Seek::Run('b'));
+        state.finished();
+        assert_eq!(state.seek(true), Seek::End);
+        assert_eq!(state.threads(), 0);
+        assert_eq!(state.submit('c'), Submitted::Start(1), "an ended thread is not counted on");
     }
 
     #[test]
     fn a_failed_start_gives_the_job_back_only_if_nobody_else_is_there() {
-        let mut roster = Roster::new(2);
-        assert_eq!(roster.submit('a'), Submitted::Start(0));
-        assert_eq!(roster.not_started(true), Some('a'));
-        assert_eq!((roster.threads(), roster.queued()), (0, 0));
-        assert_eq!(roster.submit('a'), Submitted::Start(0));
-        assert_eq!(roster.submit('b'), Submitted::Start(1));
-        assert_eq!(roster.not_started(true), None);
-        assert_eq!((roster.threads(), roster.queued()), (1, 2));
-        assert_eq!(roster.submit('c'), Submitted::Start(1), "every job tries again");
-        assert_eq!(roster.not_started(true), None);
-        assert_eq!(roster.submit('d'), Submitted::Start(1));
-        assert_eq!(roster.not_started(false), Some('d'), "it has to have a thread of its own");
+        let mut state = PoolState::new(2);
+        assert_eq!(state.submit('a'), Submitted::Start(0));
+        assert_eq!(state.not_started(true), Some('a'));
+        assert_eq!((state.threads(), state.queued()), (0, 0));
+        assert_eq!(state.submit('a'), Submitted::Start(0));
+        assert_eq!(state.submit('b'), Submitted::Start(1));
+        assert_eq!(state.not_started(true), None);
+        assert_eq!((state.threads(), state.queued()), (1, 2));
+        assert_eq!(state.submit('c'), Submitted::Start(1), "every job tries again");
+        assert_eq!(state.not_started(true), None);
+        assert_eq!(state.submit('d'), Submitted::Start(1));
+        assert_eq!(state.not_started(false), Some('d'), "it has to have a thread of its own");
         for job in ['a', 'b', 'c'] {
-            assert_eq!(roster.seek(false), Seek::Run(job));
-            roster.finished();
+            assert_eq!(state.seek(false), Seek::Run(job));
+            state.finished();
         }
-        assert_eq!(roster.seek(false), Seek::Wait);
+        assert_eq!(state.seek(false), Seek::Wait);
     }
 
-    /// A roster with one thread, which is busy.
-    fn busy(max: usize) -> Roster<char> {
-        let mut roster = Roster::new(max);
-        assert_eq!(roster.submit('a'), Submitted::Start(0));
-        assert_eq!(roster.seek(false), Seek::Run('a'));
-        roster
+    /// A state with one thread, which is busy.
+    fn busy(max: usize) -> PoolState<char> {
+        let mut state = PoolState::new(max);
+        assert_eq!(state.submit('a'), Submitted::Start(0));
+        assert_eq!(state.seek(false), Seek::Run('a'));
+        state
     }
 
     #[test]
     fn closing_asks_for_one_thread_more_if_all_are_busy_and_takes_no_more_jobs() {
-        let mut roster = busy(1);
-        assert_eq!(roster.submit('b'), Submitted::Queued);
-        assert_eq!(roster.submit('c'), Submitted::Queued);
-        assert_eq!(roster.close(|_| false), Some(1));
-        assert_eq!(roster.submit('d'), Submitted::Closed('d'));
-        assert_eq!(roster.close(|_| false), None, "closing again asks for no more");
-        assert_eq!((roster.threads(), roster.queued()), (2, 0));
-        assert_eq!(roster.seek_cancelled(), Seek::Cancel('b'));
-        roster.finished();
-        assert!(!roster.is_at_rest());
+        let mut state = busy(1);
+        assert_eq!(state.submit('b'), Submitted::Queued);
+        assert_eq!(state.submit('c'), Submitted::Queued);
+        assert_eq!(state.close(|_| false), Some(1));
+        assert_eq!(state.submit('d'), Submitted::Closed('d'));
+        assert_eq!(state.close(|_| false), None, "closing again asks for no more");
+        assert_eq!((state.threads(), state.queued()), (2, 0));
+        assert_eq!(state.seek_cancelled(), Seek::Cancel('b'));
+        state.finished();
+        assert!(!state.is_at_rest());
         // A free thread helps.
-        roster.finished();
-        assert_eq!(roster.seek(false), Seek::Cancel('c'));
-        assert_eq!(roster.seek_cancelled(), Seek::End);
-        roster.finished();
-        assert_eq!(roster.seek(false), Seek::End);
-        assert_eq!((roster.threads(), roster.is_at_rest()), (0, true));
+        state.finished();
+        assert_eq!(state.seek(false), Seek::Cancel('c'));
+        assert_eq!(state.seek_cancelled(), Seek::End);
+        state.finished();
+        assert_eq!(state.seek(false), Seek::End);
+        assert_eq!((state.threads(), state.is_at_rest()), (0, true));
     }
 
     #[test]
     fn a_helper_that_cannot_be_started_is_not_counted() {
-        let mut roster = busy(1);
-        assert_eq!(roster.submit('b'), Submitted::Queued);
-        assert_eq!(roster.close(|_| false), Some(1));
-        roster.no_helper();
-        assert_eq!(roster.threads(), 1);
-        roster.finished();
-        assert_eq!(roster.seek(false), Seek::Cancel('b'));
-        roster.finished();
-        assert_eq!(roster.seek(false), Seek::End);
+        let mut state = busy(1);
+        assert_eq!(state.submit('b'), Submitted::Queued);
+        assert_eq!(state.close(|_| false), Some(1));
+        state.no_helper();
+        assert_eq!(state.threads(), 1);
+        state.finished();
+        assert_eq!(state.seek(false), Seek::Cancel('b'));
+        state.finished();
+        assert_eq!(state.seek(false), Seek::End);
     }
 
     #[test]
     fn what_a_free_thread_comes_for_is_run_and_not_cancelled() {
         for jobs in [['b', 'c'], ['b', 'C'], ['B', 'C']] {
-            let mut roster = busy(2);
-            roster.finished();
-            assert_eq!(roster.submit(jobs[0]), Submitted::Signal);
-            assert_eq!(roster.submit(jobs[1]), Submitted::Start(1));
-            assert_eq!(roster.close(|job| job.is_uppercase()), None);
+            let mut state = busy(2);
+            state.finished();
+            assert_eq!(state.submit(jobs[0]), Submitted::Signal);
+            assert_eq!(state.submit(jobs[1]), Submitted::Start(1));
+            assert_eq!(state.close(|job| job.is_uppercase()), None);
             for job in jobs {
-                assert_eq!(roster.seek(false), Seek::Run(job));
-                roster.finished();
+                assert_eq!(state.seek(false), Seek::Run(job));
+                state.finished();
             }
-            assert_eq!(roster.seek(false), Seek::End);
+            assert_eq!(state.seek(false), Seek::End);
         }
         // The one free thread is for the oldest job, whatever the others are.
-        let mut roster = busy(1);
-        roster.finished();
-        assert_eq!(roster.submit('b'), Submitted::Signal);
-        assert_eq!(roster.submit('C'), Submitted::Queued);
-        assert_eq!(roster.submit('d'), Submitted::Queued);
-        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
-        assert_eq!(roster.seek_cancelled(), Seek::Cancel('d'));
+        let mut state = busy(1);
+        state.finished();
+        assert_eq!(state.submit('b'), Submitted::Signal);
+        assert_eq!(state.submit('C'), Submitted::Queued);
+        assert_eq!(state.submit('d'), Submitted::Queued);
+        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
+        assert_eq!(state.seek_cancelled(), Seek::Cancel('d'));
         for job in ['b', 'C'] {
-            assert_eq!(roster.seek(false), Seek::Run(job));
-            roster.finished();
+            assert_eq!(state.seek(false), Seek::Run(job));
+            state.finished();
         }
-        let mut roster = busy(1);
-        roster.finished();
-        assert_eq!(roster.submit('B'), Submitted::Signal);
-        assert_eq!(roster.submit('c'), Submitted::Queued);
-        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
-        assert_eq!(roster.seek_cancelled(), Seek::Cancel('c'));
-        roster.finished();
-        assert_eq!(roster.seek_cancelled(), Seek::End, "what must run is none of its business");
-        assert_eq!(roster.seek(false), Seek::Run('B'));
+        let mut state = busy(1);
+        state.finished();
+        assert_eq!(state.submit('B'), Submitted::Signal);
+        assert_eq!(state.submit('c'), Submitted::Queued);
+        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
+        assert_eq!(state.seek_cancelled(), Seek::Cancel('c'));
+        state.finished();
+        assert_eq!(state.seek_cancelled(), Seek::End, "what must run is none of its business");
+        assert_eq!(state.seek(false), Seek::Run('B'));
     }
 
     #[test]
     fn jobs_that_must_run_outlive_the_close_and_keep_their_order() {
-        let mut roster = busy(1);
+        let mut state = busy(1);
         for job in ['B', 'c', 'D'] {
-            assert_eq!(roster.submit(job), Submitted::Queued);
+            assert_eq!(state.submit(job), Submitted::Queued);
         }
-        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
-        assert_eq!(roster.queued(), 2);
+        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
+        assert_eq!(state.queued(), 2);
         for job in ['B', 'D'] {
-            roster.finished();
-            assert_eq!(roster.seek(false), Seek::Run(job));
+            state.finished();
+            assert_eq!(state.seek(false), Seek::Run(job));
         }
-        roster.finished();
-        assert_eq!(roster.seek(false), Seek::Cancel('c'));
-        roster.finished();
-        assert_eq!(roster.seek(false), Seek::End);
-        assert_eq!(roster.seek_cancelled(), Seek::End);
+        state.finished();
+        assert_eq!(state.seek(false), Seek::Cancel('c'));
+        state.finished();
+        assert_eq!(state.seek(false), Seek::End);
+        assert_eq!(state.seek_cancelled(), Seek::End);
     }
 
     #[test]
     fn the_last_job_comes_after_all_others() {
-        let mut roster = busy(1);
+        let mut state = busy(1);
         for job in ['B', 'c'] {
-            assert_eq!(roster.submit(job), Submitted::Queued);
+            assert_eq!(state.submit(job), Submitted::Queued);
         }
-        assert_eq!(roster.leave('z', false), Submitted::Queued);
-        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
-        roster.no_helper();
-        assert_eq!(roster.leave('y', true), Submitted::Closed('y'));
+        assert_eq!(state.leave('z', false), Submitted::Queued);
+        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
+        state.no_helper();
+        assert_eq!(state.leave('y', true), Submitted::Closed('y'));
         for end in [Seek::Run('B'), Seek::Cancel('c'), Seek::Run('z'), Seek::End] {
-            assert!(!roster.is_at_rest());
-            roster.finished();
-            assert_eq!(roster.seek(false), end);
+            assert!(!state.is_at_rest());
+            state.finished();
+            assert_eq!(state.seek(false), end);
         }
-        assert_eq!((roster.threads(), roster.is_at_rest()), (0, true));
+        assert_eq!((state.threads(), state.is_at_rest()), (0, true));
     }
 
     #[test]
     fn the_last_job_is_left_to_a_thread_or_given_back() {
-        let mut roster = Roster::new(1);
-        assert_eq!(
-            roster.leave('z', false),
-            Submitted::Closed('z'),
-            "there is nothing to wait for"
-        );
-        assert_eq!(roster.leave('z', true), Submitted::Start(0));
-        assert_eq!(roster.last_not_started(), Some('z'));
-        assert_eq!(roster.leave('z', true), Submitted::Start(0));
-        assert_eq!(roster.close(|_| false), None);
-        assert_eq!(roster.seek(false), Seek::Run('z'));
+        let mut state = PoolState::new(1);
+        assert_eq!(state.leave('z', false), Submitted::Closed('z'), "there is nothing to wait for");
+        assert_eq!(state.leave('z', true), Submitted::Start(0));
+        assert_eq!(state.last_not_started(), Some('z'));
+        assert_eq!(state.leave('z', true), Submitted::Start(0));
+        assert_eq!(state.close(|_| false), None);
+        assert_eq!(state.seek(false), Seek::Run('z'));
 
-        let mut roster = Roster::new(1);
-        assert_eq!(roster.leave('z', true), Submitted::Start(0));
-        assert_eq!(roster.close(|_| false), None);
-        assert_eq!(roster.abandon(), ['z']);
+        let mut state = PoolState::new(1);
+        assert_eq!(state.leave('z', true), Submitted::Start(0));
+        assert_eq!(state.close(|_| false), None);
+        assert_eq!(state.abandon(), ['z']);
     }
 
     #[test]
     fn a_helper_that_is_left_alone_cancels_what_must_run() {
-        let mut roster = Roster::new(1);
-        assert_eq!(roster.submit('A'), Submitted::Start(0));
-        assert_eq!(roster.submit('b'), Submitted::Queued);
-        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
-        assert!(roster.abandon().is_empty());
-        assert_eq!(roster.seek_cancelled(), Seek::Cancel('b'));
-        roster.finished();
-        assert_eq!(roster.seek_cancelled(), Seek::Cancel('A'));
-        roster.finished();
-        assert_eq!(roster.seek_cancelled(), Seek::End);
+        let mut state = PoolState::new(1);
+        assert_eq!(state.submit('A'), Submitted::Start(0));
+        assert_eq!(state.submit('b'), Submitted::Queued);
+        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
+        assert!(state.abandon().is_empty());
+        assert_eq!(state.seek_cancelled(), Seek::Cancel('b'));
+        state.finished();
+        assert_eq!(state.seek_cancelled(), Seek::Cancel('A'));
+        state.finished();
+        assert_eq!(state.seek_cancelled(), Seek::End);
     }
 
     #[test]
     fn the_last_thread_that_dies_hands_out_the_queue() {
-        let mut roster = Roster::new(2);
-        assert_eq!(roster.submit('a'), Submitted::Start(0));
-        assert_eq!(roster.submit('b'), Submitted::Start(1));
-        assert!(roster.abandon().is_empty());
-        assert_eq!(roster.abandon(), ['a', 'b']);
-        assert_eq!((roster.threads(), roster.queued()), (0, 0));
+        let mut state = PoolState::new(2);
+        assert_eq!(state.submit('a'), Submitted::Start(0));
+        assert_eq!(state.submit('b'), Submitted::Start(1));
+        assert!(state.abandon().is_empty());
+        assert_eq!(state.abandon(), ['a', 'b']);
+        assert_eq!((state.threads(), state.queued()), (0, 0));
 
-        let mut roster = Roster::new(1);
-        assert_eq!(roster.submit('A'), Submitted::Start(0));
-        assert_eq!(roster.submit('b'), Submitted::Queued);
-        assert_eq!(roster.close(|job| job.is_uppercase()), Some(1));
-        roster.no_helper();
-        assert_eq!(roster.abandon(), ['A', 'b']);
+        let mut state = PoolState::new(1);
+        assert_eq!(state.submit('A'), Submitted::Start(0));
+        assert_eq!(state.submit('b'), Submitted::Queued);
+        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
+        state.no_helper();
+        assert_eq!(state.abandon(), ['A', 'b']);
     }
 }

@@ -6,9 +6,9 @@
 //! may be uninitialised: a type that can fill such a buffer does it itself, and all other types go through
 //! `tokio_io.rs` and `hyper_io.rs`.
 
-/// Implements a twin of `AsyncRead` by a shared reference that implements it: `trait, buffer, [generics]
-/// type [bounds], this => reference`.
-macro_rules! read_twin {
+/// Implements tokio's or hyper's `AsyncRead` by a shared reference that implements it: `trait, buffer,
+/// [generics] type [bounds], this => reference`.
+macro_rules! implement_read {
     (
         $trait:path, $buffer:ty,
         [$($generics:tt)*] $type:ty [$($bounds:tt)*], $this:ident => $reference:expr
@@ -29,9 +29,9 @@ macro_rules! read_twin {
     };
 }
 
-/// Implements a twin of `AsyncWrite` for a type that implements `AsyncWrite`: `trait, vectored: whether one
-/// call writes several buffers, [generics] type [bounds]`.
-macro_rules! write_twin {
+/// Implements tokio's or hyper's `AsyncWrite` for a type that implements `AsyncWrite`: `trait, vectored:
+/// whether one call writes several buffers, [generics] type [bounds]`.
+macro_rules! implement_write {
     ($trait:path, vectored: $vectored:literal, [$($generics:tt)*] $type:ty [$($bounds:tt)*]) => {
         impl<$($generics)*> $trait for $type
         where
@@ -75,4 +75,4 @@ macro_rules! write_twin {
     };
 }
 
-pub(crate) use {read_twin, write_twin};
+pub(crate) use {implement_read, implement_write};

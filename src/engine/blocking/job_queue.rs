@@ -1,4 +1,4 @@
-//! Where jobs and threads meet: the roster under its lock, the signal, and the loop of a thread.
+//! Where jobs and threads meet: the state under its lock, the signal, and the loop of a thread.
 //!
 //! No job is left lying while a thread waits. Say that a free thread is *asleep* if it is in the wait of
 //! `work`, and *under way* if it has left that wait (by signal, by timeout, for no reason) and does not
@@ -18,7 +18,7 @@
 //! * The close signals every thread, so none is asleep while jobs are left, those that it cancels included;
 //!   and none falls asleep after it.
 //!
-//! So what a signal says is in the roster and not in the signal. A thread that times out at the moment a
+//! So what a signal says is in the state and not in the signal. A thread that times out at the moment a
 //! job is queued is under way: if it gets the lock first it ends, `submit` no longer counts on it, and the
 //! job gets a thread of its own; if `submit` comes first the thread finds the job in spite of the timeout.
 //! A signal that finds no thread asleep is not missed either: it can find none only if all free threads are
@@ -28,23 +28,23 @@
 //! and each of them looks at the queue before it sleeps or ends. `loom.rs` plays this through.
 
 use super::Job;
-use super::roster::{Roster, Seek, Submitted};
+use super::pool_state::{PoolState, Seek, Submitted};
 use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
 use crate::engine::wakers;
 use std::time::Instant;
 
-pub(super) struct Desk<J> {
-    pub(super) roster: Mutex<Roster<J>>,
+pub(super) struct JobQueue<J> {
+    pub(super) state: Mutex<PoolState<J>>,
     /// There is a job for one thread, or the pool was closed. Signalled under the lock.
     pub(super) work: Condvar,
     /// A thread was let go.
     gone: Condvar,
 }
 
-impl<J: Job> Desk<J> {
+impl<J: Job> JobQueue<J> {
     pub(super) fn new(max_threads: usize) -> Self {
         Self {
-            roster: Mutex::new(Roster::new(max_threads)),
+            state: Mutex::new(PoolState::new(max_threads)),
             work: Condvar::new(),
             gone: Condvar::new(),
         }
@@ -56,16 +56,16 @@ impl<J: Job> Desk<J> {
     /// whether the latter was the case.
     pub(super) fn serve<'a>(
         &'a self,
-        mut wait: impl FnMut(MutexGuard<'a, Roster<J>>) -> (MutexGuard<'a, Roster<J>>, bool),
+        mut wait: impl FnMut(MutexGuard<'a, PoolState<J>>) -> (MutexGuard<'a, PoolState<J>>, bool),
     ) {
-        let mut roster = self.roster.lock();
+        let mut state = self.state.lock();
         let mut timed_out = false;
         loop {
-            roster = match roster.seek(timed_out) {
-                Seek::Run(job) => self.through(roster, || job.run()),
-                Seek::Cancel(job) => self.through(roster, || job.cancel()),
+            state = match state.seek(timed_out) {
+                Seek::Run(job) => self.through(state, || job.run()),
+                Seek::Cancel(job) => self.through(state, || job.cancel()),
                 Seek::Wait => {
-                    (roster, timed_out) = wait(roster);
+                    (state, timed_out) = wait(state);
                     continue;
                 }
                 Seek::End => break,
@@ -77,9 +77,9 @@ impl<J: Job> Desk<J> {
 
     /// The loop of the thread that [`close`](Self::close) starts: cancels jobs while there are any.
     pub(super) fn help(&self) {
-        let mut roster = self.roster.lock();
-        while let Seek::Cancel(job) = roster.seek_cancelled() {
-            roster = self.through(roster, || job.cancel());
+        let mut state = self.state.lock();
+        while let Seek::Cancel(job) = state.seek_cancelled() {
+            state = self.through(state, || job.cancel());
         }
         self.gone.notify_all();
     }
@@ -87,14 +87,14 @@ impl<J: Job> Desk<J> {
     /// Ends a job, without the lock.
     fn through<'a>(
         &'a self,
-        roster: MutexGuard<'a, Roster<J>>,
+        state: MutexGuard<'a, PoolState<J>>,
         end: impl FnOnce(),
-    ) -> MutexGuard<'a, Roster<J>> {
-        drop(roster);
+    ) -> MutexGuard<'a, PoolState<J>> {
+        drop(state);
         wakers::guard(end);
-        let mut roster = self.roster.lock();
-        roster.finished();
-        roster
+        let mut state = self.state.lock();
+        state.finished();
+        state
     }
 
     /// Refuses jobs from now on, ends waiting threads, and has the threads cancel what is queued and need not
@@ -103,7 +103,7 @@ impl<J: Job> Desk<J> {
     /// If all of them are busy, `start` has to start a thread with this number, which calls
     /// [`help`](Self::help), and says whether there is one. It is called under the lock, as for a job.
     pub(super) fn close(&self, start: impl FnOnce(usize) -> bool) {
-        self.close_locked(&mut self.roster.lock(), start);
+        self.close_locked(&mut self.state.lock(), start);
     }
 
     /// As [`close`](Self::close), and leaves `last` to the thread that finds nothing else.
@@ -120,22 +120,22 @@ impl<J: Job> Desk<J> {
         serve: impl FnOnce(usize) -> bool,
         help: impl FnOnce(usize) -> bool,
     ) -> Result<(), J> {
-        let mut roster = self.roster.lock();
-        let refused = match roster.leave(last, alone) {
+        let mut state = self.state.lock();
+        let refused = match state.leave(last, alone) {
             Submitted::Signal | Submitted::Queued => None,
             Submitted::Closed(last) => Some(last),
             Submitted::Start(number) if serve(number) => None,
-            Submitted::Start(_) => roster.last_not_started(),
+            Submitted::Start(_) => state.last_not_started(),
         };
-        self.close_locked(&mut roster, help);
+        self.close_locked(&mut state, help);
         refused.map_or(Ok(()), Err)
     }
 
-    fn close_locked(&self, roster: &mut Roster<J>, start: impl FnOnce(usize) -> bool) {
+    fn close_locked(&self, state: &mut PoolState<J>, start: impl FnOnce(usize) -> bool) {
         self.work.notify_all();
-        if let Some(number) = roster.close(Job::must_run) {
+        if let Some(number) = state.close(Job::must_run) {
             if !start(number) {
-                roster.no_helper();
+                state.no_helper();
             }
         }
     }
@@ -143,9 +143,9 @@ impl<J: Job> Desk<J> {
     /// A thread goes without having been let go.
     pub(super) fn abandon(&self) {
         let jobs = {
-            let mut roster = self.roster.lock();
+            let mut state = self.state.lock();
             self.gone.notify_all();
-            roster.abandon()
+            state.abandon()
         };
         // Without the lock: a job's end may run code that comes back to the pool.
         for job in jobs {
@@ -155,13 +155,13 @@ impl<J: Job> Desk<J> {
 
     /// Waits until at most `left` threads are there, or until `deadline`; returns whether that is so.
     pub(super) fn wait_for_threads(&self, left: usize, deadline: Option<Instant>) -> bool {
-        let mut roster = self.roster.lock();
-        while roster.threads() > left {
+        let mut state = self.state.lock();
+        while state.threads() > left {
             match deadline {
-                None => self.gone.wait(&mut roster),
+                None => self.gone.wait(&mut state),
                 Some(at) => {
-                    if self.gone.wait_until(&mut roster, at).timed_out() {
-                        return roster.threads() <= left;
+                    if self.gone.wait_until(&mut state, at).timed_out() {
+                        return state.threads() <= left;
                     }
                 }
             }

@@ -19,10 +19,11 @@ impl Driver {
     }
 
     /// Lets the clock go on, and lets a sleeping thread look for the deadlines again. No thread looks for
-    /// lulls any more, so the wakers of all futures that wait for one go into `wakes`; the caller calls them.
+    /// quiescent points any more, so the wakers of all futures that wait for one go into `wakes`; the caller
+    /// calls them.
     pub(crate) fn resume_clock(&self, wakes: &mut Vec<Waker>) -> Result<(), WrongState> {
         self.clock().resume()?;
-        self.lulls.begin(wakes);
+        self.quiescent_points.begin(wakes);
         self.wake();
         Ok(())
     }
@@ -43,7 +44,7 @@ impl Driver {
     /// tells the futures that wait for that. If there are none, and `may_jump`, brings the clock to the next
     /// deadline. The caller calls `wakes`, as after a turn; if there are none, only an event can help.
     pub(crate) fn idle(&self, may_jump: bool, wakes: &mut Vec<Waker>) {
-        self.lulls.begin(wakes);
+        self.quiescent_points.begin(wakes);
         if wakes.is_empty() && may_jump {
             self.timers.jump(wakes);
         }

@@ -1,14 +1,14 @@
 //! Floor 2: the futures that wait until the runtime has nothing to do.
 //!
-//! The code that drives the driver knows when that is, and says so ([`Lulls::begin`]). There is no such
-//! moment in the middle of a turn, so a lull is a number and not a state.
+//! The code that drives the driver knows when that is, and says so ([`QuiescentPoints::begin`]). There is no
+//! such moment in the middle of a turn, so a quiescent point is a number and not a state.
 
 use std::task::{Context, Poll, Waker};
 
 use crate::engine::sync_shim::Mutex;
 
-/// The lulls of one driver, while its clock stands still.
-pub(crate) struct Lulls {
+/// The quiescent points of one driver, while its clock stands still.
+pub(crate) struct QuiescentPoints {
     state: Mutex<State>,
 }
 
@@ -18,7 +18,7 @@ struct State {
     waiting: Vec<Waker>,
 }
 
-impl Lulls {
+impl QuiescentPoints {
     pub(super) fn new() -> Self {
         Self { state: Mutex::new(State { count: 0, waiting: Vec::new() }) }
     }
@@ -51,7 +51,7 @@ impl Lulls {
         !self.state.lock().waiting.is_empty()
     }
 
-    /// Begins a lull: moves the wakers of all waiting futures into `wakes`.
+    /// Begins a quiescent point: moves the wakers of all waiting futures into `wakes`.
     pub(crate) fn begin(&self, wakes: &mut Vec<Waker>) {
         let mut state = self.state.lock();
         state.count += 1;
@@ -64,17 +64,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lull_wakes_each_waiter_once_and_is_seen_by_those_who_waited_for_it() {
-        let (lulls, mut wakes) = (Lulls::new(), Vec::new());
+    fn a_quiescent_point_wakes_each_waiter_once_and_is_seen_by_those_who_waited_for_it() {
+        let (quiescent_points, mut wakes) = (QuiescentPoints::new(), Vec::new());
         let cx = Context::from_waker(Waker::noop());
-        let seen = lulls.count();
-        assert!(lulls.poll(seen, &cx).is_pending());
-        assert!(lulls.poll(seen, &cx).is_pending(), "polled for another reason");
-        assert!(lulls.is_awaited());
-        lulls.begin(&mut wakes);
+        let seen = quiescent_points.count();
+        assert!(quiescent_points.poll(seen, &cx).is_pending());
+        assert!(quiescent_points.poll(seen, &cx).is_pending(), "polled for another reason");
+        assert!(quiescent_points.is_awaited());
+        quiescent_points.begin(&mut wakes);
         assert_eq!(wakes.len(), 1);
-        assert!(!lulls.is_awaited());
-        assert!(lulls.poll(seen, &cx).is_ready());
-        assert!(lulls.poll(lulls.count(), &cx).is_pending(), "this one is for the next");
+        assert!(!quiescent_points.is_awaited());
+        assert!(quiescent_points.poll(seen, &cx).is_ready());
+        assert!(
+            quiescent_points.poll(quiescent_points.count(), &cx).is_pending(),
+            "this one is for the next"
+        );
     }
 }

@@ -37,7 +37,7 @@ fn standing(preemptions: usize, model: impl Fn(Way) + Copy + Send + Sync + 'stat
 /// A scheduler whose clock stands still.
 fn still(workers: usize, at_rest: impl Fn() -> bool + Send + Sync + 'static) -> Arc<Shared> {
     let shared = scheduler(workers);
-    shared.take_census(at_rest);
+    shared.count_threads(at_rest);
     shared.driver.stop_clock().expect("it goes");
     shared
 }
@@ -71,7 +71,7 @@ impl Root {
     /// The root, and its timer.
     fn begin(shared: &Arc<Shared>, pending: &Arc<Pending>) -> (Arc<Self>, TimerEntry) {
         let root = Arc::new(Self {
-            presence: Presence::begin(shared).expect("a census is taken"),
+            presence: Presence::begin(shared).expect("a count is taken"),
             unparker: OnceLock::new(),
             pending: pending.clone(),
             has_jumped: AtomicBool::new(false),
@@ -281,7 +281,7 @@ fn a_task_moves_behind_a_look(queue: fn(&Worker, Hot)) {
         look_once(&shared);
         other.join().expect("no panic");
         let task = shared.injector.pop().or_else(|| shared.yielded.pop());
-        shared.bury(task.expect("no other thread takes it"));
+        shared.cancel(task.expect("no other thread takes it"));
     });
 }
 
@@ -328,7 +328,7 @@ fn the_clock_waits_for_what_a_blocking_job_has_queued() {
         way.here();
         look_once(&shared);
         job.join().expect("no panic");
-        shared.bury(shared.injector.pop().expect("no other thread takes it"));
+        shared.cancel(shared.injector.pop().expect("no other thread takes it"));
     });
 }
 

@@ -1,4 +1,4 @@
-//! Models of "no signal is lost" (station.rs): the production look and the production readiness. The pair of
+//! Models of "no signal is lost" (source.rs): the production look and the production readiness. The pair of
 //! sockets is a flag, and a signal a thread that writes and reports, as handler and driver do one after the
 //! other.
 
@@ -9,14 +9,14 @@ use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence}
 use crate::engine::sync_shim::{Arc, Way, thread};
 use std::task::{Context, Poll, Wake, Waker};
 
-struct Station {
+struct SignalSource {
     count: AtomicUsize,
     /// There is a byte in the socket.
     is_full: AtomicBool,
     readiness: Readiness,
 }
 
-impl Station {
+impl SignalSource {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             count: AtomicUsize::new(0),
@@ -34,7 +34,7 @@ impl Station {
         wakes.into_iter().for_each(Waker::wake);
     }
 
-    /// `Station::poll_drain`.
+    /// `SignalSource::poll_drain`.
     fn drain(&self, cx: &mut Context<'_>) -> bool {
         loop {
             let Poll::Ready(event) = self.readiness.poll_ready(cx, Direction::Read) else {
@@ -69,9 +69,9 @@ impl Wake for Sleeper {
     }
 }
 
-fn beside(station: &Arc<Station>, f: fn(&Station)) -> thread::JoinHandle<()> {
-    let station = station.clone();
-    thread::spawn(move || f(&station))
+fn beside(source: &Arc<SignalSource>, f: fn(&SignalSource)) -> thread::JoinHandle<()> {
+    let source = source.clone();
+    thread::spawn(move || f(&source))
 }
 
 /// A listener reads and clears again and again, so each preemption more costs ten times as long.
@@ -87,10 +87,10 @@ fn bounded(f: impl Fn(Way) + Copy + Send + Sync + 'static) {
 #[test]
 fn a_signal_beside_a_listener_that_lies_down_is_seen() {
     bounded(|way| {
-        let station = Station::new();
-        let signals = beside(&station, |station| (0..2).for_each(|_| station.signal()));
+        let source = SignalSource::new();
+        let signals = beside(&source, |source| (0..2).for_each(|_| source.signal()));
         way.here();
-        station.listen(2);
+        source.listen(2);
         signals.join().expect("no panic");
     });
 }
@@ -99,11 +99,11 @@ fn a_signal_beside_a_listener_that_lies_down_is_seen() {
 #[test]
 fn a_signal_whose_byte_another_listener_has_taken_is_seen() {
     bounded(|way| {
-        let station = Station::new();
-        let signal = beside(&station, Station::signal);
+        let source = SignalSource::new();
+        let signal = beside(&source, SignalSource::signal);
         way.here();
-        let other = beside(&station, |station| station.listen(1));
-        station.listen(1);
+        let other = beside(&source, |source| source.listen(1));
+        source.listen(1);
         signal.join().expect("no panic");
         other.join().expect("no panic");
     });

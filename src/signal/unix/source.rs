@@ -1,17 +1,17 @@
-//! `Station`: where the signals of one kind reach the listeners of one runtime.
+//! `SignalSource`: where the signals of one kind reach the listeners of one runtime.
 //!
-//! A kind has a count, which the signal handler raises, and a station has a pair of sockets, which the
-//! handler writes a byte to after that. The end that is read is an ordinary source of the runtime's driver;
-//! the tasks of the listeners wait for it as any number of tasks may wait for one socket. Nothing else is
-//! needed: no thread, no task, no code in the driver.
+//! A kind has a count, which the signal handler raises, and a source has a pair of sockets, which the
+//! handler writes a byte to after that. The end that is read is an ordinary I/O source of the runtime's
+//! driver; the tasks of the listeners wait for it as any number of tasks may wait for one socket. Nothing
+//! else is needed: no thread, no task, no code in the driver.
 //!
 //! # Several runtimes
 //!
-//! Each runtime that listens has stations of its own, and the handler raises and writes to each of them. One
+//! Each runtime that listens has sources of its own, and the handler raises and writes to each of them. One
 //! process-wide pair was rejected: whichever runtime reads the byte would have to wake the listeners of all
 //! the others, and they would go deaf with a runtime that ends, or has no workers and is not driven. A
 //! pair per listener was rejected, too: a server that waits for ctrl-c in each of a thousand connections
-//! would run out of descriptors. When a runtime ends, the driver tells its stations' listeners, like those of
+//! would run out of descriptors. When a runtime ends, the driver tells its sources' listeners, like those of
 //! any socket, and nothing of the others changes.
 //!
 //! # Between two listeners
@@ -19,13 +19,13 @@
 //! `ctrl_c` in a loop drops one listener and makes the next in one poll, and would be deaf for a moment in
 //! each round if each listener only heard of what comes after it was made. So a new listener is told of what
 //! came since the latest look of any listener of this kind, as long as the driver has not looked for events
-//! since then: what the driver has not looked for is news to everybody. This is why a station remembers its
-//! latest look, and why that is kept when the station closes with its last listener. (The kind goes on being
+//! since then: what the driver has not looked for is news to everybody. This is why a source remembers its
+//! latest look, and why that is kept when the source closes with its last listener. (The kind goes on being
 //! counted.)
 //!
 //! If a thread was in the driver's seat at the time of that look, or has taken the seat since, only the
 //! signals after the making of the new listener are news to it, because it would otherwise take an old signal
-//! for a new one. Rejected: stations that stay open, which would cost each runtime two descriptors per kind
+//! for a new one. Rejected: sources that stay open, which would cost each runtime two descriptors per kind
 //! for good.
 //!
 //! # No signal is lost
@@ -35,11 +35,11 @@
 //! also leaves its waker with the driver, and *then* looks at the count. So a signal is either in the count
 //! that it sees, or its byte comes after the socket was empty, is reported, and wakes it to look again.
 //!
-//! The listener that empties the socket may be another one. Then this one finds the source not ready, without
-//! a system call, and must see the count that the byte announced. The chain: the handler's raise is before
-//! its write, the write before the read that took the byte (the system orders these two), the read before
-//! the fence in `poll_drain`, and the fence before any look at the source that finds the bit cleared, because
-//! the bit is cleared after it and looked at with `Acquire`. Models: `station/loom.rs`.
+//! The listener that empties the socket may be another one. Then this one finds the I/O source not ready,
+//! without a system call, and must see the count that the byte announced. The chain: the handler's raise is
+//! before its write, the write before the read that took the byte (the system orders these two), the read
+//! before the fence in `poll_drain`, and the fence before any look at the I/O source that finds the bit
+//! cleared, because the bit is cleared after it and looked at with `Acquire`. Models: `source/loom.rs`.
 //!
 //! A write that finds the socket full is not repeated: what fills it has not been read yet.
 //!
@@ -66,19 +66,19 @@ use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
-/// A runtime, by the address of its driver, and a signal. A station keeps its driver alive, so no two
+/// A runtime, by the address of its driver, and a signal. A source keeps its driver alive, so no two
 /// runtimes have had the same address as long as a `Weak` can be upgraded.
 type Key = (usize, c_int);
 
-/// All stations of the process; not the shim's lock, because no model has a process to itself.
-static STATIONS: Mutex<Stations> =
-    Mutex::new(Stations { open: BTreeMap::new(), counts: BTreeMap::new(), left: BTreeMap::new() });
+/// All sources of the process; not the shim's lock, because no model has a process to itself.
+static SOURCES: Mutex<Sources> =
+    Mutex::new(Sources { open: BTreeMap::new(), counts: BTreeMap::new(), left: BTreeMap::new() });
 
-struct Stations {
-    open: BTreeMap<Key, Weak<Station>>,
+struct Sources {
+    open: BTreeMap<Key, Weak<SignalSource>>,
     /// Of each kind that there was ever a listener for.
     counts: BTreeMap<c_int, Arc<AtomicUsize>>,
-    /// Of each kind, the latest look at the station that closed last. One entry per kind bounds what is kept
+    /// Of each kind, the latest look at the source that closed last. One entry per kind bounds what is kept
     /// here.
     left: BTreeMap<c_int, (Weak<Driver>, Look)>,
 }
@@ -107,7 +107,7 @@ fn unattended(driver: &Driver) -> Option<u64> {
     (!driver.is_attended()).then_some(attendance)
 }
 
-impl Stations {
+impl Sources {
     /// Returns the count of a kind, which the handler raises from now on.
     fn count(&mut self, signal: c_int) -> io::Result<Arc<AtomicUsize>> {
         if let Some(count) = self.counts.get(&signal) {
@@ -115,7 +115,7 @@ impl Stations {
         }
         let count = Arc::new(AtomicUsize::new(0));
         let raised = Arc::clone(&count);
-        // Ordering: Relaxed; published by the write of a station's action, see the file's header.
+        // Ordering: Relaxed; published by the write of a source's action, see the file's header.
         let action = move || {
             raised.fetch_add(1, Ordering::Relaxed);
         };
@@ -125,14 +125,14 @@ impl Stations {
         Ok(count)
     }
 
-    /// The latest look at the station of this driver and signal that has closed.
+    /// The latest look at the source of this driver and signal that has closed.
     fn last_look(&self, signal: c_int, driver: &Arc<Driver>) -> Option<Look> {
         let (last, look) = self.left.get(&signal)?;
         std::ptr::eq(last.as_ptr(), Arc::as_ptr(driver)).then_some(*look)
     }
 }
 
-pub(super) struct Station {
+pub(super) struct SignalSource {
     key: Key,
     driver: Arc<Driver>,
     count: Arc<AtomicUsize>,
@@ -141,8 +141,8 @@ pub(super) struct Station {
     latest: Mutex<Look>,
 }
 
-impl Station {
-    /// Returns the station of the current runtime for this kind, or opens it; and the count from which on a
+impl SignalSource {
+    /// Returns the source of the current runtime for this kind, or opens it; and the count from which on a
     /// signal is news to a new listener.
     #[track_caller]
     pub(super) fn of_current_runtime(kind: SignalKind) -> io::Result<(Arc<Self>, usize)> {
@@ -153,28 +153,28 @@ impl Station {
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         }
         let key = (Arc::as_ptr(&driver) as usize, signal);
-        let mut stations = STATIONS.lock();
-        if let Some(station) = stations.open.get(&key).and_then(Weak::upgrade) {
-            let seen = station.latest.lock().seen(&station.driver, station.count());
-            return Ok((station, seen));
+        let mut sources = SOURCES.lock();
+        if let Some(source) = sources.open.get(&key).and_then(Weak::upgrade) {
+            let seen = source.latest.lock().seen(&source.driver, source.count());
+            return Ok((source, seen));
         }
-        let (station, seen) = Self::open(key, driver, &mut stations)?;
-        let station = Arc::new(station);
-        stations.open.insert(key, Arc::downgrade(&station));
-        Ok((station, seen))
+        let (source, seen) = Self::open(key, driver, &mut sources)?;
+        let source = Arc::new(source);
+        sources.open.insert(key, Arc::downgrade(&source));
+        Ok((source, seen))
     }
 
-    fn open(key: Key, driver: Arc<Driver>, stations: &mut Stations) -> io::Result<(Self, usize)> {
+    fn open(key: Key, driver: Arc<Driver>, sources: &mut Sources) -> io::Result<(Self, usize)> {
         let (receiver, sender) = UnixStream::pair()?;
         receiver.set_nonblocking(true)?;
         sender.set_nonblocking(true)?;
         let receiver = Async::with_interest(Fd::new(receiver), Interest::READABLE)?;
-        let count = stations.count(key.1)?;
+        let count = sources.count(key.1)?;
         // Before the action: what comes from now on the listener is to get.
         // Ordering: Relaxed; no partner, because this is only where the first look begins to compare.
         let now = count.load(Ordering::Relaxed);
         let attendance = unattended(&driver);
-        let seen = stations.last_look(key.1, &driver).map_or(now, |look| look.seen(&driver, now));
+        let seen = sources.last_look(key.1, &driver).map_or(now, |look| look.seen(&driver, now));
         let latest = Mutex::new(Look { attendance, count: seen });
         let action = move || {
             // An error means that the socket is full, and so that a byte is there to be read.
@@ -242,17 +242,17 @@ fn look(
     if listening { Poll::Pending } else { Poll::Ready(None) }
 }
 
-impl Drop for Station {
+impl Drop for SignalSource {
     fn drop(&mut self) {
         // Returns when no handler is in the action any more, so no handler writes to a socket without a
         // reader.
         signal_hook_registry::unregister(self.action);
-        let mut stations = STATIONS.lock();
+        let mut sources = SOURCES.lock();
         // There may be a new one in its place.
-        if stations.open.get(&self.key).is_some_and(|station| station.strong_count() == 0) {
-            stations.open.remove(&self.key);
+        if sources.open.get(&self.key).is_some_and(|source| source.strong_count() == 0) {
+            sources.open.remove(&self.key);
             let left = (Arc::downgrade(&self.driver), *self.latest.lock());
-            stations.left.insert(self.key.1, left);
+            sources.left.insert(self.key.1, left);
         }
     }
 }

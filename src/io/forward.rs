@@ -6,7 +6,7 @@
 
 /// Implements `AsyncRead` by a shared reference that implements it: `[generics] type [bounds], this =>
 /// reference`.
-macro_rules! read_through {
+macro_rules! forward_read {
     ([$($generics:tt)*] $type:ty [$($bounds:tt)*], $this:ident => $reference:expr) => {
         impl<$($generics)*> $crate::io::AsyncRead for $type
         where
@@ -35,7 +35,7 @@ macro_rules! read_through {
 
 /// Implements `AsyncWrite` by a shared reference that implements it: `[generics] type [bounds], this =>
 /// reference`.
-macro_rules! write_through {
+macro_rules! forward_write {
     ([$($generics:tt)*] $type:ty [$($bounds:tt)*], $this:ident => $reference:expr) => {
         impl<$($generics)*> $crate::io::AsyncWrite for $type
         where
@@ -78,4 +78,4 @@ macro_rules! write_through {
     };
 }
 
-pub(crate) use {read_through, write_through};
+pub(crate) use {forward_read, forward_write};

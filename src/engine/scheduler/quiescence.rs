@@ -1,7 +1,7 @@
 //! Counts the threads that are awake: how a runtime whose clock stands still knows that it has nothing to do.
 //!
 //! Only runtimes that were built with such a clock count; for all others it is a branch per park. They count
-//! from their first thread on, because a census that begins in the middle would have to stop all threads
+//! from their first thread on, because a count that begins in the middle would have to stop all threads
 //! first.
 //!
 //! A worker counts as awake except while it sleeps, in its parker or in the seat; a root, as long as its
@@ -20,7 +20,7 @@
 //! been woken for something that still lies in a queue, where the fourth step sees it. A root has no queue,
 //! so its waker counts it (`Presence`).
 //!
-//! Models: `census/loom.rs`.
+//! Models: `quiescence/loom.rs`.
 
 use super::shared::Shared;
 use crate::engine::driver::seat::SeatGuard;
@@ -31,7 +31,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 /// How many are awake in the lower half, how often that has changed in the upper.
-pub(crate) struct Census {
+pub(crate) struct Quiescence {
     word: AtomicU64,
     /// Whether no blocking work is queued or being done.
     at_rest: Box<dyn Fn() -> bool + Send + Sync>,
@@ -43,7 +43,7 @@ const AWAKE: u64 = CHANGE - 1;
 /// How long a future waits for a moment at which everything waits, if there is none.
 pub(super) const PATIENCE: Duration = Duration::from_millis(100);
 
-impl Census {
+impl Quiescence {
     fn come(&self) {
         // Ordering: SeqCst, with all other accesses to the word: the proof is about one order of them.
         self.word.fetch_add(CHANGE + 1, Ordering::SeqCst);
@@ -64,26 +64,26 @@ impl Census {
 
 impl Shared {
     /// Begins to count the threads that are awake; called before the first thread starts.
-    pub(crate) fn take_census(&self, at_rest: impl Fn() -> bool + Send + Sync + 'static) {
-        let census = Census { word: AtomicU64::new(0), at_rest: Box::new(at_rest) };
-        assert!(self.census.set(census).is_ok(), "begun once");
+    pub(crate) fn count_threads(&self, at_rest: impl Fn() -> bool + Send + Sync + 'static) {
+        let quiescence = Quiescence { word: AtomicU64::new(0), at_rest: Box::new(at_rest) };
+        assert!(self.quiescence.set(quiescence).is_ok(), "begun once");
     }
 
-    pub(crate) fn takes_census(&self) -> bool {
-        self.census.get().is_some()
+    pub(crate) fn counts_threads(&self) -> bool {
+        self.quiescence.get().is_some()
     }
 
     /// The caller is awake from now on, or has woken a thread.
     pub(super) fn comes(&self) {
-        if let Some(census) = self.census.get() {
-            census.come();
+        if let Some(quiescence) = self.quiescence.get() {
+            quiescence.come();
         }
     }
 
     /// The caller is about to sleep, or to end.
     pub(super) fn goes(&self) {
-        if let Some(census) = self.census.get() {
-            if census.go() && self.driver.clock().is_stopped() {
+        if let Some(quiescence) = self.quiescence.get() {
+            if quiescence.go() && self.driver.clock().is_stopped() {
                 self.driver.wake();
             }
         }
@@ -96,18 +96,18 @@ impl Shared {
         limit: Option<Duration>,
         wakes: &mut Vec<Waker>,
     ) {
-        match self.census.get() {
+        match self.quiescence.get() {
             None => seat.turn(limit, wakes),
-            Some(census) => {
+            Some(quiescence) => {
                 // Not `goes`, which would wake this very thread.
-                census.go();
+                quiescence.go();
                 if self.driver.clock().is_stopped() {
-                    self.settle(census, seat, wakes);
+                    self.settle(quiescence, seat, wakes);
                 }
                 if wakes.is_empty() {
                     seat.turn(limit, wakes);
                 }
-                census.come();
+                quiescence.come();
             }
         }
     }
@@ -115,12 +115,12 @@ impl Shared {
     /// Called by the holder of the seat: if everything waits, tells the futures that wait for that, or lets
     /// the time jump.
     #[cold]
-    fn settle(&self, census: &Census, seat: &mut SeatGuard<'_>, wakes: &mut Vec<Waker>) {
-        let seen = census.read();
+    fn settle(&self, quiescence: &Quiescence, seat: &mut SeatGuard<'_>, wakes: &mut Vec<Waker>) {
+        let seen = quiescence.read();
         if seen & AWAKE != 0 {
             return;
         }
-        let at_rest = (census.at_rest)();
+        let at_rest = (quiescence.at_rest)();
         // After both, which may come to rest only now, with an event left behind.
         seat.turn(Some(Duration::ZERO), wakes);
         if !wakes.is_empty() {
@@ -135,18 +135,18 @@ impl Shared {
         // that sees it emptied by a worker, which has come and executed a fence before (`awake`), sees that
         // it has come.
         fence(Ordering::SeqCst);
-        if census.read() == seen {
+        if quiescence.read() == seen {
             self.driver.idle(at_rest, wakes);
         }
     }
 
     /// Whether a future waits for everything to wait: the watchdog does not sleep meanwhile.
-    pub(super) fn is_lull_awaited(&self) -> bool {
-        self.takes_census() && self.driver.lulls().is_awaited()
+    pub(super) fn is_quiescent_point_awaited(&self) -> bool {
+        self.counts_threads() && self.driver.quiescent_points().is_awaited()
     }
 
     /// A future has begun to wait for everything to wait.
-    pub(crate) fn lull_awaited(&self) {
+    pub(crate) fn quiescent_point_awaited(&self) {
         self.driver.wake();
         self.watchdog.wake(&self.driver);
     }
@@ -191,7 +191,7 @@ enum State {
 impl Presence {
     /// For a root that begins; `None` if the runtime does not count.
     pub(crate) fn begin(shared: &Arc<Shared>) -> Option<Arc<Self>> {
-        shared.takes_census().then(|| Self::counted_by(shared.clone()))
+        shared.counts_threads().then(|| Self::counted_by(shared.clone()))
     }
 
     /// For a root that begins.

@@ -20,7 +20,7 @@ fn the_clock_stands_when_work_ends_and_has_caused_an_event() {
 
     let shared = Shared::new(1, Driver::new(1).unwrap());
     let driver = shared.driver.clone();
-    shared.take_census(move || {
+    shared.count_threads(move || {
         (&theirs).write_all(b"x").unwrap();
         // Until it has arrived, which takes no time on most systems.
         while ours.peek(&mut [0]).is_err() {}

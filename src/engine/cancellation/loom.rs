@@ -1,8 +1,8 @@
 //! Models of the tokens: no wait misses a cancel, and a cancel reaches everything below.
 
-use crate::engine::task::loom::Plain;
 use super::*;
 use crate::engine::sync_shim::{both_ways, thread};
+use crate::engine::task::loom::Plain;
 use std::sync::Arc as StdArc;
 use std::task::{Wake, Waker};
 

@@ -229,6 +229,31 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 mod tests {
     use super::{TABLE, workspace};
     use std::fs;
+    use std::path::Path;
+
+    /// Adds the module of each file in `folder`, whose own module is `parent`.
+    fn add_modules(folder: &Path, parent: &str, modules: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).expect("the sources are there") {
+            let path = entry.expect("it can be read").path();
+            let stem = path.file_stem().expect("it has a name").to_string_lossy();
+            let module = format!("{parent}::{stem}");
+            if path.is_dir() {
+                add_modules(&path, &module, modules);
+            }
+            modules.push(module);
+        }
+    }
+
+    /// A filter that no model passes would let every fault of its rows go unnoticed.
+    #[test]
+    fn each_row_names_models_that_are_there() {
+        let mut modules = Vec::new();
+        add_modules(&workspace().join("src"), "", &mut modules);
+        for row in TABLE.iter().copied().flatten() {
+            let models = row.models.trim_end_matches(':');
+            assert!(modules.iter().any(|module| module.contains(models)), "no models: {models}");
+        }
+    }
 
     /// A change of the sources that a row does not follow is seen without running a single model.
     #[test]

@@ -247,28 +247,28 @@ pub const ROWS: &[Mutation] = &[
     // Tokens and trackers.
     Mutation {
         file: CANCELLATION,
-        models: "task::cancellation::loom",
+        models: "cancellation::loom",
         from: "signal.cancelled.store(true, Ordering::Release);",
         to: "signal.cancelled.store(true, Ordering::Relaxed);",
         breaks: "a caller that sees a token cancelled does not see what was done before",
     },
     Mutation {
         file: CANCELLATION,
-        models: "task::cancellation::loom",
+        models: "cancellation::loom",
         from: "self.cancelled.load(Ordering::Acquire)",
         to: "self.cancelled.load(Ordering::Relaxed)",
         breaks: "as above, seen from the caller's side",
     },
     Mutation {
         file: CANCELLATION,
-        models: "task::cancellation::loom",
+        models: "cancellation::loom",
         from: "self.waiting.poll(place, cx, |_| look())",
         to: "self.waiting.poll(place, cx, |_| Poll::Pending)",
         breaks: "a future joins the list of a token that was cancelled meanwhile",
     },
     Mutation {
         file: CANCELLATION,
-        models: "task::cancellation::loom",
+        models: "cancellation::loom",
         from: "for signal in signals.iter().rev() {",
         to: "for signal in &signals {",
         breaks: "a token is cancelled before its children",

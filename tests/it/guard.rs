@@ -45,7 +45,7 @@ pub(crate) fn workers(count: usize) -> Runtime {
     exactly(count).build().unwrap()
 }
 
-fn exactly(count: usize) -> Builder {
+pub(crate) fn exactly(count: usize) -> Builder {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(count).max_spare_workers(0);
     builder

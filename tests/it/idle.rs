@@ -1,6 +1,6 @@
 //! A runtime with nothing to do does nothing: no thread of it wakes up, none uses the CPU.
 
-use crate::guard::{guarded, named, until};
+use crate::guard::{exactly, guarded, named, until};
 use crate::probe::Bell;
 use crate::process::{Thread, reads_and_writes, threads};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,6 +10,11 @@ use liten::task::block_in_place;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
+
+/// A runtime whose blocking pool keeps its threads, because the end of one is something that it does.
+fn staying(name: &str) -> Runtime {
+    exactly(4).thread_name(name).thread_keep_alive(Duration::from_secs(1_000)).build().unwrap()
+}
 
 /// What a thread has done so far.
 type Trace = (u32, String, u64, u64);
@@ -61,12 +66,12 @@ fn use_everything(runtime: &Runtime) {
 fn runtimes_with_nothing_to_do_sleep() {
     guarded(|| {
         // Fresh.
-        let fresh = named(4, "idlefr");
+        let fresh = staying("idlefr");
         // After work.
-        let used = named(4, "idleus");
+        let used = staying("idleus");
         use_everything(&used);
         // With tasks that wait: for a connection, for a datagram, for a time that is far away.
-        let waiting = named(4, "idlewa");
+        let waiting = staying("idlewa");
         use_everything(&waiting);
         let bell = Bell::default();
         for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! The engine: what runs tasks, waits for events and keeps time, and what nobody outside the crate sees.
+//! The engine: the code that runs tasks, waits for events and keeps time. It has no public item of its own.
 //!
 //! The faces (`runtime`, `task`, `net` and the others beside this folder) stand on it and import downwards
 //! only. Here, too, a room imports rooms that stand above it in the table and none below. Where two rooms of
@@ -26,7 +26,7 @@
 //! | `task` | 2,150 | a task's memory, state, waker and handle |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
-//! | `scheduler` | 4,500 | workers, who wakes whom, and the watchdog |
+//! | `scheduler` | 4,500 | workers, which thread wakes which, and the watchdog |
 //!
 //! The one door upwards is [`task::cell::Schedule`]: a task calls it, and the scheduler implements it. The
 //! driver knows wakers and no workers.

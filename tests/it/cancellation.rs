@@ -10,7 +10,7 @@ use std::task::{Poll, Wake, Waker};
 use std::thread;
 
 #[test]
-fn clones_are_one_token_and_all_who_wait_are_woken() {
+fn clones_are_one_token_and_all_waiters_are_woken() {
     guarded(|| {
         let (runtime, token, woken) = (workers(2), CancellationToken::new(), Count::default());
         let tasks: Vec<_> = (0..100)
@@ -52,7 +52,7 @@ fn children_are_cancelled_with_their_parent_and_not_the_other_way() {
 }
 
 #[test]
-fn who_is_gone_still_stands_between_parent_and_child() {
+fn a_token_that_is_gone_still_stands_between_parent_and_child() {
     let root = CancellationToken::new();
     let (parent, other) = (root.child_token(), root.child_token());
     let child = parent.child_token();
@@ -169,7 +169,7 @@ fn a_waker_may_use_the_token() {
 }
 
 #[test]
-fn only_the_last_who_waits_is_woken_and_a_wait_that_was_given_up_is_not() {
+fn only_the_last_waiter_is_woken_and_a_wait_that_was_given_up_is_not() {
     let token = CancellationToken::new();
     let ((old, old_waker), (new, new_waker)) = (Calls::new(), Calls::new());
     let mut wait = pin!(token.cancelled());

@@ -84,7 +84,7 @@ fn any_executor_may_wait() {
 
 /// A waiting task hands its future over: from then on only the new owner is woken.
 #[test]
-fn only_the_last_who_waits_is_woken() {
+fn only_the_last_waiter_is_woken() {
     guarded(|| {
         let (runtime, bell) = (workers(1), Bell::default());
         let waits = bell.clone();

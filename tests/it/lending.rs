@@ -152,7 +152,7 @@ fn a_user_that_panics_gives_its_connection_back() {
 }
 
 #[test]
-fn a_closed_pool_refuses_who_waits_and_takes_back_what_is_lent() {
+fn a_closed_pool_refuses_waiters_and_takes_back_what_is_lent() {
     guarded(|| {
         let pool = Pool::new();
         workers(2).block_on(async {

@@ -350,7 +350,7 @@ fn a_waker_that_panics_keeps_no_task_at_the_barrier() {
 }
 
 #[test]
-fn one_of_many_values_is_set_and_all_who_wait_see_it() {
+fn one_of_many_values_is_set_and_all_waiters_see_it() {
     guarded(|| {
         let runtime = workers(4);
         for _ in 0..100 {

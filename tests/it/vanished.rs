@@ -60,8 +60,8 @@ fn leaves_nothing<F: Future<Output = ()>>(name: &str, test: impl Fn() -> F) {
 }
 
 #[test]
-fn keep_alive_ends_all_who_wait_for_a_vanished_peer() {
-    leaves_nothing("vanished::keep_alive_ends_all_who_wait_for_a_vanished_peer", || async {
+fn keep_alive_ends_all_waits_for_a_vanished_peer() {
+    leaves_nothing("vanished::keep_alive_ends_all_waits_for_a_vanished_peer", || async {
         let (ours, peer) = tcp_pair().await;
         probe(&ours);
         let ours = Arc::new(ours);

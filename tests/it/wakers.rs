@@ -180,7 +180,7 @@ fn leave_bombs(what: &str, mut future: Pin<Box<dyn Future<Output = ()> + '_>>) {
 
 /// The caller of a poll has not made the waker that an earlier poll has left.
 #[test]
-fn who_waits_for_tasks_does_not_suffer_from_a_waker_left_before() {
+fn a_wait_for_tasks_does_not_suffer_from_a_waker_left_before() {
     guarded(|| {
         let (token, tracker) = (CancellationToken::new(), TaskTracker::new());
         leave_bombs("a token", Box::pin(token.cancelled()));

@@ -347,7 +347,7 @@ fn a_dying_thread_takes_no_job_along() {
 
 /// Two threads end at once, and a third one waits for both: it sees the later one go.
 #[test]
-fn who_waits_for_the_threads_sees_the_last_one_go() {
+fn a_wait_for_the_threads_ends_with_the_last_one() {
     loom::model(|| {
         let model = Model::new(2, usize::MAX);
         let threads = [(); 2].map(|()| submit(&model, Patience::None));

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_refused_a_search_is_told_when_it_parks_after_the_searcher_has_gone() {
+    fn a_refused_searcher_is_told_when_it_parks_after_the_searcher_has_gone() {
         let idle = Idle::new(2);
         assert!(idle.start_search(0));
         assert!(!idle.start_search(1), "refused");

@@ -33,7 +33,7 @@
 //! The thread that closes drains in place of a worker only if there is none: it may be a worker of another
 //! runtime, and destructors may take long. It asks under the lock of the threads, before `closed` is set:
 //! until then a worker that is counted leaves under that lock only, and from then on it drains before it is
-//! counted out. Model `whoever_closes_leaves_the_destructors_to_the_workers`.
+//! counted out. Model `a_close_leaves_the_destructors_to_the_workers`.
 //!
 //! A worker that is stuck in a poll holds up step 3 but not step 2: all other tasks are dropped by its peers,
 //! or, if no worker moves, by a thread that the watchdog starts (`start_drainer`), because the poll may wait

@@ -48,7 +48,7 @@ fn a_wake_inside_another_executor_reaches_the_task_s_own() {
 
 /// The last task is woken in the poll of one call, which runs it too: its push wakes none of the others.
 #[test]
-fn all_who_wait_for_completion_are_told() {
+fn all_waits_for_completion_end() {
     #[derive(Default)]
     struct Calls(std::sync::atomic::AtomicBool);
     impl Wake for Calls {

@@ -160,7 +160,7 @@ fn destructors_may_wait_for_each_other() {
 /// A runtime that is ended in the background runs no destructor on the thread that ends it, also if a worker
 /// finds tasks that its destructors have spawned only when it is the last one.
 #[test]
-fn whoever_ends_a_runtime_in_the_background_runs_no_destructor() {
+fn ending_a_runtime_in_the_background_runs_no_destructor() {
     explore(|| {
         let house = House::new(1 + below(2));
         let (door, closer) = (house.door(), thread::current().id());

@@ -88,7 +88,7 @@ fn one_of_two_idle_workers_searches() {
 /// A claim hands over what its caller had pushed, also without the park word: the worker sees it as soon as
 /// it finds its bit cleared.
 #[test]
-fn who_was_claimed_sees_what_the_claimer_had_pushed() {
+fn a_claimed_worker_sees_what_the_claimer_had_pushed() {
     both_ways(|way| {
         let (idle, pushed) = (parked(&[0]), Plain::new());
         let other = {

@@ -234,7 +234,7 @@ fn destructors_may_wait_for_each_other() {
 /// A task is spawned from outside while the runtime is closed and its last worker ends: its destructor runs
 /// on the worker, or on the thread that spawned it, and not on the one that closes.
 #[test]
-fn whoever_closes_leaves_the_destructors_to_the_workers() {
+fn a_close_leaves_the_destructors_to_the_workers() {
     /// Counts its destructors on this thread: a panic in one would go to the JoinHandle.
     struct Counted(thread::ThreadId, Arc<AtomicUsize>);
     impl Drop for Counted {

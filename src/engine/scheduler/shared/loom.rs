@@ -54,7 +54,7 @@ fn there_is_no_moment_without_a_task_between_a_parent_and_its_child() {
 /// A task ends on a thread that is no worker while another one waits for the last task: that thread sees that
 /// it has ended, or is told, and finds the JoinHandle finished.
 #[test]
-fn who_buries_the_last_task_tells_who_waits_for_it() {
+fn the_cancel_of_the_last_task_ends_the_wait_for_it() {
     both_ways(|way| {
         let shared = scheduler(1);
         let join = shared.spawn(async {}, Location::caller());

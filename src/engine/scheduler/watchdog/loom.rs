@@ -216,7 +216,7 @@ impl Wake for Sleeper {
 /// at that moment. The future is told before the clock jumps, either by the watchdog or by the holder of the
 /// seat.
 #[test]
-fn the_clock_waits_for_whom_the_watchdog_tells_of_no_quiescent_point() {
+fn the_clock_waits_for_tasks_that_the_watchdog_tells_of_no_quiescent_point() {
     let model = || {
         let shared = scheduler(1);
         shared.count_threads(|| true);

@@ -15,7 +15,7 @@ fn wait(shared: &Shared) {
 
 /// Step after step, each of which is over soon, for longer than any of them may last.
 #[test]
-fn who_waits_for_one_quiescent_point_after_the_other_is_not_late() {
+fn waits_for_one_quiescent_point_after_the_other_are_not_late() {
     let shared = Shared::new(1, Driver::new(1).unwrap());
     shared.count_threads(|| true);
     let mut watch = Watch::new(&shared, Parker::new());

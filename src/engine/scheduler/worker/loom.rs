@@ -260,7 +260,7 @@ fn what_a_guest_leaves_behind_is_run_once() {
 /// A thread that waits for the last task looks at the counts while the worker that ran it goes to sleep: it
 /// sees that the task has ended, or is told, and finds the JoinHandle finished.
 #[test]
-fn a_worker_that_parks_tells_who_waits_for_the_last_task() {
+fn a_worker_that_parks_ends_the_wait_for_the_last_task() {
     bounded(|way| {
         let shared = scheduler(1);
         let join = shared.spawn(async {}, Location::caller());

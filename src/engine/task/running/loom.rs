@@ -48,7 +48,7 @@ fn a_look_sees_one_poll_or_none() {
 
 /// A worker that is stuck is named, whichever thread looks, once the start of its poll can be seen at all.
 #[test]
-fn who_sees_the_count_of_a_lasting_poll_sees_its_task() {
+fn the_count_of_a_lasting_poll_shows_its_task() {
     ::loom::model(|| {
         let (note, [first, second]) = (Arc::new(Running::new()), tasks());
         let look = look_at(&note, move |count, seen| {

@@ -3,7 +3,7 @@
 //! The pool knows nothing of tasks: it runs [`Job`]s. Three parts:
 //! * `pool_state.rs`, pure: the queue and the counts; decides which thread starts, runs a job, waits or ends.
 //! * `job_queue.rs`: the state under its lock, the signal, and the loop of a thread. The loom models drive
-//! this part.
+//!   this part.
 //! * this file: real threads, with names, an idle time, and an owner that joins them.
 //!
 //! A thread is started when a job finds no free thread, up to the maximum, and ends after an idle time. The

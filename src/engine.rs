@@ -1,4 +1,5 @@
-//! The engine: the code that runs tasks, waits for events and keeps time. What of it is public, the faces re-export.
+//! The engine: the code that runs tasks, waits for events and keeps time. What of it is public, the faces
+//! re-export.
 //!
 //! The faces (`runtime`, `task`, `net` and the others beside this folder) stand on it and import downwards
 //! only. Here, too, a room imports rooms that stand above it in the table and none below. Where two rooms of

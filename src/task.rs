@@ -7,30 +7,14 @@
 //!
 //! Tasks that have been spawned or woken run before tasks that asked for another poll themselves: by
 //! [`yield_now()`], at the end of their budget ([`consume_budget`]), or by waking themselves in their poll.
-//! Neither kind starves the other. If `k` tasks want to run on a worker, at most 8 × (k + 1024) polls lie
-//! between two polls of one of them, whatever is spawned or woken from outside meanwhile. Only a change in
-//! the number of workers, or a worker that is stuck, may send it to the end of a shared queue. That counts
-//! polls and not time: a task that computes for long should [yield](yield_now()) now and then, and one that
-//! blocks belongs to [`spawn_blocking`]. Sockets, timers, join handles, and the channels and locks of
-//! [`sync`](crate::sync) end the poll of a task that finds them always ready, by the same budget. Readers and
-//! writers that hold their bytes themselves do not (see [`io`](crate::io#giving-way)): a loop over these that
-//! never waits calls [`consume_budget`].
-//!
-//! # Inside
-//!
-//! A task is one allocation (`task/cell.rs`) whose word (`task/state.rs`) says what it is doing:
-//!
-//! ```text
-//!            spawn                     picked by a worker
-//! ───────────────► hot: queued ───────────────────────► hot: running ──Ready──► complete
-//!                        ▲  ▲                                │   │
-//!                        │  └──── woken during the poll ─────┘   │ Pending
-//!                        └──────────────── wake ────────── cold ◄┘
-//! ```
-//!
-//! *Hot* means: in exactly one queue, or running. *Cold* means: in none; only its wakers and the cold
-//! registry know it. The scheduler is reached through one door, the `Schedule` trait, which it
-//! implements and tasks call.
+//! Neither kind starves the other: the polls between two polls of a task that wants to run are bounded,
+//! whatever is spawned or woken from outside meanwhile. At the time of writing they are at most
+//! `8 × (k + 1024)`, if `k` tasks want to run on its worker. Only a change in the number of workers, or a worker that
+//! is stuck, may send it to the end of a shared queue. That counts polls and not time: a task that computes
+//! for long should [yield](yield_now()) now and then, and one that blocks belongs to [`spawn_blocking`].
+//! Sockets, timers, join handles, and the channels and locks of [`sync`](crate::sync) end the poll of a task
+//! that finds them always ready, by the same budget. Readers and writers that hold their bytes themselves do
+//! not (see [`io`](crate::io#giving-way)): a loop over these that never waits calls [`consume_budget`].
 
 #[cfg(not(target_family = "wasm"))]
 mod block_in_place;

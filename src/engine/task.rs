@@ -1,6 +1,19 @@
 //! The core of a task: its memory, its state, its waker, its handle, and what a thread knows of the task that
 //! it polls.
 //!
+//! A task is one allocation (`cell`) whose word (`state`) says what it is doing:
+//!
+//! ```text
+//!            spawn                     picked by a worker
+//! ───────────────► hot: queued ───────────────────────► hot: running ──Ready──► complete
+//!                        ▲  ▲                                │   │
+//!                        │  └──── woken during the poll ─────┘   │ Pending
+//!                        └──────────────── wake ────────── cold ◄┘
+//! ```
+//!
+//! *Hot* means: in exactly one queue, or running. *Cold* means: in none; only its wakers and the cold
+//! registry know it.
+//!
 //! Read `state` first, whose table says what may become of a task. `cell` is the allocation that has the
 //! state, the future and later its output. `waker` and `join` are the two other kinds of references to it.
 //! `registry` lists the tasks of one owner, `running` says which of them a worker polls, `slot` is the next

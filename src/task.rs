@@ -9,12 +9,13 @@
 //! [`yield_now()`], at the end of their budget ([`consume_budget`]), or by waking themselves in their poll.
 //! Neither kind starves the other: the polls between two polls of a task that wants to run are bounded,
 //! whatever is spawned or woken from outside meanwhile. At the time of writing they are at most
-//! `8 × (k + 1024)`, if `k` tasks want to run on its worker. Only a change in the number of workers, or a worker that
-//! is stuck, may send it to the end of a shared queue. That counts polls and not time: a task that computes
-//! for long should [yield](yield_now()) now and then, and one that blocks belongs to [`spawn_blocking`].
-//! Sockets, timers, join handles, and the channels and locks of [`sync`](crate::sync) end the poll of a task
-//! that finds them always ready, by the same budget. Readers and writers that hold their bytes themselves do
-//! not (see [`io`](crate::io#giving-way)): a loop over these that never waits calls [`consume_budget`].
+//! `8 × (k + 1024)`, if `k` tasks want to run on its worker. Only a change in the number of workers, or a
+//! worker that is stuck, may send it to the end of a shared queue. That counts polls and not time: a task
+//! that computes for long should [yield](yield_now()) now and then, and one that blocks belongs to
+//! [`spawn_blocking`]. Sockets, timers, join handles, and the channels and locks of [`sync`](crate::sync)
+//! end the poll of a task that finds them always ready, by the same budget. Readers and writers that hold
+//! their bytes themselves do not (see [`io`](crate::io#giving-way)): a loop over these that never waits
+//! calls [`consume_budget`].
 
 #[cfg(not(target_family = "wasm"))]
 mod block_in_place;

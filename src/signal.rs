@@ -48,12 +48,13 @@ use std::io;
 /// with the first ctrl-c after that. From then on ctrl-c does not end the process any more, on Unix also
 /// after the future has been dropped.
 ///
-/// A ctrl-c while no such future is waiting is lost. To miss none, and to spare the system calls of a new
-/// listener each time, keep one: `unix::signal` with `SignalKind::interrupt()`, or `windows::ctrl_c`.
+/// A ctrl-c while no such future is waiting may be lost. On Unix it is not, and completes the next such
+/// future, if the runtime has not looked for events since the last one was dropped. To miss none, and to spare
+/// the system calls of a new listener each time, keep a listener: `unix::signal` with `SignalKind::interrupt()`, or `windows::ctrl_c`.
 ///
 /// # Cancel safety
 ///
-/// Cancel safe, but a ctrl-c between the drop of this future and the first poll of another is lost.
+/// Cancel safe, but a ctrl-c between the last poll of this future and the first poll of another may be lost.
 ///
 /// # Errors
 ///

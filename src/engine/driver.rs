@@ -124,8 +124,8 @@ impl Driver {
         self.seat.is_attended()
     }
 
-    /// Grows each time the seat is taken: a hint for the watchdog, which only asks whether it has
-    /// changed.
+    /// Grows each time the seat is taken: a hint for the watchdog and for signals, which only ask whether it
+    /// has changed.
     pub(crate) fn attendance(&self) -> u64 {
         self.seat.attendance()
     }

@@ -152,7 +152,38 @@ fn a_signal_between_two_listeners_is_kept_until_the_driver_looks() {
             let mut second = signal(USR1).unwrap();
             received(&mut second).await;
             received(&mut next).await;
-            drop(second);
+            let mut third = signal(USR1).unwrap();
+            assert!(is_quiet(&mut third).await, "the others were told");
+            drop((second, third));
+
+            // The driver looks after the listener's last poll, and before it is dropped.
+            assert!(is_quiet(&mut next).await);
+            liten::time::sleep(Duration::from_millis(1)).await;
+            drop(next);
+            raise(USR1);
+            let mut next = signal(USR1).unwrap();
+            received(&mut next).await;
+
+            // One is made beside a listener that was last polled before the driver looked.
+            liten::time::sleep(Duration::from_millis(1)).await;
+            let beside = signal(USR1).unwrap();
+            raise(USR1);
+            let mut third = signal(USR1).unwrap();
+            received(&mut third).await;
+            received(&mut next).await;
+            drop((beside, third));
+
+            // Another runtime's listener comes and goes in between.
+            drop(next);
+            raise(USR1);
+            let elsewhere = LocalRuntime::new().unwrap();
+            {
+                let _entered = elsewhere.enter();
+                drop(signal(USR1).unwrap());
+            }
+            drop(elsewhere);
+            let mut next = signal(USR1).unwrap();
+            received(&mut next).await;
 
             drop(next);
             raise(USR1);

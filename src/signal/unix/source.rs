@@ -17,16 +17,17 @@
 //! # Between two listeners
 //!
 //! `ctrl_c` in a loop drops one listener and makes the next in one poll, and would be deaf for a moment in
-//! each round if each listener only heard of what comes after it was made. So a new listener is told of what
-//! came since the latest look of any listener of this kind, as long as the driver has not looked for events
-//! since then: what the driver has not looked for is news to everybody. This is why a source remembers its
-//! latest look, and why that is kept when the source closes with its last listener. (The kind goes on being
-//! counted.)
+//! each round if each listener only heard of what comes after it was made. So a new listener is also told of
+//! a signal that is *pending*: that came since the driver was last in use, and of which no listener was told.
+//! A kind therefore has an [`Outlook`] for each runtime, which says from which count on a signal is pending,
+//! and which stays when the source closes with its last listener. (The count of the kind goes on, too.)
 //!
-//! If a thread was in the driver's seat at the time of that look, or has taken the seat since, only the
-//! signals after the making of the new listener are news to it, because it would otherwise take an old signal
-//! for a new one. Rejected: sources that stay open, which would cost each runtime two descriptors per kind
-//! for good.
+//! Nothing tells the outlook when the driver is in use. It is brought up to date when a listener is made, is
+//! polled or is dropped, and compares the attendance of the driver's seat then. As long as that is the same
+//! and the seat is free, the count of before holds. So a signal is not taken for pending although it is, if
+//! it came before the first of these moments after the driver was in use, or while a thread was in the seat.
+//!
+//! Rejected: sources that stay open, which would cost each runtime two descriptors per kind for good.
 //!
 //! # No signal is lost
 //!
@@ -70,33 +71,37 @@ use std::task::{Context, Poll};
 /// runtimes have had the same address as long as a `Weak` can be upgraded.
 type Key = (usize, c_int);
 
-/// All sources of the process; not the shim's lock, because no model has a process to itself.
-static SOURCES: Mutex<Sources> =
-    Mutex::new(Sources { open: BTreeMap::new(), counts: BTreeMap::new(), left: BTreeMap::new() });
+/// All signal sources of the process; not the shim's lock, because no model has a process to itself.
+static SIGNAL_SOURCES: Mutex<SignalSources> = Mutex::new(SignalSources {
+    open: BTreeMap::new(),
+    counts: BTreeMap::new(),
+    outlooks: BTreeMap::new(),
+});
 
-struct Sources {
+struct SignalSources {
     open: BTreeMap<Key, Weak<SignalSource>>,
     /// Of each kind that there was ever a listener for.
     counts: BTreeMap<c_int, Arc<AtomicUsize>>,
-    /// Of each kind, the latest look at the source that closed last. One entry per kind bounds what is kept
-    /// here.
-    left: BTreeMap<c_int, (Weak<Driver>, Look)>,
+    /// Of each kind that there was a listener for in a runtime. Those of runtimes that have ended are removed
+    /// when the next source is opened.
+    outlooks: BTreeMap<Key, (Weak<Driver>, Arc<Mutex<Outlook>>)>,
 }
 
-/// The latest look of a listener at the count of its kind.
-#[derive(Clone, Copy)]
-struct Look {
-    /// The driver's attendance before the look; `None` if a thread was in the seat, which may look for events
-    /// at any time after that without taking the seat again.
+/// From which count on a signal is pending, see the file's header.
+struct Outlook {
+    /// The driver's attendance when this was brought up to date; `None` if a thread was in the seat.
     attendance: Option<u64>,
     count: usize,
 }
 
-impl Look {
-    /// The count from which on a signal is news to a listener that is made now, where `count` is the count
-    /// now.
-    fn seen(self, driver: &Driver, count: usize) -> usize {
-        if self.attendance == Some(driver.attendance()) { self.count } else { count }
+impl Outlook {
+    /// Brings it up to date. `attendance`: that of now; `count`: of now, read after it; `told`: whether a
+    /// listener is told of `count`.
+    fn update(&mut self, attendance: Option<u64>, count: usize, told: bool) {
+        let is_in_use = attendance.is_none() || attendance != self.attendance;
+        if is_in_use || told {
+            *self = Self { attendance, count };
+        }
     }
 }
 
@@ -107,7 +112,7 @@ fn unattended(driver: &Driver) -> Option<u64> {
     (!driver.is_attended()).then_some(attendance)
 }
 
-impl Sources {
+impl SignalSources {
     /// Returns the count of a kind, which the handler raises from now on.
     fn count(&mut self, signal: c_int) -> io::Result<Arc<AtomicUsize>> {
         if let Some(count) = self.counts.get(&signal) {
@@ -125,10 +130,13 @@ impl Sources {
         Ok(count)
     }
 
-    /// The latest look at the source of this driver and signal that has closed.
-    fn last_look(&self, signal: c_int, driver: &Arc<Driver>) -> Option<Look> {
-        let (last, look) = self.left.get(&signal)?;
-        std::ptr::eq(last.as_ptr(), Arc::as_ptr(driver)).then_some(*look)
+    /// Returns the outlook of this kind in the runtime of this driver.
+    fn outlook(&mut self, key: Key, driver: &Arc<Driver>) -> Arc<Mutex<Outlook>> {
+        self.outlooks.retain(|_, (driver, _)| driver.strong_count() > 0);
+        let unknown = || Arc::new(Mutex::new(Outlook { attendance: None, count: 0 }));
+        let outlook =
+            self.outlooks.entry(key).or_insert_with(|| (Arc::downgrade(driver), unknown()));
+        outlook.1.clone()
     }
 }
 
@@ -138,12 +146,12 @@ pub(super) struct SignalSource {
     count: Arc<AtomicUsize>,
     receiver: Async<Fd<UnixStream>>,
     action: SigId,
-    latest: Mutex<Look>,
+    outlook: Arc<Mutex<Outlook>>,
 }
 
 impl SignalSource {
-    /// Returns the source of the current runtime for this kind, or opens it; and the count from which on a
-    /// signal is news to a new listener.
+    /// Returns the source of the current runtime for this kind, or opens it; and the count that a new listener
+    /// compares with at its first look.
     #[track_caller]
     pub(super) fn of_current_runtime(kind: SignalKind) -> io::Result<(Arc<Self>, usize)> {
         let driver = current_driver();
@@ -153,29 +161,27 @@ impl SignalSource {
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         }
         let key = (Arc::as_ptr(&driver) as usize, signal);
-        let mut sources = SOURCES.lock();
-        if let Some(source) = sources.open.get(&key).and_then(Weak::upgrade) {
-            let seen = source.latest.lock().seen(&source.driver, source.count());
-            return Ok((source, seen));
-        }
-        let (source, seen) = Self::open(key, driver, &mut sources)?;
-        let source = Arc::new(source);
-        sources.open.insert(key, Arc::downgrade(&source));
-        Ok((source, seen))
+        let mut sources = SIGNAL_SOURCES.lock();
+        let source = match sources.open.get(&key).and_then(Weak::upgrade) {
+            Some(source) => source,
+            None => {
+                let source = Arc::new(Self::open(key, driver, &mut sources)?);
+                sources.open.insert(key, Arc::downgrade(&source));
+                source
+            }
+        };
+        drop(sources);
+        let pending = source.look_out();
+        Ok((source, pending))
     }
 
-    fn open(key: Key, driver: Arc<Driver>, sources: &mut Sources) -> io::Result<(Self, usize)> {
+    fn open(key: Key, driver: Arc<Driver>, sources: &mut SignalSources) -> io::Result<Self> {
         let (receiver, sender) = UnixStream::pair()?;
         receiver.set_nonblocking(true)?;
         sender.set_nonblocking(true)?;
         let receiver = Async::with_interest(Fd::new(receiver), Interest::READABLE)?;
         let count = sources.count(key.1)?;
-        // Before the action: what comes from now on the listener is to get.
-        // Ordering: Relaxed; no partner, because this is only where the first look begins to compare.
-        let now = count.load(Ordering::Relaxed);
-        let attendance = unattended(&driver);
-        let seen = sources.last_look(key.1, &driver).map_or(now, |look| look.seen(&driver, now));
-        let latest = Mutex::new(Look { attendance, count: seen });
+        let outlook = sources.outlook(key, &driver);
         let action = move || {
             // An error means that the socket is full, and so that a byte is there to be read.
             let _ = (&sender).write(&[0]);
@@ -183,7 +189,17 @@ impl SignalSource {
         // SAFETY: the action may run in a signal handler, because all it does is one system call on a
         // non-blocking descriptor. It allocates nothing, takes no lock and cannot panic.
         let action = unsafe { signal_hook_registry::register(key.1, action) }?;
-        Ok((Self { key, driver, count, receiver, action, latest }, seen))
+        Ok(Self { key, driver, count, receiver, action, outlook })
+    }
+
+    /// Brings the outlook up to date, and returns the count from which on a signal is pending.
+    ///
+    /// To be called when a listener is made and when one is dropped.
+    pub(super) fn look_out(&self) -> usize {
+        let mut outlook = self.outlook.lock();
+        let attendance = unattended(&self.driver);
+        outlook.update(attendance, self.count(), false);
+        outlook.count
     }
 
     pub(super) fn kind(&self) -> SignalKind {
@@ -200,10 +216,17 @@ impl SignalSource {
     /// Ready when the count is another than `seen`, which follows it, or with `None` if the runtime has
     /// ended.
     pub(super) fn poll_changed(&self, seen: &mut usize, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        let attendance = unattended(&self.driver);
-        let changed = look(seen, || self.poll_drain(cx).is_pending(), || self.count());
-        *self.latest.lock() = Look { attendance, count: *seen };
-        changed
+        let before = *seen;
+        // One listener at a time, so that none puts back what it has seen before another one.
+        let mut outlook = None;
+        let count = || {
+            let locked = outlook.insert(self.outlook.lock());
+            let attendance = unattended(&self.driver);
+            let count = self.count();
+            locked.update(attendance, count, count != before);
+            count
+        };
+        look(seen, || self.poll_drain(cx).is_pending(), count)
     }
 
     /// Empties the socket and leaves the waker with the driver: pending, unless the runtime has ended.
@@ -216,7 +239,7 @@ impl SignalSource {
                     Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                     Ok(_) => {}
                     Err(error) => {
-                        // Ordering: Release, before the source is marked as not ready: pairs with the Acquire
+                        // Ordering: Release, before the I/O source is marked as not ready: pairs with the Acquire
                         // of a reader that finds it so and does not read, see the file's header.
                         fence(Ordering::Release);
                         return Err(error);
@@ -247,12 +270,10 @@ impl Drop for SignalSource {
         // Returns when no handler is in the action any more, so no handler writes to a socket without a
         // reader.
         signal_hook_registry::unregister(self.action);
-        let mut sources = SOURCES.lock();
+        let mut sources = SIGNAL_SOURCES.lock();
         // There may be a new one in its place.
         if sources.open.get(&self.key).is_some_and(|source| source.strong_count() == 0) {
             sources.open.remove(&self.key);
-            let left = (Arc::downgrade(&self.driver), *self.latest.lock());
-            sources.left.insert(self.key.1, left);
         }
     }
 }

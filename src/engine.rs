@@ -1,15 +1,13 @@
-//! The engine: the code that runs tasks, waits for events and keeps time. What of it is public, the faces
-//! re-export.
+//! The engine: the code that runs tasks, waits for events and keeps time. Its public items are re-exported by
+//! the modules that users see.
 //!
-//! The faces (`runtime`, `task`, `net` and the others beside this folder) stand on it and import downwards
-//! only. Here, too, a room imports rooms that stand above it in the table and none below. Where two rooms of
-//! one group meet all the same, `tests/tidy.rs` lists it with its reason. No rooms import each other in a
-//! circle. The lines are those of what is shipped, with comments; models and tests are not counted.
+//! Those modules (`runtime`, `task`, `net` and the others beside this folder) import the engine, and never
+//! the other way round. Each module of the engine imports only modules that stand before it in the table, so
+//! that it can be read by someone who knows those. Most readers want `task`, `driver` and `scheduler`, and
+//! look the others up. The lines are those of the code that is shipped, with comments; models and tests are
+//! not counted. `tests/tidy.rs` checks all this, and that no modules import each other in a circle.
 //!
-//! This is the order to read them in. Most readers want `task`, `driver` and `scheduler`, and look the
-//! others up.
-//!
-//! | room | lines | what it is |
+//! | module | lines | what it is |
 //! |---|---|---|
 //! | `sync_shim` | 390 | std's locks, atomics and threads, or loom's, or shuttle's |
 //! | `rng` | 50 | small random numbers, from one seed |
@@ -29,8 +27,9 @@
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
 //! | `scheduler` | 4,500 | workers, which thread wakes which, and the watchdog |
 //!
-//! The one door upwards is [`task::cell::Schedule`]: a task calls it, and the scheduler implements it. The
-//! driver knows wakers and no workers.
+//! Calls upwards go through three traits. A task calls [`task::cell::Schedule`], which the scheduler, local
+//! executors and blocking tasks implement. [`blocking::Job`] and [`scheduler::CountsRoots`] are implemented
+//! in `runtime`. The driver knows wakers and no workers.
 
 pub(crate) mod ended;
 pub(crate) mod hint;

@@ -49,8 +49,9 @@ use std::io;
 /// after the future has been dropped.
 ///
 /// A ctrl-c while no such future is waiting may be lost. On Unix it is not, and completes the next such
-/// future, if the runtime has not looked for events since the last one was dropped. To miss none, and to spare
-/// the system calls of a new listener each time, keep a listener: `unix::signal` with `SignalKind::interrupt()`, or `windows::ctrl_c`.
+/// future, if the runtime has not looked for events since the last one was dropped. To miss none, and to
+/// spare the system calls of a new listener each time, keep a listener: `unix::signal` with
+/// `SignalKind::interrupt()`, or `windows::ctrl_c`.
 ///
 /// # Cancel safety
 ///

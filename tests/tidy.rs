@@ -359,27 +359,49 @@ fn rooms_import_each_other_in_no_circle() {
     assert_eq!(floors::circle(&arrows), [""; 0], "each imports the next, and the last the first");
 }
 
-/// The head of `src/engine.rs` names each room, with its size. A number may be wrong by a tenth, so that not
-/// each change of the code is one of the map.
+/// The modules that the table at the head of `src/engine.rs` names, in its order, with the lines it says.
+fn map_of_the_engine(sources: &[Source]) -> Vec<(String, usize)> {
+    let engine = sources.iter().find(|source| source.path == "src/engine.rs").expect("it is there");
+    let rows =
+        engine.raw.iter().filter_map(|line| line.strip_prefix("//! | `")?.split_once("` | "));
+    let number = |rest: &str| rest.split(' ').next()?.replace(',', "").parse().ok();
+    rows.filter_map(|(name, rest)| Some((name.to_owned(), number(rest)?))).collect()
+}
+
+/// A number of lines may be wrong by a tenth, so that not each change of the code is one of the map.
 #[test]
-fn the_map_of_the_engine_is_true() {
+fn the_map_of_the_engine_names_each_module_with_its_size() {
     let sources = read(&["src"]);
-    let lines = |room: &str| -> usize {
-        let place = format!("src/engine/{room}");
-        let of_room = sources.iter().filter(|source| {
+    let map = map_of_the_engine(&sources);
+    let lines = |module: &str| -> usize {
+        let place = format!("src/engine/{module}");
+        let files = sources.iter().filter(|source| {
             source.path.strip_prefix(&place).is_some_and(|rest| rest.starts_with(['.', '/']))
         });
-        of_room.map(|source| source.in_test.iter().filter(|in_test| !**in_test).count()).sum()
+        files.map(|source| source.in_test.iter().filter(|in_test| !**in_test).count()).sum()
     };
     let engine = sources.iter().find(|source| source.path == "src/engine.rs").expect("it is there");
-    let rooms = engine.raw.iter().filter_map(|line| line.split_once("mod ")?.1.strip_suffix(';'));
-    for room in rooms {
-        let row =
-            engine.raw.iter().find_map(|line| line.strip_prefix(&format!("//! | `{room}` | ")));
-        let said =
-            row.and_then(|rest| rest.split(' ').next()?.replace(',', "").parse::<usize>().ok());
-        let (said, is) = (said.unwrap_or_default(), lines(room));
-        assert!(said.abs_diff(is) * 10 <= is, "`{room}` has {is} lines, and the map says {said}");
+    let modules = engine.raw.iter().filter_map(|line| line.split_once("mod ")?.1.strip_suffix(';'));
+    for module in modules {
+        let said = map.iter().find(|(name, _)| name == module).map_or(0, |(_, lines)| *lines);
+        let is = lines(module);
+        assert!(said.abs_diff(is) * 10 <= is, "`{module}` has {is} lines, and the map says {said}");
+    }
+}
+
+#[test]
+fn modules_of_the_engine_import_what_stands_before_them_in_its_map() {
+    let sources = read(&["src"]);
+    let map = map_of_the_engine(&sources);
+    let place = |room: &str| {
+        let name = room.strip_prefix("engine::")?;
+        map.iter().position(|(known, _)| known == name)
+    };
+    for (from, to) in sources.iter().flat_map(|source| floors::arrows(source, &HOUSE)) {
+        if from.starts_with("engine::") {
+            assert!(place(&to) < place(&from), "`{from}` imports `{to}`, which stands after it");
+            assert!(place(&to).is_some(), "`{from}` imports `{to}`, which is not of the engine");
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Floor 2: a bounded pool of threads for work that blocks (files, name resolution, long computations).
+//! A bounded pool of threads for work that blocks (files, name resolution, long computations).
 //!
 //! The pool knows nothing of tasks: it runs [`Job`]s. Three parts:
 //! * `pool_state.rs`, pure: the queue and the counts; decides which thread starts, runs a job, waits or ends.
@@ -10,9 +10,9 @@
 //! queue is unbounded, because a bounded one would have to block the caller, which is a worker. The number of
 //! jobs has to be bounded by the program, which knows what they cost.
 //!
-//! A thread is started under the state's lock. Outside of it, a failure to start would leave room for jobs
-//! that were queued meanwhile in trust of the thread that never came. The price is that the lock is held
-//! for the tens of microseconds of a thread creation, at most `max_threads` times per burst.
+//! A thread is started under the lock of the pool's state. Outside of it, a failure to start would leave
+//! room for jobs that were queued meanwhile in trust of the thread that never came. The price is that the
+//! lock is held for the tens of microseconds of a thread creation, at most `max_threads` times per burst.
 //!
 //! # The end
 //!
@@ -112,8 +112,8 @@ impl<J> fmt::Debug for SpawnError<J> {
 pub(crate) struct Pool<J> {
     job_queue: JobQueue<J>,
     config: Config,
-    /// Locked after the state, never before. Shared with the threads themselves, because the last thing
-    /// that a thread does must not be to free the pool: that drops what the user has given to it.
+    /// Locked after `job_queue.state`, never before it. Shared with the threads themselves, because the last
+    /// thing that a thread does must not be to free the pool: that drops what the user has given to it.
     threads: Arc<Mutex<Threads>>,
 }
 
@@ -128,7 +128,7 @@ struct Threads {
 
 struct Thread {
     handle: JoinHandle<()>,
-    /// The state does not count it any more.
+    /// `PoolState` does not count it any more.
     let_go: bool,
 }
 
@@ -245,8 +245,8 @@ impl<J: Job> Pool<J> {
         self.job_queue.state.lock().is_at_rest()
     }
 
-    /// Starts a thread that the state counts already. The state is locked, and the thread needs it before
-    /// it can look for its handle.
+    /// Starts a thread that `PoolState` counts already. The caller holds its lock, and the thread needs it
+    /// before it can look for its handle.
     fn start(self: &Arc<Self>, number: usize, duty: Duty) -> io::Result<()> {
         let name = self.config.thread_name.of(&format_args!("{}-{number}", self.config.kind));
         let mut builder = thread::Builder::new().name(name);
@@ -301,7 +301,7 @@ struct Shift<'a, J: Job> {
     pool: &'a Pool<J>,
     number: usize,
     duty: Duty,
-    /// The state has let the thread go.
+    /// `PoolState` has let the thread go.
     ended: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Floor 0: the error of what cannot be done because a runtime has ended, or is ending.
+//! The error of what cannot be done because a runtime has ended, or is ending.
 
 use std::error::Error;
 use std::fmt;

@@ -1,8 +1,8 @@
-//! Floor 1: how a thread goes to sleep and how another one wakes it.
+//! How a thread goes to sleep and how another one wakes it.
 //!
 //! One word per thread. It is a token with a memory of *where* the thread sleeps: on its own (a futex
 //! under [`std::thread::park`]) or inside the driver's seat, blocked in the operating system's poller.
-//! The second place needs another call to wake it, which belongs to a higher floor; [`Unparker::unpark`]
+//! The second place needs another call to wake it, which belongs to the driver; [`Unparker::unpark`]
 //! therefore says what is left to do instead of doing it.
 //!
 //! State table (rows: state before; entries: state after → action):

@@ -1,4 +1,4 @@
-//! Floor 1: which queue is for what.
+//! Which queue is for what.
 //!
 //! | queue | pushed by | taken by | order |
 //! |---|---|---|---|

@@ -1,4 +1,4 @@
-//! Floor 0: memory for tasks and for channels of one value, kept for the next of them.
+//! Memory for tasks and for channels of one value, kept for the next of them.
 //!
 //! A runtime allocates and frees cells of a few sizes all the time, and often frees them on another
 //! thread than it allocated them on: the one that stole the task. That is the slow path of a general

@@ -1,4 +1,4 @@
-//! Floor 0: the one source of randomness, seedable so that a later simulation can replay a schedule.
+//! The one source of randomness, seedable so that a later simulation can replay a schedule.
 //!
 //! xorshift64*: two multiplications' worth of work, good enough to choose where a thief begins to look.
 //!

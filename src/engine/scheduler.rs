@@ -3,14 +3,16 @@
 //! # The ring
 //!
 //! ```text
-//! spawn on a worker ──► deque ──┐ spawn in block_on ──► guest's deque ──┐           ┌── Ready ──► output,
-//! JoinHandle spawn elsewhere ────► injector ───────┼──► run ───┤ wake on a worker ───► next slot ──────┤
-//! poll   └── Pending ─► cold ──┐ wake elsewhere ─────► wake channel ───┘                                 │
+//!  spawn on a worker ──► deque ──┐
+//!  spawn in block_on ──► guest's deque ──┐           ┌── Ready ──► output, JoinHandle
+//!  spawn elsewhere ────► injector ───────┼──► run ───┤
+//!  wake on a worker ───► next slot ──────┤    poll   └── Pending ─► cold ──┐
+//!  wake elsewhere ─────► wake channel ───┘                                 │
 //!        ▲                                                                 │
 //!        └──────────────────────────── wake ───────────────────────────────┘
 //! ```
 //!
-//! | file | one noun |
+//! | file | what it is |
 //! |---|---|
 //! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it rests |
 //! | `pace` | how many tasks a worker runs between two polls of the driver |
@@ -22,7 +24,7 @@
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
 //! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |
-//! | `quiescence` | which threads are awake, where the clock may stand still |
+//! | `quiescence` | how many threads are awake, so that a paused clock jumps when none is |
 //! | `lifecycle` | starting, resizing, spares, the end |
 //!
 //! # Whom a push wakes

@@ -1,4 +1,4 @@
-//! Floor 0: a thread-local that holds a borrowed value for the duration of a call.
+//! A thread-local that holds a borrowed value for the duration of a call.
 //!
 //! A worker lends itself to the code it polls, so that a wake inside a poll finds the worker's own
 //! queue. The slot is one pointer without a destructor: a read is one thread-relative load, which is

@@ -1,4 +1,4 @@
-//! Floor 0: a generational slab. A key finds the value it was made for, or nothing.
+//! A generational slab. A key finds the value it was made for, or nothing.
 //!
 //! Two things stand on it: the timer wheel, whose entries link to each other by index, and the driver's
 //! table of I/O sources, whose keys travel through the operating system as event tokens and may come back

@@ -1,4 +1,4 @@
-//! Floor 0: the one place that chooses between what is shipped (std, with parking_lot's locks; on wasm std
+//! The one place that chooses between what is shipped (std, with parking_lot's locks; on wasm std
 //! alone), loom and shuttle.
 //!
 //! Everything above takes its atomics, cells, locks, threads, thread-locals, deques and readings of the

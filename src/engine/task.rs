@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!            spawn                     picked by a worker
-//! ───────────────► hot: queued ───────────────────────► hot: running ──Ready──► complete
+//!   ───────────────► hot: queued ───────────────────────► hot: running ──Ready──► complete
 //!                        ▲  ▲                                │   │
 //!                        │  └──── woken during the poll ─────┘   │ Pending
 //!                        └──────────────── wake ────────── cold ◄┘
@@ -15,11 +15,12 @@
 //! registry know it.
 //!
 //! Read `state` first, whose table says what may become of a task. `cell` is the allocation that has the
-//! state, the future and later its output. `waker` and `join` are the two other kinds of references to it.
-//! `registry` lists the tasks of one owner, `running` says which of them a worker polls, `slot` is the next
-//! slot. `current` and `budget` belong to the thread.
+//! state, the future and later its output. Besides the one in a queue (`cell::Hot`), the references to it
+//! are `waker` and `join`. `registry` lists the tasks of one owner, `running` says which of them a worker
+//! polls, `slot` holds the task that a worker runs next. `current` and `budget` belong to the thread.
 //!
-//! The single door upwards is [`cell::Schedule`]: a task calls it, and the scheduler implements it.
+//! A task calls upwards only through [`cell::Schedule`], which the scheduler, local executors and blocking
+//! tasks implement.
 
 pub(crate) mod budget;
 pub(crate) mod cell;

@@ -1,4 +1,4 @@
-//! Floor 0: what the threads of a runtime are called.
+//! What the threads of a runtime are called.
 
 use crate::engine::wakers;
 use std::fmt;

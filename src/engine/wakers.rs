@@ -1,4 +1,4 @@
-//! Floor 0: keeping, calling and dropping wakers that came from outside.
+//! Keeping, calling and dropping wakers that came from outside.
 //!
 //! | part | what it keeps | used by |
 //! |---|---|---|

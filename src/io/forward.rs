@@ -1,8 +1,8 @@
-//! `AsyncRead` and `AsyncWrite` of futures-io by forwarding, for every type in the house that has them.
+//! `AsyncRead` and `AsyncWrite` of futures-io by forwarding, for every type of this crate that has them.
 //!
 //! The work is done once per family, on a shared reference (`&Async<S>`, `&TcpStream`, `&UnixStream`); the
 //! owned type and the halves forward to that by the two macros. Macros, because a blanket implementation of
-//! foreign traits for "everything that lends a stream" is not ours to write.
+//! foreign traits for "everything that lends a stream" is forbidden by the orphan rule.
 
 /// Implements `AsyncRead` by a shared reference that implements it: `[generics] type [bounds], this =>
 /// reference`.

@@ -2,9 +2,9 @@
 //!
 //! The two write alike, down to the names of the methods, and not quite as `futures-io` does: closing is
 //! called shutting down, and a writer says whether it writes vectored. So a type that has the traits of
-//! `futures-io` gets the other two by one macro. They read alike too, but for the type of the buffer, which
-//! may be uninitialised: a type that can fill such a buffer does it itself, and all other types go through
-//! `tokio_io.rs` and `hyper_io.rs`.
+//! `futures-io` gets the other two by one macro per direction. They read alike too, but for the type of the
+//! buffer, which may be uninitialised: a type that can fill such a buffer does it itself, and all other
+//! types go through `tokio_io.rs` and `hyper_io.rs`.
 
 /// Implements tokio's or hyper's `AsyncRead` by a shared reference that implements it: `trait, buffer,
 /// [generics] type [bounds], this => reference`.

@@ -44,10 +44,10 @@
 //! # Rejected
 //!
 //! *The scheduler without threads*, where the thread in `block_on` plays its one worker. It would bring the
-//! counts per worker and its quiescence. But the worker's loop would get a second way to end, the root's
-//! wake one more place in the proof against lost wakes, and the end of a long wait for a quiescent point
-//! (the watchdog's) another owner. Each push and pop would pay for thieves that never come: deques with
-//! fences, an idle word, a next slot.
+//! counters per worker and a way to notice quiescence. But the worker's loop would get a second way to end,
+//! the root's wake one more place in the proof against lost wakes, and the end of a long wait for a
+//! quiescent point (the watchdog's) another owner. Each push and pop would pay for thieves that never come:
+//! deques with fences, an idle word, a next slot.
 //!
 //! *To let `Handle::block_on` drive*, which would make fewer programs wait for ever. Tasks would run on
 //! threads of the blocking pool, where a program that counts on its one thread does not expect them; tokio

@@ -365,14 +365,14 @@ impl Handle {
 
     /// Waits, while the clock stands still, for the first quiescent point after the `seen`th: a moment at
     /// which every task waits. Ready at once where no thread notices when that is.
-    pub(crate) async fn quiescent_point(&self, seen: u64) {
+    pub(crate) async fn wait_for_quiescent_point(&self, seen: u64) {
         if self.inner.flavor.local().is_some_and(|local| !local_thread::runs_here(local)) {
             return;
         }
         poll_fn(|cx| {
             let polled = self.driver().quiescent_points().poll(seen, cx);
             if let (Poll::Pending, Some(scheduler)) = (polled, self.scheduler()) {
-                scheduler.quiescent_point_awaited();
+                scheduler.begin_quiescent_wait();
             }
             polled
         })

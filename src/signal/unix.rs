@@ -33,10 +33,10 @@ pub struct Signal {
 /// The handler is installed before this returns: from now on the signal does not do to the process what it
 /// does by default, **even when all listeners are gone**. Handlers that were there before are still called.
 ///
-/// A new listener is also told of a signal that came before it, if no listener was told of that yet, and if it
-/// came after a listener of this kind in this runtime was made, polled or dropped, with no thread of the
-/// runtime looking for events from that moment on. Other signals before it are lost to it: keep a listener to
-/// miss none.
+/// A new listener is also told of a signal that came before it, if no listener was told of that yet, and if
+/// it came after a listener of this kind in this runtime was made, polled or dropped, with no thread of the
+/// runtime looking for events from that moment on. Other signals before it are lost to it: keep a listener
+/// to miss none.
 ///
 /// All listeners for one kind in one runtime share one pair of sockets.
 ///

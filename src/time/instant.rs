@@ -1,4 +1,4 @@
-//! Floor 5: a moment of the monotonic clock, which a test may stop.
+//! A moment of the monotonic clock, which a test may stop.
 
 use crate::runtime::context;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Floor 5: regular ticks.
+//! Regular ticks.
 
 use super::{Duration, Instant, Sleep, after, sleep_until};
 use crate::engine::words::noted;

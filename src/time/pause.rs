@@ -1,4 +1,4 @@
-//! Floor 5: stopping the clock of a runtime and moving it by hand.
+//! Stopping the clock of a runtime and moving it by hand.
 
 use super::{Duration, Instant};
 use crate::engine::wakers;
@@ -107,5 +107,5 @@ pub async fn advance(duration: Duration) {
     assert!(driver.advance_clock(to, &mut wakes).is_ok(), "{GOES}{NOTE}");
     wakers::wake_all(&mut wakes);
     assert!(!is_too_far, "{TOO_FAR}{NOTE}");
-    handle.quiescent_point(seen).await;
+    handle.wait_for_quiescent_point(seen).await;
 }

@@ -1,4 +1,4 @@
-//! Floor 5: waiting for a moment.
+//! Waiting for a moment.
 
 use super::timer::Timer;
 use super::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Floor 5: a deadline on another future.
+//! A deadline on another future.
 
 use super::timer::Timer;
 use super::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Where jobs and threads meet: the state under its lock, the signal, and the loop of a thread.
+//! Where jobs and threads meet: the [`PoolState`] under its lock, the condition variables, and the loop of a
+//! thread.
 //!
 //! No job is left lying while a thread waits. Say that a free thread is *asleep* if it is in the wait of
 //! `work`, and *under way* if it has left that wait (by signal, by timeout, for no reason) and does not
@@ -18,11 +19,11 @@
 //! * The close signals every thread, so none is asleep while jobs are left, those that it cancels included;
 //!   and none falls asleep after it.
 //!
-//! So what a signal says is in the state and not in the signal. A thread that times out at the moment a
-//! job is queued is under way: if it gets the lock first it ends, `submit` no longer counts on it, and the
-//! job gets a thread of its own; if `submit` comes first the thread finds the job in spite of the timeout.
-//! A signal that finds no thread asleep is not missed either: it can find none only if all free threads are
-//! under way.
+//! So a signal carries no information of its own: what it announces is in the `PoolState`. A thread that
+//! times out at the moment a job is queued is under way: if it gets the lock first it ends, `submit` no
+//! longer counts on it, and the job gets a thread of its own; if `submit` comes first the thread finds the
+//! job in spite of the timeout. A signal that finds no thread asleep is not missed either: it can find none
+//! only if all free threads are under way.
 //!
 //! And if no thread is asleep? Then all free threads are under way or being started, all others are busy,
 //! and each of them looks at the queue before it sleeps or ends. `loom.rs` plays this through.
@@ -33,6 +34,7 @@ use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
 use crate::engine::wakers;
 use std::time::Instant;
 
+/// The [`PoolState`], which has the queue, behind its lock, and what threads wait for.
 pub(super) struct JobQueue<J> {
     pub(super) state: Mutex<PoolState<J>>,
     /// There is a job for one thread, or the pool was closed. Signalled under the lock.
@@ -62,8 +64,8 @@ impl<J: Job> JobQueue<J> {
         let mut timed_out = false;
         loop {
             state = match state.seek(timed_out) {
-                Seek::Run(job) => self.through(state, || job.run()),
-                Seek::Cancel(job) => self.through(state, || job.cancel()),
+                Seek::Run(job) => self.unlocked(state, || job.run()),
+                Seek::Cancel(job) => self.unlocked(state, || job.cancel()),
                 Seek::Wait => {
                     (state, timed_out) = wait(state);
                     continue;
@@ -79,13 +81,13 @@ impl<J: Job> JobQueue<J> {
     pub(super) fn help(&self) {
         let mut state = self.state.lock();
         while let Seek::Cancel(job) = state.seek_cancelled() {
-            state = self.through(state, || job.cancel());
+            state = self.unlocked(state, || job.cancel());
         }
         self.gone.notify_all();
     }
 
     /// Ends a job, without the lock.
-    fn through<'a>(
+    fn unlocked<'a>(
         &'a self,
         state: MutexGuard<'a, PoolState<J>>,
         end: impl FnOnce(),

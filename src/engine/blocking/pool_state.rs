@@ -85,7 +85,7 @@ pub(super) enum Seek<J> {
     Cancel(J),
     /// Wait for a signal or for the end of the idle time.
     Wait,
-    /// End. The state does not count on the thread any more.
+    /// End. `PoolState` does not count on the thread any more.
     End,
 }
 

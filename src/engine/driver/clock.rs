@@ -1,4 +1,4 @@
-//! Floor 2: the clock of one driver. It is the system's, until a program stops it.
+//! The clock of one driver. It is the system's, until a program stops it.
 //!
 //! Tests stop it, to move it by hand or to have it jump from deadline to deadline. Deadlines stay what they
 //! are, moments of `std::time::Instant`: a stopped clock says a moment that the system's has not reached yet,

@@ -1,4 +1,4 @@
-//! Floor 2: timers that are close together share a turn.
+//! Timers that are close together share a turn.
 //!
 //! A turn for one timer costs as much as one for a hundred: a sleep in the poller, a wake, the clock to be
 //! set. Alone, a timer is worth that, and is served to the tick of the wheel. Where many tasks each have an

@@ -1,7 +1,9 @@
-//! Floor 2: the futures that wait until the runtime has nothing to do.
+//! The futures that wait until the runtime is quiescent: nothing runs, and nothing is queued.
 //!
-//! The code that drives the driver knows when that is, and says so ([`QuiescentPoints::begin`]). There is no
-//! such moment in the middle of a turn, so a quiescent point is a number and not a state.
+//! The code that runs the driver says when ([`QuiescentPoints::begin`]). It also says so after too long a
+//! wait, and when the clock goes on, so that no future waits for ever. Each time is counted. Quiescence is
+//! over as soon as a future is woken, so a future compares counts, and does not ask whether it is quiescent
+//! now.
 
 use std::task::{Context, Poll, Waker};
 

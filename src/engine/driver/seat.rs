@@ -229,7 +229,8 @@ impl Seat {
     }
 
     pub(super) fn is_attended(&self) -> bool {
-        // Ordering: a hint. The watchdog and `SignalSource`, which act on it, are right with an old answer, too.
+        // Ordering: a hint. The watchdog and `SignalSource`, which act on it, are right with an old answer,
+        // too.
         self.attendance.load(Ordering::Relaxed) % 2 == 1
     }
 

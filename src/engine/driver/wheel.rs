@@ -1,4 +1,4 @@
-//! Floor 2: a hierarchical timer wheel. Pure: no lock, no clock, no call to other code; time is a number
+//! A hierarchical timer wheel. Pure: no lock, no clock, no call to other code; time is a number
 //! passed in.
 //!
 //! Time is nanoseconds since an epoch of the caller's choice. A *tick* is 2^16 ns (65.5 µs). A deadline
@@ -14,9 +14,9 @@
 //! of that digit:
 //!
 //! ```text
-//! level         2  1  0 elapsed   …   3 17 40    The highest digit that differs is that of level 1 (17,
-//! 21), so the entry lies on tick      …   3 21 05    level 1, bucket 21. When time enters that bucket, the
-//! entry moves to level 0,
+//! level         2  1  0
+//! elapsed   …   3 17 40    The highest digit that differs is that of level 1 (17, 21), so the entry lies on
+//! tick      …   3 21 05    level 1, bucket 21. When time enters that bucket, the entry moves to level 0,
 //!                          bucket 5, which is one tick, and there it expires.
 //! ```
 //!

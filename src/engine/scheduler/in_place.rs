@@ -13,14 +13,14 @@
 //!
 //! # Nothing is lost
 //!
-//! *What was queued here* is in the injector, and the push is announced like any other from outside.
-//! *A task whose home this is, woken meanwhile*, is pushed to the channel of an inactive slot. The pusher
-//! pushes, fences and reads `active`; the worker deactivates, fences and empties the channel: either the
-//! worker sees the push, or the pusher sees the inactive slot and moves the channel to the injector itself
-//! (model `a_wake_beside_an_absence_is_not_left_behind`).
-//! A pusher that reads `active` only after the worker is back leaves the task to it: it is awake, and looks
-//! at its channel before its next task (model `a_wake_that_outlasts_an_absence_reaches_the_worker`).
-//! *The poll itself* goes on: the task is running all the time, and a wake of it is noted in its word.
+//! *What was queued here* is in the injector, and the push is announced like any other from outside. *A task
+//! whose home this is, woken meanwhile*, is pushed to the channel of an inactive slot. The pusher pushes,
+//! fences and reads `active`; the worker deactivates, fences and empties the channel: either the worker sees
+//! the push, or the pusher sees the inactive slot and moves the channel to the injector itself (model
+//! `a_wake_while_the_worker_is_away_is_not_left_behind`). A pusher that reads `active` only after the worker
+//! is back leaves the task to it: it is awake, and looks at its channel before its next task (model
+//! `a_wake_that_ends_after_the_worker_is_back_reaches_the_worker`). *The poll itself* goes on: the task is
+//! running all the time, and a wake of it is noted in its word.
 //!
 //! # Nothing is stuck
 //!
@@ -64,7 +64,7 @@ pub(crate) fn is_away() -> bool {
     role::with(|role| matches!(role, Some(Role::Away)))
 }
 
-/// The time between leaving the queues and coming back to them.
+/// While this guard exists the worker is *away*: its task blocks the thread, and it has no queues.
 pub(super) struct BlockedInPlace<'a>(&'a Worker);
 
 impl<'a> BlockedInPlace<'a> {
@@ -77,7 +77,7 @@ impl<'a> BlockedInPlace<'a> {
         if worker.hand_over() {
             shared.pushed_from_outside();
         }
-        shared.replace_the_absent();
+        shared.replace_blocked_worker();
         blocked
     }
 
@@ -101,8 +101,8 @@ impl Drop for BlockedInPlace<'_> {
 
 impl Slot {
     fn set_away(&self, away: bool) {
-        // Ordering: Relaxed: a thread that counts the absent holds `threads`, and each has set its own mark
-        // before it took that lock; for the watchdog it is a hint.
+        // Ordering: Relaxed: a thread that counts the workers that are away holds `threads`, and each has
+        // set its own mark before it took that lock; for the watchdog it is a hint.
         self.away.store(away, Ordering::Relaxed);
     }
 
@@ -115,7 +115,7 @@ impl Slot {
 
 impl Shared {
     /// A worker has stepped aside: starts a spare in its place if it takes one.
-    fn replace_the_absent(self: &Arc<Self>) {
+    fn replace_blocked_worker(self: &Arc<Self>) {
         // After the push, which may have claimed the last one.
         if self.idle.parked() != 0 {
             return;

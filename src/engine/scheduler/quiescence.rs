@@ -31,7 +31,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 /// How many are awake in the lower half, how often that has changed in the upper.
-pub(crate) struct Quiescence {
+pub(crate) struct AwakeThreads {
     word: AtomicU64,
     /// Whether no blocking work is queued or being done.
     at_rest: Box<dyn Fn() -> bool + Send + Sync>,
@@ -43,7 +43,7 @@ const AWAKE: u64 = CHANGE - 1;
 /// How long a future waits for a moment at which everything waits, if there is none.
 pub(super) const PATIENCE: Duration = Duration::from_millis(100);
 
-impl Quiescence {
+impl AwakeThreads {
     fn come(&self) {
         // Ordering: SeqCst, with all other accesses to the word: the proof is about one order of them.
         self.word.fetch_add(CHANGE + 1, Ordering::SeqCst);
@@ -55,7 +55,7 @@ impl Quiescence {
         self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE == 1
     }
 
-    /// The word.
+    /// The whole word, to be compared with a later reading.
     fn read(&self) -> u64 {
         // Ordering: as above.
         self.word.load(Ordering::SeqCst)
@@ -65,25 +65,25 @@ impl Quiescence {
 impl Shared {
     /// Begins to count the threads that are awake; called before the first thread starts.
     pub(crate) fn count_threads(&self, at_rest: impl Fn() -> bool + Send + Sync + 'static) {
-        let quiescence = Quiescence { word: AtomicU64::new(0), at_rest: Box::new(at_rest) };
-        assert!(self.quiescence.set(quiescence).is_ok(), "begun once");
+        let awake = AwakeThreads { word: AtomicU64::new(0), at_rest: Box::new(at_rest) };
+        assert!(self.awake_threads.set(awake).is_ok(), "begun once");
     }
 
     pub(crate) fn counts_threads(&self) -> bool {
-        self.quiescence.get().is_some()
+        self.awake_threads.get().is_some()
     }
 
     /// The caller is awake from now on, or has woken a thread.
     pub(super) fn comes(&self) {
-        if let Some(quiescence) = self.quiescence.get() {
-            quiescence.come();
+        if let Some(awake) = self.awake_threads.get() {
+            awake.come();
         }
     }
 
     /// The caller is about to sleep, or to end.
     pub(super) fn goes(&self) {
-        if let Some(quiescence) = self.quiescence.get() {
-            if quiescence.go() && self.driver.clock().is_stopped() {
+        if let Some(awake) = self.awake_threads.get() {
+            if awake.go() && self.driver.clock().is_stopped() {
                 self.driver.wake();
             }
         }
@@ -96,18 +96,18 @@ impl Shared {
         limit: Option<Duration>,
         wakes: &mut Vec<Waker>,
     ) {
-        match self.quiescence.get() {
+        match self.awake_threads.get() {
             None => seat.turn(limit, wakes),
-            Some(quiescence) => {
+            Some(awake) => {
                 // Not `goes`, which would wake this very thread.
-                quiescence.go();
+                awake.go();
                 if self.driver.clock().is_stopped() {
-                    self.settle(quiescence, seat, wakes);
+                    self.settle(awake, seat, wakes);
                 }
                 if wakes.is_empty() {
                     seat.turn(limit, wakes);
                 }
-                quiescence.come();
+                awake.come();
             }
         }
     }
@@ -115,12 +115,12 @@ impl Shared {
     /// Called by the holder of the seat: if everything waits, tells the futures that wait for that, or lets
     /// the time jump.
     #[cold]
-    fn settle(&self, quiescence: &Quiescence, seat: &mut SeatGuard<'_>, wakes: &mut Vec<Waker>) {
-        let seen = quiescence.read();
+    fn settle(&self, awake: &AwakeThreads, seat: &mut SeatGuard<'_>, wakes: &mut Vec<Waker>) {
+        let seen = awake.read();
         if seen & AWAKE != 0 {
             return;
         }
-        let at_rest = (quiescence.at_rest)();
+        let at_rest = (awake.at_rest)();
         // After both, which may come to rest only now, with an event left behind.
         seat.turn(Some(Duration::ZERO), wakes);
         if !wakes.is_empty() {
@@ -135,7 +135,7 @@ impl Shared {
         // that sees it emptied by a worker, which has come and executed a fence before (`awake`), sees that
         // it has come.
         fence(Ordering::SeqCst);
-        if quiescence.read() == seen {
+        if awake.read() == seen {
             self.driver.idle(at_rest, wakes);
         }
     }
@@ -146,7 +146,7 @@ impl Shared {
     }
 
     /// A future has begun to wait for everything to wait.
-    pub(crate) fn quiescent_point_awaited(&self) {
+    pub(crate) fn begin_quiescent_wait(&self) {
         self.driver.wake();
         self.watchdog.wake(&self.driver);
     }

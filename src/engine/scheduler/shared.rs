@@ -4,7 +4,7 @@
 
 use super::idle::Idle;
 use super::lifecycle::Crew;
-use super::quiescence::Quiescence;
+use super::quiescence::AwakeThreads;
 use super::role::{self, Role};
 use super::slots::{GUESTS, Slot, Slots};
 use super::watchdog::Watchdog;
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(super) idle: Idle,
     pub(super) driver: Arc<Driver>,
     /// Set before the first thread starts, or never.
-    pub(super) quiescence: OnceLock<Quiescence>,
+    pub(super) awake_threads: OnceLock<AwakeThreads>,
     pub(super) watchdog: Watchdog,
     /// Something was pushed to the injector or a guest's deque and may still be there. A hint for workers
     /// that have work of their own; a worker without work looks at the queues.
@@ -78,7 +78,7 @@ impl Shared {
             yielded: Injector::new(),
             idle: Idle::new(max_workers),
             driver,
-            quiescence: OnceLock::new(),
+            awake_threads: OnceLock::new(),
             watchdog: Watchdog::new(),
             outside: CachePadded::new(AtomicBool::new(false)),
             seated: CachePadded::new(AtomicUsize::new(usize::MAX)),

@@ -83,9 +83,9 @@ pub(super) enum Stall {
     /// It moves, or rests.
     None,
     /// Since the watchdog's last look: thieves may empty its next slot too.
-    Stalled,
+    Short,
     /// For so long that the tasks which have given way behind this poll need help as well.
-    Blocked,
+    Long,
 }
 
 /// Counts that only the slot's owner changes.
@@ -315,8 +315,8 @@ impl Slot {
         // Ordering: Relaxed, a hint of the watchdog.
         match self.stall.load(Ordering::Relaxed) {
             0 => Stall::None,
-            1 => Stall::Stalled,
-            _ => Stall::Blocked,
+            1 => Stall::Short,
+            _ => Stall::Long,
         }
     }
 

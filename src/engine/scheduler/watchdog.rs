@@ -211,7 +211,7 @@ struct Watch {
     /// Since the last look this thread has woken tasks while no worker was idle.
     delivered: bool,
     /// Which quiescent point is waited for, by how many there were before it, and since when.
-    quiescent_point_awaited: Option<(u64, Instant)>,
+    quiescent_wait: Option<(u64, Instant)>,
     wakes: Vec<Waker>,
 }
 
@@ -242,7 +242,7 @@ impl Watch {
             pause: LOOK,
             quiet: 0,
             delivered: false,
-            quiescent_point_awaited: None,
+            quiescent_wait: None,
             wakes: shared.driver.new_wakes(),
         }
     }
@@ -398,12 +398,12 @@ impl Watch {
 
     /// Whether one quiescent point has been waited for for long: something never waits, or blocks its thread.
     fn is_quiescent_point_overdue(&mut self, shared: &Shared, now: Instant) -> bool {
-        self.quiescent_point_awaited = shared.is_quiescent_point_awaited().then(|| {
+        self.quiescent_wait = shared.is_quiescent_point_awaited().then(|| {
             let count = shared.driver.quiescent_points().count();
             // That one is waited for at each look is not enough: it may be another quiescent point each time.
-            self.quiescent_point_awaited.filter(|known| known.0 == count).unwrap_or((count, now))
+            self.quiescent_wait.filter(|known| known.0 == count).unwrap_or((count, now))
         });
-        self.quiescent_point_awaited
+        self.quiescent_wait
             .is_some_and(|(_, since)| now.saturating_duration_since(since) > PATIENCE)
     }
 

@@ -453,7 +453,7 @@ impl Worker {
             if let Some(ready) = slot.ready() {
                 ready.move_into(&self.ready, INTAKE);
             }
-            if stall != Stall::Blocked || !slot.has_yielded() {
+            if stall != Stall::Long || !slot.has_yielded() {
                 continue;
             }
             if self.takes_yielded() {

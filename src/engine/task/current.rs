@@ -1,4 +1,4 @@
-//! Floor 2: what this thread knows about the poll it is in.
+//! What this thread knows about the poll it is in.
 //!
 //! One thread-local for all of it, because entering a poll is the hottest path of the runtime. It has no
 //! destructor and its initial value is a constant, so there is neither a lazy-initialisation check nor an

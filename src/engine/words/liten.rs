@@ -1,4 +1,4 @@
-//! Floor 0: the words of panics that hang on the name by which a program knows this crate.
+//! The words of panics that hang on the name by which a program knows this crate.
 //!
 //! Through the package named `tokio` it reads those of `words/tokio.rs` instead.
 

@@ -96,7 +96,7 @@ impl Handle {
 
     /// Waits, while the clock stands still, for the first quiescent point after the `seen`th: a moment at
     /// which every task waits. Ready at once where nothing notices when that is.
-    pub(crate) async fn quiescent_point(&self, seen: u64) {
+    pub(crate) async fn wait_for_quiescent_point(&self, seen: u64) {
         if local_thread::runs_here(self.local.shared()) {
             poll_fn(|cx| self.driver.quiescent_points().poll(seen, cx)).await;
         }

@@ -1,7 +1,7 @@
 //! `SignalSource`: where the signals of one kind reach the listeners of one runtime.
 //!
-//! A kind has a count, which the signal handler raises, and a source has a pair of sockets, which the
-//! handler writes a byte to after that. The end that is read is an ordinary I/O source of the runtime's
+//! A kind has a count, which the signal handler raises, and a signal source has a pair of sockets. The
+//! handler writes a byte to one of them after that. The other one is an ordinary I/O source of the runtime's
 //! driver; the tasks of the listeners wait for it as any number of tasks may wait for one socket. Nothing
 //! else is needed: no thread, no task, no code in the driver.
 //!
@@ -150,8 +150,8 @@ pub(super) struct SignalSource {
 }
 
 impl SignalSource {
-    /// Returns the source of the current runtime for this kind, or opens it; and the count that a new listener
-    /// compares with at its first look.
+    /// Returns the source of the current runtime for this kind, or opens it; and the count that a new
+    /// listener compares with at its first look.
     #[track_caller]
     pub(super) fn of_current_runtime(kind: SignalKind) -> io::Result<(Arc<Self>, usize)> {
         let driver = current_driver();
@@ -239,8 +239,8 @@ impl SignalSource {
                     Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                     Ok(_) => {}
                     Err(error) => {
-                        // Ordering: Release, before the I/O source is marked as not ready: pairs with the Acquire
-                        // of a reader that finds it so and does not read, see the file's header.
+                        // Ordering: Release, before the I/O source is marked as not ready: pairs with the
+                        // Acquire of a reader that finds it so and does not read, see the file's header.
                         fence(Ordering::Release);
                         return Err(error);
                     }

@@ -32,7 +32,7 @@ fn cancel(shared: &Shared, task: Option<Hot>, join: &JoinHandle<()>) {
 /// A task is woken while its home worker, the only one, steps aside: it ends up in the injector, where the
 /// next worker finds it.
 #[test]
-fn a_wake_beside_an_absence_is_not_left_behind() {
+fn a_wake_while_the_worker_is_away_is_not_left_behind() {
     ::loom::model(|| {
         let shared = scheduler(1);
         let (walker, join, waker) = waiting(&shared);
@@ -47,7 +47,7 @@ fn a_wake_beside_an_absence_is_not_left_behind() {
 
 /// The worker is back before the wake is over: the task is where an awake worker looks, once.
 #[test]
-fn a_wake_that_outlasts_an_absence_reaches_the_worker() {
+fn a_wake_that_ends_after_the_worker_is_back_reaches_the_worker() {
     ::loom::model(|| {
         let shared = scheduler(1);
         let (walker, join, waker) = waiting(&shared);

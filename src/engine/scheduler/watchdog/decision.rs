@@ -225,8 +225,8 @@ impl Memory {
     pub(super) fn stall(&self, index: usize, now: Instant) -> Stall {
         match &self.workers[index] {
             worker if !worker.stalled => Stall::None,
-            worker if worker.still(now) < YIELDED_AFTER => Stall::Stalled,
-            _ => Stall::Blocked,
+            worker if worker.still(now) < YIELDED_AFTER => Stall::Short,
+            _ => Stall::Long,
         }
     }
 

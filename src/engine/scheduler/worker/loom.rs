@@ -349,7 +349,7 @@ fn a_rescue_leaves_the_next_slot_of_a_worker_that_moves() {
         for owner in [&stuck, &mover] {
             owner.woken(new_send_task(async {}, &shared, Location::caller()).0);
         }
-        shared.slots.get(0).set_stall(Stall::Stalled);
+        shared.slots.get(0).set_stall(Stall::Short);
         let rescuer = {
             let shared = shared.clone();
             thread::spawn(move || {

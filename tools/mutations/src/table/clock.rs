@@ -8,8 +8,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "            if quiescence.go() && self.driver.clock().is_stopped() {\n                self.driver.wake();\n            }",
-        to: "            quiescence.go();",
+        from: "            if awake.go() && self.driver.clock().is_stopped() {\n                self.driver.wake();\n            }",
+        to: "            awake.go();",
         breaks: "who lies down last does not wake the holder of the seat",
     },
     Mutation {
@@ -36,22 +36,22 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "if quiescence.read() == seen {",
+        from: "if awake.read() == seen {",
         to: "if true {",
         breaks: "the holder does not count a second time",
     },
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "if quiescence.read() == seen {",
-        to: "if quiescence.read() & AWAKE == 0 {",
+        from: "if awake.read() == seen {",
+        to: "if awake.read() & AWAKE == 0 {",
         breaks: "the holder does not see who has come and gone meanwhile",
     },
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
         from: "            self.driver.idle(at_rest, wakes);",
-        to: "            self.driver.idle(at_rest || (quiescence.at_rest)(), wakes);",
+        to: "            self.driver.idle(at_rest || (awake.at_rest)(), wakes);",
         breaks: "the holder looks for blocking work after the queues",
     },
     Mutation {

@@ -2,7 +2,7 @@
 
 use super::Mutation;
 
-const ROSTER: &str = "src/engine/blocking/pool_state.rs";
+const POOL_STATE: &str = "src/engine/blocking/pool_state.rs";
 const LOCAL: &str = "src/runtime/local.rs";
 const QUEUE: &str = "src/runtime/local/queue.rs";
 const CURRENT: &str = "src/runtime/current_thread.rs";
@@ -12,63 +12,63 @@ const CELL: &str = "src/engine/task/cell.rs";
 pub const ROWS: &[Mutation] = &[
     // The blocking pool.
     Mutation {
-        file: ROSTER,
+        file: POOL_STATE,
         models: "blocking::loom",
         from: "        self.free -= 1;\n        self.threads -= 1;\n        Seek::End",
         to: "        self.threads -= 1;\n        Seek::End",
         breaks: "a thread that has ended is still counted as free",
     },
     Mutation {
-        file: ROSTER,
+        file: POOL_STATE,
         models: "blocking::loom",
         from: "} else if timed_out || self.closed {",
         to: "} else if timed_out {",
         breaks: "a waiting thread does not end when the pool is closed",
     },
     Mutation {
-        file: ROSTER,
+        file: POOL_STATE,
         models: "blocking::loom",
         from: "        if self.threads > 0 {\n            return VecDeque::new();",
         to: "        if true {\n            return VecDeque::new();",
         breaks: "the last thread dies and leaves its jobs queued",
     },
     Mutation {
-        file: ROSTER,
+        file: POOL_STATE,
         models: "blocking::loom",
         from: "partition(must_run)",
         to: "partition(|job| must_run(job) && false)",
         breaks: "the close cancels a job that must run",
     },
     Mutation {
-        file: ROSTER,
+        file: POOL_STATE,
         models: "blocking::loom",
         from: "self.queue.extend(must);",
         to: "drop(must);",
         breaks: "the close forgets the jobs that must run",
     },
     Mutation {
-        file: ROSTER,
+        file: POOL_STATE,
         models: "blocking::loom",
         from: "self.cancelled = need_not;",
         to: "drop(need_not);",
         breaks: "the close forgets the jobs that it cancels",
     },
     Mutation {
-        file: ROSTER,
+        file: POOL_STATE,
         models: "blocking::loom",
         from: "} else if let Some(job) = self.cancelled.pop_front() {",
         to: "} else if let Some(job) = self.cancelled.pop_front().filter(|_| false) {",
         breaks: "only a helper cancels, though it need not come",
     },
     Mutation {
-        file: ROSTER,
+        file: POOL_STATE,
         models: "blocking::loom",
         from: "job.is_none() && self.threads == 1",
         to: "job.is_none() && false",
         breaks: "the helper ends as the last thread and leaves a job queued",
     },
     Mutation {
-        file: ROSTER,
+        file: POOL_STATE,
         models: "blocking::loom",
         from: "        self.take_back_start();\n        debug_assert!(self.threads > 0, \"jobs were queued without a thread\");",
         to: "",
@@ -77,12 +77,12 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/engine/blocking/job_queue.rs",
         models: "blocking::loom",
-        from: "            state = self.through(state, || job.cancel());\n        }\n        self.gone.notify_all();",
-        to: "            state = self.through(state, || job.cancel());\n        }",
+        from: "            state = self.unlocked(state, || job.cancel());\n        }\n        self.gone.notify_all();",
+        to: "            state = self.unlocked(state, || job.cancel());\n        }",
         breaks: "a helper ends without telling the thread that waits for it",
     },
     Mutation {
-        file: ROSTER,
+        file: POOL_STATE,
         models: "blocking::loom",
         from: "if let Some(job) = self.queue.pop_front() {",
         to: "if let Some(job) = self.queue.pop_front().filter(|_| !self.closed) {",
@@ -96,7 +96,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a thread ends without telling the thread that waits for it",
     },
     Mutation {
-        file: ROSTER,
+        file: POOL_STATE,
         models: "blocking::loom",
         from: "        self.last = Some(job);",
         to: "        self.queue.push_back(job);",

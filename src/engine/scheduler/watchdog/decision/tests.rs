@@ -247,7 +247,7 @@ fn what_has_given_way_waits_longer_for_others() {
     }
     let waited = house.now - start;
     assert!(waited >= YIELDED_AFTER && waited <= YIELDED_AFTER + 2 * TICK, "{waited:?}");
-    assert_eq!(house.memory.stall(1, house.now), Stall::Blocked);
+    assert_eq!(house.memory.stall(1, house.now), Stall::Long);
     assert_eq!(house.memory.stall(0, house.now), Stall::None);
 }
 
@@ -445,7 +445,7 @@ fn a_worker_that_has_rested_is_not_stalled() {
     assert_eq!(house.look(), [], "it may have begun just now");
     assert_eq!(house.memory.stall(0, house.now), Stall::None);
     house.look();
-    assert_eq!(house.memory.stall(0, house.now), Stall::Stalled);
+    assert_eq!(house.memory.stall(0, house.now), Stall::Short);
 }
 
 #[test]

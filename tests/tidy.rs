@@ -170,6 +170,10 @@ const CLOCK: Confined = Confined {
     words: &["Instant::now", "SystemTime::now", ".elapsed()", "clock::now"],
     homes: &[
         ("src/engine/sync_shim/plain.rs", "the one that is shipped; shuttle has another"),
+        (
+            "src/engine/sync_shim/native.rs",
+            "how long a thread does nothing before it asks for a lock again",
+        ),
         ("src/engine/driver", "the turn expires timers; a timer's first poll reads a fresh clock"),
         ("src/runtime/context.rs", "the system's clock, for a thread that is in no runtime"),
         ("src/runtime/wasm/context.rs", "the same there"),

@@ -22,7 +22,8 @@ use std::time::{Duration, Instant};
 
 /// A thread of a model gives way after each attempt to lock: loom explores no loop that does not.
 pub(super) const ATTEMPTS: u32 = 1;
-pub(super) const PAUSES: u32 = 0;
+
+pub(super) fn back_off() {}
 
 /// The value is made at once: loom does not see that std's `OnceLock` orders its making before its use.
 pub(crate) fn made_later<T>(make: impl FnOnce() -> T) -> std::sync::OnceLock<T> {

@@ -2,8 +2,8 @@
 //!
 //! A lock that wakes its waiters has to find out at each release whether there are any, by a
 //! read-modify-write. That is half the cost of a lock that no other thread wants. Here the release does not
-//! look for waiters, so they are not woken. A waiter asks again and again for some microseconds: the holder
-//! will have released the lock by then, unless the system has taken its core away. After that the waiter
+//! look for waiters, so they are not woken. A waiter asks again every microsecond or two: the holder will
+//! have released the lock by then, unless the system has taken its core away. After some attempts the waiter
 //! sleeps between its attempts, so that the holder gets a core even if it has a lower priority.
 //!
 //! | locked | step | then |
@@ -23,9 +23,8 @@
 //! Rejected: to park and wake by means of a barrier in all threads (`membarrier`), which keeps the store, but
 //! is there on Linux and Windows alone.
 
-use super::{ATTEMPTS, PAUSES, const_fn, pause};
+use super::{ATTEMPTS, back_off, const_fn, pause};
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
-use std::hint;
 use std::time::Duration;
 
 /// The first sleep is as short as Linux makes one; each is twice as long as the one before.
@@ -90,7 +89,7 @@ pub(super) fn ask_for_some_time<G>(
     try_lock: impl Fn() -> Option<G>,
 ) -> Option<G> {
     for _ in 0..ATTEMPTS {
-        (0..PAUSES).for_each(|_| hint::spin_loop());
+        back_off();
         // It is looked at first: an exchange takes the cache line away from the holder.
         if !is_locked() {
             if let Some(guard) = try_lock() {

@@ -46,7 +46,7 @@ unsafe impl RawMutex for RawSpinMutex {
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::SpinMutex;
-    use crate::engine::sync_shim::ATTEMPTS;
+
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
@@ -62,7 +62,7 @@ mod tests {
                         let mut sum = sum.lock();
                         let seen = *sum;
                         // Time for another holder to add something, if there were one.
-                        (0..ATTEMPTS).for_each(|_| std::hint::spin_loop());
+                        (0..32).for_each(|_| std::hint::spin_loop());
                         *sum = seen + 1;
                     }
                 });

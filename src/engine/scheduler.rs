@@ -84,6 +84,7 @@
 
 mod idle;
 mod in_place;
+mod intake;
 mod lifecycle;
 mod pace;
 mod quiescence;
@@ -92,6 +93,7 @@ mod shared;
 mod sleeps;
 mod slice;
 mod slots;
+mod turns;
 mod watchdog;
 mod worker;
 

@@ -16,12 +16,12 @@
 //! the deque after its first look has been popped. At each *fair turn* the driver is polled if its seat is
 //! free, and if no such pause is on, the worker looks outside whatever the hints say. Then:
 //!
-//! 1. the next slot: the task that the last one woke. At most [`NEXT_CAP`] times in a row, then it goes to
-//!    the ready deque's back;
+//! 1. the next slot: the task that the last one woke. At most `NEXT_CAP` times in a row (turns.rs), then it
+//!    goes to the ready deque's back;
 //! 2. the own ready deque, FIFO;
 //! 3. the own wake channel;
 //! 4. the injector, then the guests: a batch;
-//! 5. the own deque of tasks that have given way, FIFO; the driver is polled before the [`YIELDS_ALONE`]th in
+//! 5. the own deque of tasks that have given way, FIFO; the driver is polled before the `YIELDS_ALONE`th in
 //!    a row;
 //! 6. the other workers, from a random start: half a ready deque, or a whole channel; if there is none, half
 //!    of what has given way;
@@ -36,11 +36,11 @@
 //!
 //! *Ready tasks.* The ready deque never holds more than `k + 2 × INTAKE`: what a pass brought in is gone, or
 //! among the `k`, when the next pass ends. A task at its back waits for those before it, for at most as many
-//! that have given way, and after each of these for at most [`NEXT_CAP`] polls from the next slot.
+//! that have given way, and after each of these for at most `NEXT_CAP` polls from the next slot.
 //!
-//! *Tasks that have given way.* When ready tasks never run out, [`Worker::yielded_turn`] lets one of the
-//! others run after each `INTAKE / n` of them, and after each single one if there are more than that: all `n`
-//! have had their turn after `INTAKE + 2 × n` pops.
+//! *Tasks that have given way.* When ready tasks never run out, [`Turns`] lets one of the others run after
+//! each `INTAKE / n` of them, and after each single one if there are more than that: all `n` have had their
+//! turn after `INTAKE + 2 × n` pops.
 //!
 //! So **between two polls of a task that wants to run lie at most `8 × (k + 1024)` polls**, whatever comes
 //! from outside. Only what is queued at a worker that leaves (resizing, spares) or is stuck in a poll goes to
@@ -70,9 +70,11 @@
 mod rest;
 mod wakes;
 
+use super::intake::{INTAKE, Intake};
 use super::pace::{FAIR_INTERVAL, Pace};
 use super::shared::Shared;
 use super::slots::{Deques, Slot, Stall};
+use super::turns::{Alone, Turns};
 use crate::engine::park::Parker;
 use crate::engine::queue::local::Local;
 use crate::engine::rng::Rng;
@@ -84,26 +86,6 @@ use std::cell::{Cell, RefCell};
 use std::task::Waker;
 use std::time::Instant;
 
-/// How many tasks in a row may come from the next slot (tokio: 3). More favours pairs that wake each
-/// other over the rest.
-const NEXT_CAP: u32 = 3;
-
-/// The most tasks that one pass brings in from the injector and the guests, so that a backlog outside does
-/// not pile up in front of the tasks that are here. More means fewer looks, and a longer wait for a task
-/// that always has work.
-const INTAKE: usize = 512;
-
-/// How many tasks that have given way run, with no other task ready, before the driver is polled. A task that
-/// yields until an event has come then finds the event after a few yields, and not after those of 200 µs.
-///
-/// Once in such a row, and again after a look at the ready deque that was not known to be empty: the poll is
-/// a call to the system, which a task that yields for long pays by the clock (pace.rs). A task from the next
-/// slot does not end the row. tokio polls its driver at each of these yields.
-const YIELDS_ALONE: usize = 4;
-
-/// The state in which such a row begins, see `Worker::until_yielded`.
-const ROW: usize = INTAKE + YIELDS_ALONE;
-
 pub(super) struct Worker {
     shared: Arc<Shared>,
     index: usize,
@@ -112,10 +94,8 @@ pub(super) struct Worker {
     ready: Local<Hot>,
     /// Tasks that have given way.
     yielded: Local<Hot>,
-    /// Up to [`INTAKE`]: pops of ready tasks until one that has given way has its turn in spite of them.
-    /// Above, while tasks that have given way run alone: how many more pops of these until the driver is
-    /// polled. At `INTAKE` it mostly has been.
-    until_yielded: Cell<usize>,
+    /// Which of the queues here is next.
+    turns: Turns,
     /// Not one of the workers that there should be: leaves tasks that have given way to those.
     helps: Cell<bool>,
     parker: Parker,
@@ -125,16 +105,8 @@ pub(super) struct Worker {
     pace: Cell<Pace>,
     /// Up to this moment its time has been counted.
     busy_since: Cell<Instant>,
-    /// Ticks until the next look at what waits outside, if anything does.
-    until_intake: Cell<u32>,
-    /// How many tasks may still be brought in during this pass.
-    room: Cell<usize>,
-    /// Which guest the next look begins with.
-    first_guest: Cell<usize>,
-    /// Pops until the end of this pass; 0: none has begun.
-    pass: Cell<usize>,
-    /// Polls in a row that came from the next slot.
-    next_polls: Cell<u32>,
+    /// When to look outside, and how much to bring in.
+    intake: Intake,
     /// The task that runs has made another one runnable here.
     pushed: Cell<bool>,
     /// Counted in the idle word as searching.
@@ -153,7 +125,7 @@ impl Worker {
         Self {
             ready,
             yielded,
-            until_yielded: Cell::new(ROW),
+            turns: Turns::new(),
             helps: Cell::new(shared.is_helper(index)),
             slot,
             index,
@@ -162,11 +134,7 @@ impl Worker {
             until_fair: Cell::new(FAIR_INTERVAL),
             pace: Cell::new(Pace::new()),
             busy_since: Cell::new(clock::now()),
-            until_intake: Cell::new(0),
-            room: Cell::new(INTAKE),
-            first_guest: Cell::new(0),
-            pass: Cell::new(0),
-            next_polls: Cell::new(0),
+            intake: Intake::new(),
             pushed: Cell::new(false),
             searching: Cell::new(false),
             unannounced: Cell::new(None),
@@ -247,10 +215,8 @@ impl Worker {
         } else {
             self.until_fair.set(until_fair - 1);
         }
-        let pauses = self.until_intake.get() != 0;
-        if pauses {
-            self.until_intake.set(self.until_intake.get() - 1);
-        } else if self.is_wanted_outside() {
+        let pauses = self.intake.pauses();
+        if !pauses && self.is_wanted_outside() {
             self.take_in();
         }
         let ready = self.take_next().or_else(|| self.take_ready());
@@ -262,9 +228,7 @@ impl Worker {
     #[inline]
     fn take_next(&self) -> Option<Hot> {
         let task = self.slot.next.take()?;
-        let polls = self.next_polls.get();
-        if polls < NEXT_CAP {
-            self.next_polls.set(polls + 1);
+        if self.turns.next_slot_again() {
             return Some(task);
         }
         // No notification: this worker is about to run what is in its deque.
@@ -274,77 +238,49 @@ impl Worker {
 
     #[inline]
     fn take_ready(&self) -> Option<Hot> {
-        self.next_polls.set(0);
+        self.turns.leave_next_slot();
         if self.ready.is_drained() {
             return None;
         }
-        let until_yielded = self.until_yielded.get();
-        if until_yielded == 0 {
+        if self.turns.is_yielded_due() {
             if let Some(task) = self.yielded_turn() {
                 return Some(task);
             }
-        } else {
-            self.until_yielded.set(until_yielded.min(INTAKE) - 1);
         }
         let task = self.ready.pop();
-        if self.pass.get() != 0 {
-            self.count_pop(task.is_some());
-        }
+        self.intake.popped(task.is_some());
         task
     }
 
     /// The oldest task that has given way, for when nothing else is ready.
     #[inline]
     fn take_yielded(&self) -> Option<Hot> {
-        match self.until_yielded.get() {
-            INTAKE => self.yielded.pop(),
-            state => self.take_early(state),
-        }
+        if self.turns.is_row_over() { self.yielded.pop() } else { self.take_early() }
     }
 
     /// One of the first tasks that have given way while nothing else was ready. Before the last of them the
     /// driver is polled, and what that has made ready runs first.
-    fn take_early(&self, state: usize) -> Option<Hot> {
+    fn take_early(&self) -> Option<Hot> {
         if self.yielded.len() == 0 {
             return None;
         }
-        // Up to `INTAKE`, the ready deque has been looked at since the last one.
-        let next = if state > INTAKE { state } else { ROW } - 1;
-        self.until_yielded.set(next);
-        if next == INTAKE {
+        if let Alone::PollDriver = self.turns.yielded_alone() {
             // With no task in hand: a waker may be slow, and thieves reach what is queued.
             self.poll_driver();
             let ready = self.take_next().or_else(|| self.take_ready());
             if ready.is_some() {
                 return ready;
             }
-            // The look at the ready deque does not begin another row.
-            self.until_yielded.set(INTAKE);
+            self.turns.end_row();
         }
         self.yielded.pop()
     }
 
-    /// One task that has given way runs although others are ready: all that wait here have had one turn when
-    /// [`INTAKE`] ready tasks have run, or as many ready tasks as there are of them.
+    /// One task that has given way runs although others are ready.
     #[cold]
     fn yielded_turn(&self) -> Option<Hot> {
-        let waiting = self.yielded.len();
-        self.until_yielded.set((INTAKE / waiting.max(1)).max(1));
+        self.turns.begin_yielded_turn(self.yielded.len());
         self.yielded.pop()
-    }
-
-    /// One pop of a pass, which ends with it if it was the last one or found nothing.
-    #[inline]
-    fn count_pop(&self, found: bool) {
-        self.end_pass_after(if found { self.pass.get() - 1 } else { 0 });
-    }
-
-    #[inline]
-    fn end_pass_after(&self, pops: usize) {
-        self.pass.set(pops);
-        if pops == 0 {
-            self.room.set(INTAKE);
-        }
     }
 
     /// What waits outside, if the hints say that something does; [`Worker::last_look`] trusts no hint.
@@ -406,9 +342,7 @@ impl Worker {
         }
         self.pace.set(pace);
         self.helps.set(self.shared.is_helper(self.index));
-        // Thieves may have taken what the last look brought.
-        self.until_intake.set(self.until_intake.get().min(self.ready.len() as u32));
-        if self.until_intake.get() == 0 {
+        if self.intake.is_due(self.ready.len()) {
             self.take_in();
         }
         self.poll_driver();
@@ -423,19 +357,12 @@ impl Worker {
             self.rescue();
         }
         let before = self.ready.len();
-        if self.pass.get() > before {
-            // Thieves have taken from what the pass was to last for.
-            self.end_pass_after(before);
-        }
+        let room = self.intake.begin_look(before);
         for task in self.slot.channel.take_all() {
             self.ready.push(task);
         }
-        let pause = match self.room.get() {
-            // Nothing more in this pass: until it ends, only the channel is worth a look.
-            0 => self.pass.get().min(FAIR_INTERVAL as usize) - 1,
-            room => self.take_batch(room),
-        };
-        self.until_intake.set(pause.max(self.ready.len().saturating_sub(before)) as u32);
+        let brought = if room == 0 { 0 } else { self.take_batch(room) };
+        self.intake.end_look(room, brought, self.ready.len().saturating_sub(before));
         self.notify_surplus();
     }
 
@@ -481,8 +408,7 @@ impl Worker {
         let before = self.ready.len();
         let left = || (before + room).saturating_sub(self.ready.len());
         let mut found = false;
-        let first = self.first_guest.get();
-        self.first_guest.set(first.wrapping_add(1));
+        let first = self.intake.first_guest();
         for stealer in self.shared.slots.guests(first).filter_map(Slot::ready) {
             let share = left().saturating_sub(room / 2);
             found |= stealer.move_into(&self.ready, share);
@@ -495,13 +421,7 @@ impl Worker {
         let after = self.ready.len();
         let brought = after.saturating_sub(before);
         self.slot.stats.from_injector.add(brought as u64);
-        // A small rest is not worth a look: what it brings would lengthen the queue by little, and cost the
-        // next look a whole round of the worker's own tasks.
-        let left = room.saturating_sub(brought);
-        self.room.set(if left < INTAKE / 2 { 0 } else { left });
-        if brought != 0 && self.pass.get() == 0 {
-            self.pass.set(after);
-        }
+        self.intake.brought(room, brought, after);
         brought
     }
 

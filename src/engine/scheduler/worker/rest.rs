@@ -1,6 +1,6 @@
 //! How a worker rests: it parks, on its own or in the driver's seat; and how it polls the driver in passing.
 
-use super::{ROW, Worker};
+use super::Worker;
 use crate::engine::scheduler::sleeps::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::task::cell::Hot;
@@ -29,7 +29,7 @@ impl Worker {
 
     /// As [`Worker::park`], without the hooks.
     fn sleep(&self) -> Option<Hot> {
-        self.until_yielded.set(ROW);
+        self.turns.rest();
         let searched = self.searching.replace(false);
         let last = self.shared.idle.park(self.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The

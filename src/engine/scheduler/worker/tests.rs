@@ -1,8 +1,9 @@
 //! Steps of a worker that a test plays.
 
 use super::super::Shared;
-use super::{Worker, YIELDS_ALONE};
+use super::Worker;
 use crate::engine::driver::Driver;
+use crate::engine::scheduler::turns::YIELDS_ALONE;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::cell::{Hot, Runner, new_send_task};
 use std::panic::Location;

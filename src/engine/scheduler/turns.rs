@@ -1,0 +1,150 @@
+//! Which of a worker's own queues is next: the next slot, the tasks that are ready, or those that have given
+//! way. Pure: it is told what happened, and reads no queue.
+
+use super::intake::INTAKE;
+use std::cell::Cell;
+
+/// How many tasks in a row may come from the next slot (tokio: 3). More favours pairs that wake each
+/// other over the rest.
+pub(super) const NEXT_CAP: u32 = 3;
+
+/// How many tasks that have given way run, with no other task ready, before the driver is polled. A task that
+/// yields until an event has come then finds the event after a few yields, and not after those of 200 µs.
+///
+/// Once in such a row, and again after a look at the ready deque that was not known to be empty: the poll is
+/// a call to the system, which a task that yields for long pays by the clock (pace.rs). A task from the next
+/// slot does not end the row. tokio polls its driver at each of these yields.
+pub(super) const YIELDS_ALONE: usize = 4;
+
+/// The state in which such a row begins.
+const ROW: usize = INTAKE + YIELDS_ALONE;
+
+/// What comes before a task that has given way, with no other task ready.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Alone {
+    /// Nothing.
+    Run,
+    /// A poll of the driver, after which something may be ready.
+    PollDriver,
+}
+
+#[derive(Debug)]
+pub(super) struct Turns {
+    /// Polls in a row that came from the next slot.
+    next_polls: Cell<u32>,
+    /// Up to [`INTAKE`]: pops of ready tasks until one that has given way has its turn in spite of them.
+    /// Above, while tasks that have given way run alone: how many more pops of these until the driver is
+    /// polled. At `INTAKE` it mostly has been.
+    ///
+    /// One number for both, because each tick with a task reads it.
+    until_yielded: Cell<usize>,
+}
+
+impl Turns {
+    pub(super) fn new() -> Self {
+        Self { next_polls: Cell::new(0), until_yielded: Cell::new(ROW) }
+    }
+
+    /// The worker is about to rest, and begins anew.
+    pub(super) fn rest(&self) {
+        self.until_yielded.set(ROW);
+    }
+
+    /// Whether the task from the next slot runs at once: at most [`NEXT_CAP`] do in a row.
+    #[inline]
+    pub(super) fn next_slot_again(&self) -> bool {
+        let polls = self.next_polls.get();
+        if polls < NEXT_CAP {
+            self.next_polls.set(polls + 1);
+        }
+        polls < NEXT_CAP
+    }
+
+    /// The next task comes from another queue.
+    #[inline]
+    pub(super) fn leave_next_slot(&self) {
+        self.next_polls.set(0);
+    }
+
+    /// Counts a pop of the ready deque. `true`: a task that has given way has its turn before that.
+    #[inline]
+    pub(super) fn is_yielded_due(&self) -> bool {
+        let until_yielded = self.until_yielded.get();
+        if until_yielded != 0 {
+            self.until_yielded.set(until_yielded.min(INTAKE) - 1);
+        }
+        until_yielded == 0
+    }
+
+    /// A task that has given way has its turn in spite of ready ones, with `waiting` of its kind. All of them
+    /// will have had one when [`INTAKE`] ready tasks have run, or as many ready tasks as there are of them.
+    pub(super) fn begin_yielded_turn(&self, waiting: usize) {
+        self.until_yielded.set((INTAKE / waiting.max(1)).max(1));
+    }
+
+    /// Whether tasks that have given way run without a poll of the driver, because it was polled in this row.
+    #[inline]
+    pub(super) fn is_row_over(&self) -> bool {
+        self.until_yielded.get() == INTAKE
+    }
+
+    /// A task that has given way is to run, and no other is ready.
+    pub(super) fn yielded_alone(&self) -> Alone {
+        let state = self.until_yielded.get();
+        // Up to `INTAKE`, the ready deque has been looked at since the last one.
+        let next = if state > INTAKE { state } else { ROW } - 1;
+        self.until_yielded.set(next);
+        if next == INTAKE { Alone::PollDriver } else { Alone::Run }
+    }
+
+    /// The driver was polled, and nothing is ready. The look at the ready deque does not begin another row.
+    pub(super) fn end_row(&self) {
+        self.until_yielded.set(INTAKE);
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_slot_is_left_after_so_many_tasks() {
+        let turns = Turns::new();
+        let polls = || (0..2 * NEXT_CAP).take_while(|_| turns.next_slot_again()).count();
+        assert_eq!(polls(), NEXT_CAP as usize);
+        assert_eq!(polls(), 0);
+        turns.leave_next_slot();
+        assert_eq!(polls(), NEXT_CAP as usize);
+    }
+
+    #[test]
+    fn a_task_that_has_given_way_has_its_turn_among_ready_ones() {
+        // With one that waits, with many, and with more than a pass brings in.
+        for (waiting, ready) in
+            [(1, INTAKE), (2, INTAKE / 2), (100, 5), (INTAKE, 1), (9_999, 1), (0, INTAKE)]
+        {
+            let turns = Turns::new();
+            turns.begin_yielded_turn(waiting);
+            let popped = (0..).take_while(|_| !turns.is_yielded_due()).count();
+            assert_eq!(popped, ready, "{waiting} that have given way");
+        }
+    }
+
+    #[test]
+    fn the_driver_is_polled_once_in_a_row_of_yields() {
+        let turns = Turns::new();
+        let row = || (0..YIELDS_ALONE).map(|_| turns.yielded_alone()).collect::<Vec<_>>();
+        let expected = [Alone::Run, Alone::Run, Alone::Run, Alone::PollDriver];
+        assert!(!turns.is_row_over());
+        assert_eq!(row(), expected);
+        turns.end_row();
+        assert!(turns.is_row_over());
+        // A ready task ends the row, and so does a rest.
+        assert!(!turns.is_yielded_due());
+        assert!(!turns.is_row_over());
+        assert_eq!(row(), expected);
+        turns.end_row();
+        turns.rest();
+        assert_eq!(row(), expected);
+    }
+}

@@ -4,7 +4,7 @@
 //! It describes the code at the time of writing, and promises nothing: a number, a queue or an order that is
 //! named here may be another one in the next version. The promises are in the documentation of the items, for
 //! instance under [fairness](crate::task#fairness). The proofs are in the headers of the source files; the
-//! last section says in which.
+//! last section says in which. Where nothing else is said, the page is about the runtime with workers.
 //!
 //! # The parts
 //!
@@ -66,8 +66,7 @@
 //! A task is one piece of memory: a header of 72 bytes (on a 64-bit machine), and behind it the future, in
 //! whose place the output comes later. One word of the header says what the task is doing. It has the bits
 //! `SCHEDULED` (the task is hot), `WOKEN` (it was woken once more while hot), `CANCELLED`, `COMPLETE` and two
-//! for the `JoinHandle`. Above the bits is the reference count. This is what happens to the word during a
-//! life:
+//! for the `JoinHandle`. Above the bits is the reference count. During a life, this happens to it:
 //!
 //! | step | the word | atomic read-modify-writes |
 //! |---|---|---|
@@ -79,10 +78,10 @@
 //! | the next poll begins | `WOKEN` is cleared if it is set: this poll answers both wakes | 0 or 1 |
 //! | a wake during the poll | `WOKEN` is set | 1 |
 //! | the poll returns `Pending` | `WOKEN` is cleared, and the task is queued again | 1 |
-//! | the poll returns `Ready` | the output is stored, then `COMPLETE` is set: later wakes do nothing | 1 |
+//! | the poll returns `Ready` | the output is stored, `COMPLETE` is set: later wakes do nothing | 1 or 2 |
 //!
-//! `SCHEDULED` stays set while the task runs. So a wake and the poll that answers it change the word twice,
-//! and not more often.
+//! (The last step takes 2 if a task waits for the `JoinHandle`.) `SCHEDULED` stays set while the task runs.
+//! So a wake and the poll that answers it change the word twice, and not more often.
 //!
 //! Before a task goes cold for the first time, it enters a list, the *cold registry* of the worker that
 //! polled it. The end of the runtime walks these lists to find the tasks that wait, and drops them. A task
@@ -159,7 +158,7 @@
 //! | by a worker that has no other task to run | none: it runs the task itself |
 //! | by a worker that has others to run | a parked one, unless a worker is searching |
 //! | in a wake channel that was empty | the home worker if it is parked; else as above |
-//! | in a wake channel that was not empty | none: whoever queued the first task there did it |
+//! | in a wake channel that was not empty | none: the thread that queued the first task there does it |
 //! | in the injector, or by the thread in `block_on` | a parked one, unless a worker is searching |
 //!
 //! A worker is *searching* while it looks into the queues of the others. Only one does so at a time (one per
@@ -227,7 +226,7 @@
 //!
 //! Timers go the same way. Each worker has a *timer wheel* of its own: to set or to drop a timeout takes a
 //! lock that no other worker takes for its timeouts. But the thread in the seat fires what is due in all
-//! wheels, so that the timers of a busy worker are not late.
+//! wheels, so the timers of a busy worker do not wait for it.
 //!
 //! # Pull, not push
 //!
@@ -236,7 +235,7 @@
 //! became ready, and a worker without tasks *pulls*: it takes half of another worker's deque in one go. It
 //! follows that
 //!
-//! - the common case is local: to spawn, to wake and to take a task touches the memory of one worker;
+//! - the common case is local: to spawn, to wake and to take a task touches the queues of one worker only;
 //! - the work of spreading the load is done by the workers that have nothing else to do;
 //! - no task belongs to a worker: when a poll takes long, other workers take what is queued behind it;
 //! - workers come and go at any time
@@ -263,9 +262,9 @@
 //!       +----------+------------------------------------------------------------+
 //! ```
 //!
-//! A hot task is a value that can be moved and not copied. It exists exactly while the task is hot, and only
-//! its owner may touch the future. So the compiler checks that a task is in one queue at most, and that no
-//! two threads poll it. To steal a task is to move a pointer.
+//! A hot task is a value that can be moved and not copied. The thread that makes a task hot makes this value,
+//! and only its owner may touch the future. So the compiler checks that a task is in one queue at most, and
+//! that no two threads poll it. To steal a task is to move a pointer.
 //!
 //! The counted references never touch the future. They can wake the task, abort it, and take its output. So
 //! the waker of a task whose future is not [`Send`] may go to any thread. The cold registry can do no more
@@ -328,7 +327,7 @@
 //!
 //!    idle, at least one        one of the idle ones, asleep in the poller; the others sleep outside
 //!    busy with short polls     each of them now and then, without waiting: after 61 polls,
-//!                              or after fewer that take some 200 microseconds
+//!                              or fewer if these take more than some 200 microseconds
 //!    busy with long polls      the driver thread, until a worker is idle
 //! ```
 //!
@@ -346,13 +345,13 @@
 //! *What if the seat stays empty?* This happens when the worker that leaves it with an event finds a task
 //! that computes for long, and the others are busy as well. For this there is the *driver thread*. While
 //! there is work, it looks at all workers every 0.5 to 4 ms, and takes the seat when it finds it empty twice.
-//! So an event may wait for 8 ms in the worst case, and for 1 ms while the workers are known to be in long
-//! polls. The same thread sees what is queued behind a long poll. It wakes a parked worker, or lets busy
-//! workers take these tasks, or starts a spare worker. When all workers sleep, it sleeps, too. A runtime that
-//! has had no task and no event does not have this thread yet.
+//! So an event may wait for 8 ms to be fetched in the worst case, and for 1 ms while the workers are known to
+//! be in long polls. The same thread sees what is queued behind a long poll. It wakes a parked worker, or
+//! lets busy workers take these tasks, or starts a spare worker. When all workers sleep, it sleeps, too. A
+//! runtime that has had no task and no event does not have this thread yet.
 //!
-//! A program that wants several event loops makes several runtimes. A runtime is a value with a poller,
-//! timers and workers of its own.
+//! A program that wants several event loops makes several runtimes. Each has a poller, timers and workers of
+//! its own.
 //!
 //! # What `Send + 'static` costs
 //!
@@ -385,10 +384,10 @@
 //! | TCP connections are made and closed | 0.97 |
 //!
 //! Look at the first two rows. The lock in the channel of the second one takes more time than liten does. So
-//! it is the program that pays most for `Send`, and less the runtime. The last row shows where neither
-//! matters: in a server most of the time is the system's. The limit there is a loop written by hand for one
-//! thread, which polls and answers and knows no tasks. liten on two workers needs 5 to 20 % more processor
-//! time than such a loop to echo a message or to answer an HTTP request.
+//! in this row it is the program that pays most for `Send`, and less the runtime. The last row shows where
+//! neither matters: in a server most of the time is the system's. The limit there is a loop written by hand
+//! for one thread, which polls and answers and knows no tasks. liten on two workers needs up to 20 % more
+//! processor time than such a loop to echo a message or to answer an HTTP request.
 //!
 //! What one thread cannot do is help itself. While one task computes, no socket is read, no timer fires, and
 //! no other thread takes what is queued. Two ways lie in between:
@@ -408,8 +407,8 @@
 //! feed each worker's wake channel; a `JoinHandle` is fed by a one-shot.* For each of these words there is an
 //! obvious way to build it that is slow, or wrong. This is what the words mean here, and why:
 //!
-//! - **One worker per CPU**: as many as the CPUs that the process may use, and a spare one while all of them
-//!   are in long polls. Without it, nothing runs when each of them blocks.
+//! - **One worker per CPU**: as many as there are CPUs for the process, and a spare one while all of them are
+//!   in long polls. Without it, nothing runs when each of them blocks.
 //! - **Local FIFO deque**: two of them, one for tasks that are ready and one for tasks that have given way.
 //!   Those run when no task is ready, and now and then even so. With a single deque, an event waits for one
 //!   poll of each task that computes.
@@ -436,12 +435,11 @@
 //!
 //! # Questions that five articles left open
 //!
-//! The promises and wishes of five articles about writing an async runtime are the list that liten was
-//! written from. These are the questions that the articles leave open, with the answers of this code.
-//! `tests/README.md` in the repository has a row for each of them, and names the test.
+//! liten was written from the promises, wishes and mistakes of five articles about async runtimes. These are
+//! the questions that they leave open, with the answers of this code. `tests/README.md` in the repository
+//! names the tests.
 //!
 //! *Building an async runtime with mio*:
-//!
 //! - **How does a reactor end that lives in a `static`?** Here it does not live there. The driver belongs to
 //!   a runtime, and a runtime is a value: to drop it ends its threads and closes its poller.
 //! - **Could several threads run the tasks?** Yes, each with queues of its own, from which the others steal.
@@ -453,13 +451,11 @@
 //!   operations on sockets allocate nothing.
 //!
 //! *Making a multithreaded Rust async runtime*:
-//!
 //! - **Can workers come and go while it runs?** Yes, because [no task belongs to a worker](#pull-not-push).
 //! - **How near does this design come to tokio's scheduler?** `benches/README.md` has the figures, also of
 //!   the rows that missed their goals.
 //!
 //! *Designing an async runtime for WASI 0.2*:
-//!
 //! - **Should `Context` carry the reactor?** It need not. A future finds the runtime of the thread that polls
 //!   it. On a thread that has [entered](crate::runtime::Handle::enter) a runtime, sockets and timers also
 //!   work under the executors of other crates.
@@ -469,18 +465,16 @@
 //!   whether an operation can go on. A test runs it on a host that completes operations.
 //!
 //! *Tokio internals*:
-//!
 //! - **Does a socket that always has data starve the others?** No. A task may complete 128 operations in a
 //!   poll. Then it gives way to the tasks that are ready.
 //! - **Are ten sockets in a `join_all` all polled for each packet?** Yes, by a plain join. In a
 //!   [`FuturesUnordered`](crate::future::FuturesUnordered), or in a task each, only the one that was woken.
 //! - **Must one datagram cost two turns of the event loop and a write to a pipe?** No. The thread that
 //!   fetches the event also runs the task, so it need not wake itself: one turn, and no write.
-//! - **Can the event loop run on several threads?** On all of them, [one at a
+//! - **Can the event loop run on several threads?** On any of them, [one at a
 //!   time](#one-event-loop-or-several-the-seat).
 //!
 //! *Writing an async runtime in Rust*:
-//!
 //! - **What about files, and the names of hosts?** A poller says nothing useful about a file. Files go to the
 //!   blocking pool, and so does the resolution of names.
 //! - **What would a runtime without `Send + 'static` be like?** [Like this](#what-send--static-costs).
@@ -497,15 +491,13 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | Which states has a task? | `src/engine/task/state.rs` |
-//! | Which thread may touch which part of a task? | `src/engine/task/cell.rs` |
+//! | Which states has a task? | `src/engine/task/state.rs`, `src/engine/task/cell.rs` |
 //! | What is a waker made of? | `src/engine/task/waker.rs` |
 //! | Why is no wake lost? | `src/engine/scheduler.rs` |
 //! | Where does a worker look for tasks, and how long may one wait? | `src/engine/scheduler/worker.rs` |
 //! | Which worker is woken? | `src/engine/scheduler/idle.rs` |
 //! | What happens behind a long poll? | `src/engine/scheduler/watchdog.rs` |
-//! | What is a turn of the driver? | `src/engine/driver.rs` |
-//! | How does a thread sleep in the poller, and how is it woken? | `src/engine/driver/seat.rs` |
+//! | How does a thread wait for events? | `src/engine/driver.rs`, `src/engine/driver/seat.rs` |
 //! | Why is no event lost? | `src/engine/driver/readiness.rs` |
 //! | How do timers work? | `src/engine/driver/timers.rs`, `src/engine/driver/wheel.rs` |
 //! | How does it work on one thread? | `src/runtime/local/queue.rs`, `src/runtime/local_runtime.rs` |

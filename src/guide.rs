@@ -1,7 +1,7 @@
 //! A guide: how to do things with liten, from the first program to moving a service over.
 //!
-//! The other modules say what each item does; these pages say which item to take. Each can be read on its
-//! own.
+//! The other modules say what each item does; these pages say which item to take, and one of them how it all
+//! works. Each can be read on its own.
 //!
 //! | page | question that it answers |
 //! |---|---|
@@ -14,9 +14,11 @@
 //! | [`blocking`] | what about code that blocks or computes? |
 //! | [`migrating`] | I have a program for tokio; what changes? |
 //! | [`tuning`] | how do I make it faster, and see what it does? |
+//! | [`inside`] | how does it work, and why this way? |
 //! | `wasi` | how do I write a component for WASI 0.2? |
 
 pub mod blocking;
+pub mod inside;
 pub mod io;
 pub mod migrating;
 pub mod shutdown;

@@ -30,8 +30,8 @@
 //! One worker per CPU, each with a FIFO deque; idle workers steal. A task is *hot* (in one queue, or
 //! running) or *cold* (waiting; only its wakers know it). An idle worker sits in the I/O driver's seat
 //! and runs what its events wake without a change of thread; a driver thread watches and takes over when
-//! all workers are busy. All this is the engine, which has a map (`src/engine.rs`); the headers of its files
-//! hold the protocols and the proofs.
+//! all workers are busy. The page [`guide::inside`] goes through this with drawings. All this is the engine,
+//! which has a map (`src/engine.rs`); the headers of its files hold the protocols and the proofs.
 //!
 //! # Cancel safety
 //!

@@ -13,7 +13,7 @@
 //! # What is promised
 //!
 //! - **Never early.** What waits for a deadline is not ready before [`Instant::now`] has reached it.
-//! - **Not exactly on time.** Deadlines are rounded up to 65.5 µs, and at the time of writing by 0.4 ms more
+//! - **Not exactly on time.** Deadlines are rounded up, at the time of writing to 65.5 µs, and by 0.4 ms more
 //!   where many timers are so close together that they would wake a processor for each of them; on Windows
 //!   the system's poller rounds up further (to a millisecond at least), and the task must be scheduled.
 //! - **Any duration is fine.** Zero is ready at the first poll; [`Duration::MAX`], like every moment that

@@ -9,10 +9,14 @@
 mod bites;
 #[path = "tidy/floors.rs"]
 mod floors;
+#[path = "tidy/pages.rs"]
+mod pages;
 #[path = "tidy/rules.rs"]
 mod rules;
 #[path = "tidy/source.rs"]
 mod source;
+#[path = "tidy/words.rs"]
+mod words;
 
 use floors::Plan;
 use rules::Confined;

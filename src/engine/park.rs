@@ -68,7 +68,7 @@ impl Parker {
 
     /// Whether the next park returns at once.
     pub(crate) fn is_notified(&self) -> bool {
-        // Ordering: Relaxed, a hint: the park that follows acquires.
+        // Ordering: Relaxed. The partner is the swap in `unpark`, which the park that follows acquires.
         self.inner.state.load(Ordering::Relaxed) == NOTIFIED
     }
 

@@ -113,12 +113,12 @@ impl Builder {
     /// Sets how many spare workers may run at a time. 0: none, ever. Default: one more than there are
     /// workers, and 16 at most. Without meaning for a runtime without workers.
     ///
-    /// When all workers are busy with polls of 150 µs and more while other tasks are ready, the runtime
-    /// starts a spare worker for those. It leaves tasks that compute and [give way](crate::task::yield_now)
-    /// to the workers, and the operating system shares the cores. When it is stuck as well, another one
-    /// starts after 2 ms, the next after 4, and so on. [`block_in_place`](crate::task::block_in_place) starts
-    /// one at once if no worker is idle. The spares leave when a regular worker has been free of long polls
-    /// for a while.
+    /// When all workers are busy with long polls (at the time of writing, of 150 µs and more) while other
+    /// tasks are ready, the runtime starts a spare worker for those. It leaves tasks that compute and [give
+    /// way](crate::task::yield_now) to the workers, and the operating system shares the cores. When it is
+    /// stuck as well, another one starts after some milliseconds, and the next after a longer time.
+    /// [`block_in_place`](crate::task::block_in_place) starts one at once if no worker is idle. The spares
+    /// leave when a regular worker has been free of long polls for a while.
     pub fn max_spare_workers(&mut self, count: usize) -> &mut Self {
         self.max_spare_workers = Some(count);
         self

@@ -101,8 +101,8 @@ impl Others {
             return Rest { roots: false, all: false };
         }
         let no_work = no_work();
-        // Ordering: Acquire, as above. Work that has ended has counted the root that it woke before; the lock
-        // of the pool passes that on.
+        // Ordering: Acquire pairs with `goes` once more. Work that has ended has counted the root that it
+        // woke before; the lock of the pool passes that on.
         let still = self.word.load(Ordering::Acquire) == seen;
         Rest { roots: still, all: still && no_work }
     }
@@ -110,12 +110,13 @@ impl Others {
 
 impl CountsRoots for Others {
     fn comes(&self) {
-        // Ordering: AcqRel, so that the count passes on what all threads counted before have done.
+        // Ordering: AcqRel pairs with all other comings and goings: the count passes on what the threads that
+        // were counted before have done.
         self.word.fetch_add(CAME + 1, Ordering::AcqRel);
     }
 
     fn goes(&self) {
-        // Ordering: AcqRel, as above, and for `look`.
+        // Ordering: AcqRel, as in `comes`; Release also pairs with the Acquire in `look`.
         if self.word.fetch_sub(1, Ordering::AcqRel) & AWAKE == 1 {
             // Ordering: SeqCst, see `look`.
             fence(Ordering::SeqCst);

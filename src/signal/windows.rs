@@ -79,7 +79,7 @@ extern "system" fn handle(event: u32) -> BOOL {
         // that of its destructor.
         wakers::guard(move || {
             if concerned {
-                // Ordering: as in `poll`.
+                // Ordering: Relaxed, before the wake: the waker orders it against the swap in `poll`.
                 listener.fired.store(true, Ordering::Relaxed);
                 listener.waker.wake();
             }

@@ -310,7 +310,7 @@ impl Notify {
             if waker.is_some() {
                 self.settle(&locked);
             } else {
-                // Ordering: Release, as in `store_permit`.
+                // Ordering: Release pairs with the Acquire in `admit` of the future that takes the permit.
                 self.state.fetch_add(PERMIT - WAITING, Ordering::Release);
             }
             drop(locked);
@@ -367,7 +367,8 @@ impl Notify {
                 EMPTY if joins => state + WAITING,
                 _ => return Poll::Pending,
             };
-            // Ordering: Acquire pairs with the Release in `store_permit`, and a failed one as above.
+            // Ordering: Acquire pairs with the Release in `store_permit`, and if the exchange fails with that
+            // in `notify_waiters`.
             let exchanged =
                 self.state.compare_exchange_weak(state, next, Ordering::Acquire, Ordering::Acquire);
             match exchanged {
@@ -387,7 +388,7 @@ impl Notify {
         left: &mut Option<Waker>,
     ) -> Poll<()> {
         if let Some(word) = locked.word(&place) {
-            // Ordering: Acquire, as in `admit`.
+            // Ordering: Acquire pairs with the Release in `notify_waiters`: what was done before is seen.
             if self.state.load(Ordering::Acquire) & TURN == word & TURN {
                 return Poll::Pending;
             }

@@ -240,7 +240,7 @@ impl Permits {
                 Ok(more) => (Ok(()), more),
                 Err(before) => (Err(before), state),
             };
-            // Ordering: Release, as in `release`.
+            // Ordering: Release pairs with the Acquire of the call that takes these permits (`try_acquire`).
             let exchanged = self.state.compare_exchange(
                 state,
                 sum & !CROWDED,

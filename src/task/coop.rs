@@ -1,9 +1,9 @@
 //! The cooperative budget, for futures of one's own: asking, spending, doing without.
 //!
-//! Each poll of a task begins with a budget of 128 operations. Sockets, timers, join handles, channels and
-//! locks of this crate take one each when they are ready; when none is left they return `Pending`, and the
-//! task goes to the back of the queue. A leaf future from elsewhere takes part by [`cooperative`] or
-//! [`poll_proceed`].
+//! Each poll of a task begins with a budget of operations, 128 at the time of writing. Sockets, timers, join
+//! handles, channels and locks of this crate take one each when they are ready. When none is left they return
+//! `Pending`, and the task gives way to others, as by [`yield_now`](super::yield_now()). A leaf future from
+//! elsewhere takes part by [`cooperative`] or [`poll_proceed`].
 
 use crate::engine::task::budget;
 use pin_project_lite::pin_project;

@@ -6,11 +6,10 @@ use std::task::Poll;
 
 /// Lets other tasks run, then goes on.
 ///
-/// The task goes to the back of its worker's queue of tasks that have given way, behind all that are ready;
-/// it is polled again when its turn comes, by this worker or by one that steals it. How many others may run
-/// before is bounded, see [fairness](crate::task#fairness). There is no promise about their order. Outside a
-/// task, and under executors that are not liten's, this wakes the waker it is polled with and returns
-/// `Pending` once.
+/// The task is polled again after others that are ready, by this worker or by one that steals it. How many
+/// others may run before is bounded, see [fairness](crate::task#fairness). There is no promise about their
+/// order. Outside a task, and under executors that are not liten's, this wakes the waker it is polled with
+/// and returns `Pending` once.
 ///
 /// # Cancel safety
 ///

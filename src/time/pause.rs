@@ -59,10 +59,10 @@ pub fn resume() {
 /// The clock is moved at the first poll, in one step: a task that is woken sees the new moment, however early
 /// its own deadline was. Timers fire in the order of their deadlines. When this returns, the tasks they woke
 /// have run, and so have those that these have woken, until each task waits for something again; no further
-/// deadline is jumped to meanwhile. A task that never waits is not waited for without end: after some
-/// thousand rounds of polls, or a tenth of a second on a multithreaded runtime, this returns; and at once
-/// when the clock is let [go on](resume) meanwhile. To let each deadline pass at its own moment,
-/// [`sleep`](super::sleep()) instead.
+/// deadline is jumped to meanwhile. A task that never waits is not waited for without end: this returns
+/// after some thousand rounds of polls, or on a multithreaded runtime after a tenth of a second (at the time
+/// of writing); and at once when the clock is let [go on](resume) meanwhile. To let each deadline pass at its
+/// own moment, [`sleep`](super::sleep()) instead.
 ///
 /// With zero it only lets the tasks run. A `duration` that leads beyond what an [`Instant`] can say counts as
 /// 30 years.

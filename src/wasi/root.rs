@@ -79,7 +79,8 @@ impl Root {
 
     /// Ends what [`Root::lie_down`] began; a wake that has come meanwhile stays.
     pub(super) fn rise(&self) {
-        // Ordering: Relaxed, as in `lie_down`. Its failure says WOKEN, which is what it should say.
+        // Ordering: Relaxed; what comes with a `wake` is acquired by `take_woken`. If it fails the word says
+        // WOKEN, which is what it should say.
         let _ = self.word.compare_exchange(ASLEEP, AWAKE, Ordering::Relaxed, Ordering::Relaxed);
     }
 

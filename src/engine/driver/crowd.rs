@@ -61,7 +61,8 @@ impl Timers {
         let end = time.saturating_add(OUTLOOK << TICK_BITS);
         let mut ahead = 0;
         for shard in &self.shards {
-            // Ordering: Relaxed, a hint; the lock orders everything else.
+            // Ordering: Relaxed. The partner is `Shard::lower_next`; whether timers are crowded is a guess,
+            // and the lock orders what is read of the wheel.
             if shard.next.load(Ordering::Relaxed) <= end {
                 ahead |= shard.timers.lock().wheel.outlook(time);
             }

@@ -232,7 +232,8 @@ impl Readiness {
 
     /// The driver goes: every waiter, present and future, gets an error. Calls no waker.
     pub(crate) fn shutdown(&self, wakes: &mut Vec<Waker>) {
-        // Ordering: as in `set`; same protocol, same argument.
+        // Ordering: Release pairs with the Acquire in `answer`, for a first look without the lock; the second
+        // look is ordered by the lock, as for `set`.
         self.state.fetch_or(SHUTDOWN, Ordering::Release);
         self.waiters.lock().take(Ready::EVERY, wakes);
     }

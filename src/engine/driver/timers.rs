@@ -113,7 +113,8 @@ impl Timers {
     /// Moves the wakers of all timers that are due into `wakes`.
     pub(crate) fn expire(&self, now_ns: u64, wakes: &mut Vec<Waker>) {
         for shard in &self.shards {
-            // Ordering: Relaxed, as in `next_deadline`; the lock orders everything else.
+            // Ordering: Relaxed. A bound that `lower_next` writes after this load is one for the next turn
+            // (see the header); the lock orders the wheel.
             if shard.next.load(Ordering::Relaxed) <= now_ns {
                 shard.expire(now_ns, wakes);
             }
@@ -294,7 +295,7 @@ impl Shard {
         let mut timers = self.timers.lock();
         timers.closed = true;
         timers.wheel.drain(wakes);
-        // Ordering: Relaxed, as in `expire`.
+        // Ordering: Relaxed; nothing lowers it again, because `closed` was set under this lock.
         self.next.store(NONE, Ordering::Relaxed);
     }
 

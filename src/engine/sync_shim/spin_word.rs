@@ -63,13 +63,13 @@ impl SpinWord {
     /// To be called by the holder.
     #[inline]
     pub(super) fn unlock(&self) {
-        // Ordering: Release, for the next holder.
+        // Ordering: Release pairs with the Acquire in `try_lock` of the next holder.
         self.0.store(false, Ordering::Release);
     }
 
     #[inline]
     pub(super) fn is_locked(&self) -> bool {
-        // Ordering: Relaxed, a hint before an exchange.
+        // Ordering: Relaxed, `unlock` is not acquired here: the exchange in `try_lock` that follows decides.
         self.0.load(Ordering::Relaxed)
     }
 

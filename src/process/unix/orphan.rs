@@ -58,7 +58,8 @@ impl Orphan {
         let mut seen = 1;
         while seen > 0 {
             self.look_once();
-            // Ordering: as above.
+            // Ordering: AcqRel. Acquire pairs with the addition by a thread whose look this one takes over,
+            // Release with the addition by the thread that looks next.
             seen = self.looks.fetch_sub(seen, Ordering::AcqRel) - seen;
         }
     }

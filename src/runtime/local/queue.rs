@@ -138,7 +138,8 @@ impl Queue {
 
     fn put(&self, inbox: &mut Inbox, task: Hot) {
         inbox.hot.push_back(task);
-        // Ordering: Relaxed, a hint; a visit that goes idle looks under the lock.
+        // Ordering: Relaxed, no task is taken on the strength of it: `begin` reads it and then takes the
+        // lock. A visit that reads an old value looks under the lock before it goes idle.
         self.mail.store(true, Ordering::Relaxed);
     }
 
@@ -160,7 +161,7 @@ impl Queue {
 
     /// How many tasks are queued, at about this moment.
     pub(super) fn len(&self) -> usize {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, a number for people; `note_length` writes it.
         self.length.load(Ordering::Relaxed) + self.inbox.lock().hot.len()
     }
 

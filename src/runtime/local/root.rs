@@ -33,7 +33,8 @@ impl Root {
 
     /// Whether the next [`Root::poll`] polls the future.
     pub(super) fn is_woken(&self) -> bool {
-        // Ordering: Relaxed, a hint: the poll that follows takes the flag.
+        // Ordering: Relaxed. It only says whether to poll: the poll acquires the flag (`take_woken`), and a
+        // wake that is not seen here wakes the parent.
         self.wakes.woken.load(Ordering::Relaxed)
     }
 }

@@ -128,7 +128,8 @@ impl<T> Ring<T> {
         slot.left = receivers;
         let old = slot.value.replace(value);
         drop(slot);
-        // Ordering: Relaxed, a hint: a receiver that reads an old one looks again under the tail's lock.
+        // Ordering: Relaxed, read by `seems_sent`: a receiver that reads an old number looks again under the
+        // tail's lock.
         self.sent.store(tail.next as usize, Ordering::Relaxed);
         // The word of a place has only the low bits of a number on a 32-bit system. They are enough to tell
         // a number from the numbers near it.
@@ -146,7 +147,8 @@ impl<T> Ring<T> {
 
     /// Whether value `number` has been sent, as far as can be seen without a lock.
     pub(super) fn seems_sent(&self, number: u64) -> bool {
-        // Ordering: Relaxed, as above.
+        // Ordering: Relaxed. The partner is the store in `send`; the lock of the slot, or that of the tail,
+        // orders the value.
         self.sent.load(Ordering::Relaxed) != number as usize
     }
 

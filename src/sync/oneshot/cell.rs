@@ -309,7 +309,8 @@ impl<T> SendHalf<T> {
 
 impl<T> Drop for SendHalf<T> {
     fn drop(&mut self) {
-        // Ordering: as in `send`.
+        // Ordering: AcqRel: Release for a receiver that leaves after this and frees the cell; Acquire for its
+        // waker, and for a receiver that has left.
         let seen = self.0.cell().word.fetch_add(DROPPED, Ordering::AcqRel);
         // SAFETY: first or second, as it says; there is no value.
         unsafe {
@@ -361,7 +362,7 @@ impl<T> ReceiveHalf<T> {
     fn finish_once(&mut self) -> Option<T> {
         let door = self.0;
         let mut seen = door.load();
-        // Ordering: AcqRel, as in `close`.
+        // Ordering: AcqRel: Release for a sender that leaves after this; Acquire for its waker.
         if door.change(&mut seen, |word| word | CLOSED, Ordering::AcqRel) {
             // SAFETY: this was the first end, and the caller does not come back.
             unsafe { door.end(RECEIVER_WAKER, seen) };

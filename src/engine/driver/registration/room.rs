@@ -86,14 +86,15 @@ impl Room {
         direction: Direction,
         register: impl FnOnce(i32, Interest) -> io::Result<()>,
     ) -> io::Result<()> {
-        // Ordering: Acquire pairs with the Release below: a writer that finds it reported waits for events of
-        // the changed registration.
+        // Ordering: Acquire pairs with the Release store of `REPORTED`: a writer that finds it waits for
+        // events of the changed registration.
         let descriptor = self.unreported.load(Ordering::Acquire);
         if direction == Direction::Write && descriptor != REPORTED {
             // Two writers may do this at once. The second change is one system call too many, and is in
             // order: neither waits before the registration was changed.
             register(descriptor, self.interest)?;
-            // Ordering: Release, see above.
+            // Ordering: Release pairs with the Acquire load of the next writer: the registration was changed
+            // before.
             self.unreported.store(REPORTED, Ordering::Release);
         }
         Ok(())

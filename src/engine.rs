@@ -16,6 +16,7 @@
 //! | `recycler` | 240 | memory for tasks, kept per thread |
 //! | `wakers` | 590 | futures that wait in a list, and wakers called all at once |
 //! | `words` | 100 | what panics say, under liten's name or tokio's |
+//! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `hint` | 50 | what to do when a crate asks for tokio |
 //! | `ended` | 40 | the error of a runtime that has ended |
 //! | `thread_name` | 40 | names of threads |
@@ -27,10 +28,11 @@
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
 //! | `scheduler` | 4,500 | workers, which thread wakes which, and the watchdog |
 //!
-//! Calls upwards go through three traits. A task calls [`task::cell::Schedule`], which the scheduler, local
+//! Calls upwards go through three traits. A task calls [`task::header::Schedule`], which the scheduler, local
 //! executors and blocking tasks implement. [`blocking::Job`] and [`scheduler::CountsRoots`] are implemented
 //! in `runtime`. The driver knows wakers and no workers.
 
+pub(crate) mod abort;
 pub(crate) mod ended;
 pub(crate) mod hint;
 pub(crate) mod recycler;

@@ -2,7 +2,8 @@
 
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 
-/// How many are awake in the lower half, how often that has changed in the upper.
+/// The lower half of the word is the number of threads that are awake. The upper half counts how often that
+/// number has changed.
 pub(super) struct AwakeThreads {
     word: AtomicU64,
     /// Whether no blocking work is queued or being done.

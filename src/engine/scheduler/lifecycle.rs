@@ -2,12 +2,13 @@
 //!
 //! # Resizing
 //!
-//! `target` says how many workers there should be. A worker whose index is not below it leaves when it
-//! notices: it moves what it has queued to the injector and ends. Starting and leaving are decided under one
-//! lock, so a worker that was asked to leave and then to stay either has left (and a new thread starts in its
-//! slot) or stays. Workers above `target` that are to stay for a while are *spares* (watchdog.rs); `staying`
-//! counts them in. The slots, the idle word and `staying` know no difference between a spare and a worker
-//! that `set_worker_threads` has added. Models `a_worker_that_is_asked_to_stay_has_left_or_stays`,
+//! `PoolSize::regular` says how many workers there should be. A worker whose index is not below it leaves
+//! when it notices: it moves what it has queued to the injector and ends. Starting and leaving are decided
+//! under one lock, so a worker that was asked to leave and then to stay either has left (and a new thread
+//! starts in its slot) or stays. Workers above `regular` that are to stay for a while are *spares*
+//! (watchdog.rs); `staying` counts them in. The slots, the idle word and `staying` know no difference
+//! between a spare and a worker that `set_worker_threads` has added. Models
+//! `a_worker_that_is_asked_to_stay_has_left_or_stays`,
 //! `a_wake_beside_a_leaving_worker_is_not_left_in_its_channel`.
 //!
 //! # The end

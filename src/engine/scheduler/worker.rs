@@ -61,8 +61,8 @@
 //!
 //! # Helpers
 //!
-//! A spare worker that the watchdog has started is a *helper* ([`Shared::is_helper`]): it runs what is ready,
-//! and leaves what gives way to the workers that there should be, through [`Shared::yielded`]. Otherwise it
+//! A spare worker that the watchdog has started is a *helper* (`PoolSize::is_helper`): it runs what is ready,
+//! and leaves what gives way to the workers that there should be, through `Outside::yielded`. Otherwise it
 //! would soon be as busy as they are, and there would be more threads that compute than cores. Only when all
 //! workers have been in one poll for long does it run what has given way too, and only if another helper can
 //! follow it.

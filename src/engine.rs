@@ -5,7 +5,8 @@
 //! the other way round. Each module of the engine imports only modules that stand before it in the table, so
 //! that it can be read by someone who knows those. Most readers want `task`, `driver` and `scheduler`, and
 //! look the others up. The lines are those of the code that is shipped, with comments; models and tests are
-//! not counted. `tests/tidy.rs` checks all this, and that no modules import each other in a circle.
+//! not counted. `tests/tidy.rs` checks all this, that no modules import each other in a circle, and that files
+//! of one module do so only where it says why.
 //!
 //! | module | lines | what it is |
 //! |---|---|---|
@@ -16,6 +17,7 @@
 //! | `recycler` | 240 | memory for tasks, kept per thread |
 //! | `wakers` | 590 | futures that wait in a list, and wakers called all at once |
 //! | `words` | 100 | what panics say, under liten's name or tokio's |
+//! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `hint` | 50 | what to do when a crate asks for tokio |
 //! | `ended` | 40 | the error of a runtime that has ended |
 //! | `thread_name` | 40 | names of threads |
@@ -27,7 +29,7 @@
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
 //! | `scheduler` | 4,500 | workers, which thread wakes which, and the watchdog |
 //!
-//! Calls upwards go through three traits. A task calls [`task::cell::Schedule`], which the scheduler, local
+//! Calls upwards go through three traits. A task calls [`task::header::Schedule`], which the scheduler, local
 //! executors and blocking tasks implement. [`blocking::Job`] and [`scheduler::CountsRoots`] are implemented
 //! in `runtime`. The driver knows wakers and no workers.
 //!
@@ -106,6 +108,7 @@
 //! | `Word` | An atomic number whose parts are changed together. |
 //! | `Worker` | A thread that runs tasks. |
 
+pub(crate) mod abort;
 pub(crate) mod ended;
 pub(crate) mod hint;
 pub(crate) mod recycler;

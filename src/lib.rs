@@ -80,9 +80,10 @@
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks its worker while no
 //!   other is free.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// What only a face uses that is switched off stays in and is dropped by the linker: a condition at each such
-// function would have to name every face that may come to use it. The default build has none of them off. So
-// does, on wasm, what only threads use.
+// Some functions are used only by modules that a feature switches off. They are compiled all the same, and
+// the linker drops them: a condition at each of them would have to name every module that may come to use
+// it. On wasm the same goes for what only threads use. The default build has these modules on, and keeps the
+// lints.
 #![cfg_attr(
     any(target_family = "wasm", not(all(feature = "net", feature = "futures-io"))),
     allow(dead_code, unused_imports)

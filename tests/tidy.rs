@@ -2,11 +2,13 @@
 //!
 //! What is allowed where stands in the tables below, and nowhere else. To add a row is a decision: it
 //! comes with its reason, and the tests fail when nothing uses a permission any more. The rules
-//! themselves are in `tidy/rules.rs` and `tidy/floors.rs`; `tidy/bites.rs` feeds each of them a bad
-//! snippet, to prove that it can fail.
+//! themselves are in `tidy/rules.rs`, `tidy/floors.rs` and `tidy/circles.rs`; `tidy/bites.rs` feeds each of
+//! them a bad snippet, to prove that it can fail.
 
 #[path = "tidy/bites.rs"]
 mod bites;
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/floors.rs"]
 mod floors;
 #[path = "tidy/pages.rs"]
@@ -42,6 +44,7 @@ const HOUSE: Plan = Plan {
         ("engine::wakers", 0),
         ("engine::thread_name", 0),
         ("engine::ended", 0),
+        ("engine::abort", 0),
         ("engine::hint", 0),
         ("engine::words", 0),
         // Waiting and handing over.
@@ -121,6 +124,107 @@ const HOUSE: Plan = Plan {
     ],
 };
 
+/// Files of one room that use each other in a circle all the same. Each row has all files of its circle.
+const CIRCLES: &[circles::Known] = &[
+    (
+        &[
+            "src/engine/scheduler/lifecycle.rs",
+            "src/engine/scheduler/role.rs",
+            "src/engine/scheduler/watchdog.rs",
+            "src/engine/scheduler/worker.rs",
+            "src/engine/scheduler/worker/rest.rs",
+        ],
+        "threads start each other: a worker that leaves its park starts the watchdog, which starts \
+         spare workers, and a thread is known by its role",
+    ),
+    (
+        &["src/fs/file.rs", "src/fs/open_options.rs"],
+        "options open files, and files are opened with options",
+    ),
+    (
+        &["src/net/linux.rs", "src/net/unix/stream.rs"],
+        "what one system adds to a stream is beside it, and the kind of its address is asked there",
+    ),
+    (
+        &[
+            "src/net/tcp/listener.rs",
+            "src/net/tcp/socket.rs",
+            "src/net/tcp/stream.rs",
+            "src/net/winsock.rs",
+        ],
+        "a socket becomes a listener or a stream, and both are made by way of a socket",
+    ),
+    (
+        &["src/net/unix/pipe.rs", "src/net/unix/pipe/receiver.rs", "src/net/unix/pipe/sender.rs"],
+        "a pipe is its two ends, which share what the parent knows of pipes",
+    ),
+    (
+        &["src/net/wasm/tcp.rs", "src/net/wasm/tcp/stream.rs"],
+        "a stream is split into halves, whose types name the stream",
+    ),
+    (
+        &["src/process/unix.rs", "src/process/unix/orphan.rs"],
+        "a child that is let go becomes an orphan, which is a child still",
+    ),
+    (
+        &[
+            "src/runtime.rs",
+            "src/runtime/block_on.rs",
+            "src/runtime/builder.rs",
+            "src/runtime/context.rs",
+            "src/runtime/current_thread.rs",
+            "src/runtime/handle.rs",
+            "src/runtime/local_runtime.rs",
+            "src/runtime/metrics.rs",
+            "src/runtime/pinned.rs",
+            "src/runtime/shutdown.rs",
+            "src/runtime/tokio_context.rs",
+        ],
+        "each kind of runtime makes handles, a handle does all that a runtime does, and the \
+         thread's context is a handle",
+    ),
+    (
+        &["src/runtime/local.rs", "src/runtime/local/queue.rs", "src/runtime/local_thread.rs"],
+        "an executor knows whether it polls on this thread, and the thread knows which executor does",
+    ),
+    (
+        &["src/runtime/wasm/context.rs", "src/runtime/wasm/handle.rs"],
+        "the thread's context is a handle, and a handle enters the context",
+    ),
+    (
+        &[
+            "src/sync/guarded.rs",
+            "src/sync/mutex.rs",
+            "src/sync/mutex/guard.rs",
+            "src/sync/mutex/mapped.rs",
+            "src/sync/rwlock.rs",
+            "src/sync/rwlock/mapped.rs",
+            "src/sync/rwlock/owned.rs",
+            "src/sync/rwlock/read.rs",
+            "src/sync/rwlock/write.rs",
+        ],
+        "locks make guards, and guards name their locks",
+    ),
+    (
+        &[
+            "src/sync/mpsc/bounded.rs",
+            "src/sync/mpsc/permit.rs",
+            "src/sync/mpsc/unbounded.rs",
+            "src/sync/mpsc/weak.rs",
+        ],
+        "senders make permits and weak senders, from which senders come back",
+    ),
+    (&["src/sync/notify.rs", "src/sync/notify/notified.rs"], "a future of the type that makes it"),
+    (
+        &["src/sync/semaphore.rs", "src/sync/semaphore/permit.rs"],
+        "a permit goes back to the semaphore that has given it",
+    ),
+    (
+        &["src/sync/watch.rs", "src/sync/watch/receiver.rs"],
+        "the two halves of one channel share its state",
+    ),
+];
+
 const UNSAFE: Confined = Confined {
     what: "`unsafe`",
     words: &["unsafe", "allow(unsafe_code)"],
@@ -131,8 +235,8 @@ const UNSAFE: Confined = Confined {
         ("src/sync/guarded.rs", "data behind permits, and pointers into it"),
         ("src/sync/once_cell.rs", "a value that is written once, by the holder of a permit"),
         ("src/engine/queue/wake_channel.rs", "links inside the tasks"),
+        ("src/engine/task/header.rs", "pointers to the header, each with its own rights"),
         ("src/engine/task/cell.rs", "the future, then its output, pinned in one allocation"),
-        ("src/engine/task/cell/dropping.rs", "the future, dropped where it is pinned"),
         ("src/engine/task/waker.rs", "the waker's function table"),
         ("src/engine/task/slot.rs", "a slot for a hot task that others may take"),
         (
@@ -141,7 +245,7 @@ const UNSAFE: Confined = Confined {
         ),
         ("src/engine/task/registry.rs", "cancels tasks that it knows to be registered"),
         ("src/engine/task/running.rs", "a place in the source, behind an atomic pointer"),
-        ("src/engine/scheduler/shared.rs", "promises to outlive its tasks"),
+        ("src/engine/scheduler/entry.rs", "promises that the scheduler outlives its tasks"),
         ("src/engine/scheduler/slice.rs", "asks the system for short slices of the processor"),
         ("src/runtime/blocking_task.rs", "promises that its tasks never go cold"),
         ("src/runtime/local.rs", "tasks that borrow, on the thread that owns them"),
@@ -202,7 +306,7 @@ const THREADS: Confined = Confined {
     words: &["thread::spawn", "thread::Builder", "thread::scope"],
     homes: &[
         ("src/engine/blocking.rs", "the pool for blocking calls"),
-        ("src/engine/scheduler/lifecycle.rs", "workers come and go"),
+        ("src/engine/scheduler/threads.rs", "workers come and go"),
         ("src/io/stdio/input.rs", "reads a terminal, which may last for ever"),
         ("src/runtime/tokio_context.rs", "a trial, before tokio panics over the lack of one"),
         ("src/process/windows.rs", "waits for a child, which nothing can interrupt"),
@@ -365,6 +469,14 @@ fn imports_point_down() {
 fn rooms_import_each_other_in_no_circle() {
     let arrows = read(&["src"]).iter().flat_map(|source| floors::arrows(source, &HOUSE)).collect();
     assert_eq!(floors::circle(&arrows), [""; 0], "each imports the next, and the last the first");
+}
+
+#[test]
+fn files_of_a_room_use_each_other_in_known_circles_only() {
+    report(circles::check(&read(&["src"]), CIRCLES));
+    for (files, reason) in CIRCLES {
+        assert!(files.is_sorted() && !reason.is_empty(), "{files:?} in order, with a reason");
+    }
 }
 
 /// The modules that the table at the head of `src/engine.rs` names, in its order, with the lines it says.

@@ -2,8 +2,8 @@
 //!
 //! The pool knows nothing of tasks: it runs [`Job`]s. Three parts:
 //! * `pool_state.rs`, pure: the queue and the counts; decides which thread starts, runs a job, waits or ends.
-//! * `job_queue.rs`: the state under its lock, the signal, and the loop of a thread. The loom models drive
-//!   this part.
+//! * `locked_state.rs`: the state under its lock, the signals, and the loop of a thread. The loom models
+//!   drive this part.
 //! * this file: real threads, with names, an idle time, and an owner that joins them.
 //!
 //! A thread is started when a job finds no free thread, up to the maximum, and ends after an idle time. The
@@ -34,14 +34,16 @@
 //! out sooner (more state for a pool that is idle most of the time); and starting the threads beforehand
 //! (most programs never need one).
 
-mod job_queue;
+mod job;
+mod locked_state;
 mod pool_state;
 
 use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::thread::{self, JoinHandle};
 use crate::engine::sync_shim::thread_local;
 use crate::engine::thread_name::ThreadName;
-use job_queue::JobQueue;
+pub(crate) use job::Job;
+use locked_state::LockedState;
 use pool_state::Submitted;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -49,29 +51,6 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Work for one thread. Exactly one of the two methods is called, once.
-///
-/// Neither should panic: something waits for its outcome, which only the job knows. If one
-/// does, the panic is caught and its payload lost, and the pool goes on.
-pub(crate) trait Job: Send + 'static {
-    /// Does the work, on a thread of the pool.
-    fn run(self);
-
-    /// Says that the work will never be done: on a thread of the pool, or on that of a caller whose job was
-    /// not taken.
-    fn cancel(self);
-
-    /// Whether the job, once queued, is run even if the pool is closed before its turn comes.
-    fn must_run(&self) -> bool {
-        false
-    }
-
-    /// Whether waiting for a thread that has another job would be waiting for ever.
-    fn needs_a_thread(&self) -> bool {
-        false
-    }
-}
 
 /// Wraps the whole life of a pool thread; calls its argument once, to do the thread's work.
 pub(crate) type OnThread = dyn Fn(&mut dyn FnMut()) + Send + Sync;
@@ -110,9 +89,9 @@ impl<J> fmt::Debug for SpawnError<J> {
 
 /// The pool. Its threads keep it alive, so its owner must [`close`](Pool::close) it.
 pub(crate) struct Pool<J> {
-    job_queue: JobQueue<J>,
+    locked: LockedState<J>,
     config: Config,
-    /// Locked after `job_queue.state`, never before it. Shared with the threads themselves, because the last
+    /// Locked after `locked.state`, never before it. Shared with the threads themselves, because the last
     /// thing that a thread does must not be to free the pool: that drops what the user has given to it.
     threads: Arc<Mutex<Threads>>,
 }
@@ -138,13 +117,13 @@ enum Duty {
     /// Runs jobs.
     Serve,
     /// Cancels jobs.
-    Help,
+    Cancel,
 }
 
 impl<J: Job> Pool<J> {
     pub(crate) fn new(config: Config) -> Arc<Self> {
         Arc::new(Self {
-            job_queue: JobQueue::new(config.max_threads.max(1)),
+            locked: LockedState::new(config.max_threads.max(1)),
             config,
             threads: Arc::new(Mutex::new(Threads::default())),
         })
@@ -158,10 +137,10 @@ impl<J: Job> Pool<J> {
     /// threads are alive, a failure to start one is none: the job waits for them, if it can.
     pub(crate) fn spawn(self: &Arc<Self>, job: J) -> Result<(), SpawnError<J>> {
         let waits = !job.needs_a_thread();
-        let mut state = self.job_queue.state.lock();
+        let mut state = self.locked.state.lock();
         match state.submit(job) {
             Submitted::Signal => {
-                self.job_queue.work.notify_one();
+                self.locked.work.notify_one();
             }
             Submitted::Queued => {}
             Submitted::Closed(job) => return Err(SpawnError::Closed(job)),
@@ -184,7 +163,7 @@ impl<J: Job> Pool<J> {
     /// does nothing more.
     pub(crate) fn close(self: &Arc<Self>) {
         self.threads.lock().closed = true;
-        self.job_queue.close(|number| self.start(number, Duty::Help).is_ok());
+        self.locked.close(|number| self.start(number, Duty::Cancel).is_ok());
     }
 
     /// As [`close`](Pool::close), and runs `last` when no other job is left to be begun: it may call
@@ -197,9 +176,9 @@ impl<J: Job> Pool<J> {
     pub(crate) fn close_and_then(self: &Arc<Self>, last: J, alone: bool) -> Result<(), J> {
         self.threads.lock().closed = true;
         let start = |number, duty| self.start(number, duty).is_ok();
-        let (serve, help) =
-            (|number| start(number, Duty::Serve), |number| start(number, Duty::Help));
-        self.job_queue.close_and_then(last, alone, serve, help)
+        let (serve, cancel) =
+            (|number| start(number, Duty::Serve), |number| start(number, Duty::Cancel));
+        self.locked.close_and_then(last, alone, serve, cancel)
     }
 
     /// Waits until every thread of the pool has ended, or until `deadline`; returns whether they have.
@@ -212,7 +191,7 @@ impl<J: Job> Pool<J> {
         let me = thread::current().id();
         let is_me = |thread: &Thread| thread.handle.thread().id() == me;
         let own = self.threads.lock().alive.values().any(|it| is_me(it) && !it.let_go);
-        if !self.job_queue.wait_for_threads(usize::from(own), deadline) {
+        if !self.locked.wait_for_threads(usize::from(own), deadline) {
             return false;
         }
         let threads = std::mem::take(&mut self.threads.lock().alive);
@@ -227,22 +206,22 @@ impl<J: Job> Pool<J> {
 
     /// How many threads there are.
     pub(crate) fn threads(&self) -> usize {
-        self.job_queue.state.lock().threads()
+        self.locked.state.lock().threads()
     }
 
     /// How many threads have no job, and none coming.
     pub(crate) fn idle_threads(&self) -> usize {
-        self.job_queue.state.lock().idle()
+        self.locked.state.lock().idle()
     }
 
     /// How many jobs no thread has begun.
     pub(crate) fn queued(&self) -> usize {
-        self.job_queue.state.lock().queued()
+        self.locked.state.lock().queued()
     }
 
     /// Whether no job is queued or being done. If not, `Config::on_rest` will be called.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.job_queue.state.lock().is_at_rest()
+        self.locked.state.lock().is_at_rest()
     }
 
     /// Starts a thread that `PoolState` counts already. The caller holds its lock, and the thread needs it
@@ -312,15 +291,15 @@ impl<J: Job> Shift<'_, J> {
         }
         match self.duty {
             Duty::Serve => self.serve(),
-            Duty::Help => self.pool.job_queue.help(),
+            Duty::Cancel => self.pool.locked.cancel_all(),
         }
         self.end();
     }
 
     fn serve(&self) {
         let Config { keep_alive, on_rest, .. } = &self.pool.config;
-        let work = &self.pool.job_queue.work;
-        self.pool.job_queue.serve(|mut state| {
+        let work = &self.pool.locked.work;
+        self.pool.locked.serve(|mut state| {
             if state.is_at_rest() {
                 on_rest();
             }
@@ -344,7 +323,7 @@ impl<J: Job> Drop for Shift<'_, J> {
         if !self.ended {
             // `on_thread` panicked or did not do what it is for. Jobs that counted on this thread alone are
             // told.
-            self.pool.job_queue.abandon();
+            self.pool.locked.abandon();
             self.end();
         }
     }

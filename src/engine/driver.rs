@@ -1,4 +1,4 @@
-//! The driver: waits for the operating system and for time, and says whose turn has come.
+//! The driver: waits for I/O events and for timers, and collects the wakers of the tasks that wait for them.
 //!
 //! It knows sources (mio), deadlines, and `std::task::Waker`; of tasks and workers it knows
 //! nothing. It has no thread of its own either: any thread may drive it, one at a time.
@@ -7,7 +7,7 @@
 //!
 //! One round of the driver is a *turn*, made by the thread in the *seat* (`SeatGuard::turn`):
 //!
-//! 1. find the earliest timer, announce the sleep (`seat`), set the clock for its end
+//! 1. find the earliest timer, announce the sleep (`alarm`), set the clock for its end
 //!    (`alarm_clock`), block in the poller;
 //! 2. write each event into the readiness of its source, and take the wakers of its waiters
 //!    (`readiness`);
@@ -27,19 +27,20 @@
 //! price is that a leader that leaves with events leaves the seat empty. Filling it again is not the
 //! driver's business; `is_attended` and `attendance` let the runtime's watchdog see it.
 //!
-//! A worker that is busy takes the seat with a limit of zero now and then: it fetches what is
-//! there, and never sleeps.
+//! A busy worker takes the seat now and then with a limit of zero: it collects the events that have
+//! come already, and does not sleep.
 //!
 //! # Locks
 //!
-//! In this order, each optional: seat → sources → the waiters of a source; seat → the wheel of a
-//! shard. The seat is never taken with another lock held, and under no lock is a waker called or
-//! dropped.
+//! A thread that takes several locks takes them in one of two orders: the seat, the table of sources, the
+//! waiters of a source; or the seat, the wheel of a shard. Any of them may be left out. A thread that holds
+//! another lock never takes the seat, and no thread calls or drops a waker while it holds a lock.
 //!
 //! # A clock that stands still
 //!
 //! Tests may stop the driver's clock (`clock`). No thread sleeps until a deadline then: the code that drives
-//! the runtime finds out that it is idle and calls `idle`, which brings the clock to the next deadline.
+//! the runtime finds out that nothing runs and nothing is queued, which is a *quiescent point*. It calls
+//! `begin_quiescent_point`, which brings the clock to the next deadline.
 //!
 //! # Closing
 //!
@@ -47,15 +48,18 @@
 //! are let go of: a driver that kept their wakers would keep them and, through their registrations,
 //! itself.
 
+mod alarm;
 mod alarm_clock;
 pub(crate) mod clock;
 mod crowd;
 mod paused_clock;
+mod poller;
 mod quiescent_points;
 pub(crate) mod readiness;
 pub(crate) mod registration;
 pub(crate) mod seat;
 mod selector;
+mod sources;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
@@ -66,10 +70,11 @@ use std::io;
 use std::task::Waker;
 
 use crate::engine::sync_shim::{Arc, Mutex};
+use alarm::Alarm;
+use poller::Seat;
 use quiescent_points::QuiescentPoints;
-use registration::Sources;
-use seat::{Alarm, Seat, SeatGuard};
 use selector::{Poll, Registry};
+use sources::Sources;
 use timers::Timers;
 
 /// Places in a new list of wakers: more than most rounds bring.
@@ -112,11 +117,6 @@ impl Driver {
     /// and keeps it, so that a program whose tasks do not allocate sees no allocation later.
     pub(crate) fn new_wakes(&self) -> Vec<Waker> {
         Vec::with_capacity(COMMON_WAKES)
-    }
-
-    /// Takes the seat if it is free. Never waits.
-    pub(crate) fn try_seat(&self) -> Option<SeatGuard<'_>> {
-        SeatGuard::take(self)
     }
 
     /// Whether a thread holds the seat: a hint, which may be wrong by the time it is read.

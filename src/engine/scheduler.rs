@@ -15,17 +15,23 @@
 //! | file | what it is |
 //! |---|---|
 //! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it rests |
+//! | `turns` | which of a worker's own queues is next |
+//! | `intake` | how many tasks a worker brings in from outside, and when |
 //! | `pace` | how many tasks a worker runs between two polls of the driver |
-//! | `idle` | the word that says which workers are parked and which search |
-//! | `shared` | what all see: the ways in from outside |
-//! | `sleeps` | how often a thread that runs tasks has slept, and for how long it was busy in between |
-//! | `slots` | what others see of one worker |
 //! | `role` | what the calling thread is to a scheduler |
+//! | `entry` | how tasks come in: those that are spawned, and those that are woken |
+//! | `shared` | what all workers share, and whom they wake |
+//! | `idle` | the word that says which workers are parked and which search |
+//! | `outside` | the queues that all workers look at, beside those of their own |
+//! | `slots` | what others see of one worker |
+//! | `size` | how many workers there are, and how many there should be |
+//! | `count`, `sleeps` | what the metrics say of a worker: tasks, sleeps, how long it was busy |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
 //! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |
-//! | `quiescence` | how many threads are awake, so that a paused clock jumps when none is |
-//! | `lifecycle` | starting, resizing, spares, the end |
+//! | `awake_threads`, `quiescence` | how many threads are awake: a paused clock jumps when none is |
+//! | `threads`, `lifecycle` | starting, resizing, spares |
+//! | `shutdown`, `quiet` | how far the end has come, and the threads that wait for the last task |
 //!
 //! # Whom a push wakes
 //!
@@ -82,23 +88,30 @@
 //! `scheduler/loom.rs` plays the steps of this proof, `worker/loom.rs` the production workers with their
 //! seat.
 
+mod awake_threads;
+mod count;
+mod entry;
 mod idle;
 mod in_place;
 mod intake;
 mod lifecycle;
+mod outside;
 mod pace;
 mod quiescence;
+mod quiet;
 mod role;
 mod shared;
+mod shutdown;
+mod size;
 mod sleeps;
 mod slice;
 mod slots;
+mod threads;
 mod turns;
 mod watchdog;
 mod worker;
 
-pub(crate) use in_place::{is_away, step_aside};
-pub(crate) use lifecycle::{Around, Crew, ThreadConfig};
+pub(crate) use in_place::{block_in_place, is_blocked_in_place};
 pub(crate) use quiescence::{CountsRoots, Presence};
 pub(crate) use role::{
     enter_guest, is_polling, set_current, spawn_here, spawns_here, wake_together, with_driver_here,
@@ -107,6 +120,7 @@ pub(crate) use role::{
 pub(crate) use shared::{Shared, WorkerCounts};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
+pub(crate) use threads::{Around, Crew, ThreadConfig};
 
 #[cfg(all(test, liten_loom))]
 mod loom;

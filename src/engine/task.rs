@@ -15,18 +15,21 @@
 //! registry know it.
 //!
 //! Read `state` first, whose table says what may become of a task. `cell` is the allocation that has the
-//! state, the future and later its output. Besides the one in a queue (`cell::Hot`), the references to it
-//! are `waker` and `join`. `registry` lists the tasks of one owner, `running` says which of them a worker
-//! polls, `slot` holds the task that a worker runs next. `current` and `budget` belong to the thread.
+//! state, the future and later its output; `header` is its first part, which is the same for all types of
+//! futures. Besides the one in a queue (`header::Hot`), the references to it are `waker` and `join`.
+//! `registry` lists the tasks of one owner, `running` says which of them a worker polls, `slot` holds the
+//! task that a worker runs next. `current` and `budget` belong to the thread.
 //!
-//! A task calls upwards only through [`cell::Schedule`], which the scheduler, local executors and blocking
+//! A task calls upwards only through [`header::Schedule`], which the scheduler, local executors and blocking
 //! tasks implement.
 
 pub(crate) mod budget;
 pub(crate) mod cell;
 pub(crate) mod current;
+pub(crate) mod header;
 mod id;
 mod join;
+mod join_error;
 pub(crate) mod registry;
 pub(crate) mod running;
 pub(crate) mod slot;
@@ -34,7 +37,8 @@ mod state;
 pub(crate) mod waker;
 
 pub use id::TaskId;
-pub use join::{AbortHandle, JoinError, JoinHandle};
+pub use join::{AbortHandle, JoinHandle};
+pub use join_error::JoinError;
 pub use running::RunningTask;
 
 #[cfg(all(test, liten_loom))]

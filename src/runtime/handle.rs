@@ -249,7 +249,7 @@ impl Handle {
         self.refuse_where_it_runs("block_until_completion");
         // In `block_in_place` blocking is allowed, but the task that does it is not over.
         assert!(
-            !scheduler::is_away(),
+            !scheduler::is_blocked_in_place(),
             "block_until_completion called inside a task: it would wait for itself"
         );
         let pinned = &self.inner.pinned;

@@ -22,9 +22,8 @@ mod settled;
 use super::local_thread::{at_home, in_local, is_home, running, with_spawns_to};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Used, thread};
-use crate::engine::task::cell::{
-    Cold, Ender, Hot, Place, Runner, Schedule, new_send_task, new_task,
-};
+use crate::engine::task::cell::{new_send_task, new_task};
+use crate::engine::task::header::{Cold, Ender, Hot, Place, Runner, Schedule};
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
 use crate::engine::task::{JoinHandle, RunningTask};
@@ -302,7 +301,7 @@ impl<'a> LocalExecutor<'a> {
         for _ in 0..TURN {
             match visit.next(cx.waker()) {
                 Next::Task(task) => {
-                    self.shared.running.begin(&task);
+                    self.shared.running.begin(task.identity());
                     task.run(&runner);
                     self.shared.running.end();
                 }
@@ -368,7 +367,7 @@ impl Drop for LocalExecutor<'_> {
             return;
         }
         let cancel = |task: Hot| {
-            self.shared.running.begin(&task);
+            self.shared.running.begin(task.identity());
             task.cancel(&Here { shared: &self.shared, home: self.home() });
             self.shared.running.end();
         };

@@ -390,7 +390,7 @@ fn idle_turn(
         limit = Some(LOOK);
     } else if rest.roots || driver.quiescent_points().is_awaited() {
         patience.looks = LOOKS;
-        driver.idle(rest.all, wakes);
+        driver.begin_quiescent_point(rest.all, wakes);
     }
     match wakes.is_empty() {
         true => turn(driver, limit, wakes),

@@ -43,6 +43,7 @@
 use super::context;
 use super::handle::Handle;
 use super::local_thread::is_in_local;
+use crate::engine::abort::AbortOnUnwind;
 use crate::engine::scheduler;
 use crate::engine::sync_shim::{Arc, Condvar, Mutex};
 use crate::engine::task::current;
@@ -96,12 +97,12 @@ where
         changed: Condvar::new(),
     });
     let scope = Scope { shared, scope: PhantomData, env: PhantomData };
-    let result = scheduler::step_aside(|| {
+    let result = scheduler::block_in_place(|| {
         current::outside(|| {
             let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
             let abort = AbortOnUnwind;
             scope.shared.wait();
-            mem::forget(abort);
+            abort.forget();
             result
         })
     });
@@ -355,7 +356,7 @@ impl ScopeShared {
         let Some(call) = job.0.lock().take() else { return };
         let abort = AbortOnUnwind;
         call();
-        mem::forget(abort);
+        abort.forget();
         let mut state = self.state.lock();
         state.alive -= 1;
         drop(state);
@@ -375,15 +376,6 @@ impl ScopeShared {
                 None => self.changed.wait(&mut state),
             }
         }
-    }
-}
-
-/// Ends the process if it is dropped: something would go on to use what it has borrowed.
-struct AbortOnUnwind;
-
-impl Drop for AbortOnUnwind {
-    fn drop(&mut self) {
-        std::process::abort();
     }
 }
 

@@ -54,8 +54,8 @@ impl Handle {
         }
     }
 
-    /// Sources and timers held outside the runtime's tasks: a future that waits for one learns that it
-    /// waits in vain.
+    /// Ends the waits of futures outside the runtime's tasks: what waits for a source gets an error, and a
+    /// timer that waits is told that the runtime has ended.
     fn close_driver(&self) {
         let mut wakes = Vec::new();
         self.inner.driver.close(&mut wakes);
@@ -94,8 +94,8 @@ impl Handle {
         Shutdown { handle: self.clone(), ended: Some(ended) }
     }
 
-    /// As [`Handle::begin_shutdown`] without a driver thread, which would be there to wait for the others: a
-    /// thread of the blocking pool does. `None`: all is over.
+    /// As [`Handle::begin_shutdown`], for a runtime without a driver thread, which waits for the other
+    /// threads elsewhere: here a thread of the blocking pool does. `None`: the shutdown is complete.
     fn begin_shutdown_here(&self) -> Option<Ended> {
         let inner = &self.inner;
         let (done, ended) = done();
@@ -108,12 +108,13 @@ impl Handle {
                 drop(done);
             }
         };
-        // Both are closed before their threads are counted: none comes after that.
+        // Both pools are closed before their threads are counted, so that none is started after the count.
         inner.pinned.close();
         let alone = inner.pinned.threads() > 0;
-        // With a list of its own, as it is not one of those that hold up the end.
+        // The job that waits has a list of its own: the report must not name it among what holds up the end.
         let waits = BlockingTasks::new().close_and_then(&inner.blocking, wait, alone);
-        // If not, there is no thread to wait for, or none to be had that would wait: then this one does.
+        // If the pool has not taken the job, there is no thread to wait for, or the system has none to give
+        // that could wait: then this thread does.
         self.shutdown(waits.then_some(Duration::ZERO));
         waits.then_some(ended)
     }

@@ -49,5 +49,5 @@ use crate::runtime::local_thread::refuse_in_local;
 #[track_caller]
 pub fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
     refuse_in_local("block_in_place");
-    scheduler::step_aside(|| outside_root(|| current::outside(f)))
+    scheduler::block_in_place(|| outside_root(|| current::outside(f)))
 }

@@ -1,6 +1,6 @@
 //! Giving way to other tasks.
 
-use crate::engine::task::current;
+use crate::engine::task::waker;
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -34,7 +34,7 @@ pub async fn yield_now() {
             return Poll::Ready(());
         }
         asked = true;
-        current::yield_to(cx.waker());
+        waker::yield_to(cx.waker());
         Poll::Pending
     })
     .await;

@@ -272,7 +272,7 @@ fn on_a_thread_with_tasks_of_its_own_it_is_refused() {
 /// Workers come and go, tasks step aside, tasks are woken from outside: each task ends, and so does the
 /// runtime.
 #[test]
-fn nothing_is_lost_while_workers_step_aside_and_come_and_go() {
+fn nothing_is_lost_while_workers_block_in_place_and_come_and_go() {
     guarded(|| {
         let runtime = with_spares(2, 2);
         let ended = Count::default();

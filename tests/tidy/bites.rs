@@ -1,6 +1,7 @@
 //! Each rule is fed what it must reject, beside what it must let pass. A rule that cannot fail proves
 //! nothing.
 
+use crate::circles;
 use crate::floors::{self, Plan};
 use crate::rules::{self, Confined};
 use crate::source::Source;
@@ -87,6 +88,89 @@ fn a_circle_of_rooms_is_found_and_no_more_than_that() {
         [("engine::queue".to_owned(), "net".to_owned())],
         "not its own room"
     );
+}
+
+/// The files of the circles that these files of `src/engine/task` make.
+fn circles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+    let path = |name: &str| match name {
+        "" => "src/engine/task.rs".to_owned(),
+        _ => format!("src/engine/task/{name}.rs"),
+    };
+    let read = |(name, text): &(&str, &str)| Source::new(&path(name), text);
+    let sources: Vec<Source> = files.iter().map(read).collect();
+    circles::circles(&circles::arrows(&sources))
+}
+
+#[test]
+fn a_circle_of_files_is_found_however_they_name_each_other() {
+    let parent = ("", "mod cell;\nmod join;\npub(crate) use join::Handle;");
+    let pair =
+        vec![vec!["src/engine/task/cell.rs".to_owned(), "src/engine/task/join.rs".to_owned()]];
+    let back = [
+        "use super::join::Handle;",
+        "use super::{id, join::{self, Handle as H}};",
+        "use crate::engine::{rng, task::join};",
+        "fn f() {\n    crate::engine::task::join::f();\n}",
+        // Through the parent, which only passes the name on.
+        "use super::Handle;",
+        "use crate::engine::task::Handle;",
+        // By a method that no other file defines.
+        "fn f(task: &T) {\n    task.leave_it();\n}",
+    ];
+    let join = (
+        "join",
+        "use super::cell::T;\npub struct Handle;\nimpl Handle {\n    fn leave_it(&self) {}\n}",
+    );
+    for text in back {
+        assert_eq!(circles_of(&[parent, join, ("cell", text)]), pair, "{text}");
+    }
+    let child = ("cell/stage", "use super::Cell;");
+    let whole = ("cell", "mod stage;\nuse self::stage::Stage;\nstruct Cell(Stage);");
+    assert_eq!(circles_of(&[whole, child])[0].len(), 2, "a parent and its child");
+    let whole = ("cell", "mod stage;\nfn f() {\n    stage::f();\n}");
+    assert_eq!(circles_of(&[whole, child])[0].len(), 2, "a child is named without its parent");
+    let whole = ("cell", "mod stage;\npub(crate) use self::stage::Stage;\nstruct Cell;");
+    assert_eq!(circles_of(&[whole, child]), [[""; 0]; 0], "it only passes the name on");
+}
+
+#[test]
+fn files_that_use_each_other_one_way_are_in_no_circle() {
+    let parent = ("", "mod cell;\nmod join;\npub(crate) use join::Handle;");
+    let join = (
+        "join",
+        "use super::cell::T;\npub struct Handle;\nimpl Handle {\n    fn leave(&self) {}\n}",
+    );
+    let passes = [
+        "// use super::join;\nconst S: &str = \"crate::engine::task::join\";",
+        "#[cfg(test)]\nmod tests {\n    use crate::engine::task::join::Handle;\n}",
+        "use crate::engine::rng::Rng;",
+        // Two files define it.
+        "fn f(task: &T) {\n    task.leave();\n}\nimpl T {\n    fn leave(&self) {}\n}",
+    ];
+    for text in passes {
+        assert_eq!(circles_of(&[parent, join, ("cell", text)]), [[""; 0]; 0], "{text}");
+    }
+    // Another room calls a method of that name, and does not know this one.
+    let stranger = Source::new("src/engine/rng.rs", "fn f(x: X) {\n    x.leave();\n}");
+    let cell = Source::new("src/engine/task/cell.rs", "fn f(x: X) {\n    x.leave();\n}");
+    let join = Source::new("src/engine/task/join.rs", join.1);
+    assert_eq!(circles::circles(&circles::arrows(&[cell, join, stranger])), [[""; 0]; 0]);
+}
+
+#[test]
+fn a_circle_of_files_is_listed_or_rejected_and_so_is_a_row_without_a_circle() {
+    let sources = [
+        Source::new("src/engine/task/cell.rs", "use super::join::Handle;"),
+        Source::new("src/engine/task/join.rs", "use super::cell::T;"),
+    ];
+    let places = |known: &[circles::Known]| -> Vec<String> {
+        circles::check(&sources, known).into_iter().map(|found| found.place).collect()
+    };
+    let both = "src/engine/task/cell.rs, src/engine/task/join.rs";
+    assert_eq!(places(&[]), [both]);
+    assert_eq!(places(&[(&["src/engine/task/cell.rs", "src/engine/task/join.rs"], "")]), [""; 0]);
+    let part: circles::Known = (&["src/engine/task/cell.rs"], "");
+    assert_eq!(places(&[part]), [both, "src/engine/task/cell.rs"]);
 }
 
 #[test]

@@ -19,22 +19,21 @@ pub(crate) struct Plan {
 pub(crate) fn check(source: &Source, plan: &Plan) -> Vec<Violation> {
     match source.module() {
         // The roof imports anything: it only re-exports.
-        Some(module) if !module.is_empty() => {
-            let shipped =
-                imports(source, &module).into_iter().filter(|(at, _)| source.is_shipped(*at));
-            shipped
-                .filter_map(|(line, path)| {
-                    judge(&module.join("::"), &path.join("::"), plan)
-                        .map(|reason| violation(source, line, reason))
-                })
-                .collect()
-        }
+        Some(module) if !module.is_empty() => imports(source, &module)
+            .into_iter()
+            .map(|(at, path)| (source.line_of(at), path))
+            .filter(|(line, _)| source.is_shipped(*line))
+            .filter_map(|(line, path)| {
+                judge(&module.join("::"), &path.join("::"), plan)
+                    .map(|reason| violation(source, line, reason))
+            })
+            .collect(),
         _ => Vec::new(),
     }
 }
 
 /// The room that a path begins with. The engine is no room, but has rooms.
-fn room(path: &str) -> String {
+pub(crate) fn room(path: &str) -> String {
     let names = if path.starts_with("engine::") { 2 } else { 1 };
     path.split("::").take(names).collect::<Vec<_>>().join("::")
 }
@@ -48,7 +47,9 @@ fn is_front(from: &str, to: &str, plan: &Plan) -> bool {
 pub(crate) fn arrows(source: &Source, plan: &Plan) -> Vec<(String, String)> {
     let module = source.module().unwrap_or_default();
     let from = module.join("::");
-    let shipped = imports(source, &module).into_iter().filter(|(at, _)| source.is_shipped(*at));
+    let shipped = imports(source, &module)
+        .into_iter()
+        .filter(|(at, _)| source.is_shipped(source.line_of(*at)));
     let paths = shipped.map(|(_, path)| path.join("::"));
     let to = paths.filter(|to| !from.is_empty() && !is_front(&from, to, plan)).map(|to| room(&to));
     to.map(|to| (room(&from), to)).filter(|(from, to)| from != to).collect()
@@ -118,8 +119,8 @@ fn judge(from: &str, to: &str, plan: &Plan) -> Option<String> {
     })
 }
 
-/// Line and absolute path (without `crate`) of everything that the file names by `crate::` or `super::`.
-fn imports(source: &Source, module: &[String]) -> Vec<(usize, Vec<String>)> {
+/// Offset and absolute path (without `crate`) of everything that the file names by `crate::` or `super::`.
+pub(crate) fn imports(source: &Source, module: &[String]) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
     for at in source.words("crate::") {
         // `pub(in crate::x)` says which modules may see an item, and imports nothing.
@@ -146,12 +147,12 @@ fn imports(source: &Source, module: &[String]) -> Vec<(usize, Vec<String>)> {
     found
 }
 
-fn preceding(source: &Source, at: usize) -> String {
+pub(crate) fn preceding(source: &Source, at: usize) -> String {
     source.code[at.saturating_sub(8)..at].iter().collect()
 }
 
 /// Reads a path, or a `use` tree with braces, that continues `prefix` at `at`; returns where it ends.
-fn read_tree(
+pub(crate) fn read_tree(
     source: &Source,
     at: usize,
     prefix: Vec<String>,
@@ -184,7 +185,7 @@ fn read_tree(
         return read_tree(source, end + 2, path, found);
     }
     if !path.is_empty() {
-        found.push((source.line_of(at.min(code.len() - 1)), path));
+        found.push((at.min(code.len() - 1), path));
     }
     end.max(at + usize::from(code.get(at) == Some(&'*')))
 }

@@ -220,7 +220,7 @@ pub(crate) fn bracket_end(code: &[char], at: usize) -> usize {
 }
 
 /// Just after the `;` or the braces that end the item which begins at `at`.
-fn item_end(code: &[char], at: usize) -> usize {
+pub(crate) fn item_end(code: &[char], at: usize) -> usize {
     let mut i = at;
     while i < code.len() {
         match code[i] {

@@ -7,7 +7,7 @@
 //! deadlock: nothing else would ever end that thread.
 
 use super::Job;
-use super::job_queue::JobQueue;
+use super::locked_state::LockedState;
 use super::pool_state::Submitted;
 use crate::engine::sync_shim::{Arc, both_ways, thread};
 // Not loom's: the counts are read after every thread was joined, and each modelled access multiplies the
@@ -15,13 +15,13 @@ use crate::engine::sync_shim::{Arc, both_ways, thread};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Model {
-    job_queue: JobQueue<Counted>,
+    locked: LockedState<Counted>,
     /// The job that makes it so many closes the queue.
     close_after: usize,
     /// The close cancels no job that was queued.
     must_run: bool,
     /// The system gives the close a thread.
-    helper: bool,
+    canceller: bool,
     run: AtomicUsize,
     cancelled: AtomicUsize,
     refused: AtomicUsize,
@@ -37,7 +37,7 @@ struct Counted {
 impl Job for Counted {
     fn run(self) {
         if let Some(others) = self.last {
-            assert!(self.model.job_queue.wait_for_threads(1, None));
+            assert!(self.model.locked.wait_for_threads(1, None));
             others.store(self.model.over(), Ordering::Relaxed);
         }
         if self.model.run.fetch_add(1, Ordering::Relaxed) + 1 == self.model.close_after {
@@ -69,12 +69,12 @@ impl Model {
         Self::with(max_threads, close_after, false, true)
     }
 
-    fn with(max_threads: usize, close_after: usize, must_run: bool, helper: bool) -> Arc<Self> {
+    fn with(max_threads: usize, close_after: usize, must_run: bool, canceller: bool) -> Arc<Self> {
         Arc::new(Self {
-            job_queue: JobQueue::new(max_threads),
+            locked: LockedState::new(max_threads),
             close_after,
             must_run,
-            helper,
+            canceller,
             run: AtomicUsize::new(0),
             cancelled: AtomicUsize::new(0),
             refused: AtomicUsize::new(0),
@@ -83,19 +83,19 @@ impl Model {
 
     /// A thread of the pool.
     fn serve(&self, patience: Patience) {
-        let job_queue = &self.job_queue;
-        job_queue.serve(|mut state| match patience {
+        let locked = &self.locked;
+        locked.serve(|mut state| match patience {
             Patience::Endless => {
-                job_queue.work.wait(&mut state);
+                locked.work.wait(&mut state);
                 (state, false)
             }
             Patience::Late => {
-                job_queue.work.wait(&mut state);
+                locked.work.wait(&mut state);
                 (state, true)
             }
             Patience::None => {
                 drop(state);
-                (job_queue.state.lock(), true)
+                (locked.state.lock(), true)
             }
         });
     }
@@ -105,11 +105,11 @@ impl Model {
         self.run.load(Ordering::Relaxed) + self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// How many jobs were run, cancelled and refused; waits for the helper, if there is one, and checks that
-    /// nothing is left.
+    /// How many jobs were run, cancelled and refused; waits for the canceller, if there is one, and checks
+    /// that nothing is left.
     fn ends(&self) -> [usize; 3] {
-        assert!(self.job_queue.wait_for_threads(0, None));
-        let state = self.job_queue.state.lock();
+        assert!(self.locked.wait_for_threads(0, None));
+        let state = self.locked.state.lock();
         assert_eq!((state.threads(), state.idle(), state.queued()), (0, 0, 0));
         assert!(state.is_at_rest());
         [&self.run, &self.cancelled, &self.refused].map(|count| count.load(Ordering::Relaxed))
@@ -118,12 +118,12 @@ impl Model {
 
 /// What `Pool::close` does.
 fn close(model: &Arc<Model>) {
-    model.job_queue.close(|_| {
-        if model.helper {
+    model.locked.close(|_| {
+        if model.canceller {
             let model = model.clone();
-            thread::spawn(move || model.job_queue.help());
+            thread::spawn(move || model.locked.cancel_all());
         }
-        model.helper
+        model.canceller
     });
 }
 
@@ -137,10 +137,10 @@ fn submit_one(
     patience: Patience,
     must_run: bool,
 ) -> Option<thread::JoinHandle<()>> {
-    let mut state = model.job_queue.state.lock();
+    let mut state = model.locked.state.lock();
     match state.submit(Counted { model: model.clone(), must_run, last: None }) {
         Submitted::Signal => {
-            model.job_queue.work.notify_one();
+            model.locked.work.notify_one();
         }
         Submitted::Queued => {}
         Submitted::Start(_) => {
@@ -214,7 +214,7 @@ fn a_job_and_the_close_at_once() {
             let model = model.clone();
             thread::spawn(move || {
                 close(&model);
-                assert!(model.job_queue.wait_for_threads(0, None));
+                assert!(model.locked.wait_for_threads(0, None));
             })
         };
         assert!(submit(&model, Patience::Endless).is_none());
@@ -235,7 +235,7 @@ fn a_job_that_must_run_and_the_close_at_once() {
             let model = model.clone();
             thread::spawn(move || {
                 close(&model);
-                assert!(model.job_queue.wait_for_threads(0, None));
+                assert!(model.locked.wait_for_threads(0, None));
                 model.run.load(Ordering::Relaxed)
             })
         };
@@ -247,14 +247,14 @@ fn a_job_that_must_run_and_the_close_at_once() {
     });
 }
 
-/// Two jobs are queued at the close, of which one must run. The other one is cancelled by the helper or by
-/// the thread that was busy, and by that one in any case if there is no helper; a thread that waits has
+/// Two jobs are queued at the close, of which one must run. The other one is cancelled by the canceller or by
+/// the thread that was busy, and by that one in any case if there is no canceller; a thread that waits has
 /// waited for it.
 #[test]
 fn what_is_queued_at_the_close_is_cancelled_by_a_thread() {
-    for helper in [true, false] {
+    for canceller in [true, false] {
         loom::model(move || {
-            let model = Model::with(1, usize::MAX, false, helper);
+            let model = Model::with(1, usize::MAX, false, canceller);
             let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
             for must_run in [true, false] {
                 assert!(submit_one(&model, Patience::Endless, must_run).is_none());
@@ -272,9 +272,9 @@ fn what_is_queued_at_the_close_is_cancelled_by_a_thread() {
 /// is refused, or waited for like the others.
 #[test]
 fn the_last_job_waits_for_all_others() {
-    for helper in [true, false] {
+    for canceller in [true, false] {
         loom::model(move || {
-            let model = Model::with(1, usize::MAX, true, helper);
+            let model = Model::with(1, usize::MAX, true, canceller);
             let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
             assert!(submit_one(&model, Patience::Endless, false).is_none());
             let other = {
@@ -283,15 +283,15 @@ fn the_last_job_waits_for_all_others() {
             };
             let others = Arc::new(AtomicUsize::new(0));
             let last = Counted { model: model.clone(), must_run: true, last: Some(others.clone()) };
-            let help = |_| {
-                if helper {
+            let cancel = |_| {
+                if canceller {
                     let model = model.clone();
-                    thread::spawn(move || model.job_queue.help());
+                    thread::spawn(move || model.locked.cancel_all());
                 }
-                helper
+                canceller
             };
             let serve = |_| unreachable!("there is a thread");
-            assert!(model.job_queue.close_and_then(last, false, serve, help).is_ok());
+            assert!(model.locked.close_and_then(last, false, serve, cancel).is_ok());
             other.join().expect("no panic");
             first.join().expect("no panic");
             let [run, cancelled, refused] = model.ends();
@@ -301,19 +301,19 @@ fn the_last_job_waits_for_all_others() {
     }
 }
 
-/// The thread for which a job was left dies, and the helper does not leave the job queued.
+/// The thread for which a job was left dies, and the canceller does not leave the job queued.
 #[test]
-fn a_dying_thread_and_a_helper_leave_no_job() {
+fn a_dying_thread_and_a_canceller_leave_no_job() {
     loom::model(|| {
         let model = Model::with(1, usize::MAX, true, true);
-        let mut state = model.job_queue.state.lock();
+        let mut state = model.locked.state.lock();
         let started = state.submit(Counted { model: model.clone(), must_run: true, last: None });
         assert!(matches!(started, Submitted::Start(_)));
         drop(state);
         assert!(submit_one(&model, Patience::Endless, false).is_none());
         let dying = {
             let model = model.clone();
-            thread::spawn(move || model.job_queue.abandon())
+            thread::spawn(move || model.locked.abandon())
         };
         close(&model);
         dying.join().expect("no panic");
@@ -327,13 +327,13 @@ fn a_dying_thread_and_a_helper_leave_no_job() {
 fn a_dying_thread_takes_no_job_along() {
     both_ways(|way| {
         let model = Model::new(1, usize::MAX);
-        let mut state = model.job_queue.state.lock();
+        let mut state = model.locked.state.lock();
         let started = state.submit(Counted { model: model.clone(), must_run: false, last: None });
         assert!(matches!(started, Submitted::Start(_)));
         drop(state);
         let dying = {
             let model = model.clone();
-            thread::spawn(move || model.job_queue.abandon())
+            thread::spawn(move || model.locked.abandon())
         };
         way.here();
         let second = submit(&model, Patience::None);
@@ -351,7 +351,7 @@ fn a_wait_for_the_threads_ends_with_the_last_one() {
     loom::model(|| {
         let model = Model::new(2, usize::MAX);
         let threads = [(); 2].map(|()| submit(&model, Patience::None));
-        assert!(model.job_queue.wait_for_threads(0, None));
+        assert!(model.locked.wait_for_threads(0, None));
         for thread in threads.into_iter().flatten() {
             thread.join().expect("no panic");
         }

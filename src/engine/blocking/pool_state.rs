@@ -17,7 +17,7 @@
 //! |  |  | both 0, a last one | no last one, free − 1 | `Run` |
 //! |  |  | none at all, timed out or closed | free − 1, threads − 1 | `End` |
 //! |  |  | none at all otherwise | same | `Wait` |
-//! | `seek_cancelled` | free helper | cancelled > 0 | cancelled − 1, free − 1 | `Cancel` |
+//! | `seek_cancelled` | free canceller | cancelled > 0 | cancelled − 1, free − 1 | `Cancel` |
 //! |  |  | cancelled = 0, queued > 0, threads = 1 | queued − 1, free − 1 | `Cancel` |
 //! |  |  | both 0, a last one, threads = 1 | no last one, free − 1 | `Cancel` |
 //! |  |  | otherwise | free − 1, threads − 1 | `End` |
@@ -28,11 +28,11 @@
 //! | `last_not_started` | owner | after `Start` | no last one, free − 1, threads − 1 | the job |
 //! | `close` | owner | closed | same | nothing |
 //! |  |  | otherwise | queued = the `free` oldest and what must run, cancelled = the others | see below |
-//! |  |  | and cancelled > 0 | free + 1, threads + 1 | start a helper |
-//! | `no_helper` | owner | after `close` | free − 1, threads − 1 | |
+//! |  |  | and cancelled > 0 | free + 1, threads + 1 | start a canceller |
+//! | `no_canceller` | owner | after `close` | free − 1, threads − 1 | |
 //! | `abandon` | dying free thread | | free − 1, threads − 1 | all jobs, if it was the last thread |
 //!
-//! A *helper* is one thread more than the maximum. It exists because a job that is cancelled has a
+//! A *canceller* is one thread more than the maximum. It exists because a job that is cancelled has a
 //! destructor, which may take its time: the caller of `close` may not have that time, and busy threads may
 //! never come back. It runs no job, so that no more of them run at once than the maximum says.
 //!
@@ -168,7 +168,7 @@ impl<J> PoolState<J> {
         }
     }
 
-    /// As [`seek`](Self::seek), for the helper that [`close`](Self::close) has asked for.
+    /// As [`seek`](Self::seek), for the canceller that [`close`](Self::close) has asked for.
     pub(super) fn seek_cancelled(&mut self) -> Seek<J> {
         let mut job = self.cancelled.pop_front();
         if job.is_none() && self.threads == 1 {
@@ -219,9 +219,9 @@ impl<J> PoolState<J> {
     /// the threads that are there (there is one, if there are jobs). The others are cancelled by threads that
     /// find nothing else, all of which end when there is nothing left. The caller wakes all waiting threads.
     ///
-    /// Returns the number of the helper that the caller has to start, before it gives up the lock, if there
-    /// is something to cancel, because then no thread is free; if that fails it calls
-    /// [`no_helper`](Self::no_helper).
+    /// Returns the number of the canceller that the caller has to start, before it gives up the lock, if
+    /// there is something to cancel, because then no thread is free; if that fails it calls
+    /// [`no_canceller`](Self::no_canceller).
     #[must_use]
     pub(super) fn close(&mut self, must_run: impl Fn(&J) -> bool) -> Option<usize> {
         if self.closed {
@@ -235,9 +235,9 @@ impl<J> PoolState<J> {
         (!self.cancelled.is_empty()).then(|| self.start())
     }
 
-    /// The helper could not be started: a busy thread will come for the jobs, and there is one, because jobs
-    /// are queued only where there are threads.
-    pub(super) fn no_helper(&mut self) {
+    /// The canceller could not be started: a busy thread will come for the jobs, and there is one, because
+    /// jobs are queued only where there are threads.
+    pub(super) fn no_canceller(&mut self) {
         self.take_back_start();
         debug_assert!(self.threads > 0, "jobs were queued without a thread");
     }
@@ -375,11 +375,11 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_that_cannot_be_started_is_not_counted() {
+    fn a_canceller_that_cannot_be_started_is_not_counted() {
         let mut state = busy(1);
         assert_eq!(state.submit('b'), Submitted::Queued);
         assert_eq!(state.close(|_| false), Some(1));
-        state.no_helper();
+        state.no_canceller();
         assert_eq!(state.threads(), 1);
         state.finished();
         assert_eq!(state.seek(false), Seek::Cancel('b'));
@@ -451,7 +451,7 @@ mod tests {
         }
         assert_eq!(state.leave('z', false), Submitted::Queued);
         assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
-        state.no_helper();
+        state.no_canceller();
         assert_eq!(state.leave('y', true), Submitted::Closed('y'));
         for end in [Seek::Run('B'), Seek::Cancel('c'), Seek::Run('z'), Seek::End] {
             assert!(!state.is_at_rest());
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_that_is_left_alone_cancels_what_must_run() {
+    fn a_canceller_that_is_left_alone_cancels_what_must_run() {
         let mut state = PoolState::new(1);
         assert_eq!(state.submit('A'), Submitted::Start(0));
         assert_eq!(state.submit('b'), Submitted::Queued);
@@ -504,7 +504,7 @@ mod tests {
         assert_eq!(state.submit('A'), Submitted::Start(0));
         assert_eq!(state.submit('b'), Submitted::Queued);
         assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
-        state.no_helper();
+        state.no_canceller();
         assert_eq!(state.abandon(), ['A', 'b']);
     }
 }

@@ -215,7 +215,7 @@ fn closing_cancels_what_is_queued_and_lets_running_jobs_end() {
     for _ in 0..3 {
         assert_eq!(soon(&ends), (false, Some("test-blocking-1".to_owned())));
     }
-    until("the helper has ended", || pool.threads() == 1);
+    until("the canceller has ended", || pool.threads() == 1);
     assert_eq!(pool.queued(), 0);
     match pool.spawn(call(move |run| {
         let _ = send.send((run, None));
@@ -247,7 +247,7 @@ fn closing_leaves_what_must_run_to_the_threads() {
     }
     pool.close();
     assert_eq!(soon(&ends), (false, false), "what need not run is cancelled at once");
-    until("the helper has ended", || pool.threads() == 1);
+    until("the canceller has ended", || pool.threads() == 1);
     assert_eq!(pool.queued(), 2);
     pool.close();
     assert_eq!(pool.queued(), 2, "closing again cancels no more");

@@ -40,10 +40,11 @@ impl Driver {
         Ok(())
     }
 
-    /// To be called while the clock stands still and every task waits, by a thread that runs or wakes them:
-    /// tells the futures that wait for that. If there are none, and `may_jump`, brings the clock to the next
-    /// deadline. The caller calls `wakes`, as after a turn; if there are none, only an event can help.
-    pub(crate) fn idle(&self, may_jump: bool, wakes: &mut Vec<Waker>) {
+    /// Called by a thread that runs or wakes the tasks, while the clock stands still and every task waits:
+    /// collects the wakers of the futures that wait for such a point. If there are none, and `may_jump`,
+    /// brings the clock to the next deadline. The caller calls `wakes`, as after a turn; if there are none,
+    /// only an event can make a task ready.
+    pub(crate) fn begin_quiescent_point(&self, may_jump: bool, wakes: &mut Vec<Waker>) {
         self.quiescent_points.begin(wakes);
         if wakes.is_empty() && may_jump {
             self.timers.jump(wakes);

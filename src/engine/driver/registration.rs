@@ -20,47 +20,10 @@ use mio::Token;
 use mio::event::Source;
 
 use self::room::Room;
-use super::readiness::{Direction, Readiness, ReadyEvent, shutdown_error};
+use super::readiness::{Direction, Readiness, ReadyEvent};
 use super::{Driver, selector};
-use crate::engine::slab::{Key, Slab, TOKEN_CAPACITY};
+use crate::engine::slab::Key;
 use crate::engine::sync_shim::Arc;
-
-/// The table from tokens to what is known about their sources.
-pub(super) struct Sources {
-    table: Slab<Arc<Readiness>>,
-    closed: bool,
-}
-
-impl Sources {
-    pub(super) fn new() -> Self {
-        Self { table: Slab::for_tokens(), closed: false }
-    }
-
-    fn insert(&mut self, readiness: Arc<Readiness>) -> io::Result<Key> {
-        if self.closed {
-            return Err(shutdown_error());
-        }
-        if self.table.len() >= TOKEN_CAPACITY {
-            return Err(io::Error::other("the driver's table of sources is full"));
-        }
-        Ok(self.table.insert(readiness))
-    }
-
-    pub(super) fn find(&self, token: Token) -> Option<&Readiness> {
-        self.table.get(Key::from_usize(token.0)).map(|readiness| &**readiness)
-    }
-
-    /// From now on nothing can be added. Returns what there was, to be shut down outside the lock.
-    pub(super) fn close(&mut self) -> Slab<Arc<Readiness>> {
-        self.closed = true;
-        std::mem::replace(&mut self.table, Slab::for_tokens())
-    }
-
-    #[cfg(all(test, not(liten_shuttle)))]
-    pub(super) fn len(&self) -> usize {
-        self.table.len()
-    }
-}
 
 /// A registered source. The source itself is kept by the caller, which deregisters it before it is
 /// closed; dropping the registration without that only takes it out of the table.
@@ -178,7 +141,7 @@ impl Registration {
     fn leave_table(&self) {
         // The guard ends with the statement: dropping the entry may drop wakers, and they may run a
         // task's own code.
-        let removed = self.driver.sources.lock().table.remove(self.key);
+        let removed = self.driver.sources.lock().remove(self.key);
         drop(removed);
     }
 }

@@ -1,56 +1,4 @@
-//! The one seat in front of the poller, and how a thread that sleeps in it is woken.
-//!
-//! # The alarm word
-//!
-//! One word says whether the holder of the seat sleeps in the poller, and until when. It is what
-//! makes a wake cost a system call only when there is a sleeper, and only once per sleep.
-//!
-//! | word | meaning |
-//! |---|---|
-//! | `AWAKE` (0) | no thread sleeps: the thread that enters next looks at the timers first |
-//! | `NOTIFIED` (1) | as above, and the next sleep is called off |
-//! | `FIRST_DEADLINE` (2) | the holder gathers timers, or is about to: it sleeps for some 100 µs |
-//! | larger: a deadline | the holder sleeps until then, or is about to; `u64::MAX`: no end |
-//!
-//! | from | by | to | and then |
-//! |---|---|---|---|
-//! | `AWAKE` | holder, before it blocks (`announce`) | its deadline | re-reads the timers, blocks |
-//! | `NOTIFIED` | holder, before it blocks | `AWAKE` | does not block |
-//! | any | holder, after it blocked (`rise`) | `AWAKE` | |
-//! | `AWAKE`, `NOTIFIED` | `wake` | `NOTIFIED` | nothing: no sleeper |
-//! | a deadline | `wake` | `NOTIFIED` | rings |
-//! | a deadline later than the new one | `deadline_moved` | `AWAKE` | rings |
-//!
-//! To ring is to write to the poller's one `mio::Waker`. Only the step away from a deadline rings,
-//! so there is at most one write per sleep. The write may come late, when its sleeper has risen for
-//! another reason: then a later sleep ends early for nothing, and its caller looks around and comes
-//! back.
-//!
-//! # No wake is lost
-//!
-//! `wake` and the holder change the same word, both by read-modify-write, so one of them is first.
-//! If `wake` is first, the holder finds `NOTIFIED` and does not block. If the holder is first,
-//! `wake` finds the deadline and rings; whether the holder is already inside the system call does
-//! not matter, because the `mio::Waker` keeps the ring until the poll. What the caller of `wake`
-//! wrote before it is visible to the holder after its turn (release and acquire on the word; every
-//! step in between is a read-modify-write and keeps the chain). Models: `seat/loom.rs`, the word alone and
-//! the whole seat; over two holders, `a_wake_while_the_seat_changes_hands_reaches_one_of_the_two`.
-//!
-//! # No earlier deadline is lost
-//!
-//! Here two words are involved: the word above and the shard's earliest deadline (`next`). The
-//! registrar writes `next`, passes a `SeqCst` fence, reads the word. The holder writes the word,
-//! passes a `SeqCst` fence, reads every `next`. One of the fences is first in the single order of
-//! all such fences. If the registrar's is first, the holder reads the new `next` and sleeps no
-//! longer than that. If the holder's is first, the registrar reads the holder's deadline (or
-//! something newer) and rings if its own is earlier. Should its exchange fail because the word has
-//! changed since, then the holder has risen, and will read `next` before it sleeps again, or
-//! another thread has rung. Models `an_earlier_deadline_is_seen_or_rings`, and with the timers
-//! `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
-//!
-//! A turn with a limit of zero cannot sleep, so it does none of this. Nor does a sleep that gathers timers
-//! (`crowd`): it announces an end that no deadline comes before, so that no registrar rings, and ends so soon
-//! that a timer which it sleeps past is late by no more than `GATHERING` allows every timer.
+//! The one seat in front of the poller: what its holder does, and for how long it may sleep.
 //!
 //! # How a sleep ends by itself
 //!
@@ -70,183 +18,17 @@ use std::io;
 use std::task::Waker;
 use std::time::Duration;
 
-use mio::Token;
-
-use super::alarm_clock::{AlarmClock, CLOCK, LONGEST_SLEEP};
-use super::clock::Course;
-use super::selector::{Bell, Poll, Registry};
+use super::Driver;
+use super::alarm::{ALARM, FIRST_DEADLINE};
+use super::alarm_clock::{CLOCK, LONGEST_SLEEP};
+use super::poller::{End, Poller};
+use super::sources::Sources;
 use super::timers::nanos;
-use super::{Driver, Sources};
-use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
-use crate::engine::sync_shim::{self, Mutex, MutexGuard};
-
-/// The token of the poller's waker. No source has it: a [`Key`](crate::engine::slab::Key) is never as large.
-const ALARM: Token = Token(usize::MAX);
-
-/// Events fetched by one system call. Enough that the call is a small part of the work on its
-/// events; a larger batch keeps the first task of it waiting, and other threads out of the seat and
-/// of the table of sources.
-const EVENTS_PER_TURN: usize = 256;
+use crate::engine::sync_shim::{Mutex, MutexGuard};
 
 /// Callers' limits are rounded up to this, so that the alarm word names the true end of the sleep: it is
 /// what epoll counts in.
 const LIMIT_UNIT_NS: u64 = 1_000_000;
-
-const AWAKE: u64 = 0;
-const NOTIFIED: u64 = 1;
-const FIRST_DEADLINE: u64 = 2;
-
-/// The alarm word of the table above, apart from the bell, so that it can be modelled.
-struct AlarmWord(AtomicU64);
-
-impl AlarmWord {
-    fn new() -> Self {
-        Self(AtomicU64::new(AWAKE))
-    }
-
-    /// The holder is about to sleep until `wake_at`. False: it must not, a thread has called
-    /// `wake`.
-    ///
-    /// After true the holder reads the timers once more, and sleeps no longer than they say.
-    #[must_use]
-    fn announce(&self, wake_at: u64) -> bool {
-        let wake_at = wake_at.max(FIRST_DEADLINE);
-        // Ordering: the release has no reader, but keeps the chain from one `wake` to the next
-        // read-modify-write; acquire pairs with `wake`, whose caller's writes must be seen if the
-        // sleep is called off.
-        let announced =
-            self.0.compare_exchange(AWAKE, wake_at, Ordering::AcqRel, Ordering::Acquire);
-        if announced.is_err() {
-            // Only the one holder writes deadlines, so what it found was NOTIFIED.
-            self.rise();
-            return false;
-        }
-        // Ordering: partner of the fence in `deadline_moved`; see the header.
-        fence(Ordering::SeqCst);
-        true
-    }
-
-    /// The holder has slept.
-    fn rise(&self) {
-        // Ordering: acquire pairs with `wake`; a plain store would lose what its caller had
-        // written, and break the chain.
-        self.0.swap(AWAKE, Ordering::AcqRel);
-    }
-
-    /// True: there is a sleeper, and the caller rings.
-    #[must_use]
-    fn notify(&self) -> bool {
-        // Ordering: release pairs with `announce` and `rise`; acquire lets this wake pass on the
-        // ones before it. Reading first, and writing only what is not there yet, would not publish
-        // this caller's writes.
-        self.0.swap(NOTIFIED, Ordering::AcqRel) >= FIRST_DEADLINE
-    }
-
-    /// A shard's earliest deadline has become `deadline`, and has been published. True: the sleeper
-    /// would sleep past it, and the caller rings.
-    #[must_use]
-    fn deadline_moved(&self, deadline: u64) -> bool {
-        // Ordering: partner of the fence in `announce`; see the header. The word itself needs
-        // nothing more.
-        fence(Ordering::SeqCst);
-        let wake_at = self.0.load(Ordering::Relaxed);
-        if wake_at < FIRST_DEADLINE || wake_at <= deadline {
-            return false;
-        }
-        // Release and acquire only keep the chain between a `wake` and the holder.
-        self.0.compare_exchange(wake_at, AWAKE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-    }
-}
-
-/// Tells a sleeper in the poller that it is wanted, or that a deadline has moved forward.
-pub(crate) struct Alarm {
-    wake_at: AlarmWord,
-    bell: Bell,
-}
-
-impl Alarm {
-    /// The alarm of a poller; there must be only one, mio allows a single waker per poller.
-    pub(crate) fn new(registry: &Registry) -> io::Result<Self> {
-        Ok(Self { wake_at: AlarmWord::new(), bell: Bell::new(registry, ALARM)? })
-    }
-
-    /// A timer shard's earliest deadline is now this one, in nanoseconds since the timers' epoch.
-    /// Call it after the deadline has been published. Cheap unless a thread sleeps past it.
-    pub(crate) fn deadline_moved(&self, deadline_ns: u64) {
-        if self.wake_at.deadline_moved(deadline_ns) {
-            self.ring();
-        }
-    }
-
-    /// Makes the current sleep, or else the next one, end at once.
-    pub(super) fn wake(&self) {
-        if self.wake_at.notify() {
-            self.ring();
-        }
-    }
-
-    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
-    pub(super) fn has_sleeper(&self) -> bool {
-        // Ordering: only tests look; the strongest, so that none of them has to argue.
-        self.wake_at.0.load(Ordering::SeqCst) >= FIRST_DEADLINE
-    }
-
-    /// Without the ring the sleeper may sleep for ever, so a failure is not passed over.
-    fn ring(&self) {
-        loop {
-            match self.bell.wake() {
-                Ok(()) => return,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => panic!("the driver's poller cannot be woken: {error}{NOTE}"),
-            }
-        }
-    }
-}
-
-/// The place in front of the poller: one thread at a time.
-pub(super) struct Seat {
-    poller: Mutex<Poller>,
-    /// Counts comings and goings, so it is odd while a thread holds the seat. Written by the holder only.
-    attendance: AtomicU64,
-}
-
-pub(super) struct Poller {
-    poll: Poll,
-    events: mio::Events,
-    clock: AlarmClock,
-    /// That of the driver's clock when `clock` was set.
-    course: Course,
-    /// The time of the last turn that fired timers.
-    pub(super) served: u64,
-}
-
-impl Seat {
-    pub(super) fn new(poll: Poll) -> Self {
-        let clock = AlarmClock::new();
-        let events = mio::Events::with_capacity(EVENTS_PER_TURN);
-        let poller = Mutex::new(Poller { poll, events, clock, course: Course::REAL, served: 0 });
-        Self { poller, attendance: AtomicU64::new(0) }
-    }
-
-    pub(super) fn is_attended(&self) -> bool {
-        // Ordering: a hint. The watchdog and `SignalSource`, which act on it, are right with an old answer,
-        // too.
-        self.attendance.load(Ordering::Relaxed) % 2 == 1
-    }
-
-    pub(super) fn attendance(&self) -> u64 {
-        // Ordering: a hint. Rounded up, so that it grows when the seat is taken and not when it is
-        // left.
-        self.attendance.load(Ordering::Relaxed).div_ceil(2)
-    }
-
-    /// Ordering: the holder is the only writer, and the lock hands the count from one holder to the
-    /// next.
-    fn count(&self) {
-        let count = self.attendance.load(Ordering::Relaxed);
-        self.attendance.store(count + 1, Ordering::Relaxed);
-    }
-}
 
 /// The right to poll. Its holder calls no waker; it drops it first.
 pub(crate) struct SeatGuard<'a> {
@@ -256,13 +38,7 @@ pub(crate) struct SeatGuard<'a> {
     fired: usize,
 }
 
-impl<'a> SeatGuard<'a> {
-    pub(super) fn take(driver: &'a Driver) -> Option<Self> {
-        let poller = driver.seat.poller.try_lock()?;
-        driver.seat.count();
-        Some(Self { driver, poller, fired: 0 })
-    }
-
+impl SeatGuard<'_> {
     /// One round: waits, dispatches what has come, expires timers. Moves every waker into `wakes`
     /// and calls none.
     ///
@@ -307,36 +83,6 @@ impl Drop for SeatGuard<'_> {
     }
 }
 
-impl Poller {
-    /// The driver's clock is on this course now.
-    fn follow(&mut self, course: Course) {
-        if course != self.course {
-            self.course = course;
-            self.clock.forget();
-        }
-    }
-
-    fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        self.poll.poll(&mut self.events, timeout)?;
-        self.clock.look_at(&self.events);
-        Ok(())
-    }
-
-    /// Blocks until there is an event, and no longer than until `end`.
-    fn sleep(&mut self, end: End) -> io::Result<()> {
-        let (clock, registry) = (&mut self.clock, self.poll.registry());
-        let until_deadline = end.deadline.and_then(|at| clock.set(registry, end.now, at));
-        let timeout = match (until_deadline, end.limit) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
-        sync_shim::block(timeout, |timeout| {
-            self.poll(timeout)?;
-            Ok(!self.events.is_empty())
-        })
-    }
-}
-
 /// Whether the holder may sleep.
 enum Sleep {
     /// There is something to do already.
@@ -345,16 +91,14 @@ enum Sleep {
     Announced(End),
 }
 
-/// What ends a sleep that no thread ends earlier: the first of the two that are set.
-struct End {
-    now: u64,
-    /// The earliest timer.
-    deadline: Option<u64>,
-    /// The caller's.
-    limit: Option<Duration>,
-}
-
 impl Driver {
+    /// Takes the seat if it is free. Never waits.
+    pub(crate) fn try_seat(&self) -> Option<SeatGuard<'_>> {
+        let poller = self.seat.poller.try_lock()?;
+        self.seat.count();
+        Some(SeatGuard { driver: self, poller, fired: 0 })
+    }
+
     /// Decides how long the poller may block, and announces it.
     fn fall_asleep(&self, limit: Option<Duration>, served: u64) -> Sleep {
         if limit == Some(Duration::ZERO) {

@@ -146,3 +146,35 @@ mod imp {
 }
 
 pub(crate) use imp::Injector;
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::Injector;
+    use crate::engine::queue::local::Local;
+
+    #[test]
+    fn a_deque_that_was_found_empty_gives_out_what_is_put_in_later() {
+        type Fill = fn(&Local<u32>, &Local<u32>, &Injector<u32>) -> bool;
+        let local = Local::new();
+        assert!(local.pop().is_none() && local.is_drained());
+        local.push(0);
+        assert_eq!((local.is_drained(), local.pop(), local.pop()), (false, Some(0), None));
+        let fills: [Fill; 4] = [
+            |local, other, _| other.stealer().move_into(local, 1),
+            |local, other, _| other.stealer().steal_into(local).is_some(),
+            |local, _, injector| injector.move_into(local, 1),
+            |local, _, injector| injector.steal_into(local).is_some(),
+        ];
+        for fill in fills {
+            let (other, injector) = (Local::new(), Injector::new());
+            for item in 0..4 {
+                other.push(item);
+                injector.push(item);
+            }
+            assert!(fill(&local, &other, &injector));
+            assert!(local.pop().is_some(), "what a batch has brought");
+            while local.pop().is_some() {}
+            assert!(local.is_drained());
+        }
+    }
+}

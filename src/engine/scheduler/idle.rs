@@ -73,6 +73,36 @@ impl Word {
     }
 }
 
+/// Where a worker that parks looks once more before it sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum LastLook {
+    /// At what waits outside. Another worker of the group searches, and will see the rest.
+    Outside,
+    /// At the other workers' queues too: no worker of the group searches any more.
+    Everywhere,
+}
+
+/// What ended a worker's park.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Unparked {
+    /// An event, or a look that found work. The worker does not count as searching.
+    BySelf,
+    /// Another thread has claimed it, and it counts as searching.
+    Claimed,
+}
+
+/// What a worker has to do that has found work and searches no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum AfterSearch {
+    /// Nothing: another worker of the group searches.
+    Nothing,
+    /// Wake a successor if there may be more: no worker of the group searches any more.
+    PassOn,
+}
+
 #[derive(Debug)]
 pub(crate) struct Idle {
     /// Not behind a pointer: each push asks it.
@@ -156,28 +186,34 @@ impl Idle {
         }
     }
 
-    /// Announces that the worker is about to park. `true`: no worker of its group searches any more, so it
-    /// has to look at everything once more. Pushes may have relied on its search, if it was the last
-    /// searcher; or it was refused a search, and the searcher that was there has ended since and has found no
-    /// successor to wake, because this worker was still on its way here.
+    /// Announces that the worker is about to park. If no worker of its group searches any more, it looks
+    /// everywhere once more. Pushes may have relied on its search, if it was the last searcher; or it was
+    /// refused a search, and the searcher that was there has ended since and has found no successor to wake,
+    /// because this worker was still on its way here.
     ///
     /// The caller executes a SeqCst fence next, then looks, then sleeps.
-    #[must_use]
-    pub(crate) fn park(&self, worker: usize, searching: bool) -> bool {
+    pub(crate) fn park(&self, worker: usize, searching: bool) -> LastLook {
         let (group, bit) = self.group(worker);
         let delta = (1u64 << bit).wrapping_sub(if searching { SEARCHING_ONE } else { 0 });
         // Ordering: AcqRel as in `change`. (Wrapping: for a searcher the delta is negative; fetch_add wraps.)
         let before = Word(group.fetch_add(delta, Ordering::AcqRel));
         debug_assert_eq!(before.parked() & (1 << bit), 0, "a worker parks once");
-        before.searching() == u32::from(searching)
+        if before.searching() == u32::from(searching) {
+            LastLook::Everywhere
+        } else {
+            LastLook::Outside
+        }
     }
 
-    /// Ends the worker's park from its own side. `false`: it has been claimed, and counts as searching.
-    #[must_use]
-    pub(crate) fn unpark_self(&self, worker: usize) -> bool {
+    /// Ends the worker's park from its own side.
+    pub(crate) fn unpark_self(&self, worker: usize) -> Unparked {
         let (group, bit) = self.group(worker);
         // Ordering: AcqRel as in `change`: Acquire pairs with the claimer's Release.
-        Word(group.fetch_and(!(1 << bit), Ordering::AcqRel)).parked() & (1 << bit) != 0
+        if Word(group.fetch_and(!(1 << bit), Ordering::AcqRel)).parked() & (1 << bit) != 0 {
+            Unparked::BySelf
+        } else {
+            Unparked::Claimed
+        }
     }
 
     /// Becomes the group's searcher, if there is none.
@@ -190,13 +226,15 @@ impl Idle {
         .is_some()
     }
 
-    /// The worker has found work. `true`: no worker searches any more, so the caller wakes a successor if
-    /// there may be more.
-    #[must_use]
-    pub(crate) fn stop_search(&self, worker: usize) -> bool {
+    /// The worker has found work.
+    pub(crate) fn stop_search(&self, worker: usize) -> AfterSearch {
         let (group, _) = self.group(worker);
         // Ordering: AcqRel as in `change`.
-        Word(group.fetch_sub(SEARCHING_ONE, Ordering::AcqRel)).searching() == 1
+        if Word(group.fetch_sub(SEARCHING_ONE, Ordering::AcqRel)).searching() == 1 {
+            AfterSearch::PassOn
+        } else {
+            AfterSearch::Nothing
+        }
     }
 
     /// How many workers are parked. Relaxed: a hint, or read after a fence.
@@ -221,20 +259,20 @@ mod tests {
     fn one_searcher_at_a_time_and_low_indices_first() {
         let idle = Idle::new(4);
         for worker in [3, 1, 2] {
-            assert!(idle.park(worker, false), "no worker searches");
+            assert_eq!(idle.park(worker, false), LastLook::Everywhere, "no worker searches");
         }
         assert_eq!(idle.parked(), 3);
         assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(2), "the one in the seat comes last");
         assert_eq!(idle.pick(0, None, usize::MAX), None, "the woken worker searches already");
-        assert!(idle.stop_search(2), "it was the last searcher");
+        assert_eq!(idle.stop_search(2), AfterSearch::PassOn, "it was the last searcher");
         assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(3));
-        assert!(idle.stop_search(3));
+        assert_eq!(idle.stop_search(3), AfterSearch::PassOn);
         assert_eq!(
             idle.pick(0, Some(1), usize::MAX),
             Some(1),
             "better the one in the seat than none"
         );
-        assert!(idle.stop_search(1));
+        assert_eq!(idle.stop_search(1), AfterSearch::PassOn);
         assert_eq!(idle.pick(0, None, usize::MAX), None, "no worker is parked");
     }
 
@@ -243,13 +281,13 @@ mod tests {
         let idle = Idle::new(2);
         assert!(idle.start_search(0));
         assert!(!idle.start_search(1), "one searcher at a time");
-        assert!(!idle.park(1, false));
-        assert!(idle.park(0, true));
+        assert_eq!(idle.park(1, false), LastLook::Outside);
+        assert_eq!(idle.park(0, true), LastLook::Everywhere);
         assert_eq!(idle.parked(), 2);
         assert!(idle.claim(0) && !idle.claim(0));
-        assert!(!idle.unpark_self(0), "claimed: it searches");
-        assert!(idle.unpark_self(1), "by itself: it does not");
-        assert!(idle.stop_search(0));
+        assert_eq!(idle.unpark_self(0), Unparked::Claimed, "it searches");
+        assert_eq!(idle.unpark_self(1), Unparked::BySelf, "it does not");
+        assert_eq!(idle.stop_search(0), AfterSearch::PassOn);
     }
 
     #[test]
@@ -257,20 +295,20 @@ mod tests {
         let idle = Idle::new(2);
         assert!(idle.start_search(0));
         assert!(!idle.start_search(1), "refused");
-        assert!(idle.stop_search(0), "it looks for a successor");
+        assert_eq!(idle.stop_search(0), AfterSearch::PassOn, "it looks for a successor");
         assert_eq!(
             idle.pick(0, None, usize::MAX),
             None,
             "and finds none: the other one is not parked yet"
         );
-        assert!(idle.park(1, false), "so that one looks itself");
+        assert_eq!(idle.park(1, false), LastLook::Everywhere, "so that one looks itself");
     }
 
     #[test]
     fn workers_beyond_one_word_are_found_in_their_own_group_first() {
         let idle = Idle::new(100);
         for worker in [5, 60, 99] {
-            assert!(idle.park(worker, false), "no worker searches");
+            assert_eq!(idle.park(worker, false), LastLook::Everywhere, "no worker searches");
         }
         assert_eq!(
             idle.pick(65, Some(60), usize::MAX),

@@ -2,13 +2,13 @@
 //!
 //! A poll that blocks without a word is noticed by the watchdog. Here nothing has to be noticed:
 //!
-//! 1. the worker marks its slot as away, and gives everything that it has queued to the queues that all look
-//!    at, as one that leaves for good does (lifecycle.rs): it deactivates the slot, fences, and empties
-//!    deques, next slot and channel;
+//! 1. the worker marks its slot as blocked in place, and gives everything that it has queued to the queues
+//!    that all look at, as one that leaves for good does (lifecycle.rs): it deactivates the slot, fences,
+//!    and empties deques, next slot and channel;
 //! 2. if no worker is parked and fewer than there should be are at work, a spare is started, within the bound
 //!    of the spares;
-//! 3. the function runs in the role [`Role::Away`]: what it spawns goes to the injector, what it wakes to the
-//!    tasks' home workers, and it may block in `block_on`;
+//! 3. the function runs in the role [`Role::BlockedInPlace`]: what it spawns goes to the injector, what it
+//!    wakes to the tasks' home workers, and it may block in `block_on`;
 //! 4. back again, also by a panic, the worker activates its slot and goes on with the poll.
 //!
 //! # Nothing is lost
@@ -17,24 +17,24 @@
 //! whose home this is, woken meanwhile*, is pushed to the channel of an inactive slot. The pusher pushes,
 //! fences and reads `active`; the worker deactivates, fences and empties the channel: either the worker sees
 //! the push, or the pusher sees the inactive slot and moves the channel to the injector itself (model
-//! `a_wake_while_the_worker_is_away_is_not_left_behind`). A pusher that reads `active` only after the worker
-//! is back leaves the task to it: it is awake, and looks at its channel before its next task (model
-//! `a_wake_that_ends_after_the_worker_is_back_reaches_the_worker`). *The poll itself* goes on: the task is
-//! running all the time, and a wake of it is noted in its word.
+//! `a_wake_while_the_worker_blocks_in_place_is_not_left_behind`). A pusher that reads `active` only after
+//! the worker is back leaves the task to it: it is awake, and looks at its channel before its next task
+//! (model `a_wake_that_ends_after_the_worker_is_back_reaches_the_worker`). *The poll itself* goes on: the
+//! task is running all the time, and a wake of it is noted in its word.
 //!
 //! # Nothing is stuck
 //!
-//! A push from outside relies on workers that are awake only when none is parked, and a worker that goes away
-//! is awake no longer. So it asks for one in its place if none is parked. If one is, later pushes wake it.
-//! Two that go away at the same time count each other: each marks itself first, and they look under one lock.
-//! If the bound is reached, the function runs all the same, and the tasks wait for the worker that comes back
-//! first: that is what the bound is for. If a thread cannot be made, or all parked workers get stuck later,
-//! the watchdog, to which a worker that is away is not free, starts a spare at one of its next looks. Spares
-//! stay as long as a worker is away, and as many of them as are away run what has given way, like the workers
-//! in whose place they are.
+//! A push from outside relies on workers that are awake only when none is parked, and a worker that blocks
+//! in place is awake no longer. So it asks for one in its stead if none is parked. If one is, later pushes
+//! wake it. Two that begin to block at the same time count each other: each marks itself first, and they
+//! look under one lock. If the bound is reached, the function runs all the same, and the tasks wait for the
+//! worker that comes back first: that is what the bound is for. If a thread cannot be made, or all parked
+//! workers get stuck later, the watchdog, to which a worker that blocks in place is not free, starts a spare
+//! at one of its next looks. Spares stay as long as a worker blocks in place, and as many of them as block
+//! run what has given way, like the workers in whose place they are.
 //!
-//! The watchdog may sleep while workers are away. One that is back leaves their count, fences, and wakes it,
-//! as one that leaves its park does.
+//! The watchdog may sleep while workers block in place. One that is back leaves their count, fences, and
+//! wakes it, as one that leaves its park does.
 //!
 //! Rejected: handing the whole worker (deques, generator, counts) to another thread, as tokio does. It would
 //! have to be moved out from under the poll that uses it, and taken back afterwards; the slot that is left
@@ -49,31 +49,31 @@ use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 
 /// Runs `f`, which may block the thread. If the thread is a worker, others do its work meanwhile.
-pub(crate) fn step_aside<R>(f: impl FnOnce() -> R) -> R {
+pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
     role::with(|role| match role {
         Some(Role::Worker(worker)) => {
             let _blocked = BlockedInPlace::begin(worker);
-            role::play(&Role::Away, f)
+            role::play(&Role::BlockedInPlace, f)
         }
         _ => f(),
     })
 }
 
-/// Whether the calling thread is a worker that has stepped aside.
-pub(crate) fn is_away() -> bool {
-    role::with(|role| matches!(role, Some(Role::Away)))
+/// Whether the calling thread is a worker that blocks in place.
+pub(crate) fn is_blocked_in_place() -> bool {
+    role::with(|role| matches!(role, Some(Role::BlockedInPlace)))
 }
 
-/// While this guard exists the worker is *away*: its task blocks the thread, and it has no queues.
+/// While this guard exists the worker is *blocked in place*: its task blocks the thread, and it has no
+/// queues.
 pub(super) struct BlockedInPlace<'a>(&'a Worker);
 
 impl<'a> BlockedInPlace<'a> {
     pub(super) fn begin(worker: &'a Worker) -> Self {
         let shared = worker.shared();
         let blocked = Self(worker);
-        // Ordering: Relaxed, see `Shared::away_workers` and the fence below.
-        shared.away.fetch_add(1, Ordering::Relaxed);
-        blocked.slot().set_away(true);
+        shared.size.block_in_place();
+        blocked.slot().set_blocked_in_place(true);
         if worker.hand_over() {
             shared.pushed_from_outside();
         }
@@ -89,9 +89,8 @@ impl<'a> BlockedInPlace<'a> {
 impl Drop for BlockedInPlace<'_> {
     fn drop(&mut self) {
         let shared = self.0.shared();
-        self.slot().set_away(false);
-        // Ordering: Relaxed, before the fence.
-        shared.away.fetch_sub(1, Ordering::Relaxed);
+        self.slot().set_blocked_in_place(false);
+        shared.size.unblock_in_place();
         self.slot().reactivate();
         // Ordering: SeqCst, Dekker with the watchdog, as in `Worker::awake`.
         fence(Ordering::SeqCst);
@@ -99,22 +98,8 @@ impl Drop for BlockedInPlace<'_> {
     }
 }
 
-impl Slot {
-    fn set_away(&self, away: bool) {
-        // Ordering: Relaxed: a thread that counts the workers that are away holds `threads`, and each has
-        // set its own mark before it took that lock; for the watchdog it is a hint.
-        self.away.store(away, Ordering::Relaxed);
-    }
-
-    /// Whether its worker has stepped aside.
-    pub(super) fn is_away(&self) -> bool {
-        // Ordering: Relaxed, see `set_away`.
-        self.away.load(Ordering::Relaxed)
-    }
-}
-
 impl Shared {
-    /// A worker has stepped aside: starts a spare in its place if it takes one.
+    /// A worker blocks in place: starts a spare in its place if it takes one.
     fn replace_blocked_worker(self: &Arc<Self>) {
         // After the push, which may have claimed the last one.
         if self.idle.parked() != 0 {
@@ -123,9 +108,10 @@ impl Shared {
         // Not `try_lock`, as the watchdog: no foreign code runs under this lock, and its holder may be
         // starting a spare for another.
         let threads = self.threads.lock();
-        let staying = self.staying_workers();
-        let absent = (0..staying).filter(|&index| self.slots.get(index).is_away()).count();
-        if needs_replacement(self.worker_count(), staying, absent, self.idle.parked()) {
+        let staying = self.size.staying();
+        let blocked = |&index: &usize| self.slots.get(index).is_blocked_in_place();
+        let blocked = (0..staying).filter(blocked).count();
+        if needs_replacement(self.size.regular(), staying, blocked, self.idle.parked()) {
             // Without a thread the function runs all the same; the watchdog tries again.
             let _ = self.add_spare(threads);
         }

@@ -2,12 +2,13 @@
 //!
 //! # Resizing
 //!
-//! `target` says how many workers there should be. A worker whose index is not below it leaves when it
-//! notices: it moves what it has queued to the injector and ends. Starting and leaving are decided under one
-//! lock, so a worker that was asked to leave and then to stay either has left (and a new thread starts in its
-//! slot) or stays. Workers above `target` that are to stay for a while are *spares* (watchdog.rs); `staying`
-//! counts them in. The slots, the idle word and `staying` know no difference between a spare and a worker
-//! that `set_worker_threads` has added. Models `a_worker_that_is_asked_to_stay_has_left_or_stays`,
+//! `PoolSize::regular` says how many workers there should be. A worker whose index is not below it leaves
+//! when it notices: it moves what it has queued to the injector and ends. Starting and leaving are decided
+//! under one lock, so a worker that was asked to leave and then to stay either has left (and a new thread
+//! starts in its slot) or stays. Workers above `regular` that are to stay for a while are *spares*
+//! (watchdog.rs); `staying` counts them in. The slots, the idle word and `staying` know no difference
+//! between a spare and a worker that `set_worker_threads` has added. Models
+//! `a_worker_that_is_asked_to_stay_has_left_or_stays`,
 //! `a_wake_beside_a_leaving_worker_is_not_left_in_its_channel`.
 //!
 //! # The end
@@ -41,125 +42,31 @@
 
 use super::role::{self, Role};
 use super::shared::Shared;
-use super::sleeps::SleepHooks;
 use super::slice;
+use super::threads::{Around, Crew, ThreadConfig, ThreadList, join};
 use super::watchdog;
 use super::worker::Worker;
+use crate::engine::abort::AbortOnUnwind;
 use crate::engine::ended::ended;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::thread::{self, JoinHandle};
-use crate::engine::sync_shim::{Arc, MutexGuard, clock, has_ended, pause};
-use crate::engine::task::cell::Hot;
+use crate::engine::sync_shim::{Arc, MutexGuard, clock, pause};
+use crate::engine::task::header::Hot;
 use crate::engine::task::running::Running;
-use crate::engine::thread_name::ThreadName;
 use std::io;
 use std::time::{Duration, Instant};
-
-/// Wraps the whole life of a thread: the runtime enters its context around it.
-pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
-
-/// How threads are made.
-#[derive(Debug, Clone)]
-pub(crate) struct ThreadConfig {
-    pub(crate) name: ThreadName,
-    pub(crate) stack_size: Option<usize>,
-}
-
-/// What it takes to start the driver thread, and a spare worker.
-pub(crate) struct Crew {
-    pub(crate) config: ThreadConfig,
-    /// Around the life of a worker.
-    pub(crate) around: Around,
-    /// Around that of the driver thread and of one that drains: in the runtime, because wakers may spawn, but
-    /// without the hooks, which are for threads that run tasks.
-    pub(crate) inside: Around,
-    /// Around each sleep of a worker; `None` if there are no such hooks.
-    pub(crate) sleep_hooks: Option<SleepHooks>,
-    /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a
-    /// thread each, and the answer to that is `spawn_blocking`.
-    pub(crate) max_spares: usize,
-}
-
-#[derive(Default)]
-pub(crate) struct Threads {
-    workers: Vec<Option<JoinHandle<()>>>,
-    /// Whether a live thread works in the slot.
-    occupied: Vec<bool>,
-    /// Threads that have left their slots to others; they are about to end, but what they still run
-    /// (destructors of thread-locals, a hook) is not ours, so no thread waits for it under the lock.
-    left: Vec<JoinHandle<()>>,
-    driver: Option<JoinHandle<()>>,
-    /// A thread drains the closed runtime.
-    drains: bool,
-    /// When the system last had no thread to give for the driver thread, or one that drains.
-    failed: Option<Instant>,
-    /// What the driver thread does last.
-    last: Option<LastAct>,
-}
-
-/// Handles of threads that have left, kept to be joined at the end. More than these are let go as soon as
-/// their threads have ended, or a program that resizes for ever would collect them.
-const KEPT_HANDLES: usize = 64;
-
-/// After a failed attempt to start the driver thread, or one that drains, so long passes before the next. It
-/// is asked for by each worker that leaves its park, or at each look.
-const RETRY_AFTER: Duration = Duration::from_millis(100);
-
-/// See [`Shared::close_and_then`].
-type LastAct = Box<dyn FnOnce() + Send>;
-
-impl Threads {
-    /// Whether another attempt to start a thread would come too early.
-    fn has_just_failed(&self, now: Instant) -> bool {
-        self.failed.is_some_and(|failed| now.saturating_duration_since(failed) < RETRY_AFTER)
-    }
-
-    /// All threads but the driver's.
-    fn take_workers(&mut self) -> impl Iterator<Item = JoinHandle<()>> + use<> {
-        std::mem::take(&mut self.workers)
-            .into_iter()
-            .flatten()
-            .chain(std::mem::take(&mut self.left))
-    }
-
-    /// The threads that have left, those included whose slots no thread has taken over.
-    fn take_leaving(&mut self) -> Vec<JoinHandle<()>> {
-        let vacant =
-            self.workers.iter_mut().zip(&self.occupied).filter(|(_, occupied)| !**occupied);
-        let mut leaving: Vec<_> = vacant.filter_map(|(thread, _)| thread.take()).collect();
-        leaving.append(&mut self.left);
-        leaving
-    }
-
-    /// Whether no thread is in the slot.
-    pub(super) fn is_vacant(&self, index: usize) -> bool {
-        !self.occupied.get(index).is_some_and(|&occupied| occupied)
-    }
-
-    /// Makes room for a thread in slot `index`, which is vacant.
-    fn clear(&mut self, index: usize) {
-        let slots = self.workers.len().max(index + 1);
-        self.workers.resize_with(slots, || None);
-        self.occupied.resize(slots, false);
-        self.left.extend(self.workers[index].take());
-        if self.left.len() > KEPT_HANDLES {
-            // They are not joined even here: `has_ended` comes before the thread-locals' destructors.
-            self.left.retain(|thread| !has_ended(thread));
-        }
-    }
-}
 
 impl Shared {
     /// From here on the driver thread and spare workers are started with `crew`.
     pub(crate) fn take_crew(&self, crew: Crew) {
-        assert!(self.crew.set(crew).is_ok(), "called once");
+        assert!(self.threads.crew.set(crew).is_ok(), "called once");
     }
 
     /// Starts the driver thread, unless it is there or the runtime is closed.
     #[cold]
     pub(crate) fn start_driver(self: &Arc<Self>) -> io::Result<()> {
         let mut threads = self.threads.lock();
-        if self.is_closed() {
+        if self.shutdown.is_closed() {
             return Ok(());
         }
         self.start_driver_once(&mut threads)
@@ -167,8 +74,8 @@ impl Shared {
 
     /// As [`Shared::start_driver`] with the lock held; fails at once if no thread could be made a short time
     /// ago.
-    fn start_driver_once(self: &Arc<Self>, threads: &mut Threads) -> io::Result<()> {
-        let Some(crew) = self.crew.get().filter(|_| threads.driver.is_none()) else {
+    fn start_driver_once(self: &Arc<Self>, threads: &mut ThreadList) -> io::Result<()> {
+        let Some(crew) = self.threads.crew.get().filter(|_| threads.driver.is_none()) else {
             return Ok(());
         };
         let now = clock::now();
@@ -197,8 +104,9 @@ impl Shared {
         let Some(mut threads) = self.threads.try_lock() else {
             return;
         };
-        let is_left_over = || !*self.laid_out.lock() || self.has_work();
-        let Some(crew) = self.crew.get().filter(|_| !threads.drains && is_left_over()) else {
+        let is_left_over = || !*self.shutdown.laid_out.lock() || self.has_work();
+        let Some(crew) = self.threads.crew.get().filter(|_| !threads.drains && is_left_over())
+        else {
             return;
         };
         let now = clock::now();
@@ -207,7 +115,7 @@ impl Shared {
         }
         self.comes();
         let life = |shared: &Arc<Self>| {
-            role::play(&Role::Drainer, || shared.drain(Some(&shared.drainer)));
+            role::play(&Role::Drainer, || shared.drain(Some(&shared.shutdown.drainer)));
             shared.threads.lock().drains = false;
             shared.goes();
         };
@@ -232,25 +140,20 @@ impl Shared {
         last: impl FnOnce(Arc<Self>) + Send + 'static,
     ) -> io::Result<JoinHandle<()>> {
         let (shared, inside, mut life) = (self.clone(), crew.inside.clone(), Some(life));
-        *self.working.lock() += 1;
+        self.threads.begins();
         let started = crew.config.spawn(suffix, move || {
             // Without this thread the seat may stay empty, or tasks undropped: better to end loudly.
             let abort = AbortOnUnwind;
             inside(&mut || life.take().into_iter().for_each(|life| life(&shared)));
-            std::mem::forget(abort);
+            abort.forget();
             drop(inside);
-            shared.thread_ended();
+            shared.threads.ends();
             last(shared);
         });
         if started.is_err() {
-            self.thread_ended();
+            self.threads.ends();
         }
         started
-    }
-
-    /// What is to be called around each sleep of a worker.
-    pub(super) fn sleep_hooks(&self) -> Option<&SleepHooks> {
-        self.crew.get()?.sleep_hooks.as_ref()
     }
 
     /// Makes the number of workers `count`: starts missing ones and asks surplus ones to leave.
@@ -263,7 +166,7 @@ impl Shared {
         self.try_resize(count, config, around).or_else(|error| {
             // What is missing may be what threads that have left give back when they are gone. One of them
             // might be this one, or wait for it; and the end has its own waits.
-            let leaving = match self.is_closed() || self.is_own_thread() {
+            let leaving = match self.shutdown.is_closed() || self.is_own_thread() {
                 true => Vec::new(),
                 false => self.threads.lock().take_leaving(),
             };
@@ -282,16 +185,16 @@ impl Shared {
         around: &Around,
     ) -> io::Result<()> {
         let mut threads = self.threads.lock();
-        if self.is_closed() {
+        if self.shutdown.is_closed() {
             return Err(ended("the runtime has been shut down"));
         }
-        let (before, stayed) = (self.worker_count(), self.staying_workers());
+        let (before, stayed) = (self.size.regular(), self.size.staying());
         // Spares count as regular from here on, or leave.
-        self.set_worker_count(count);
+        self.size.set_regular(count);
         let failed = (0..count).find_map(|index| {
             let error = self.occupy(&mut threads, index, config, around).err()?;
             // Keep what runs; the caller learns that there are fewer than asked for.
-            self.set_worker_count(before.max(index));
+            self.size.set_regular(before.max(index));
             Some(error)
         });
         drop(threads);
@@ -301,7 +204,7 @@ impl Shared {
 
     /// After `staying` was lowered, and the lock left: wakes the workers below `stayed` that have to leave.
     pub(super) fn unpark_surplus(&self, stayed: usize) {
-        for index in self.staying_workers()..stayed {
+        for index in self.size.staying()..stayed {
             self.unpark(index);
         }
     }
@@ -309,7 +212,7 @@ impl Shared {
     /// Sees to it that a thread works in slot `index`, which the caller has counted in.
     pub(super) fn occupy(
         self: &Arc<Self>,
-        threads: &mut Threads,
+        threads: &mut ThreadList,
         index: usize,
         config: &ThreadConfig,
         around: &Around,
@@ -333,32 +236,27 @@ impl Shared {
         around: &Around,
     ) -> io::Result<JoinHandle<()>> {
         let (shared, around) = (self.clone(), around.clone());
-        *self.working.lock() += 1;
+        self.threads.begins();
         // Ordering: AcqRel, see `worker_ends`. Counted before the thread runs, so that a fast end cannot
         // count below zero.
-        self.alive.fetch_add(1, Ordering::AcqRel);
+        self.size.alive.fetch_add(1, Ordering::AcqRel);
         self.comes();
         let started = config.spawn(&index.to_string(), move || {
             // A panic of the house in here would leave queues without an owner; tasks' panics are caught
             // in the cell.
             let abort = AbortOnUnwind;
             around(&mut || worker_thread(&shared, index));
-            std::mem::forget(abort);
+            abort.forget();
             shared.goes();
-            shared.thread_ended();
+            shared.threads.ends();
         });
         if started.is_err() {
             // Ordering: as above.
-            self.alive.fetch_sub(1, Ordering::AcqRel);
+            self.size.alive.fetch_sub(1, Ordering::AcqRel);
             self.goes();
-            self.thread_ended();
+            self.threads.ends();
         }
         started
-    }
-
-    fn thread_ended(&self) {
-        *self.working.lock() -= 1;
-        self.working_changed.notify_all();
     }
 
     /// Begins the end, as [`Shared::close`] does. When all tasks are complete the driver thread, which the
@@ -380,15 +278,15 @@ impl Shared {
     pub(crate) fn close(self: &Arc<Self>) {
         // Under the lock: no worker starts afterwards.
         let mut threads = self.threads.lock();
-        let was_open = !self.is_closed();
+        let was_open = !self.shutdown.is_closed();
         // Ordering: Relaxed, counted under the lock as long as the runtime is not closed. No worker was ever
         // started, or all have left.
-        let is_deserted = was_open && self.alive.load(Ordering::Relaxed) == 0;
+        let is_deserted = was_open && self.size.alive.load(Ordering::Relaxed) == 0;
         // Ordering: SeqCst with the fence: close, fence, drain (by the workers); push, fence, look at
         // `closed` (by the others).
-        self.closed.store(true, Ordering::SeqCst);
-        // Ordering: Release, see `Worker::is_surplus`; before the fence, for a worker that parks.
-        self.staying.store(0, Ordering::Release);
+        self.shutdown.closed.store(true, Ordering::SeqCst);
+        // Before the fence, for a worker that parks.
+        self.size.end();
         fence(Ordering::SeqCst);
         if was_open && !is_deserted && self.alive_tasks() != 0 {
             // Tasks that no worker has run yet: a destructor may wait for another one. Without a thread to
@@ -410,14 +308,14 @@ impl Shared {
     /// After `close`: waits until every task is complete. `false`: `deadline` came first. For foreign threads
     /// only.
     pub(crate) fn wait_for_tasks(&self, deadline: Option<Instant>) -> bool {
-        self.wait_until(deadline, |_| self.is_drained())
+        self.threads.wait_until(deadline, |_| self.shutdown.is_drained())
     }
 
     /// After `wait_for_tasks`: waits until all threads are through with all that is to be done on them, what
     /// the user wants to be called at the end included; with `deadline`, that long. For foreign threads, and
     /// the driver thread's last act.
     pub(crate) fn wait_for_workers(&self, deadline: Option<Instant>) -> bool {
-        let ended = self.wait_until(deadline, |working| working == 0);
+        let ended = self.threads.wait_until(deadline, |working| working == 0);
         let workers = self.threads.lock().take_workers();
         if ended {
             join(workers);
@@ -431,22 +329,6 @@ impl Shared {
         join(driver);
     }
 
-    fn wait_until(&self, deadline: Option<Instant>, done: impl Fn(usize) -> bool) -> bool {
-        let mut working = self.working.lock();
-        while !done(*working) {
-            match deadline {
-                None => self.working_changed.wait(&mut working),
-                Some(deadline) => {
-                    let late = self.working_changed.wait_until(&mut working, deadline).timed_out();
-                    if late && !done(*working) {
-                        return false;
-                    }
-                }
-            }
-        }
-        true
-    }
-
     /// One pass over everything that may hold a task: cancels what it finds. `true`: it found something.
     ///
     /// `note`: where the calling thread, if it is a worker, says whose destructor it runs.
@@ -457,7 +339,7 @@ impl Shared {
             found = true;
             self.cancel_noted(task, note);
         };
-        while let Some(task) = self.injector.pop().or_else(|| self.yielded.pop()) {
+        while let Some(task) = self.outside.injector.pop().or_else(|| self.outside.yielded.pop()) {
             cancel(task);
         }
         for slot in self.slots.iter() {
@@ -477,11 +359,11 @@ impl Shared {
     fn lay_out(&self) {
         // A thread that comes second must not find the registries closed and the injector still empty: it
         // would end, and leave the first one alone with tasks that may wait for each other.
-        let mut laid_out = self.laid_out.lock();
+        let mut laid_out = self.shutdown.laid_out.lock();
         *laid_out = true;
         for slot in self.slots.iter() {
-            slot.registry.close().into_iter().for_each(|task| self.injector.push(task));
-            slot.channel.take_all().for_each(|task| self.injector.push(task));
+            slot.registry.close().into_iter().for_each(|task| self.outside.injector.push(task));
+            slot.channel.take_all().for_each(|task| self.outside.injector.push(task));
         }
     }
 
@@ -493,7 +375,7 @@ impl Shared {
         fence(Ordering::SeqCst);
         self.drain(note);
         // Ordering: AcqRel: the last one sees what all others did before they were counted out.
-        if self.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.size.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.drain_to_the_end(note);
         }
     }
@@ -513,11 +395,11 @@ impl Shared {
             }
         }
         self.check_quiet();
-        let working = self.working.lock();
+        let working = self.threads.working.lock();
         // Ordering: Release pairs with `is_drained`.
-        self.drained.store(true, Ordering::Release);
+        self.shutdown.drained.store(true, Ordering::Release);
         drop(working);
-        self.working_changed.notify_all();
+        self.threads.working_changed.notify_all();
         // Ordering: SeqCst: drained, fence, look for the watchdog; a watchdog that has only begun: show
         // itself, fence (`announce_sleep`), look at `drained`.
         fence(Ordering::SeqCst);
@@ -535,21 +417,21 @@ impl Shared {
     /// As [`Shared::start_spare`], with the lock held.
     pub(super) fn add_spare(
         self: &Arc<Self>,
-        mut threads: MutexGuard<'_, Threads>,
+        mut threads: MutexGuard<'_, ThreadList>,
     ) -> io::Result<bool> {
-        let Some(crew) = self.crew.get().filter(|_| !self.is_closed()) else {
+        let Some(crew) = self.threads.crew.get().filter(|_| !self.shutdown.is_closed()) else {
             return Ok(false);
         };
-        let staying = self.staying_workers();
+        let staying = self.size.staying();
         let end = self.most_workers(crew);
         // A worker that was let go and is still stuck has kept its slot: it counts as a spare again.
         let Some(index) = (staying..end).find(|&index| threads.is_vacant(index)) else {
             return Ok(false);
         };
-        self.set_staying_workers(index + 1);
+        self.size.set_staying(index + 1);
         let started = self.occupy(&mut threads, index, &crew.config, &crew.around);
         if started.is_err() {
-            self.set_staying_workers(staying);
+            self.size.set_staying(staying);
         }
         drop(threads);
         // After a failure: one that was counted in again may have parked meanwhile.
@@ -562,42 +444,30 @@ impl Shared {
         let Some(threads) = self.threads.try_lock() else {
             return;
         };
-        if self.is_closed() {
+        if self.shutdown.is_closed() {
             return;
         }
-        let stayed = self.staying_workers();
-        self.set_staying_workers(self.worker_count());
+        let stayed = self.size.staying();
+        self.size.set_staying(self.size.regular());
         drop(threads);
         self.unpark_surplus(stayed);
     }
 
     /// Whether one more spare may be started.
     pub(super) fn may_add_spare(&self) -> bool {
-        let staying = self.staying_workers();
-        self.crew.get().is_some_and(|crew| staying < self.most_workers(crew))
+        let staying = self.size.staying();
+        self.threads.crew.get().is_some_and(|crew| staying < self.most_workers(crew))
     }
 
     /// The most workers there may be, with spares.
     fn most_workers(&self, crew: &Crew) -> usize {
-        (self.worker_count() + crew.max_spares).min(self.slots.workers())
-    }
-
-    /// How many spare workers there are.
-    pub(crate) fn spare_workers(&self) -> usize {
-        self.staying_workers().saturating_sub(self.worker_count())
-    }
-}
-
-fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
-    for thread in threads {
-        // Only the house could have panicked, and that aborts.
-        let _ = thread.join();
+        (self.size.regular() + crew.max_spares).min(self.slots.workers())
     }
 }
 
 /// A worker thread's whole life.
 fn worker_thread(shared: &Arc<Shared>, index: usize) {
-    if shared.is_helper(index) {
+    if shared.size.is_helper(index) {
         slice::shorten();
     }
     loop {
@@ -623,7 +493,7 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
 /// its tasks away.
 fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> bool {
     worker.work();
-    if shared.is_closed() {
+    if shared.shutdown.is_closed() {
         shared.worker_ends(index);
         return true;
     }
@@ -636,36 +506,18 @@ fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> bo
 /// closed, in between.
 fn has_left(shared: &Arc<Shared>, index: usize) -> bool {
     let mut threads = shared.threads.lock();
-    if shared.is_closed() {
+    if shared.shutdown.is_closed() {
         drop(threads);
         shared.worker_ends(index);
         return true;
     }
-    if index < shared.staying_workers() {
+    if index < shared.size.staying() {
         return false;
     }
     threads.occupied[index] = false;
     // Ordering: AcqRel as in `worker_ends`.
-    shared.alive.fetch_sub(1, Ordering::AcqRel);
+    shared.size.alive.fetch_sub(1, Ordering::AcqRel);
     true
-}
-
-impl ThreadConfig {
-    fn spawn(&self, suffix: &str, f: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-        let mut builder = thread::Builder::new().name(self.name.of(&suffix));
-        if let Some(size) = self.stack_size {
-            builder = builder.stack_size(size);
-        }
-        builder.spawn(f)
-    }
-}
-
-struct AbortOnUnwind;
-
-impl Drop for AbortOnUnwind {
-    fn drop(&mut self) {
-        std::process::abort();
-    }
 }
 
 #[cfg(all(test, liten_loom))]

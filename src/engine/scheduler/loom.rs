@@ -1,7 +1,7 @@
 //! Models of "no wake is lost" (scheduler.rs): the production idle word, park word and wake channel,
 //! with workers whose loops are cut down to the steps of the proof.
 
-use super::idle::Idle;
+use super::idle::{AfterSearch, Idle, LastLook, Unparked};
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::engine::driver::Driver;
@@ -20,7 +20,7 @@ use std::ptr::NonNull;
 /// outsider to `Shared`, and what a worker does for itself is called on it directly.
 pub(super) fn scheduler(workers: usize) -> Arc<Shared> {
     let shared = Shared::new(workers, Driver::new(1).expect("a selector"));
-    shared.set_worker_count(workers);
+    shared.size.set_regular(workers);
     shared
 }
 
@@ -34,8 +34,8 @@ pub(super) fn worker(shared: &Arc<Shared>, index: usize) -> Worker {
 
 /// Sends the workers home, as a resize to zero does.
 pub(super) fn go_home(shared: &Shared) {
-    let workers = shared.worker_count();
-    shared.set_worker_count(0);
+    let workers = shared.size.regular();
+    shared.size.set_regular(0);
     (0..workers).for_each(|worker| shared.unpark(worker));
 }
 
@@ -193,7 +193,7 @@ impl House {
                 taken = if searching { self.take() } else { 0 };
             }
             if taken == 0 {
-                let last = self.idle.park(index, std::mem::take(&mut searching));
+                let look = self.idle.park(index, std::mem::take(&mut searching));
                 fence(Ordering::SeqCst);
                 // One queue stands for "own and injected" and for "everywhere": a worker that was not
                 // the last searcher looks there too, as `last_look` does.
@@ -201,8 +201,8 @@ impl House {
                 if taken == 0 && !self.is_done() {
                     parker.park();
                 }
-                searching = !self.idle.unpark_self(index);
-                if last && taken != 0 {
+                searching = self.idle.unpark_self(index) == Unparked::Claimed;
+                if look == LastLook::Everywhere && taken != 0 {
                     self.end_search(index, &mut searching);
                     self.pass_on();
                 }
@@ -215,7 +215,7 @@ impl House {
     }
 
     fn end_search(&self, index: usize, searching: &mut bool) {
-        if std::mem::take(searching) && self.idle.stop_search(index) {
+        if std::mem::take(searching) && self.idle.stop_search(index) == AfterSearch::PassOn {
             self.pass_on();
         }
     }

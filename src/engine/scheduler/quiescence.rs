@@ -1,72 +1,48 @@
-//! Counts the threads that are awake: how a runtime whose clock stands still knows that it has nothing to do.
+//! Counts the threads that are awake: how a runtime whose clock is paused knows that it has nothing to do.
 //!
-//! Only runtimes that were built with such a clock count; for all others it is a branch per park. They count
-//! from their first thread on, because a count that begins in the middle would have to stop all threads
-//! first.
+//! Only runtimes that were built with a paused clock count; all others pay for a branch per park. A runtime
+//! counts from its first thread on: to begin later, it would have to stop all threads first.
 //!
-//! A worker counts as awake except while it sleeps, in its parker or in the seat; a root, as long as its
-//! `block_on` lasts, except from the moment it lies down to the wake that ends that; the driver thread while
-//! it handles events. The last thread that goes to sleep wakes the holder of the seat, which asks
-//! (`Shared::settle`).
+//! | thread | counts as awake |
+//! |---|---|
+//! | a worker | except while it sleeps, in its parker or in the seat |
+//! | a root, the thread in `block_on` | except from the begin of its sleep to the wake that ends it |
+//! | the driver thread | while it handles events |
 //!
-//! # Why nothing is runnable when the answer is yes
+//! The last thread that goes to sleep wakes the holder of the seat. The holder then looks whether everything
+//! waits (`Shared::settle`).
 //!
-//! The word counts the threads that are awake, and each coming and going. The holder reads the word (no
-//! thread is awake), then that no blocking work is there, then that no event is there, then that all queues
-//! are empty, then the word again, unchanged: so no thread was awake from the first reading to the last. Work
-//! that ends before the second step has queued before what it woke; nothing is pushed after it, except by
-//! threads that the runtime does not know. What work, or a thread that goes to sleep before the first step,
-//! has written to a socket is an event at the third. A worker that has been woken and does not count yet has
-//! been woken for something that still lies in a queue, where the fourth step sees it. A root has no queue,
-//! so its waker counts it (`Presence`).
+//! # Why nothing is runnable when the holder finds that everything waits
+//!
+//! One word has the number of threads that are awake, and how often that number has changed. The holder
+//!
+//! 1. reads the word: no thread is awake;
+//! 2. sees that no blocking work is queued or running;
+//! 3. sees that the poller has no event;
+//! 4. sees that all queues are empty;
+//! 5. reads the word again: it is unchanged, so no thread was awake from step 1 to step 5.
+//!
+//! *Blocking work* that ended before step 2 had queued the tasks that it woke before that, so step 4 sees
+//! them. Later only threads that the runtime does not know can queue a task. *Bytes* that blocking work has
+//! written to a socket, or a thread that went to sleep before step 1, are an event at step 3. *A worker* that
+//! has been woken, and does not count as awake yet, was woken for a task that is still queued: step 4 sees
+//! it. *A root* has no queue, so the thread that wakes it counts it (`Presence`).
 //!
 //! Models: `quiescence/loom.rs`.
 
+use super::awake_threads::{AWAKE, AwakeThreads};
 use super::shared::Shared;
 use crate::engine::driver::seat::SeatGuard;
 use crate::engine::park::Parker;
-use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
+use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, Mutex};
 use std::task::Waker;
 use std::time::Duration;
 
-/// How many are awake in the lower half, how often that has changed in the upper.
-pub(crate) struct AwakeThreads {
-    word: AtomicU64,
-    /// Whether no blocking work is queued or being done.
-    at_rest: Box<dyn Fn() -> bool + Send + Sync>,
-}
-
-const CHANGE: u64 = 1 << 32;
-const AWAKE: u64 = CHANGE - 1;
-
-/// How long a future waits for a moment at which everything waits, if there is none.
-pub(super) const PATIENCE: Duration = Duration::from_millis(100);
-
-impl AwakeThreads {
-    fn come(&self) {
-        // Ordering: SeqCst, with all other accesses to the word: the proof is about one order of them.
-        self.word.fetch_add(CHANGE + 1, Ordering::SeqCst);
-    }
-
-    /// `true`: it was the last one.
-    fn go(&self) -> bool {
-        // Ordering: as above.
-        self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE == 1
-    }
-
-    /// The whole word, to be compared with a later reading.
-    fn read(&self) -> u64 {
-        // Ordering: as above.
-        self.word.load(Ordering::SeqCst)
-    }
-}
-
 impl Shared {
     /// Begins to count the threads that are awake; called before the first thread starts.
     pub(crate) fn count_threads(&self, at_rest: impl Fn() -> bool + Send + Sync + 'static) {
-        let awake = AwakeThreads { word: AtomicU64::new(0), at_rest: Box::new(at_rest) };
-        assert!(self.awake_threads.set(awake).is_ok(), "begun once");
+        assert!(self.awake_threads.set(AwakeThreads::new(at_rest)).is_ok(), "begun once");
     }
 
     pub(crate) fn counts_threads(&self) -> bool {
@@ -136,7 +112,7 @@ impl Shared {
         // it has come.
         fence(Ordering::SeqCst);
         if awake.read() == seen {
-            self.driver.idle(at_rest, wakes);
+            self.driver.begin_quiescent_point(at_rest, wakes);
         }
     }
 
@@ -171,11 +147,12 @@ impl CountsRoots for Shared {
     }
 }
 
-/// Whether a root is awake. It is moved from "rests" to "awake" by the thread that wakes it, which also
-/// counts it: the root's own thread may be slow to wake up.
+/// Whether a root is awake.
 ///
-/// Under a lock, as the wake and the count have to be one step. Otherwise the root may run and lie down again
-/// between the two, and be counted as awake in its sleep.
+/// The thread that wakes the root counts it as awake, because the root's own thread may be slow to wake up.
+///
+/// The lock makes the wake and the count one step. Without it the root could run and fall asleep again
+/// between the two, and would be counted as awake while it sleeps.
 pub(crate) struct Presence {
     counter: Arc<dyn CountsRoots>,
     state: Mutex<State>,

@@ -1,5 +1,5 @@
-//! What the calling thread is to a scheduler: one of its workers, or one that is away, a guest in `block_on`,
-//! a dispatcher, or nothing.
+//! What the calling thread is to a scheduler: one of its workers, or one that blocks in place, a guest in
+//! `block_on`, a dispatcher, or nothing.
 //!
 //! A wake or a spawn asks this first: it decides which queue the task goes to.
 
@@ -11,7 +11,8 @@ use crate::engine::queue::wake_channel::Chain;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::{Arc, thread_local};
 use crate::engine::task::JoinHandle;
-use crate::engine::task::cell::{Hot, new_send_task};
+use crate::engine::task::cell::new_send_task;
+use crate::engine::task::header::Hot;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::panic::Location;
@@ -22,7 +23,7 @@ pub(super) enum Role {
     Guest(Guest),
     Dispatcher(Dispatcher),
     /// A worker whose task blocks in place: it has no queues meanwhile.
-    Away,
+    BlockedInPlace,
     /// A thread that drops the tasks of a closed runtime, and must not block on what others of them do.
     Drainer,
 }
@@ -34,7 +35,7 @@ impl Role {
         match self {
             Role::Worker(worker) => Some(worker.shared()),
             Role::Guest(guest) => Some(&guest.shared),
-            Role::Dispatcher(_) | Role::Away | Role::Drainer => None,
+            Role::Dispatcher(_) | Role::BlockedInPlace | Role::Drainer => None,
         }
     }
 
@@ -48,7 +49,7 @@ impl Role {
         match self {
             Role::Worker(worker) => worker.spawned(task),
             Role::Guest(guest) => guest.spawned(task),
-            Role::Dispatcher(_) | Role::Away | Role::Drainer => {
+            Role::Dispatcher(_) | Role::BlockedInPlace | Role::Drainer => {
                 unreachable!("it has no queue: see `shared`")
             }
         }
@@ -183,7 +184,7 @@ impl Drop for Guest {
         let deques = self.deques.take().expect("taken here only");
         let mut moved = false;
         while let Some(task) = deques.ready.pop() {
-            self.shared.injector.push(task);
+            self.shared.outside.injector.push(task);
             moved = true;
         }
         self.slot().give_back(deques);

@@ -1,127 +1,70 @@
-//! What the workers share: the slots, the injector, the idle word; and how a task enters the queues from
-//! outside.
-#![allow(unsafe_code)]
+//! What the workers share, and whom they wake: what is pushed from outside must be seen by a worker.
 
+use super::awake_threads::AwakeThreads;
+use super::count::ForeignTasks;
 use super::idle::Idle;
-use super::lifecycle::Crew;
-use super::quiescence::AwakeThreads;
-use super::role::{self, Role};
+use super::outside::Outside;
+use super::quiet::QuietWaiters;
+use super::shutdown::Shutdown;
+use super::size::PoolSize;
 use super::slots::{GUESTS, Slot, Slots};
-use super::watchdog::Watchdog;
+use super::threads::Threads;
+use super::watchdog::flags::WatchdogFlags;
 use crate::engine::driver::Driver;
-use crate::engine::park::{Unpark, Unparker};
-use crate::engine::queue::injector::Injector;
+use crate::engine::park::{Parker, Unpark};
 use crate::engine::queue::wake_channel::Chain;
-use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-use crate::engine::sync_shim::{Arc, Condvar, Mutex};
-use crate::engine::task::cell::{Ender, Hot, Place, Schedule, new_send_task};
+use crate::engine::sync_shim::Arc;
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
+use crate::engine::task::RunningTask;
+use crate::engine::task::header::{Ender, Hot, Place};
 use crate::engine::task::running::Running;
-use crate::engine::task::{JoinHandle, RunningTask};
 use crossbeam_utils::CachePadded;
-use std::future::Future;
-use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 pub(crate) struct Shared {
     pub(super) slots: Slots,
-    pub(super) injector: Injector<Hot>,
-    /// Tasks that have given way on a worker that did not keep them: a helper, or one that left.
-    pub(super) yielded: Injector<Hot>,
+    pub(super) outside: Outside,
     pub(super) idle: Idle,
     pub(super) driver: Arc<Driver>,
-    /// Set before the first thread starts, or never.
-    pub(super) awake_threads: OnceLock<AwakeThreads>,
-    pub(super) watchdog: Watchdog,
-    /// Something was pushed to the injector or a guest's deque and may still be there. A hint for workers
-    /// that have work of their own; a worker without work looks at the queues.
-    outside: CachePadded<AtomicBool>,
     /// The worker that holds the driver's seat, or `usize::MAX`. Only a hint: whom to wake last.
     pub(super) seated: CachePadded<AtomicUsize>,
-    pub(super) closed: AtomicBool,
-    /// How many workers there should be. Written under `threads`.
-    target: AtomicUsize,
-    /// Workers with an index below this one stay: as `target`, more if there are spares, and 0 once the
-    /// runtime is closed. Each worker reads it at each step, so it shares no line with what others write.
-    pub(super) staying: CachePadded<AtomicUsize>,
-    /// Worker threads that have not ended.
-    pub(super) alive: AtomicUsize,
-    /// Workers that block in place.
-    pub(super) away: AtomicUsize,
-    /// Tasks spawned, and ended, on threads that have no slot.
-    pub(super) foreign_spawned: CachePadded<AtomicU64>,
-    pub(super) foreign_completed: CachePadded<AtomicU64>,
-    /// Serialises starting, retiring and joining of threads.
-    pub(super) threads: Mutex<super::lifecycle::Threads>,
-    /// What it takes to start a spare worker; none before the driver thread is there.
-    pub(super) crew: OnceLock<Crew>,
-    /// At the end: held by a thread that moves tasks to the injector; whether one has done so.
-    pub(super) laid_out: Mutex<bool>,
-    /// Whose destructor runs on the thread that drains the runtime in the place of the workers.
-    pub(super) drainer: Running,
-    /// The threads that wait for the last task to complete.
-    quiet: Mutex<Vec<Unparker>>,
-    waiting: AtomicUsize,
-    /// The last worker has drained everything. Set under `working`.
-    pub(super) drained: AtomicBool,
-    /// Threads, the driver thread among them, that are not through with all that is to be done on them.
-    pub(super) working: Mutex<usize>,
-    /// `working` or `drained` has changed.
-    pub(super) working_changed: Condvar,
+    pub(super) size: PoolSize,
+    pub(super) threads: Threads,
+    pub(super) watchdog: WatchdogFlags,
+    /// Set before the first thread starts, or never.
+    pub(super) awake_threads: OnceLock<AwakeThreads>,
+    pub(super) foreign: ForeignTasks,
+    quiet: QuietWaiters,
+    pub(super) shutdown: Shutdown,
 }
 
 impl Shared {
     pub(crate) fn new(max_workers: usize, driver: Arc<Driver>) -> Arc<Self> {
         Arc::new(Self {
             slots: Slots::new(max_workers),
-            injector: Injector::new(),
-            yielded: Injector::new(),
+            outside: Outside::new(),
             idle: Idle::new(max_workers),
             driver,
-            awake_threads: OnceLock::new(),
-            watchdog: Watchdog::new(),
-            outside: CachePadded::new(AtomicBool::new(false)),
             seated: CachePadded::new(AtomicUsize::new(usize::MAX)),
-            closed: AtomicBool::new(false),
-            target: AtomicUsize::new(0),
-            staying: CachePadded::new(AtomicUsize::new(0)),
-            alive: AtomicUsize::new(0),
-            away: AtomicUsize::new(0),
-            foreign_spawned: CachePadded::new(AtomicU64::new(0)),
-            foreign_completed: CachePadded::new(AtomicU64::new(0)),
-            threads: Mutex::new(super::lifecycle::Threads::default()),
-            crew: OnceLock::new(),
-            laid_out: Mutex::new(false),
-            drainer: Running::new(),
-            quiet: Mutex::new(Vec::new()),
-            waiting: AtomicUsize::new(0),
-            drained: AtomicBool::new(false),
-            working: Mutex::new(0),
-            working_changed: Condvar::new(),
+            size: PoolSize::new(),
+            threads: Threads::new(),
+            watchdog: WatchdogFlags::new(),
+            awake_threads: OnceLock::new(),
+            foreign: ForeignTasks::new(),
+            quiet: QuietWaiters::new(),
+            shutdown: Shutdown::new(),
         })
     }
 
-    /// Starts a task. On a worker it goes to that worker's queue, in `block_on` to that thread's,
-    /// elsewhere to the injector.
-    pub(crate) fn spawn<F>(
-        self: &Arc<Self>,
-        future: F,
-        spawned_at: &'static Location<'static>,
-    ) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        let (hot, join) = new_send_task(future, self, spawned_at);
-        role::with(|role| match role {
-            Some(role) if role.spawns_into(self) => role.spawned(hot),
-            _ => {
-                // Ordering: Relaxed, the fence in `may_spawn` publishes it.
-                self.foreign_spawned.fetch_add(1, Ordering::Relaxed);
-                if self.may_spawn() { self.inject(hot) } else { self.cancel(hot) }
-            }
-        });
-        join
+    /// How many workers there are without the spares, or are about to be.
+    pub(crate) fn worker_count(&self) -> usize {
+        self.size.regular()
+    }
+
+    /// How many spare workers there are.
+    pub(crate) fn spare_workers(&self) -> usize {
+        self.size.spares()
     }
 
     /// Asked by a thread that is no worker after it has counted a task and before it queues it. `false`:
@@ -131,12 +74,12 @@ impl Shared {
         // look at the counts. A caller that sees `false` here is seen by the last worker, which does not
         // end before it has found the task.
         fence(Ordering::SeqCst);
-        !self.is_closed()
+        !self.shutdown.is_closed()
     }
 
     /// Queues a task that no worker owns.
     pub(super) fn inject(&self, task: Hot) {
-        self.injector.push(task);
+        self.outside.injector.push(task);
         self.pushed_from_outside();
     }
 
@@ -144,7 +87,7 @@ impl Shared {
     pub(super) fn inject_all(&self, tasks: impl Iterator<Item = Hot>) {
         let mut moved = false;
         for task in tasks {
-            self.injector.push(task);
+            self.outside.injector.push(task);
             moved = true;
         }
         if moved {
@@ -155,7 +98,7 @@ impl Shared {
     /// A helper does not keep a task that has given way: one of the workers that there should be takes it.
     #[cold]
     pub(super) fn leave_to_workers(&self, task: Hot) {
-        self.yielded.push(task);
+        self.outside.yielded.push(task);
         self.announce_outside();
         self.wake_regular(0);
     }
@@ -171,79 +114,18 @@ impl Shared {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
         // word. The other half is in Worker::park.
         fence(Ordering::SeqCst);
-        self.call_outside();
-    }
-
-    /// Lets workers that are busy look outside.
-    pub(super) fn call_outside(&self) {
-        // Ordering: Relaxed, after the fence of a pusher; the other half is in `withdraw_outside`. Read
-        // first: many pushes need one write.
-        if !self.outside.load(Ordering::Relaxed) {
-            self.outside.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// How many workers there are, or are about to be.
-    pub(crate) fn worker_count(&self) -> usize {
-        // Ordering: Relaxed, a number for people, and written under `threads`.
-        self.target.load(Ordering::Relaxed)
-    }
-
-    /// Says how many workers there should be; the caller holds `threads`, and the runtime is not closed.
-    pub(super) fn set_worker_count(&self, count: usize) {
-        // Ordering: Relaxed, published by the lock and by the unparks that follow.
-        self.target.store(count, Ordering::Relaxed);
-        self.set_staying_workers(count);
-    }
-
-    /// How many workers there are with the spares; 0 once the runtime is closed.
-    pub(super) fn staying_workers(&self) -> usize {
-        // Ordering: Relaxed, the caller holds `threads` or takes it for a hint.
-        self.staying.load(Ordering::Relaxed)
-    }
-
-    /// Says how many workers there should be with the spares. As for [`Shared::set_worker_count`].
-    pub(super) fn set_staying_workers(&self, count: usize) {
-        // Ordering: Relaxed, as above.
-        self.staying.store(count, Ordering::Relaxed);
-    }
-
-    /// Workers that block in place.
-    pub(super) fn away_workers(&self) -> usize {
-        // Ordering: Relaxed: a worker that parks reads it after its fence, for all others it is a hint.
-        self.away.load(Ordering::Relaxed)
-    }
-
-    /// Whether worker `index` is there for what waits behind long polls only: neither one of those that there
-    /// should be, nor in the place of one that blocks in place.
-    pub(super) fn is_helper(&self, index: usize) -> bool {
-        index >= self.worker_count() + self.away_workers()
+        self.outside.announce();
     }
 
     /// What the workers run at the moment.
     pub(crate) fn running_tasks(&self) -> Vec<RunningTask> {
         let workers = (0..self.slots.high()).map(|index| self.slots.get(index));
-        workers.filter_map(|slot| slot.running.read()).chain(self.drainer.read()).collect()
-    }
-
-    /// Whether a worker that is busy with itself should look outside.
-    pub(super) fn is_outside_announced(&self) -> bool {
-        // Ordering: Relaxed, a hint.
-        self.outside.load(Ordering::Relaxed)
+        workers.filter_map(|slot| slot.running.read()).chain(self.shutdown.drainer.read()).collect()
     }
 
     /// A worker has found nothing outside.
     pub(super) fn withdraw_outside(&self) {
-        if !self.is_outside_announced() {
-            return;
-        }
-        // Ordering: withdraw, fence, look; the pusher: push, fence, look at the flag. One of the two sees
-        // the other.
-        self.outside.store(false, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        if self.has_ready_outside() || !self.yielded.is_empty() {
-            self.outside.store(true, Ordering::Relaxed);
-        }
+        self.outside.withdraw(|| self.has_ready_outside() || !self.outside.yielded.is_empty());
     }
 
     /// Wakes one parked worker unless a worker is searching already. `true`: it did.
@@ -254,7 +136,7 @@ impl Shared {
 
     /// As [`Shared::wake_one`], for a task that helpers leave to the others.
     pub(super) fn wake_regular(&self, near: usize) -> bool {
-        !self.idle.is_settled() && self.wake_below(near, self.worker_count() + self.away_workers())
+        !self.idle.is_settled() && self.wake_below(near, self.size.first_helper())
     }
 
     #[cold]
@@ -282,19 +164,6 @@ impl Shared {
         }
     }
 
-    /// Sends one woken task to its home worker's channel.
-    fn send_home(&self, task: Hot) {
-        match task.home().map(usize::from) {
-            Some(home) if home < self.slots.workers() => {
-                if self.slots.get(home).channel.push(task) {
-                    self.sent(home);
-                }
-            }
-            // It has not run yet, or it ran last on a thread that has no slot.
-            _ => self.inject(task),
-        }
-    }
-
     /// Sends a batch that one round of the driver made ready to the channel of `home`.
     pub(super) fn send_chain(&self, home: usize, chain: Chain<Hot>) {
         if self.slots.get(home).channel.push_chain(chain) {
@@ -303,7 +172,7 @@ impl Shared {
     }
 
     /// After the push that made `home`'s channel non-empty: makes sure that a worker is awake to take it.
-    fn sent(&self, home: usize) {
+    pub(super) fn sent(&self, home: usize) {
         // Ordering: as in `pushed_from_outside`; also against the slot's retirement, which clears
         // `active`, fences, then empties the channel.
         fence(Ordering::SeqCst);
@@ -324,7 +193,7 @@ impl Shared {
 
     /// Whether something waits in the injector or a guest's deque. As for `has_work`.
     pub(super) fn has_ready_outside(&self) -> bool {
-        !self.injector.is_empty() || self.slots.guests(0).any(Slot::has_ready)
+        !self.outside.injector.is_empty() || self.slots.guests(0).any(Slot::has_ready)
     }
 
     /// Whether a thief would find a task that has been woken or spawned. For the moments when it matters: it
@@ -335,7 +204,7 @@ impl Shared {
 
     /// Whether a thief would find a task that has given way. As for `has_ready`.
     pub(super) fn has_yielded(&self) -> bool {
-        !self.yielded.is_empty() || self.active_slots().any(Slot::has_yielded)
+        !self.outside.yielded.is_empty() || self.active_slots().any(Slot::has_yielded)
     }
 
     /// Whether anything is queued.
@@ -345,18 +214,6 @@ impl Shared {
 
     fn active_slots(&self) -> impl Iterator<Item = &Slot> {
         (0..self.slots.high()).map(|index| self.slots.get(index))
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        // Ordering: Relaxed. Callers that must not miss it have executed a SeqCst fence (`may_spawn`), hold
-        // `threads`, or have seen `staying` at 0.
-        self.closed.load(Ordering::Relaxed)
-    }
-
-    /// Whether the runtime is closed and no task is alive any more.
-    pub(super) fn is_drained(&self) -> bool {
-        // Ordering: Acquire pairs with the Release in `drain_to_the_end`.
-        self.drained.load(Ordering::Acquire)
     }
 
     /// How many polls have been reported as blocking the last free worker.
@@ -371,11 +228,11 @@ impl Shared {
     /// completed task spawned is counted.
     pub(crate) fn alive_tasks(&self) -> u64 {
         // Ordering: Acquire pairs with the Release increments in `completed`; see above.
-        let foreign = self.foreign_completed.load(Ordering::Acquire);
+        let foreign = self.foreign.completed.load(Ordering::Acquire);
         let completed =
             self.slots.iter().map(|slot| slot.stats.completed.get()).sum::<u64>() + foreign;
         // Ordering: Relaxed, ordered after the loads above by their Acquire.
-        let foreign = self.foreign_spawned.load(Ordering::Relaxed);
+        let foreign = self.foreign.spawned.load(Ordering::Relaxed);
         let spawned = self.slots.iter().map(|slot| slot.stats.spawned.get()).sum::<u64>() + foreign;
         spawned.saturating_sub(completed)
     }
@@ -386,7 +243,7 @@ impl Shared {
     }
 
     pub(crate) fn injected_tasks(&self) -> usize {
-        self.injector.len() + self.yielded.len()
+        self.outside.len()
     }
 
     /// What one worker has done since the runtime began. `None`: there is no such worker.
@@ -415,38 +272,14 @@ impl Shared {
     }
 
     /// Blocks the calling thread until no task is alive, and each JoinHandle knows.
-    pub(crate) fn wait_until_quiet(&self, parker: &crate::engine::park::Parker) {
-        // Ordering: SeqCst for the count, as the waiter's half of a Dekker pair: announce, fence, count
-        // tasks and look at the notes. The other half is a worker that parks: complete, end the note, fence,
-        // look for waiters and at the notes of the others, of whom the last one sees that it is.
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        loop {
-            self.quiet.lock().push(parker.unparker());
-            fence(Ordering::SeqCst);
-            if self.is_quiet() {
-                break;
-            }
-            parker.park();
-        }
-        let mut quiet = self.quiet.lock();
-        // Ordering: Relaxed, under the lock; a worker that still sees the old count only looks in vain.
-        if self.waiting.fetch_sub(1, Ordering::Relaxed) == 1 {
-            quiet.clear();
-        }
+    pub(crate) fn wait_until_quiet(&self, parker: &Parker) {
+        self.quiet.wait(parker, || self.is_quiet());
     }
 
     /// After a worker ran out of work, or a task ended elsewhere: tells the threads that wait for the last
     /// task.
     pub(super) fn check_quiet(&self) {
-        // Ordering: Relaxed after the caller's SeqCst fence, see `wait_until_quiet`.
-        if self.waiting.load(Ordering::Relaxed) == 0 || !self.is_quiet() {
-            return;
-        }
-        for unparker in self.quiet.lock().drain(..) {
-            let Unpark::Done = unparker.unpark() else {
-                unreachable!("a thread in block_until_completion never sits in the poller");
-            };
-        }
+        self.quiet.check(|| self.is_quiet());
     }
 
     /// Runs `task` as cancelled on the calling thread, which has no slot.
@@ -457,38 +290,15 @@ impl Shared {
     /// As [`Shared::cancel`]. `note`: where the calling thread, if it is a worker, says whose destructor it
     /// runs.
     pub(super) fn cancel_noted(&self, task: Hot, note: Option<&Running>) {
-        note.inspect(|note| note.begin(&task));
+        note.inspect(|note| note.begin(task.identity()));
         task.cancel(&Canceller(self));
         // Only now, as a foreign thread has no note: see `is_quiet`.
         // Ordering: Release pairs with the Acquire of `alive_tasks`.
-        self.foreign_completed.fetch_add(1, Ordering::Release);
+        self.foreign.completed.fetch_add(1, Ordering::Release);
         note.inspect(|note| note.end());
-        // Ordering: complete, fence, look for waiters: see `wait_until_quiet`.
+        // Ordering: complete, fence, look for waiters: see `QuietWaiters::wait`.
         fence(Ordering::SeqCst);
         self.check_quiet();
-    }
-}
-
-// SAFETY: the last worker thread, which holds an `Arc<Shared>`, ends only when no task is alive
-// (lifecycle.rs, "The end"); a task spawned later is cancelled by its spawner, which holds an `Arc` too,
-// before `spawn` returns.
-unsafe impl Schedule for Shared {
-    fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {
-        role::with(|role| match role {
-            Some(Role::Worker(worker)) if worker.address() == address => {
-                worker.woken(task);
-                Ok(())
-            }
-            Some(Role::Dispatcher(batch)) if batch.address() == address => {
-                batch.push(task);
-                Ok(())
-            }
-            _ => Err(task),
-        })
-    }
-
-    fn schedule(self: Arc<Self>, task: Hot) {
-        self.send_home(task);
     }
 }
 

@@ -11,12 +11,12 @@ impl Shared {
             self.slots.iter().map(|slot| count(&slot.stats)).sum()
         };
         let spawned =
-            self.foreign_spawned.load(Ordering::SeqCst) + sum(|stats| stats.spawned.get());
+            self.foreign.spawned.load(Ordering::SeqCst) + sum(|stats| stats.spawned.get());
         let completed =
-            self.foreign_completed.load(Ordering::SeqCst) + sum(|stats| stats.completed.get());
+            self.foreign.completed.load(Ordering::SeqCst) + sum(|stats| stats.completed.get());
         assert_eq!((spawned, completed), (tasks as u64, tasks as u64), "(spawned, completed)");
-        assert!(self.injector.is_empty(), "a task is left in the injector");
-        assert!(self.yielded.is_empty(), "a task is left that gave way");
+        assert!(self.outside.injector.is_empty(), "a task is left in the injector");
+        assert!(self.outside.yielded.is_empty(), "a task is left that gave way");
         for (index, slot) in self.slots.iter().enumerate() {
             assert!(slot.steal_one().is_none(), "a task is left in deque {index}");
             assert!(slot.next.is_empty(), "a task is left in next slot {index}");
@@ -26,7 +26,7 @@ impl Shared {
             assert!(!lost, "a thread has kept deque {index}");
         }
         assert_eq!(self.slots.guests(0).count(), 0, "a guest has kept its slot");
-        assert_eq!(self.alive.load(Ordering::SeqCst), 0, "a worker is counted that has ended");
+        assert_eq!(self.size.alive.load(Ordering::SeqCst), 0, "a worker is counted that has ended");
         assert_eq!(self.idle.parked(), 0, "a worker counts as parked that has ended");
         assert!(self.idle.start_search(0), "a worker counts as searching that has ended");
     }

@@ -4,7 +4,7 @@
 //! The clock is read twice per sleep, beside the system call that the sleep is, and at a worker's fair turns,
 //! which read it anyway. Rejected: to read it around each poll, which doubles the cost of a short one.
 
-use super::slots::Count;
+use super::count::Count;
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::wakers;
 use std::time::{Duration, Instant};

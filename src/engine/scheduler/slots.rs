@@ -7,13 +7,14 @@
 //! but what its root future spawns goes into a deque that thieves see at once, even if the root then blocks
 //! the thread.
 
+use super::count::Count;
 use super::sleeps::Sleeps;
 use crate::engine::park::Unparker;
 use crate::engine::queue::local::{Local, Stealer};
 use crate::engine::queue::wake_channel::WakeChannel;
-use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, made_later};
-use crate::engine::task::cell::Hot;
+use crate::engine::task::header::Hot;
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
 use crate::engine::task::slot::Slot as NextSlot;
@@ -53,7 +54,7 @@ pub(super) struct Slot {
     /// A worker empties the channel.
     active: AtomicBool,
     /// The worker blocks in place: see in_place.rs.
-    pub(super) away: AtomicBool,
+    blocked_in_place: AtomicBool,
     /// How long the worker has been in one poll, as the watchdog saw it: a [`Stall`].
     stall: AtomicU8,
     pub(super) registry: Registry,
@@ -95,25 +96,6 @@ pub(super) struct Stats {
     pub(super) completed: Count,
     pub(super) from_injector: Count,
     pub(super) stolen: Count,
-}
-
-/// A number that one thread changes and others read.
-#[derive(Default)]
-pub(super) struct Count(AtomicU64);
-
-impl Count {
-    #[inline]
-    pub(super) fn add(&self, n: u64) {
-        // Ordering: Release pairs with `get`'s Acquire: a thread that sees the number sees what was done
-        // before it was counted. A load and a store and no RMW: there is one writer at a time, and writers
-        // hand over through a lock or a thread's start.
-        self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);
-    }
-
-    pub(super) fn get(&self) -> u64 {
-        // Ordering: Acquire, see `add`.
-        self.0.load(Ordering::Acquire)
-    }
 }
 
 impl Slots {
@@ -218,7 +200,7 @@ impl Slot {
             deques: Mutex::new(None),
             unparker: Mutex::new(None),
             active: AtomicBool::new(false),
-            away: AtomicBool::new(false),
+            blocked_in_place: AtomicBool::new(false),
             stall: AtomicU8::new(Stall::None as u8),
             registry: Registry::new(),
             running: Running::new(),
@@ -287,6 +269,18 @@ impl Slot {
     pub(super) fn is_active(&self) -> bool {
         // Ordering: Relaxed after the caller's fence, see `deactivate`.
         self.active.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_blocked_in_place(&self, blocked: bool) {
+        // Ordering: Relaxed: a thread that counts the workers that block in place holds the lock of the
+        // threads, and each has set its own mark before it took that lock; for the watchdog it is a hint.
+        self.blocked_in_place.store(blocked, Ordering::Relaxed);
+    }
+
+    /// Whether its worker blocks in place.
+    pub(super) fn is_blocked_in_place(&self) -> bool {
+        // Ordering: Relaxed, see `set_blocked_in_place`.
+        self.blocked_in_place.load(Ordering::Relaxed)
     }
 
     pub(super) fn unparker(&self) -> Option<Unparker> {

@@ -45,7 +45,7 @@
 //! nothing can go wrong until a worker leaves its park, and the thread sleeps without a limit: an idle
 //! runtime makes no look. It stores `asleep`, fences, looks at the idle word once more, and sleeps. A worker
 //! that leaves its park, or comes back from blocking in place, says so (clears its bit, or leaves the count
-//! of those away), fences, then reads `asleep`. One of the two sees the other (models
+//! of those that do), fences, then reads `asleep`. One of the two sees the other (models
 //! `a_worker_that_leaves_its_park_wakes_the_watchdog`, `a_worker_that_is_back_wakes_the_watchdog`).
 //!
 //! A new worker counts as alive before its thread starts, fences before its first task, and reads `asleep`
@@ -55,82 +55,31 @@
 //! idle workers fetch events all the same, and each that leaves its park tries again.
 
 mod decision;
+pub(super) mod flags;
 mod report;
 
 pub(super) use decision::needs_replacement;
 
-use super::quiescence::PATIENCE;
 use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
 use super::slice;
-use crate::engine::driver::Driver;
-use crate::engine::park::{Parker, Unpark, Unparker};
-use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use crate::engine::park::Parker;
+use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::wakers;
 use decision::{LOOK, Look, Memory, ORDERS, Order, Seen};
-use std::sync::OnceLock;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
 /// Time between two looks while only spares are to be let go.
 const EASY_LOOK: Duration = Duration::from_millis(50);
 
+/// How long a future waits for a moment at which everything waits, if there is none.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 /// Looks without any work before the thread sleeps without a limit: long enough that sparse traffic does not
 /// wake it each time.
 const QUIET_LOOKS: u32 = 8;
-
-/// What the workers know of the watchdog.
-pub(super) struct Watchdog {
-    /// The thread sleeps without a limit, or has not been started.
-    asleep: AtomicBool,
-    unparker: OnceLock<Unparker>,
-    /// Polls that blocked their worker while no other worker was free.
-    blocked_polls: AtomicU64,
-    /// Workers that move take what is queued at those that do not.
-    rescue: AtomicBool,
-    /// All regular workers have been stuck for long: spares run what has given way, too.
-    spares_take_all: AtomicBool,
-}
-
-impl Watchdog {
-    pub(super) fn new() -> Self {
-        Self {
-            // As good as asleep: it is not there yet.
-            asleep: AtomicBool::new(true),
-            unparker: OnceLock::new(),
-            blocked_polls: AtomicU64::new(0),
-            rescue: AtomicBool::new(false),
-            spares_take_all: AtomicBool::new(false),
-        }
-    }
-
-    pub(super) fn blocked_polls(&self) -> u64 {
-        // Ordering: Relaxed, a number for people.
-        self.blocked_polls.load(Ordering::Relaxed)
-    }
-
-    /// Wakes the thread, on its own or in the seat; if it is awake its next sleep ends at once.
-    pub(super) fn wake(&self, driver: &Driver) {
-        let unpark = self.unparker.get().map(Unparker::unpark);
-        if unpark == Some(Unpark::Poller) {
-            driver.wake();
-        }
-    }
-
-    /// Asked by a worker that looks outside: whether it is to take what is queued at stalled workers. Said to
-    /// one worker.
-    pub(super) fn take_rescue(&self) -> bool {
-        // Ordering: Relaxed, a hint; what is taken is ordered by the queues. Read first: mostly it is false.
-        self.rescue.load(Ordering::Relaxed) && self.rescue.swap(false, Ordering::Relaxed)
-    }
-
-    /// Whether spares run what has given way, too.
-    pub(super) fn spares_take_all(&self) -> bool {
-        // Ordering: Relaxed, a hint.
-        self.spares_take_all.load(Ordering::Relaxed)
-    }
-}
 
 impl Shared {
     /// Called by a worker with its first task, when it has left its park, and when it is back from blocking
@@ -162,27 +111,27 @@ impl Shared {
     pub(super) fn call_for_rescue(&self) {
         // Ordering: Relaxed, see `take_rescue`.
         self.watchdog.rescue.store(true, Ordering::Relaxed);
-        self.call_outside();
+        self.outside.announce();
     }
 }
 
 /// No worker can run a task without leaving its park first, which tells us, or comes back, which tells us
 /// too; and no worker waits for just this moment.
 fn all_rest(shared: &Shared) -> bool {
-    let (parked, away) = (shared.idle.parked(), shared.away_workers());
+    let (parked, blocked) = (shared.idle.parked(), shared.size.blocked_in_place());
     // Ordering: Relaxed; a thread that is starting is counted before it runs, and when it first leaves a
-    // park it wakes us. Spares are started by this thread, or by a worker before it is away.
-    parked + away >= shared.alive.load(Ordering::Relaxed)
+    // park it wakes us. Spares are started by this thread, or by a worker before it blocks.
+    parked + blocked >= shared.size.alive.load(Ordering::Relaxed)
         // Without a worker to take over, a spare may have to be tried again.
-        && (away == 0 || parked != 0)
+        && (blocked == 0 || parked != 0)
         // The last worker, which is not counted any more, may be in a destructor that does not end.
-        && !shared.is_closed()
+        && !shared.shutdown.is_closed()
         && !shared.is_quiescent_point_awaited()
 }
 
 /// As above, and no spare is to be let go.
 fn nothing_to_do(shared: &Shared) -> bool {
-    all_rest(shared) && (shared.spare_workers() == 0 || shared.away_workers() != 0)
+    all_rest(shared) && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)
 }
 
 /// Announces a long sleep; `true` if it is still right to sleep.
@@ -194,7 +143,7 @@ fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> bool {
     // Release, see `rouse_watchdog`.
     shared.watchdog.asleep.store(true, Ordering::Release);
     fence(Ordering::SeqCst);
-    condition() && !shared.is_drained()
+    condition() && !shared.shutdown.is_drained()
 }
 
 /// What the watchdog has in hand from one look to the next.
@@ -222,7 +171,7 @@ pub(super) fn run(shared: &Arc<Shared>) {
     let _ = shared.watchdog.unparker.set(parker.unparker());
     let mut watch = Watch::new(shared, parker);
     let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
-    while !shared.is_drained() {
+    while !shared.shutdown.is_drained() {
         watch.turn(shared, &role);
     }
 }
@@ -254,7 +203,7 @@ impl Watch {
         self.end_quiescent_point_wait(shared, clock::now());
         let quiet = |shared: &Shared| nothing_to_do(shared) && shared.driver.is_attended();
         self.quiet = if quiet(shared) { self.quiet + 1 } else { 0 };
-        if shared.is_drained() {
+        if shared.shutdown.is_drained() {
             return;
         }
         if self.quiet >= QUIET_LOOKS {
@@ -263,7 +212,7 @@ impl Watch {
             }
             self.quiet = 0;
             self.pause = LOOK;
-        } else if announce_sleep(shared, || all_rest(shared) && shared.spare_workers() != 0) {
+        } else if announce_sleep(shared, || all_rest(shared) && shared.size.spares() != 0) {
             self.parker.park_timeout(EASY_LOOK);
         } else {
             self.parker.park_timeout(self.pause);
@@ -275,14 +224,14 @@ impl Watch {
     /// Looks at every worker, and does what is to be done. `true`: the driver's seat is to be taken.
     fn look(&mut self, shared: &Arc<Shared>, now: Instant) -> bool {
         self.looked = now;
-        let (regular, staying) = (shared.worker_count(), shared.staying_workers());
+        let (regular, staying) = (shared.size.regular(), shared.size.staying());
         let slots =
             (0..shared.slots.high().max(staying)).map(|index| (index, shared.slots.get(index)));
         self.workers.clear();
         self.workers.extend(slots.map(|(index, slot)| Seen {
             progress: slot.progress(),
             at_rest: !slot.is_active() || shared.idle.is_parked(index),
-            away: slot.is_away(),
+            blocked_in_place: slot.is_blocked_in_place(),
             ready: slot.has_ready(),
             yielded: slot.has_yielded(),
         }));
@@ -294,9 +243,9 @@ impl Watch {
             may_add_spare: shared.may_add_spare(),
             delivered: std::mem::take(&mut self.delivered),
             outside: shared.has_ready_outside(),
-            yielded_outside: !shared.yielded.is_empty(),
+            yielded_outside: !shared.outside.yielded.is_empty(),
             parked: shared.idle.parked() != 0,
-            closed: shared.is_closed(),
+            closed: shared.shutdown.is_closed(),
             attended: shared.driver.is_attended(),
             attendance: shared.driver.attendance(),
         };
@@ -361,7 +310,7 @@ impl Watch {
                 dispatcher.flush();
             }
             shared.goes();
-            if !busy || shared.is_drained() {
+            if !busy || shared.shutdown.is_drained() {
                 break;
             }
         }
@@ -376,7 +325,7 @@ impl Watch {
             return false;
         };
         shared.comes();
-        while self.wakes.is_empty() && !shared.is_drained() {
+        while self.wakes.is_empty() && !shared.shutdown.is_drained() {
             let limit = (!announce_sleep(shared, || nothing_to_do(shared))).then_some(LOOK);
             if self.parker.enter_seat() {
                 shared.turn(&mut seat, limit, &mut self.wakes);

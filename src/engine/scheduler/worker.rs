@@ -61,8 +61,8 @@
 //!
 //! # Helpers
 //!
-//! A spare worker that the watchdog has started is a *helper* ([`Shared::is_helper`]): it runs what is ready,
-//! and leaves what gives way to the workers that there should be, through [`Shared::yielded`]. Otherwise it
+//! A spare worker that the watchdog has started is a *helper* (`PoolSize::is_helper`): it runs what is ready,
+//! and leaves what gives way to the workers that there should be, through `Outside::yielded`. Otherwise it
 //! would soon be as busy as they are, and there would be more threads that compute than cores. Only when all
 //! workers have been in one poll for long does it run what has given way too, and only if another helper can
 //! follow it.
@@ -70,6 +70,7 @@
 mod rest;
 mod wakes;
 
+use super::idle::AfterSearch;
 use super::intake::{INTAKE, Intake};
 use super::pace::{FAIR_INTERVAL, Pace};
 use super::shared::Shared;
@@ -80,7 +81,7 @@ use crate::engine::queue::local::Local;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock, thread};
-use crate::engine::task::cell::{Cold, Ender, Hot, Place, Runner};
+use crate::engine::task::header::{Cold, Ender, Hot, Place, Runner};
 use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
@@ -126,7 +127,7 @@ impl Worker {
             ready,
             yielded,
             turns: Turns::new(),
-            helps: Cell::new(shared.is_helper(index)),
+            helps: Cell::new(shared.size.is_helper(index)),
             slot,
             index,
             parker: Parker::new(),
@@ -160,11 +161,9 @@ impl Worker {
     }
 
     /// Whether this worker has been asked to leave, or the runtime is closed.
+    #[inline]
     pub(super) fn is_surplus(&self) -> bool {
-        // Ordering: Acquire pairs with the Release store in `Shared::close`: a worker that sees the 0 sees
-        // `closed`, too. Read in each step, and in each park after its fence; a thread that lowers it
-        // unparks the worker.
-        self.index >= self.shared.staying.load(Ordering::Acquire)
+        self.shared.size.is_surplus(self.index)
     }
 
     /// Runs tasks until the runtime is shut down or this worker is surplus.
@@ -201,7 +200,7 @@ impl Worker {
     /// Called in one place only, where the compiler puts it and what it calls in line.
     #[inline]
     fn run(&self, task: Hot) {
-        self.slot.running.begin(&task);
+        self.slot.running.begin(task.identity());
         self.pushed.set(false);
         task.run(self);
         self.slot.running.end();
@@ -313,7 +312,7 @@ impl Worker {
     }
 
     fn take_injected(&self) -> Option<Hot> {
-        let injected = || self.shared.injector.steal_into(&self.ready);
+        let injected = || self.shared.outside.injector.steal_into(&self.ready);
         let guests = || self.shared.slots.guests(0).find_map(|guest| self.steal_deque(guest));
         let task = injected().or_else(guests)?;
         self.slot.stats.from_injector.add(1 + self.ready.len() as u64);
@@ -326,7 +325,7 @@ impl Worker {
 
     /// A hint that costs two loads of lines that are seldom written.
     fn is_wanted_outside(&self) -> bool {
-        !self.slot.channel.is_empty() || self.shared.is_outside_announced()
+        !self.slot.channel.is_empty() || self.shared.outside.is_announced()
     }
 
     /// A worker that has tasks of its own must not starve others: looks outside whatever the hints say,
@@ -338,11 +337,11 @@ impl Worker {
         let now = clock::now();
         self.count_busy(now);
         self.until_fair.set(pace.next(now) - 1);
-        if pace.offers() && self.shared.spare_workers() != 0 {
+        if pace.offers() && self.shared.size.spares() != 0 {
             thread::yield_now();
         }
         self.pace.set(pace);
-        self.helps.set(self.shared.is_helper(self.index));
+        self.helps.set(self.shared.size.is_helper(self.index));
         if self.intake.is_due(self.ready.len()) {
             self.take_in();
         }
@@ -386,7 +385,7 @@ impl Worker {
         for index in (0..high).filter(|&index| index != self.index) {
             let slot = self.shared.slots.get(index);
             let stall = slot.stall();
-            if stall == Stall::None && !slot.is_away() {
+            if stall == Stall::None && !slot.is_blocked_in_place() {
                 continue;
             }
             slot.channel.take_all().chain(slot.next.take()).for_each(|task| self.ready.push(task));
@@ -410,7 +409,7 @@ impl Worker {
     /// Brings in tasks that helpers have left to the workers.
     fn take_in_yielded(&self) {
         if self.takes_yielded() {
-            self.shared.yielded.move_into(&self.yielded, INTAKE);
+            self.shared.outside.yielded.move_into(&self.yielded, INTAKE);
         }
     }
 
@@ -426,7 +425,7 @@ impl Worker {
             let share = left().saturating_sub(room / 2);
             found |= stealer.move_into(&self.ready, share);
         }
-        found |= self.shared.injector.move_into(&self.ready, left());
+        found |= self.shared.outside.injector.move_into(&self.ready, left());
         if !found {
             self.shared.withdraw_outside();
         }
@@ -489,7 +488,7 @@ impl Worker {
     fn end_search(&self) {
         if self.searching.get() {
             self.searching.set(false);
-            if self.shared.idle.stop_search(self.index) {
+            if self.shared.idle.stop_search(self.index) == AfterSearch::PassOn {
                 self.pass_on();
             }
         }
@@ -555,7 +554,7 @@ impl Worker {
         fence(Ordering::SeqCst);
         let mut moved = false;
         let mut inject = |task| {
-            self.shared.injector.push(task);
+            self.shared.outside.injector.push(task);
             moved = true;
         };
         while let Some(task) = self.ready.pop() {
@@ -563,7 +562,7 @@ impl Worker {
         }
         self.slot.next.take().into_iter().chain(self.slot.channel.take_all()).for_each(inject);
         while let Some(task) = self.yielded.pop() {
-            self.shared.yielded.push(task);
+            self.shared.outside.yielded.push(task);
             moved = true;
         }
         moved

@@ -1,10 +1,11 @@
 //! What is shipped: std, with parking_lot's locks and crossbeam's deques.
 
+mod brief_lock;
 mod spin_mutex;
 
+pub(crate) use self::brief_lock::lock_briefly;
 pub(crate) use self::spin_mutex::{SpinMutex, SpinMutexGuard};
 pub(crate) use super::plain::*;
-use super::spin_word::ask_for_some_time;
 pub(crate) use crossbeam_deque as deque;
 pub(crate) use num_cpus::get as cpus;
 /// A lock that lives in a static.
@@ -46,21 +47,6 @@ pub(crate) fn made_later<T>(_make: impl FnOnce() -> T) -> std::sync::OnceLock<T>
 
 pub(crate) fn park_timeout(limit: std::time::Duration) {
     thread::park_timeout(limit);
-}
-
-/// Locks what is held for a few dozen instructions at a time.
-///
-/// Asks for some microseconds before the thread sleeps: the holder will be through by then, unless the system
-/// has taken its core away. parking_lot gives its core away after fourteen pauses. A thousand tasks that are
-/// woken and wait again took a third longer with that, and sixteen senders of one channel a quarter.
-#[inline]
-pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.try_lock().unwrap_or_else(|| lock_after_some_time(mutex))
-}
-
-#[cold]
-fn lock_after_some_time<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    ask_for_some_time(|| mutex.is_locked(), || mutex.try_lock()).unwrap_or_else(|| mutex.lock())
 }
 
 /// Whether a thread has run its closure to the end.

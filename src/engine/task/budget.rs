@@ -24,6 +24,7 @@
 //! | −32 | 127 | go on |
 
 use super::current::{self, UNLIMITED};
+use super::waker;
 use std::task::{Context, Poll, ready};
 
 /// How many leaf operations a task may complete in one poll.
@@ -70,7 +71,7 @@ pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     if granted {
         return Poll::Ready(());
     }
-    current::yield_to(cx.waker());
+    waker::yield_to(cx.waker());
     Poll::Pending
 }
 

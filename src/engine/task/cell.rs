@@ -44,116 +44,25 @@
 //! scheduler's own worker threads, which hold one anyway.
 #![allow(unsafe_code)]
 
-mod dropping;
-
-use self::dropping::{DropUnwinding, drop_future};
 use super::budget;
 use super::current;
+use super::header::{Header, Hot, Polled, Schedule, TaskRef, Vtable};
 use super::id::TaskId;
-use super::join::{JoinError, JoinHandle, Payload};
-use super::running::RunningTask;
-use super::state::{Complete, DropJoin, JoinerWoken, Pending, Start, State, Wake, WakeOwned};
+use super::join::JoinHandle;
+use super::join_error::{JoinError, Payload};
 use super::waker;
-use crate::engine::queue::wake_channel::{Link, Linked};
 use crate::engine::recycler;
-use crate::engine::sync_shim::atomic::{AtomicU16, Ordering};
 use crate::engine::sync_shim::{Arc, UnsafeCell};
 use crate::engine::wakers;
 use crate::engine::words::noted;
 use std::alloc::Layout;
 use std::future::Future;
-use std::mem::{ManuallyDrop, needs_drop};
+use std::marker::PhantomData;
+use std::mem::needs_drop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
-use std::task::{Context, Poll, Waker};
-
-/// The single upward door of the task module: what a task asks of the scheduler it belongs to.
-///
-/// # Safety
-///
-/// Every task made with an `Arc<Self>` is complete before the last clone of that `Arc` is dropped.
-pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
-    /// Queues `task` if the calling thread belongs to the scheduler at `address`, which is compared and
-    /// not followed.
-    fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot>;
-
-    /// Queues `task` from any thread.
-    fn schedule(self: Arc<Self>, task: Hot);
-}
-
-/// What a task asks of the thread that ends it, by its last poll or by cancelling it.
-pub(crate) trait Ender {
-    /// A registered task is about to be complete.
-    fn unregister(&self, place: Place);
-    /// A task has completed; called before its JoinHandle learns of it.
-    fn completed(&self);
-}
-
-/// What a task asks of the thread that polls it.
-pub(crate) trait Runner: Ender {
-    /// The task goes cold for the first time: the thread that shuts the scheduler down must find it.
-    fn register(&self, task: Cold) -> Place;
-    /// The task was woken during its poll, by another: to the back of the queue.
-    fn requeue(&self, task: Hot);
-    /// The task gave way, or woke itself: others that are ready come first.
-    fn yielded(&self, task: Hot) {
-        self.requeue(task);
-    }
-    /// The index that wakes from outside are sent to.
-    fn home(&self) -> u16;
-}
-
-/// Where in a scheduler's registries a task stands. Packed, so that it fills a word of the header together
-/// with the home.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C, packed(2))]
-pub(crate) struct Place {
-    pub(crate) shard: u16,
-    pub(crate) index: u32,
-}
-
-impl Place {
-    /// Not registered: the task has never been cold.
-    const NONE: Place = Place { shard: u16::MAX, index: u32::MAX };
-}
-
-#[repr(C)]
-pub(super) struct Header {
-    /// First, so that a pointer to the link is a pointer to the header.
-    link: Link,
-    pub(super) state: State,
-    vtable: &'static Vtable,
-    scheduler: *const (),
-    pub(super) id: TaskId,
-    home: AtomicU16,
-    place: UnsafeCell<Place>,
-    spawned_at: &'static Location<'static>,
-    pub(super) join_waker: UnsafeCell<Option<Waker>>,
-}
-
-/// What depends on the types of the future and the scheduler.
-struct Vtable {
-    /// Polls the future once.
-    poll: unsafe fn(NonNull<Header>) -> Polled,
-    /// Drops the future and stores a cancellation (or the panic of its destructor) as output, with the
-    /// reason if there is a particular one.
-    cancel: unsafe fn(NonNull<Header>, Option<String>),
-    /// Moves the output to the `Poll<Result<T, JoinError>>` behind the pointer.
-    take_output: unsafe fn(NonNull<Header>, *mut ()),
-    drop_output: unsafe fn(NonNull<Header>),
-    schedule: unsafe fn(*const (), Hot),
-    free: unsafe fn(NonNull<Header>),
-}
-
-/// How a poll ended.
-enum Polled {
-    /// The output has been stored.
-    Ready,
-    Pending,
-    /// Pending, and the task asked for another turn (`yield_now`): it was not woken for that.
-    Yielded,
-}
+use std::task::{Context, Poll};
 
 enum Stage<F: Future> {
     Future(F),
@@ -166,62 +75,6 @@ struct Cell<F: Future> {
     header: Header,
     stage: UnsafeCell<Stage<F>>,
 }
-
-/// A runnable task. Unique: see the module's header. Must be run or cancelled; dropping it would leave
-/// the task queued nowhere.
-#[must_use = "a hot task that is dropped is never run again"]
-pub(crate) struct Hot(NonNull<Header>);
-
-// SAFETY: a task is made either from a Send future, or by a local scheduler, which moves `Hot`s through
-// other threads (a foreign wake) but runs them on its own thread only. Moving the pointer touches
-// nothing of the future.
-unsafe impl Send for Hot {}
-
-// SAFETY: the link is the header's first field (repr(C)), and while the `Hot` is given away
-// nothing else uses it: only the owner of the `Hot` may.
-unsafe impl Linked for Hot {
-    fn into_link(self) -> NonNull<Link> {
-        self.0.cast()
-    }
-
-    unsafe fn from_link(link: NonNull<Link>) -> Self {
-        Hot(link.cast())
-    }
-}
-
-/// A registered task, as the registry sees it: valid while it is registered, because it is unregistered
-/// before its live reference is released.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cold(NonNull<Header>);
-
-// SAFETY: only `Cold::cancel` follows the pointer, and that touches the atomic state word alone.
-unsafe impl Send for Cold {}
-
-impl Cold {
-    /// Aborts the task. Returns it if it was cold: the caller has made it hot and must run it.
-    ///
-    /// # Safety
-    ///
-    /// The task is registered, and stays so during the call (the caller holds the registry's lock).
-    pub(super) unsafe fn cancel(self) -> Option<Hot> {
-        // SAFETY: registered, therefore not complete, therefore its live reference keeps the header alive.
-        match unsafe { self.0.as_ref() }.state.abort() {
-            Wake::Schedule => Some(Hot(self.0)),
-            Wake::Noted | Wake::Nothing => None,
-        }
-    }
-}
-
-/// A counted reference to a task: what wakers, JoinHandles and AbortHandles are made of.
-#[derive(Debug)]
-pub(super) struct TaskRef(NonNull<Header>);
-
-// SAFETY: a reference gives access to atomics, to immutable fields and to the join slot under the
-// protocol in state.rs; it never reaches the future. Outputs are moved by `take_output`, whose callers
-// (JoinHandle<T>) are Send only if T is.
-unsafe impl Send for TaskRef {}
-// SAFETY: as above; all shared mutation is atomic or follows the state protocol.
-unsafe impl Sync for TaskRef {}
 
 /// Allocates a task that may run on any thread: its `Hot`, which the caller queues, and its JoinHandle.
 #[inline]
@@ -267,270 +120,15 @@ where
             free: free::<F>,
         };
     }
-    let id = TaskId::next();
     let memory = recycler::allocate(Layout::new::<Cell<F>>()).cast::<Cell<F>>();
     let cell = Cell {
-        header: Header {
-            link: Link::new(),
-            state: State::new(),
-            vtable: VtableOf::<F, S>::VTABLE,
-            scheduler: Arc::as_ptr(scheduler).cast(),
-            id,
-            home: AtomicU16::new(u16::MAX),
-            place: UnsafeCell::new(Place::NONE),
-            spawned_at,
-            join_waker: UnsafeCell::new(None),
-        },
+        header: Header::new(VtableOf::<F, S>::VTABLE, Arc::as_ptr(scheduler).cast(), spawned_at),
         stage: UnsafeCell::new(Stage::Future(future)),
     };
     // SAFETY: memory of this layout, ours alone.
     unsafe { memory.write(cell) };
     let header = memory.cast();
     (Hot(header), JoinHandle::new(TaskRef(header)))
-}
-
-impl Header {
-    /// Empties the join waker's slot.
-    ///
-    /// # Safety
-    ///
-    /// The slot is the caller's: see the table in this file's header.
-    unsafe fn drop_join_waker(&self) {
-        // SAFETY: the caller's promise.
-        let waker = self.join_waker.with_mut(|slot| unsafe { (*slot).take() });
-        wakers::guard(|| drop(waker));
-    }
-}
-
-impl Hot {
-    fn header(&self) -> &Header {
-        // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive.
-        unsafe { self.0.as_ref() }
-    }
-
-    /// The worker that ran the task last, or `None` before its first poll. Only a hint.
-    pub(crate) fn home(&self) -> Option<u16> {
-        // Ordering: Relaxed, a stale hint sends the task to a channel that others empty too.
-        let home = self.header().home.load(Ordering::Relaxed);
-        (home != u16::MAX).then_some(home)
-    }
-
-    /// Which task this is, and where it was spawned.
-    #[inline]
-    pub(crate) fn identity(&self) -> RunningTask {
-        let header = self.header();
-        RunningTask::new(header.id, header.spawned_at)
-    }
-
-    /// Polls the task once, and does what the outcome asks for.
-    #[inline]
-    pub(crate) fn run(self, runner: &impl Runner) {
-        let header = self.header();
-        // Ordering: Relaxed, see `home`.
-        if header.home.load(Ordering::Relaxed) != runner.home() {
-            header.home.store(runner.home(), Ordering::Relaxed);
-        }
-        if header.state.start() == Start::Cancel {
-            return self.cancel(runner);
-        }
-        // SAFETY: we own the `Hot`, so we alone may touch the future.
-        match unsafe { (header.vtable.poll)(self.0) } {
-            Polled::Ready => return self.complete(runner),
-            // Still SCHEDULED: a wake that came meanwhile has set WOKEN, which the next `start` takes as
-            // answered.
-            Polled::Yielded => return runner.yielded(self),
-            Polled::Pending => {}
-        }
-        self.ensure_registered(runner);
-        match self.header().state.pending() {
-            // Another thread may own the task from here on: `self` is only a pointer now, and it is
-            // forgotten.
-            Pending::Cold => {}
-            Pending::Requeue => runner.requeue(self),
-            Pending::Cancel => self.cancel(runner),
-        }
-    }
-
-    /// Drops the future without polling it, and completes the task as cancelled.
-    pub(crate) fn cancel(self, ender: &impl Ender) {
-        self.end_unpolled(ender, None);
-    }
-
-    /// As [`cancel`](Self::cancel); the JoinHandle is told why.
-    pub(crate) fn refuse(self, ender: &impl Ender, why: String) {
-        self.end_unpolled(ender, Some(why));
-    }
-
-    fn end_unpolled(self, ender: &impl Ender, why: Option<String>) {
-        // SAFETY: we own the `Hot`, so we alone may touch the future.
-        unsafe { (self.header().vtable.cancel)(self.0, why) };
-        self.complete(ender);
-    }
-
-    /// Before the first `pending`: a cold task that is in no queue is reachable through the registry only.
-    fn ensure_registered(&self, runner: &impl Runner) {
-        self.header().place.with_mut(|place| {
-            // SAFETY: `place` belongs to the owner of the `Hot`.
-            let place = unsafe { &mut *place };
-            if *place == Place::NONE {
-                *place = runner.register(Cold(self.0));
-            }
-        });
-    }
-
-    /// The output is stored: hands it over and gives up the live reference.
-    fn complete(self, ender: &impl Ender) {
-        let header = self.header();
-        // SAFETY: `place` belongs to the owner of the `Hot`.
-        let place = header.place.with(|place| unsafe { *place });
-        if place != Place::NONE {
-            ender.unregister(place);
-        }
-        // Without a JoinHandle the output's destructor is part of the task, so the task is counted as
-        // ended after it.
-        let joined = header.state.has_join_handle();
-        if joined {
-            ender.completed();
-        }
-        let last = match header.state.complete() {
-            Complete::Released { last } => last,
-            Complete::WakeJoiner => {
-                header.join_waker.with(|waker| {
-                    // SAFETY: JOIN_WAKER was set when COMPLETE was, so nothing writes the slot any more.
-                    if let Some(waker) = unsafe { &*waker } {
-                        // The joiner's waker is user code; its panic is no reason to lose a worker.
-                        wakers::guard(|| waker.wake_by_ref());
-                    }
-                });
-                match header.state.joiner_woken() {
-                    JoinerWoken::Released { last } => last,
-                    JoinerWoken::DropWaker => {
-                        // SAFETY: the JoinHandle is gone and has left the slot to us.
-                        unsafe { header.drop_join_waker() };
-                        header.state.release()
-                    }
-                }
-            }
-            Complete::OutputUnwanted => {
-                // SAFETY: no JoinHandle is left, and none can come back: the output is ours.
-                unsafe { (header.vtable.drop_output)(self.0) };
-                if !joined {
-                    ender.completed();
-                }
-                header.state.complete_detached()
-            }
-        };
-        if last {
-            // SAFETY: `last` is said to one caller only.
-            unsafe { (header.vtable.free)(self.0) };
-        }
-    }
-}
-
-impl TaskRef {
-    pub(super) fn header(&self) -> &Header {
-        // SAFETY: a counted reference keeps the cell alive.
-        unsafe { self.0.as_ref() }
-    }
-
-    /// The waker's data pointer, and back.
-    pub(super) fn into_raw(self) -> *const () {
-        ManuallyDrop::new(self).0.as_ptr().cast_const().cast()
-    }
-
-    /// # Safety
-    ///
-    /// `data` comes from `into_raw`, and its reference is still counted for as long as the result is used.
-    pub(super) unsafe fn from_raw(data: *const ()) -> ManuallyDrop<Self> {
-        // SAFETY: `into_raw` never gives null.
-        ManuallyDrop::new(TaskRef(unsafe { NonNull::new_unchecked(data.cast_mut().cast()) }))
-    }
-
-    pub(super) fn wake(&self) {
-        match self.header().state.wake() {
-            Wake::Schedule => self.schedule(),
-            // By itself, in its poll, which is how futures give way that know no runtime.
-            Wake::Noted => current::note_wake(self.0.as_ptr().cast_const().cast()),
-            Wake::Nothing => {}
-        }
-    }
-
-    /// As `wake`, and releases the reference, for one RMW together.
-    pub(super) fn wake_owned(self) {
-        let this = ManuallyDrop::new(self);
-        match this.header().state.wake_owned() {
-            WakeOwned::Nothing => {}
-            // Only compared: the reference is gone.
-            WakeOwned::Noted => current::note_wake(this.0.as_ptr().cast_const().cast()),
-            WakeOwned::Schedule => this.schedule(),
-            // SAFETY: said to one caller only.
-            WakeOwned::Free => unsafe { (this.header().vtable.free)(this.0) },
-        }
-    }
-
-    pub(super) fn abort(&self) {
-        if self.header().state.abort() == Wake::Schedule {
-            self.schedule();
-        }
-    }
-
-    /// The caller has just set SCHEDULED, so it makes the `Hot`.
-    fn schedule(&self) {
-        let header = self.header();
-        let (schedule, scheduler) = (header.vtable.schedule, header.scheduler);
-        // SAFETY: the task is not complete and cannot become so before this `Hot` has been run: the
-        // scheduler is alive.
-        unsafe { schedule(scheduler, Hot(self.0)) };
-    }
-
-    /// Moves the output out, if the task is complete.
-    ///
-    /// # Safety
-    ///
-    /// Called by the JoinHandle of a task whose future has the output `T`.
-    pub(super) unsafe fn take_output<T>(&self) -> Poll<Result<T, JoinError>> {
-        let mut output = Poll::Pending;
-        // SAFETY: COMPLETE was seen by the caller, so the stage belongs to the JoinHandle; the type is
-        // the caller's promise.
-        unsafe { (self.header().vtable.take_output)(self.0, (&raw mut output).cast()) };
-        output
-    }
-
-    /// The JoinHandle goes away: drops what it owned, and its reference.
-    pub(super) fn drop_join(self) {
-        let this = ManuallyDrop::new(self);
-        let header = this.header();
-        match header.state.drop_join() {
-            DropJoin::Released => return,
-            // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
-            DropJoin::DropWaker => unsafe { header.drop_join_waker() },
-            DropJoin::Complete { slot_is_ours } => {
-                // SAFETY: the task is complete and the JoinHandle exists (we are it): the output is ours.
-                unsafe { (header.vtable.drop_output)(this.0) };
-                if slot_is_ours {
-                    // SAFETY: the task has handed the slot back, or never had it.
-                    unsafe { header.drop_join_waker() };
-                }
-            }
-        }
-        drop(ManuallyDrop::into_inner(this));
-    }
-}
-
-impl Clone for TaskRef {
-    fn clone(&self) -> Self {
-        self.header().state.add_ref();
-        TaskRef(self.0)
-    }
-}
-
-impl Drop for TaskRef {
-    fn drop(&mut self) {
-        if self.header().state.release() {
-            // SAFETY: `release` says so to one caller only.
-            unsafe { (self.header().vtable.free)(self.0) };
-        }
-    }
 }
 
 /// The future or output behind `header`.
@@ -543,6 +141,56 @@ unsafe fn stage<F: Future>(header: NonNull<Header>) -> *mut Stage<F> {
     // SAFETY: the caller's promise; the pointer is made without a reference to the whole cell, whose
     // header others read.
     unsafe { (*header.cast::<Cell<F>>().as_ptr()).stage.with_mut(|stage| stage) }
+}
+
+/// Drops a future whose poll panics while the panic is still under way, as that of an `async` block drops its
+/// variables: destructors ask [`thread::panicking`](std::thread::panicking), to poison a lock for instance.
+/// It leaves the stage `Empty`, or the destructor's panic as the output. Forgotten when the poll returns.
+///
+/// It holds a pointer only, and finds the rest there: each poll makes one.
+struct DropUnwinding<F: Future>(NonNull<Header>, PhantomData<F>);
+
+impl<F: Future> DropUnwinding<F> {
+    /// # Safety
+    ///
+    /// The caller owns the stage of the `Cell<F>` that `header` heads, with a future in it. After a panic it
+    /// does not touch that future any more.
+    unsafe fn new(header: NonNull<Header>) -> Self {
+        Self(header, PhantomData)
+    }
+}
+
+impl<F: Future> Drop for DropUnwinding<F> {
+    fn drop(&mut self) {
+        // SAFETY: the promise of `new`'s caller.
+        let (stage, id) = unsafe { (stage::<F>(self.0), self.0.as_ref().id) };
+        // SAFETY: as above.
+        let dropped = unsafe { drop_future(stage, self.0.as_ptr().cast_const().cast(), id) };
+        if let Err(payload) = dropped {
+            // SAFETY: the stage is the caller's, and `Empty`.
+            unsafe { stage.write(Stage::Output(Err(JoinError::panic(id, payload)))) };
+        }
+    }
+}
+
+/// Drops the future in place and leaves `Empty`, also if the destructor panics; gives the panic back.
+///
+/// # Safety
+///
+/// The caller owns `stage`.
+unsafe fn drop_future<F: Future>(
+    stage: *mut Stage<F>,
+    data: *const (),
+    id: TaskId,
+) -> Result<(), Payload> {
+    let dropped = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the caller owns the stage; whatever happens, `Empty` is written over it below without
+        // another drop.
+        current::enter(data, id, budget::INITIAL, || unsafe { ptr::drop_in_place(stage) });
+    }));
+    // SAFETY: the old value has been dropped; `write` does not drop it again.
+    unsafe { stage.write(Stage::Empty) };
+    dropped
 }
 
 /// # Safety

@@ -1,22 +1,18 @@
-//! The owner's end of a task: JoinHandle, AbortHandle, JoinError.
+//! The owner's end of a task: JoinHandle and AbortHandle.
 #![allow(unsafe_code)]
 
 use super::budget;
-use super::cell::TaskRef;
+use super::header::TaskRef;
 use super::id::TaskId;
-use crate::engine::hint;
+use super::join_error::JoinError;
+use super::state::JoinSlot;
 use crate::engine::wakers;
-use crate::engine::words::{self, NOTE};
-use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::task::{Context, Poll};
-
-/// What a panic carries.
-pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 
 /// The owner's end of a spawned task: a future of the task's result.
 ///
@@ -109,13 +105,13 @@ impl<T> JoinHandle<T> {
         }
         // Cloned before the slot is touched: a waker's clone is user code, and may panic.
         let waker = cx.waker().clone();
-        if state.has_join_waker() && !state.unset_join_waker() {
+        if state.has_join_waker() && state.unset_join_waker() == JoinSlot::Complete {
             return true;
         }
         // SAFETY: JOIN_WAKER is 0 and the task was not complete when it became so: the slot is ours
         // alone until `set_join_waker` gives it to the task.
         let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(waker) });
-        let complete = !state.set_join_waker();
+        let complete = state.set_join_waker() == JoinSlot::Complete;
         wakers::drop_all(old);
         complete
     }
@@ -182,149 +178,6 @@ impl AbortHandle {
 impl fmt::Debug for AbortHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AbortHandle").field("id", &self.id()).finish()
-    }
-}
-
-/// Why a task gave no output: it panicked or was cancelled.
-///
-/// Where a panic does not unwind (on wasm mostly, and with `panic = "abort"`) it ends the program, so that
-/// there is no handle left to be told.
-///
-/// `Display` and `Debug` show the message of the panic. If it says that a crate has looked for tokio in vain,
-/// they say what to do about it (see [Crates that need tokio](crate::runtime#crates-that-need-tokio)).
-pub struct JoinError {
-    /// Boxed, so that `Result<T, JoinError>` is one word for small `T` and a task's cell stays small.
-    inner: Box<Inner>,
-}
-
-struct Inner {
-    id: TaskId,
-    cause: Cause,
-}
-
-enum Cause {
-    Cancelled,
-    /// It was not begun, and this is why.
-    Refused(String),
-    /// Behind a lock only to be Sync: payloads are Send, but need not be Sync.
-    Panic(Mutex<Payload>),
-}
-
-impl JoinError {
-    pub(super) fn cancelled(id: TaskId) -> Self {
-        Self { inner: Box::new(Inner { id, cause: Cause::Cancelled }) }
-    }
-
-    /// It counts as cancelled.
-    pub(super) fn refused(id: TaskId, why: String) -> Self {
-        Self { inner: Box::new(Inner { id, cause: Cause::Refused(why) }) }
-    }
-
-    /// Every panic of a task comes through here.
-    pub(super) fn panic(id: TaskId, payload: Payload) -> Self {
-        hint::tell(&*payload);
-        Self { inner: Box::new(Inner { id, cause: Cause::Panic(Mutex::new(payload)) }) }
-    }
-
-    /// Returns whether the task was aborted, or dropped because its runtime was shut down, or, if it is
-    /// [blocking work](crate::spawn_blocking), not begun because there is no thread for it. `Display` tells
-    /// what the operating system says to the last.
-    pub fn is_cancelled(&self) -> bool {
-        matches!(self.inner.cause, Cause::Cancelled | Cause::Refused(_))
-    }
-
-    /// Returns whether the task panicked.
-    pub fn is_panic(&self) -> bool {
-        matches!(self.inner.cause, Cause::Panic(_))
-    }
-
-    /// Returns the payload of the panic, for [`std::panic::resume_unwind`].
-    ///
-    /// # Panics
-    ///
-    /// If the task did not panic; [`JoinError::try_into_panic`] does not.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # liten::block_on(async {
-    /// let error = liten::spawn(async { panic!("boom") }).await.unwrap_err();
-    /// assert_eq!(error.into_panic().downcast_ref(), Some(&"boom"));
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
-        // No closure, in which the caller would be another one.
-        match self.try_into_panic() {
-            Ok(payload) => payload,
-            Err(error) => panic!("into_panic called on a task that did not panic: {error}{NOTE}"),
-        }
-    }
-
-    /// Returns the payload of the panic, or the error back if the task did not panic.
-    ///
-    /// # Errors
-    ///
-    /// The error itself, when the task was cancelled.
-    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
-        match self.inner.cause {
-            Cause::Panic(payload) => {
-                Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
-            }
-            Cause::Cancelled | Cause::Refused(_) => Err(self),
-        }
-    }
-
-    /// Returns the id of the task.
-    pub fn id(&self) -> TaskId {
-        self.inner.id
-    }
-
-    /// The message of the panic, if it has one, and what to do about it.
-    fn message(payload: &Mutex<Payload>) -> Option<String> {
-        let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
-        let message = hint::message(&**payload)?;
-        Some(match hint::about(message) {
-            Some(hint) => format!("{message} ({hint})"),
-            None => message.to_owned(),
-        })
-    }
-}
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.inner.id;
-        match &self.inner.cause {
-            Cause::Cancelled => write!(f, "task {id} was cancelled"),
-            Cause::Refused(why) => write!(f, "task {id} was cancelled: {why}"),
-            Cause::Panic(payload) => match Self::message(payload) {
-                Some(message) => {
-                    write!(f, "task {id}")?;
-                    words::panicked(f, &message)
-                }
-                None => write!(f, "task {id} panicked"),
-            },
-        }
-    }
-}
-
-impl fmt::Debug for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.inner.id;
-        match &self.inner.cause {
-            Cause::Panic(payload) => {
-                words::debug_panicked(f, id, Self::message(payload).as_deref(), self)
-            }
-            Cause::Cancelled | Cause::Refused(_) => words::debug_cancelled(f, id, self),
-        }
-    }
-}
-
-impl std::error::Error for JoinError {}
-
-impl From<JoinError> for std::io::Error {
-    fn from(error: JoinError) -> Self {
-        std::io::Error::other(error)
     }
 }
 

@@ -1,10 +1,13 @@
 //! Models of a task's life: the production cell under loom, with a queue behind a lock for a scheduler.
 
-use super::cell::{Cold, Ender, Hot, Place, Runner, Schedule, new_send_task};
+use super::cell::new_send_task;
+use super::header::{Cold, Ender, Hot, Place, Runner, Schedule};
 use super::join::{AbortHandle, JoinHandle};
 use super::registry::Registry;
 use super::slot::Slot;
-use super::state::{Complete, JoinerWoken, Pending, Start, State, Wake as StateWake};
+use super::state::{
+    Complete, JoinSlot, JoinerWoken, Pending, Released, Start, State, Wake as StateWake,
+};
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
 use std::collections::VecDeque;
@@ -315,14 +318,14 @@ fn the_slot_comes_back_to_the_handle_after_it_was_read() {
         let state = Arc::new(State::new());
         let slot = Plain::new();
         slot.write();
-        assert!(state.set_join_waker());
+        assert_eq!(state.set_join_waker(), JoinSlot::Moved);
         let task = {
             let (state, slot) = (state.clone(), slot.clone());
             thread::spawn(move || {
                 assert_eq!(state.start(), Start::Poll);
                 assert_eq!(state.complete(), Complete::WakeJoiner);
                 slot.write();
-                assert_eq!(state.joiner_woken(), JoinerWoken::Released { last: false });
+                assert_eq!(state.joiner_woken(), JoinerWoken::Released(Released::Nothing));
             })
         };
         way.here();

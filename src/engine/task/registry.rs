@@ -7,7 +7,7 @@
 //! `a_task_that_completes_during_the_close_ends_once`.
 #![allow(unsafe_code)]
 
-use super::cell::{Cold, Hot};
+use super::header::{Cold, Hot};
 use crate::engine::sync_shim::Mutex;
 
 /// Entries whose memory an empty registry keeps: 12 KiB.

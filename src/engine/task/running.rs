@@ -9,7 +9,6 @@
 #[cfg(all(test, liten_loom))]
 mod loom;
 
-use super::cell::Hot;
 use super::id::TaskId;
 use crate::engine::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::fmt;
@@ -68,12 +67,7 @@ impl Running {
 
     /// A poll of `task` begins. For the owner of the note only.
     #[inline]
-    pub(crate) fn begin(&self, task: &Hot) {
-        self.write(task.identity());
-    }
-
-    #[inline]
-    fn write(&self, RunningTask { id, spawned_at }: RunningTask) {
+    pub(crate) fn begin(&self, RunningTask { id, spawned_at }: RunningTask) {
         // Ordering: Relaxed for the own count. Release for the three stores: a reader that has seen one of
         // them sees those before it.
         self.polls.store(self.polls.load(Ordering::Relaxed) + 1, Ordering::Release);
@@ -104,7 +98,7 @@ impl Running {
     /// What runs now. `None` between two polls, and if the owner is too quick for the reader: then it is
     /// not held up.
     pub(crate) fn read(&self) -> Option<RunningTask> {
-        // Ordering: Acquire pairs with the stores of `write`: if the id is of a later poll than the count,
+        // Ordering: Acquire pairs with the stores of `begin`: if the id is of a later poll than the count,
         // the second look at the count, which comes after, shows it. If the id is not of an earlier poll,
         // neither is the place. And the id of an earlier poll was cleared before this count.
         let before = self.polls();

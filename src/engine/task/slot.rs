@@ -5,7 +5,7 @@
 //! its own cache line per take, and a plain store to fill the empty slot.
 #![allow(unsafe_code)]
 
-use super::cell::Hot;
+use super::header::Hot;
 use crate::engine::queue::wake_channel::{Link, Linked};
 use crate::engine::sync_shim::atomic::{AtomicPtr, Ordering};
 use std::ptr::{self, NonNull};

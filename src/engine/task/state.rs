@@ -2,7 +2,7 @@
 //!
 //! Pure but for the one atomic: no transition calls other code. Each returns a `#[must_use]` action.
 //!
-//! | phase | SCHEDULED | WOKEN | COMPLETE | a [`Hot`](super::cell::Hot) exists |
+//! | phase | SCHEDULED | WOKEN | COMPLETE | a [`Hot`](super::header::Hot) exists |
 //! |---|---|---|---|---|
 //! | hot: queued | 1 | 0, or 1 if woken again meanwhile | 0 | yes, in one queue |
 //! | hot: running | 1 | 0, or 1 if woken during the poll | 0 | yes, on a runner's stack |
@@ -101,6 +101,33 @@ pub(crate) enum Pending {
     Cancel,
 }
 
+/// After a reference has been released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Released {
+    /// It was the last one: the caller frees the cell.
+    Free,
+    /// There are others, and the caller touches the cell no more.
+    Nothing,
+}
+
+impl Released {
+    /// The word is `next`, without the reference.
+    fn after(next: usize) -> Self {
+        if next < REF_ONE { Released::Free } else { Released::Nothing }
+    }
+}
+
+/// After the JoinHandle has asked for the waker slot, or has handed it over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum JoinSlot {
+    /// The slot has changed hands.
+    Moved,
+    /// The task is complete, and nothing has changed: the output is there.
+    Complete,
+}
+
 /// After the output has been stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -110,16 +137,16 @@ pub(crate) enum Complete {
     /// Complete; the live reference still belongs to the caller, which wakes the joiner by reference and
     /// then releases it.
     WakeJoiner,
-    /// Complete, the live reference is released; nothing may be touched unless this was the last reference.
-    Released { last: bool },
+    /// Complete, and the live reference is released.
+    Released(Released),
 }
 
 /// After the joiner has been woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum JoinerWoken {
-    /// The slot is the JoinHandle's again; the live reference is released, as in [`Complete::Released`].
-    Released { last: bool },
+    /// The slot is the JoinHandle's again; the live reference is released.
+    Released(Released),
     /// The JoinHandle is gone: the caller empties the slot, then releases the live reference.
     DropWaker,
 }
@@ -247,7 +274,7 @@ impl State {
                 Ok((word | COMPLETE, Complete::WakeJoiner))
             } else {
                 let next = (word | COMPLETE) - REF_ONE;
-                Ok((next, Complete::Released { last: next < REF_ONE }))
+                Ok((next, Complete::Released(Released::after(next))))
             }
         })
     }
@@ -260,7 +287,7 @@ impl State {
                 return Err(JoinerWoken::DropWaker);
             }
             let next = (word & !JOIN_WAKER) - REF_ONE;
-            Ok((next, JoinerWoken::Released { last: next < REF_ONE }))
+            Ok((next, JoinerWoken::Released(Released::after(next))))
         })
     }
 
@@ -270,13 +297,12 @@ impl State {
         self.0.load(Ordering::Relaxed) & JOIN_INTEREST != 0
     }
 
-    /// After the unwanted output has been dropped; releases the live reference. `true`: it was the last one.
-    #[must_use]
-    pub(crate) fn complete_detached(&self) -> bool {
+    /// After the unwanted output has been dropped; releases the live reference.
+    pub(crate) fn complete_detached(&self) -> Released {
         self.update(|word| {
             debug_assert_eq!(word & (SCHEDULED | COMPLETE | JOIN_INTEREST), SCHEDULED);
             let next = (word | COMPLETE) - REF_ONE;
-            Ok((next, next < REF_ONE))
+            Ok((next, Released::after(next)))
         })
     }
 
@@ -292,25 +318,26 @@ impl State {
         self.0.load(Ordering::Acquire) & JOIN_WAKER != 0
     }
 
-    /// Takes the waker slot back from the task. `false`: the task is complete.
-    #[must_use]
-    pub(crate) fn unset_join_waker(&self) -> bool {
-        self.update(
-            |word| {
-                if word & COMPLETE != 0 { Err(false) } else { Ok((word & !JOIN_WAKER, true)) }
-            },
-        )
+    /// Takes the waker slot back from the task.
+    pub(crate) fn unset_join_waker(&self) -> JoinSlot {
+        self.update(|word| {
+            if word & COMPLETE != 0 {
+                Err(JoinSlot::Complete)
+            } else {
+                Ok((word & !JOIN_WAKER, JoinSlot::Moved))
+            }
+        })
     }
 
-    /// Gives the filled waker slot to the task. `false`: the task is complete, the slot stays with the
-    /// JoinHandle.
-    #[must_use]
-    pub(crate) fn set_join_waker(&self) -> bool {
-        self.update(
-            |word| {
-                if word & COMPLETE != 0 { Err(false) } else { Ok((word | JOIN_WAKER, true)) }
-            },
-        )
+    /// Gives the filled waker slot to the task.
+    pub(crate) fn set_join_waker(&self) -> JoinSlot {
+        self.update(|word| {
+            if word & COMPLETE != 0 {
+                Err(JoinSlot::Complete)
+            } else {
+                Ok((word | JOIN_WAKER, JoinSlot::Moved))
+            }
+        })
     }
 
     /// The JoinHandle goes away.
@@ -335,14 +362,13 @@ impl State {
         }
     }
 
-    /// Releases a reference. `true`: it was the last one, the caller frees the cell.
-    #[must_use]
-    pub(crate) fn release(&self) -> bool {
+    /// Releases a reference.
+    pub(crate) fn release(&self) -> Released {
         // Ordering: Release, so that this holder's accesses come before the free; Acquire, so that the
         // holder that frees sees those of all the others.
         let before = self.0.fetch_sub(REF_ONE, Ordering::AcqRel);
         debug_assert!(before >= REF_ONE);
-        before < 2 * REF_ONE
+        Released::after(before - REF_ONE)
     }
 }
 
@@ -376,12 +402,12 @@ mod tests {
     fn a_wake_or_abort_after_completion_is_a_no_op() {
         let state = State::new();
         assert_eq!(state.start(), Start::Poll);
-        assert_eq!(state.complete(), Complete::Released { last: false });
+        assert_eq!(state.complete(), Complete::Released(Released::Nothing));
         assert_eq!(state.wake(), Wake::Nothing);
         assert_eq!(state.abort(), Wake::Nothing);
         assert!(state.is_complete());
         assert_eq!(state.drop_join(), DropJoin::Complete { slot_is_ours: true });
-        assert!(state.release(), "the JoinHandle's was the last reference");
+        assert_eq!(state.release(), Released::Free, "the JoinHandle's was the last reference");
     }
 
     #[test]
@@ -410,43 +436,45 @@ mod tests {
         assert_eq!(detached.drop_join(), DropJoin::Released);
         assert_eq!(detached.start(), Start::Poll);
         assert_eq!(detached.complete(), Complete::OutputUnwanted);
-        assert!(detached.complete_detached());
+        assert_eq!(detached.complete_detached(), Released::Free);
 
         let joined = State::new();
-        assert!(joined.set_join_waker() && joined.has_join_waker());
+        assert_eq!(joined.set_join_waker(), JoinSlot::Moved);
+        assert!(joined.has_join_waker());
         assert_eq!(joined.start(), Start::Poll);
         assert_eq!(joined.complete(), Complete::WakeJoiner);
-        assert!(!joined.unset_join_waker() && !joined.set_join_waker());
-        assert_eq!(joined.joiner_woken(), JoinerWoken::Released { last: false });
+        assert_eq!(joined.unset_join_waker(), JoinSlot::Complete);
+        assert_eq!(joined.set_join_waker(), JoinSlot::Complete);
+        assert_eq!(joined.joiner_woken(), JoinerWoken::Released(Released::Nothing));
         assert_eq!(joined.drop_join(), DropJoin::Complete { slot_is_ours: true });
-        assert!(joined.release());
+        assert_eq!(joined.release(), Released::Free);
 
         let crossed = State::new();
-        assert!(crossed.set_join_waker());
+        assert_eq!(crossed.set_join_waker(), JoinSlot::Moved);
         assert_eq!(crossed.start(), Start::Poll);
         assert_eq!(crossed.complete(), Complete::WakeJoiner);
         assert_eq!(crossed.drop_join(), DropJoin::Complete { slot_is_ours: false });
-        assert!(!crossed.release());
+        assert_eq!(crossed.release(), Released::Nothing);
         assert_eq!(crossed.joiner_woken(), JoinerWoken::DropWaker);
-        assert!(crossed.release());
+        assert_eq!(crossed.release(), Released::Free);
 
         let left = State::new();
-        assert!(left.set_join_waker());
+        assert_eq!(left.set_join_waker(), JoinSlot::Moved);
         assert_eq!(left.drop_join(), DropJoin::DropWaker);
-        assert!(!left.release());
+        assert_eq!(left.release(), Released::Nothing);
     }
 
     #[test]
     fn references_are_counted_beside_the_bits() {
         let state = State::new();
         state.add_ref();
-        assert!(!state.release());
+        assert_eq!(state.release(), Released::Nothing);
         assert_eq!(state.drop_join(), DropJoin::Released);
         assert_eq!(state.start(), Start::Poll);
         state.add_ref();
         assert_eq!(state.complete(), Complete::OutputUnwanted);
-        assert!(!state.complete_detached(), "a waker is still out");
+        assert_eq!(state.complete_detached(), Released::Nothing, "a waker is still out");
         assert_eq!(state.wake(), Wake::Nothing);
-        assert!(state.release());
+        assert_eq!(state.release(), Released::Free);
     }
 }

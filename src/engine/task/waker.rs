@@ -5,7 +5,8 @@
 //! the cell's memory, and a wake after completion stops at the state word.
 #![allow(unsafe_code)]
 
-use super::cell::TaskRef;
+use super::current;
+use super::header::TaskRef;
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
@@ -27,6 +28,17 @@ pub(super) unsafe fn borrowed(data: *const ()) -> ManuallyDrop<Waker> {
 #[inline]
 pub(crate) fn is_task(waker: &Waker) -> bool {
     std::ptr::eq(waker.vtable(), &VTABLE)
+}
+
+/// Asks for another poll through `waker`, after all tasks that are already in the queue.
+///
+/// If `waker` is the one of the task being polled, this sets a flag that [`current::enter`] hands to the
+/// worker: no RMW, and the state word stays untouched. Any other waker is simply woken.
+#[inline]
+pub(crate) fn yield_to(waker: &Waker) {
+    if !(is_task(waker) && current::note_wake(waker.data())) {
+        waker.wake_by_ref();
+    }
 }
 
 /// # Safety
@@ -64,11 +76,17 @@ unsafe fn drop_waker(data: *const ()) {
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 pub(crate) mod tests {
+    use super::yield_to;
+    use crate::engine::task::current::{enter, id, outside};
+    use crate::engine::task::id::TaskId;
     use crate::task::LocalExecutor;
     use std::cell::RefCell;
     use std::future::{pending, poll_fn};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Wake, Waker};
 
     /// A task's waker, for tests that play a poll of that task. The task has ended: no wake reaches it.
     pub(crate) fn of_a_task() -> Waker {
@@ -81,5 +99,109 @@ pub(crate) mod tests {
         let run = pin!(executor.run(pending::<()>()));
         assert!(run.poll(&mut Context::from_waker(Waker::noop())).is_pending());
         left.take().expect("polled once")
+    }
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn waker() -> (Arc<Count>, Waker) {
+        let count = Arc::new(Count::default());
+        (count.clone(), Waker::from(count))
+    }
+
+    #[test]
+    fn the_id_is_known_inside_and_only_there() {
+        let waker = of_a_task();
+        let (outer, inner) = (TaskId::next(), TaskId::next());
+        assert_eq!(id(), None);
+        enter(waker.data(), outer, 1, || {
+            assert_eq!(id(), Some(outer));
+            enter(waker.data(), inner, 1, || assert_eq!(id(), Some(inner)));
+            assert_eq!(id(), Some(outer));
+        });
+        assert_eq!(id(), None);
+    }
+
+    #[test]
+    fn the_own_waker_sets_the_flag() {
+        let waker = of_a_task();
+        let ((), yielded) = enter(waker.data(), TaskId::next(), 1, || yield_to(&waker.clone()));
+        assert!(yielded);
+        let ((), yielded) = enter(waker.data(), TaskId::next(), 1, || ());
+        assert!(!yielded, "a flag must not reach the next poll");
+    }
+
+    #[test]
+    fn another_waker_is_woken_and_sets_no_flag() {
+        let (own, (count, foreign)) = (of_a_task(), waker());
+        let ((), yielded) = enter(own.data(), TaskId::next(), 1, || yield_to(&foreign));
+        assert!(!yielded);
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn outside_a_task_every_waker_is_woken() {
+        let (count, waker) = waker();
+        yield_to(&waker);
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        // Its data pointer is null, as is the pointer of no task.
+        yield_to(Waker::noop());
+        let ((), yielded) = enter(waker.data(), TaskId::next(), 1, || ());
+        assert!(!yielded);
+    }
+
+    #[test]
+    fn the_flag_of_an_inner_task_is_not_the_outer_ones() {
+        let (outer, inner) = (of_a_task(), of_a_task());
+        let (((), first), second) = enter(outer.data(), TaskId::next(), 1, || {
+            enter(inner.data(), TaskId::next(), 1, || yield_to(&inner))
+        });
+        assert_eq!((first, second), (true, false));
+        let ((_, first), second) = enter(outer.data(), TaskId::next(), 1, || {
+            yield_to(&outer);
+            enter(inner.data(), TaskId::next(), 1, || ())
+        });
+        assert_eq!((first, second), (false, true));
+    }
+
+    #[test]
+    fn blocking_work_is_outside_its_task_but_has_its_id() {
+        let (waker, task) = (of_a_task(), TaskId::next());
+        let ((), yielded) = enter(waker.data(), task, 1, || {
+            outside(|| {
+                yield_to(&waker);
+                assert_eq!(id(), Some(task));
+            });
+            assert_eq!(id(), Some(task));
+        });
+        assert!(!yielded, "woken");
+        let ((), yielded) = enter(waker.data(), task, 1, || {
+            outside(|| ());
+            yield_to(&waker);
+        });
+        assert!(yielded);
+    }
+
+    #[test]
+    fn a_panic_puts_everything_back() {
+        let waker = of_a_task();
+        let outer = TaskId::next();
+        let ((), yielded) = enter(waker.data(), outer, 1, || {
+            let poll = AssertUnwindSafe(|| {
+                enter(waker.data(), TaskId::next(), 1, || {
+                    yield_to(&waker);
+                    panic!("in the poll")
+                })
+            });
+            assert!(catch_unwind(poll).is_err());
+            assert_eq!(id(), Some(outer));
+        });
+        assert!(!yielded);
+        assert_eq!(id(), None);
     }
 }

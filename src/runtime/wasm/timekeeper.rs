@@ -62,7 +62,7 @@ impl<'a> Timekeeper<'a> {
         }
         self.patience.set(PATIENCE);
         // If no future waits for a quiescent point or a timer, only the host can help.
-        self.wake(|wakes| self.driver.idle(true, wakes)).then_some(Duration::ZERO)
+        self.wake(|wakes| self.driver.begin_quiescent_point(true, wakes)).then_some(Duration::ZERO)
     }
 
     /// While the clock stands still, after each turn.

@@ -7,8 +7,10 @@ use std::time::Duration;
 use ::loom::sync::{Condvar, Mutex};
 use ::loom::thread;
 
-use super::{AlarmWord, AtomicU64, Driver, FIRST_DEADLINE, Ordering};
+use super::Driver;
+use crate::engine::driver::alarm::{AlarmWord, FIRST_DEADLINE};
 use crate::engine::park::{Parker, Unpark};
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 
 /// Stands for the poller: a ring is kept until the next poll, which uses it up.
 struct Poller {

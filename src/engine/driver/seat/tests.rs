@@ -2,7 +2,9 @@ use std::io::{self, Write};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use super::{LONGEST_SLEEP, Sleep, Token, dispatch, has_events};
+use mio::Token;
+
+use super::{LONGEST_SLEEP, Sleep, dispatch, has_events};
 use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::Direction;
 use crate::engine::driver::tests::{BOTH, TOO_LONG, pair};

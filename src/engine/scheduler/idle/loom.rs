@@ -8,7 +8,7 @@ use crate::engine::task::loom::Plain;
 fn parked(workers: &[usize]) -> Arc<Idle> {
     let idle = Arc::new(Idle::new(2));
     for &worker in workers {
-        assert!(idle.park(worker, false), "no worker searches");
+        assert_eq!(idle.park(worker, false), LastLook::Everywhere, "no worker searches");
     }
     idle
 }
@@ -44,9 +44,9 @@ fn a_worker_that_wakes_by_itself_learns_of_a_claim() {
             thread::spawn(move || idle.claim(0))
         };
         way.here();
-        let by_itself = idle.unpark_self(0);
+        let unparked = idle.unpark_self(0);
         let claimed = other.join().expect("no panic");
-        assert!(claimed != by_itself);
+        assert_eq!(unparked == Unparked::Claimed, claimed);
         assert_eq!((idle.parked(), searching(&idle)), (0, u32::from(claimed)));
     });
 }
@@ -63,8 +63,8 @@ fn one_of_two_leaving_searchers_is_the_last() {
             thread::spawn(move || idle.park(1, true))
         };
         way.here();
-        let last = idle.stop_search(0);
-        assert!(other.join().expect("no panic") != last);
+        let last = idle.stop_search(0) == AfterSearch::PassOn;
+        assert_eq!(other.join().expect("no panic") == LastLook::Outside, last);
         assert_eq!((idle.parked(), searching(&idle)), (1, 0));
         assert!(idle.start_search(0));
     });
@@ -99,7 +99,7 @@ fn a_claimed_worker_sees_what_the_claimer_had_pushed() {
             })
         };
         way.here();
-        if !idle.unpark_self(0) {
+        if idle.unpark_self(0) == Unparked::Claimed {
             assert_eq!(pushed.read(), 1);
         }
         other.join().expect("no panic");

@@ -1,10 +1,11 @@
-//! Models of a worker that steps aside and comes back while others send it work.
+//! Models of a worker that blocks in place and comes back while others send it work.
 
 use super::*;
 use crate::engine::scheduler::loom::{scheduler, worker};
 use crate::engine::sync_shim::{Mutex, thread};
 use crate::engine::task::JoinHandle;
-use crate::engine::task::cell::{Hot, new_send_task};
+use crate::engine::task::cell::new_send_task;
+use crate::engine::task::header::Hot;
 use std::future::poll_fn;
 use std::panic::Location;
 use std::task::{Poll, Waker};
@@ -29,10 +30,10 @@ fn cancel(shared: &Shared, task: Option<Hot>, join: &JoinHandle<()>) {
     assert!(join.is_finished());
 }
 
-/// A task is woken while its home worker, the only one, steps aside: it ends up in the injector, where the
-/// next worker finds it.
+/// A task is woken while its home worker, the only one, begins to block in place: it ends up in the
+/// injector, where the next worker finds it.
 #[test]
-fn a_wake_while_the_worker_is_away_is_not_left_behind() {
+fn a_wake_while_the_worker_blocks_in_place_is_not_left_behind() {
     ::loom::model(|| {
         let shared = scheduler(1);
         let (walker, join, waker) = waiting(&shared);
@@ -40,7 +41,7 @@ fn a_wake_while_the_worker_is_away_is_not_left_behind() {
         let blocked = BlockedInPlace::begin(&walker);
         other.join().expect("no panic");
         assert!(shared.slots.get(0).channel.is_empty());
-        cancel(&shared, shared.injector.pop(), &join);
+        cancel(&shared, shared.outside.injector.pop(), &join);
         drop(blocked);
     });
 }
@@ -56,6 +57,6 @@ fn a_wake_that_ends_after_the_worker_is_back_reaches_the_worker() {
         other.join().expect("no panic");
         assert!(shared.slots.get(0).is_active());
         let channel = || shared.slots.get(0).channel.take_all().next();
-        cancel(&shared, shared.injector.pop().or_else(channel), &join);
+        cancel(&shared, shared.outside.injector.pop().or_else(channel), &join);
     });
 }

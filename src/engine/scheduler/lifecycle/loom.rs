@@ -54,7 +54,7 @@ fn is_cancelled(mut join: JoinHandle<()>) -> bool {
 /// Counts these workers as alive, and closes.
 fn close(shared: &Arc<Shared>, workers: usize) {
     // Ordering: Relaxed, no other thread is there yet.
-    shared.alive.store(workers, Ordering::Relaxed);
+    shared.size.alive.store(workers, Ordering::Relaxed);
     shared.close();
 }
 
@@ -69,11 +69,11 @@ fn a_wake_beside_a_leaving_worker_is_not_left_in_its_channel() {
         task.run(&leaver);
         let waker = waiting.waker();
         let other = thread::spawn(move || waker.wake());
-        shared.set_worker_count(0);
+        shared.size.set_regular(0);
         assert!(!work_until_surplus(&shared, &leaver, 0));
         other.join().expect("no panic");
         assert!(shared.slots.get(0).channel.is_empty());
-        let task = shared.injector.pop().expect("it was woken");
+        let task = shared.outside.injector.pop().expect("it was woken");
         shared.cancel(task);
         assert!(is_cancelled(join));
     });
@@ -99,7 +99,7 @@ fn what_a_leaving_worker_had_is_run_by_the_one_that_stays() {
                 join
             })
             .collect();
-        shared.set_worker_count(1);
+        shared.size.set_regular(1);
         let leaving = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -129,7 +129,7 @@ fn a_task_spawned_beside_the_end_is_cancelled() {
         way.here();
         close(&shared, 1);
         shared.worker_ends(0);
-        assert!(shared.is_drained());
+        assert!(shared.shutdown.is_drained());
         let join = other.join().expect("no panic");
         assert!(is_cancelled(join));
         assert_eq!((shared.alive_tasks(), shared.injected_tasks()), (0, 0));
@@ -144,7 +144,7 @@ fn a_wake_beside_the_end_is_waited_for() {
         let shared = scheduler(1);
         let (last, waiting) = (worker(&shared, 0), Waiting::new());
         let join = shared.spawn(waiting.future(), Location::caller());
-        shared.injector.pop().expect("just spawned").run(&last);
+        shared.outside.injector.pop().expect("just spawned").run(&last);
         let waker = waiting.waker();
         let other = thread::spawn(move || waker.wake());
         way.here();
@@ -212,7 +212,7 @@ fn destructors_may_wait_for_each_other() {
                     },
                     Location::caller(),
                 ));
-                shared.injector.pop().expect("just spawned").run(&first);
+                shared.outside.injector.pop().expect("just spawned").run(&first);
                 let waker = waiting.waker();
                 if woken {
                     waker.wake();
@@ -226,7 +226,7 @@ fn destructors_may_wait_for_each_other() {
             way.here();
             shared.worker_ends(0);
             other.join().expect("no panic");
-            assert!(shared.is_drained());
+            assert!(shared.shutdown.is_drained());
         });
     }
 }
@@ -246,7 +246,7 @@ fn a_close_leaves_the_destructors_to_the_workers() {
     bounded(|way| {
         let shared = scheduler(1);
         // Ordering: Relaxed, no other thread is there yet.
-        shared.alive.store(1, Ordering::Relaxed);
+        shared.size.alive.store(1, Ordering::Relaxed);
         let here = Arc::new(AtomicUsize::new(0));
         let counted = Counted(thread::current().id(), here.clone());
         let spawner = {
@@ -263,7 +263,7 @@ fn a_close_leaves_the_destructors_to_the_workers() {
                 // Under the lock, or the model would read an old value for ever.
                 let is_closed = || {
                     let _threads = shared.threads.lock();
-                    shared.is_closed()
+                    shared.shutdown.is_closed()
                 };
                 while !is_closed() {
                     thread::yield_now();
@@ -275,7 +275,7 @@ fn a_close_leaves_the_destructors_to_the_workers() {
         shared.close();
         spawner.join().expect("no panic");
         worker.join().expect("no panic");
-        assert!(shared.is_drained());
+        assert!(shared.shutdown.is_drained());
         assert_eq!(here.load(Ordering::Relaxed), 0, "destructors on the thread that closes");
     });
 }
@@ -289,8 +289,8 @@ fn a_worker_that_is_asked_to_stay_has_left_or_stays() {
         {
             let mut threads = shared.threads.lock();
             threads.occupied.push(true);
-            shared.alive.store(1, Ordering::Relaxed);
-            shared.set_worker_count(0);
+            shared.size.alive.store(1, Ordering::Relaxed);
+            shared.size.set_regular(0);
         }
         let left = Arc::new(AtomicBool::new(false));
         let leaver = {
@@ -301,11 +301,11 @@ fn a_worker_that_is_asked_to_stay_has_left_or_stays() {
         // What `resize` does before it starts threads in the free slots.
         let occupied = {
             let threads = shared.threads.lock();
-            shared.set_worker_count(1);
+            shared.size.set_regular(1);
             threads.occupied[0]
         };
         leaver.join().expect("no panic");
         assert_eq!(occupied, !left.load(Ordering::Relaxed), "two threads in a slot, or none");
-        assert_eq!(shared.alive.load(Ordering::Relaxed), usize::from(occupied));
+        assert_eq!(shared.size.alive.load(Ordering::Relaxed), usize::from(occupied));
     });
 }

@@ -11,7 +11,8 @@ use crate::engine::park::{Unpark, Unparker};
 use crate::engine::scheduler::loom::{go_home, scheduler, up_to, worker};
 use crate::engine::scheduler::worker::Worker;
 use crate::engine::sync_shim::{ProcessFlag, Way, thread};
-use crate::engine::task::cell::{Hot, Runner, new_send_task};
+use crate::engine::task::cell::new_send_task;
+use crate::engine::task::header::{Hot, Runner};
 use mio::Interest;
 use mio::net::UnixStream;
 use std::future::poll_fn;
@@ -280,7 +281,7 @@ fn a_task_moves_behind_a_look(queue: fn(&Worker, Hot)) {
         way.here();
         look_once(&shared);
         other.join().expect("no panic");
-        let task = shared.injector.pop().or_else(|| shared.yielded.pop());
+        let task = shared.outside.injector.pop().or_else(|| shared.outside.yielded.pop());
         shared.cancel(task.expect("no other thread takes it"));
     });
 }
@@ -328,7 +329,7 @@ fn the_clock_waits_for_what_a_blocking_job_has_queued() {
         way.here();
         look_once(&shared);
         job.join().expect("no panic");
-        shared.cancel(shared.injector.pop().expect("no other thread takes it"));
+        shared.cancel(shared.outside.injector.pop().expect("no other thread takes it"));
     });
 }
 

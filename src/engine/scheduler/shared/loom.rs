@@ -5,6 +5,7 @@ use super::*;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::loom::scheduler;
 use crate::engine::sync_shim::{both_ways, thread};
+use crate::engine::task::cell::new_send_task;
 use std::panic::Location;
 
 /// A worker finds nothing outside and takes the hint back while a task is pushed there: the hint is back, or
@@ -14,7 +15,7 @@ fn a_hint_is_not_withdrawn_over_a_push() {
     both_ways(|way| {
         let shared = scheduler(1);
         // Ordering: Relaxed, no other thread is there yet.
-        shared.outside.store(true, Ordering::Relaxed);
+        shared.outside.announced.store(true, Ordering::Relaxed);
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -25,8 +26,8 @@ fn a_hint_is_not_withdrawn_over_a_push() {
         way.here();
         shared.withdraw_outside();
         other.join().expect("no panic");
-        assert!(shared.is_outside_announced());
-        let task = shared.injector.pop().expect("pushed");
+        assert!(shared.outside.is_announced());
+        let task = shared.outside.injector.pop().expect("pushed");
         shared.cancel(task);
     });
 }
@@ -58,7 +59,7 @@ fn the_cancel_of_the_last_task_ends_the_wait_for_it() {
     both_ways(|way| {
         let shared = scheduler(1);
         let join = shared.spawn(async {}, Location::caller());
-        let task = shared.injector.pop().expect("just spawned");
+        let task = shared.outside.injector.pop().expect("just spawned");
         let other = {
             let shared = shared.clone();
             thread::spawn(move || shared.cancel(task))

@@ -8,9 +8,9 @@
 //! | all workers stalled, with 0, 1, .. spares for 1, 2, 4, .. ms | ready tasks wait | `AddSpare` |
 //! | all regular workers slow, lately for [`SLOW_FOR`], no spare | ready tasks wait | `AddSpare` |
 //! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what gave way waits | `AddSpare` |
-//! | spares, and for [`RETIRE_AFTER`] some regular worker was not slow | none is away | `RetireSpares` |
+//! | spares, and for [`RETIRE_AFTER`] a regular worker was not slow | none blocks in place | `RetireSpares` |
 //! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once a poll |
-//! | all workers stalled for [`DRAIN_AFTER`], or away | the runtime is closed | `Drain` |
+//! | all workers stalled for [`DRAIN_AFTER`], or blocked in place | the runtime is closed | `Drain` |
 //!
 //! Once the runtime is closed, only `Fetch` and `Drain` are ordered.
 //!
@@ -94,7 +94,7 @@ pub(super) struct Seen {
     /// Parked, or without a thread.
     pub(super) at_rest: bool,
     /// It blocks in place.
-    pub(super) away: bool,
+    pub(super) blocked_in_place: bool,
     /// A task that has been woken or spawned is queued here.
     pub(super) ready: bool,
     /// A task that has given way is queued here.
@@ -179,7 +179,7 @@ impl Worker {
     fn look(&mut self, seen: Seen, now: Instant, passed: Duration) {
         let before = std::mem::replace(&mut self.progress, seen.progress);
         let polls = u32::try_from(seen.progress.wrapping_sub(before)).unwrap_or(u32::MAX);
-        let at_rest = seen.at_rest && !seen.away;
+        let at_rest = seen.at_rest && !seen.blocked_in_place;
         let rested = std::mem::replace(&mut self.at_rest, at_rest) || at_rest;
         self.stalled = polls == 0 && !rested;
         self.slow = LONG_POLL.saturating_mul(polls) <= passed && !rested;
@@ -288,7 +288,8 @@ impl Memory {
         let takes_all = self.spares_take_all(look);
         let regular = &look.workers[..look.regular];
         // Helpers do not count for what has given way, as long as they leave it to the workers.
-        let may_take = takes_all || regular.iter().any(|seen| seen.at_rest && !seen.away);
+        let may_take =
+            takes_all || regular.iter().any(|seen| seen.at_rest && !seen.blocked_in_place);
         let queued = |seen: &Seen| {
             let yielded = seen.yielded || look.yielded_outside;
             seen.ready || look.outside || (yielded && may_take)
@@ -304,7 +305,7 @@ impl Memory {
         };
         let moves = |index: usize| {
             let seen = look.workers[index];
-            !self.workers[index].stalled && !seen.away && !seen.at_rest
+            !self.workers[index].stalled && !seen.blocked_in_place && !seen.at_rest
         };
         ((0..look.staying).any(moves) && self.stalled(look).any(waits)).then_some(Order::Rescue)
     }
@@ -312,7 +313,7 @@ impl Memory {
     /// The workers that have been in one poll since the last look, or block in place.
     fn stalled<'a>(&'a self, look: &'a Look<'_>) -> impl Iterator<Item = (usize, &'a Seen)> {
         let workers = look.workers.iter().enumerate();
-        workers.filter(|(index, seen)| self.workers[*index].stalled || seen.away)
+        workers.filter(|(index, seen)| self.workers[*index].stalled || seen.blocked_in_place)
     }
 
     /// Each worker of `range` has been in one poll for `limit`, or blocks in place.
@@ -325,13 +326,14 @@ impl Memory {
         range.all(|index| {
             let seen = look.workers[index];
             let stuck = self.workers[index].stalled && self.still(index, look.now) >= limit;
-            seen.away || stuck
+            seen.blocked_in_place || stuck
         })
     }
 
     /// Each regular worker is slow, or blocks in place.
     fn all_slow(&self, look: &Look<'_>) -> bool {
-        (0..look.regular).all(|index| self.workers[index].slow || look.workers[index].away)
+        (0..look.regular)
+            .all(|index| self.workers[index].slow || look.workers[index].blocked_in_place)
     }
 
     fn change_spares(&mut self, look: &Look<'_>, time: Duration) -> Option<Order> {
@@ -355,8 +357,8 @@ impl Memory {
             return needed.then_some(Order::AddSpare);
         }
         let easy = *self.easy.get_or_insert(look.now);
-        let away = look.workers[..look.staying].iter().any(|seen| seen.away);
-        let idle = look.staying > look.regular && !away;
+        let blocked = look.workers[..look.staying].iter().any(|seen| seen.blocked_in_place);
+        let idle = look.staying > look.regular && !blocked;
         (idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
     }
 
@@ -383,7 +385,9 @@ impl Memory {
     fn drain(&self, look: &Look<'_>) -> Option<Order> {
         let is_stuck = |(index, seen): (usize, &Seen)| {
             let worker = &self.workers[index];
-            seen.away || seen.at_rest || (worker.stalled && worker.still(look.now) >= DRAIN_AFTER)
+            seen.blocked_in_place
+                || seen.at_rest
+                || (worker.stalled && worker.still(look.now) >= DRAIN_AFTER)
         };
         let stuck = look.workers.iter().enumerate().all(is_stuck);
         (stuck && !look.parked).then_some(Order::Drain)
@@ -400,7 +404,7 @@ impl Memory {
             waits && !look.may_add_spare && self.none_free(look, 0..look.staying, REPORT_AFTER);
         for (index, worker) in self.workers.iter_mut().enumerate().take(look.staying) {
             let long = worker.stalled && worker.still(look.now) >= REPORT_AFTER;
-            if long && (no_help || !look.workers[index].away) && !worker.reported {
+            if long && (no_help || !look.workers[index].blocked_in_place) && !worker.reported {
                 worker.reported = true;
                 orders.push(Order::Report(index));
             }
@@ -413,10 +417,10 @@ impl Memory {
 pub(in crate::engine::scheduler) fn needs_replacement(
     regular: usize,
     staying: usize,
-    away: usize,
+    blocked: usize,
     parked: usize,
 ) -> bool {
-    parked == 0 && staying - away < regular
+    parked == 0 && staying - blocked < regular
 }
 
 #[cfg(test)]

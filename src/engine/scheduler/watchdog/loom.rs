@@ -3,6 +3,7 @@
 use super::decision::SPARE_AFTER;
 use super::*;
 use crate::engine::driver::timers::TimerEntry;
+use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::in_place::BlockedInPlace;
 use crate::engine::scheduler::loom::{last_of, scheduler, up_to, worker};
 use crate::engine::scheduler::worker::Worker;
@@ -33,8 +34,8 @@ fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
         let parker = parker(&shared);
         let idler = worker(&shared, 0);
         // Ordering: Relaxed, no other thread is there yet.
-        shared.alive.store(1, Ordering::Relaxed);
-        assert!(shared.idle.park(0, false), "no worker searches");
+        shared.size.alive.store(1, Ordering::Relaxed);
+        assert_eq!(shared.idle.park(0, false), LastLook::Everywhere, "no worker searches");
         let other = thread::spawn(move || idler.awake());
         if announce_sleep(&shared, || all_rest(&shared)) {
             parker.park();
@@ -52,14 +53,14 @@ fn a_worker_with_its_first_task_wakes_the_watchdog() {
         let parker = parker(&shared);
         let newcomer = worker(&shared, 0);
         let surplus = shared.clone();
-        let ends = async move { surplus.set_staying_workers(0) };
+        let ends = async move { surplus.size.set_staying(0) };
         let (task, _join) = new_send_task(ends, &shared, Location::caller());
         newcomer.spawned(task);
         let starter = {
             let shared = shared.clone();
             thread::spawn(move || {
                 // Ordering: as in `start_worker`.
-                shared.alive.fetch_add(1, Ordering::AcqRel);
+                shared.size.alive.fetch_add(1, Ordering::AcqRel);
                 newcomer.work();
             })
         };
@@ -80,7 +81,7 @@ fn the_end_wakes_the_watchdog() {
             let shared = shared.clone();
             thread::spawn(move || shared.close())
         };
-        while !shared.is_drained() {
+        while !shared.shutdown.is_drained() {
             if announce_sleep(&shared, || all_rest(&shared)) {
                 parker.park();
             } else {
@@ -91,8 +92,8 @@ fn the_end_wakes_the_watchdog() {
     });
 }
 
-/// A worker steps aside and is back while the watchdog lies down without a limit, and its peer is parked: the
-/// watchdog sees that, or is woken.
+/// A worker blocks in place and is back while the watchdog lies down without a limit, and its peer is
+/// parked: the watchdog sees that, or is woken.
 #[test]
 fn a_worker_that_is_back_wakes_the_watchdog() {
     ::loom::model(|| {
@@ -100,8 +101,8 @@ fn a_worker_that_is_back_wakes_the_watchdog() {
         let parker = parker(&shared);
         let [walker, _idler] = [0, 1].map(|index| worker(&shared, index));
         // Ordering: Relaxed, no other thread is there yet.
-        shared.alive.store(2, Ordering::Relaxed);
-        assert!(shared.idle.park(1, false), "no worker searches");
+        shared.size.alive.store(2, Ordering::Relaxed);
+        assert_eq!(shared.idle.park(1, false), LastLook::Everywhere, "no worker searches");
         let other = thread::spawn(move || drop(BlockedInPlace::begin(&walker)));
         if announce_sleep(&shared, || all_rest(&shared)) {
             parker.park();

@@ -1,6 +1,7 @@
 //! How long the watchdog lets a task wait for a quiescent point.
 
 use super::*;
+use crate::engine::driver::Driver;
 use std::task::Context;
 
 /// A task waits for the next quiescent point.

@@ -1,13 +1,15 @@
 //! Models of the production worker, from its look at the queues to its sleep in the driver's seat.
 
 use super::{Shared, Worker};
+use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::loom::{bounded, go_home, last_of, scheduler, up_to, worker};
 use crate::engine::scheduler::role::{Dispatcher, Guest};
 use crate::engine::scheduler::slots::Stall;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
 use crate::engine::task::JoinHandle;
-use crate::engine::task::cell::{Runner, new_send_task};
+use crate::engine::task::cell::new_send_task;
+use crate::engine::task::header::Runner;
 use std::future::{Future, poll_fn};
 use std::panic::Location;
 use std::task::{Poll, Waker};
@@ -157,7 +159,7 @@ fn tasks_that_are_woken_together_do_not_wait_for_their_waker() {
         let shared = scheduler(2);
         let seat = shared.driver.try_seat().expect("the seat is free");
         let peer = worker(&shared, 1);
-        assert!(shared.idle.park(1, false), "no worker searches");
+        assert_eq!(shared.idle.park(1, false), LastLook::Everywhere, "no worker searches");
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -280,8 +282,8 @@ fn a_worker_that_parks_ends_the_wait_for_the_last_task() {
 /// A scheduler with one regular worker, and a place for so many helpers.
 fn with_helpers(helpers: usize) -> Arc<Shared> {
     let shared = scheduler(1 + helpers);
-    shared.set_worker_count(1);
-    shared.set_staying_workers(1 + helpers);
+    shared.size.set_regular(1);
+    shared.size.set_staying(1 + helpers);
     shared
 }
 
@@ -313,7 +315,7 @@ fn what_is_left_to_the_workers_beside_a_searching_helper_is_taken() {
         let shared = with_helpers(2);
         let seat = shared.driver.try_seat().expect("the seat is free");
         let regular = worker(&shared, 0);
-        assert!(shared.idle.park(0, false), "no worker searches");
+        assert_eq!(shared.idle.park(0, false), LastLook::Everywhere, "no worker searches");
         let searcher = {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 1).work())
@@ -323,7 +325,7 @@ fn what_is_left_to_the_workers_beside_a_searching_helper_is_taken() {
             thread::spawn(move || {
                 let theirs = shared.clone();
                 let end = async move {
-                    theirs.set_worker_count(0);
+                    theirs.size.set_regular(0);
                     (0..2).for_each(|worker| theirs.unpark(worker));
                 };
                 let (task, join) = new_send_task(end, &shared, Location::caller());

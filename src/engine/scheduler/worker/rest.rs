@@ -1,16 +1,17 @@
 //! How a worker rests: it parks, on its own or in the driver's seat; and how it polls the driver in passing.
 
 use super::Worker;
+use crate::engine::scheduler::idle::{LastLook, Unparked};
 use crate::engine::scheduler::sleeps::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
-use crate::engine::task::cell::Hot;
+use crate::engine::task::header::Hot;
 use std::time::Duration;
 
 impl Worker {
     /// Sleeps until there may be something to do, or finds a task while it falls asleep. Calls what the user
     /// wants to be called around that.
     pub(super) fn park(&self) -> Option<Hot> {
-        match self.shared.sleep_hooks() {
+        match self.shared.threads.sleep_hooks() {
             None => self.sleep(),
             Some(hooks) => self.hooked_sleep(hooks),
         }
@@ -31,18 +32,18 @@ impl Worker {
     fn sleep(&self) -> Option<Hot> {
         self.turns.rest();
         let searched = self.searching.replace(false);
-        let last = self.shared.idle.park(self.index, searched);
+        let look = self.shared.idle.park(self.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
         // other half is a push.
         fence(Ordering::SeqCst);
         self.shared.check_quiet();
-        // After the fence: a worker that goes away says so before it gives up what has given way there, and
-        // this one may be there in its place.
-        self.helps.set(self.shared.is_helper(self.index));
-        if let Some(task) = self.last_look(last) {
+        // After the fence: a worker that blocks in place says so before it gives up what has given way
+        // there, and this one may be there in its place.
+        self.helps.set(self.shared.size.is_helper(self.index));
+        if let Some(task) = self.last_look(look) {
             self.awake();
             self.end_search();
-            if last {
+            if look == LastLook::Everywhere {
                 // As the searcher that it was: pushes relied on its search, and it has taken one task of
                 // theirs.
                 self.pass_on();
@@ -51,7 +52,7 @@ impl Worker {
             self.notify_surplus();
             return Some(task);
         }
-        if last && !self.takes_yielded() {
+        if look == LastLook::Everywhere && !self.takes_yielded() {
             self.leave_search_to_workers();
         }
         if self.is_surplus() {
@@ -78,26 +79,25 @@ impl Worker {
         }
     }
 
-    /// With the parked bit set: takes work that a push may have left to us. The last searcher looks
-    /// everywhere.
+    /// With the parked bit set: takes work that a push may have left to us.
     ///
     /// One round is enough. What was pushed before the bit was set is seen (fence); if it is gone by the
     /// time we reach for it, another thread has it. What is pushed later finds the bit.
-    fn last_look(&self, everywhere: bool) -> Option<Hot> {
+    fn last_look(&self, look: LastLook) -> Option<Hot> {
         let yielded = || {
             self.take_in_yielded();
             self.yielded.pop()
         };
         self.take_outside()
             .or_else(yielded)
-            .or_else(|| if everywhere { self.steal() } else { None })
+            .or_else(|| if look == LastLook::Everywhere { self.steal() } else { None })
     }
 
     /// Ends the park: learns whether another thread claimed us (then we count as searching), and tells a
     /// sleeping watchdog.
     pub(in crate::engine::scheduler) fn awake(&self) {
-        self.searching.set(!self.shared.idle.unpark_self(self.index));
-        self.helps.set(self.shared.is_helper(self.index));
+        self.searching.set(self.shared.idle.unpark_self(self.index) == Unparked::Claimed);
+        self.helps.set(self.shared.size.is_helper(self.index));
         self.pace.set(self.pace.get().rested());
         // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence, look
         // at the bit (watchdog.rs). A SeqCst RMW in the place of the fence would not do: it does not order a

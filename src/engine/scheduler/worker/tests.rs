@@ -5,12 +5,13 @@ use super::Worker;
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::turns::YIELDS_ALONE;
 use crate::engine::sync_shim::Arc;
-use crate::engine::task::cell::{Hot, Runner, new_send_task};
+use crate::engine::task::cell::new_send_task;
+use crate::engine::task::header::{Hot, Runner};
 use std::panic::Location;
 
 fn alone() -> (Arc<Shared>, Worker) {
     let shared = Shared::new(1, Driver::new(1).unwrap());
-    shared.set_worker_count(1);
+    shared.size.set_regular(1);
     let worker = Worker::new(shared.clone(), 0);
     shared.slots.get(0).activate(worker.parker().unparker());
     (shared, worker)

@@ -13,7 +13,7 @@
 //! `tasks_that_are_woken_together_do_not_wait_for_their_waker`).
 
 use super::Worker;
-use crate::engine::task::cell::Hot;
+use crate::engine::task::header::Hot;
 use crate::engine::wakers;
 use std::task::Waker;
 
@@ -109,6 +109,7 @@ mod tests {
     use super::super::{Shared, Worker};
     use super::MOST_UNANNOUNCED;
     use crate::engine::driver::Driver;
+    use crate::engine::scheduler::idle::LastLook;
     use crate::engine::scheduler::pace::FAIR_INTERVAL;
     use crate::engine::sync_shim::Arc;
     use crate::engine::task::cell::new_send_task;
@@ -119,13 +120,13 @@ mod tests {
     /// A worker that the test plays, beside one that is parked.
     fn beside_a_parked_peer() -> (Arc<Shared>, Worker) {
         let shared = Shared::new(2, Driver::new(1).unwrap());
-        shared.set_worker_count(2);
+        shared.size.set_regular(2);
         let [worker, peer] = [0, 1].map(|index| {
             let worker = Worker::new(shared.clone(), index);
             shared.slots.get(index).activate(worker.parker().unparker());
             worker
         });
-        assert!(shared.idle.park(peer.index(), false));
+        assert_eq!(shared.idle.park(peer.index(), false), LastLook::Everywhere);
         (shared, worker)
     }
 

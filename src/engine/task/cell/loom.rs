@@ -2,8 +2,8 @@
 
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
-use crate::engine::task::current;
 use crate::engine::task::loom::{Queue, leaf, poll_once};
+use crate::engine::task::waker;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
@@ -20,7 +20,7 @@ fn a_wake_beside_a_yield_is_not_lost() {
             let first = !std::mem::replace(&mut yielded, true);
             if first {
                 // First of all: the flag that it sets is a thread-local, and loom's threads share those.
-                current::yield_to(cx.waker());
+                waker::yield_to(cx.waker());
             }
             *left.lock() = Some(cx.waker().clone());
             if first {
@@ -47,7 +47,7 @@ fn an_abort_ends_a_task_that_always_yields() {
     ::loom::model(|| {
         let queue = Queue::new();
         let mut join = queue.spawn(poll_fn(|cx| {
-            current::yield_to(cx.waker());
+            waker::yield_to(cx.waker());
             Poll::<()>::Pending
         }));
         let aborter = {

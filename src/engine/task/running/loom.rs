@@ -38,7 +38,7 @@ fn a_look_sees_one_poll_or_none() {
             assert!(seen.is_none_or(|seen| seen == first || seen == second), "{seen:?}");
         });
         for task in [first, second] {
-            note.write(task);
+            note.begin(task);
             note.end();
         }
         look.join().expect("no panic");
@@ -55,9 +55,9 @@ fn the_count_of_a_lasting_poll_shows_its_task() {
             // Not an earlier task than the count: its end came before.
             assert!(count < 2 || seen.is_none_or(|seen| seen == second), "{count}: {seen:?}");
         });
-        note.write(first);
+        note.begin(first);
         note.end();
-        note.write(second);
+        note.begin(second);
         look.join().expect("no panic");
         assert_eq!(note.read(), Some(second));
     });

@@ -89,7 +89,7 @@ fn the_last_of_three_frees_what_all_have_used() {
             let (state, cell) = (state.clone(), cell.clone());
             thread::spawn(move || {
                 cell.read();
-                if state.release() {
+                if state.release() == Released::Free {
                     cell.write();
                 }
             })
@@ -97,7 +97,7 @@ fn the_last_of_three_frees_what_all_have_used() {
         assert_eq!(state.start(), Start::Poll);
         cell.read();
         assert_eq!(state.complete(), Complete::OutputUnwanted);
-        if state.complete_detached() {
+        if state.complete_detached() == Released::Free {
             cell.write();
         }
         waker.join().expect("no panic");
@@ -113,7 +113,7 @@ fn the_slot_of_the_join_waker_changes_hands_both_ways() {
     both_ways(|way| {
         let (state, slot) = (Arc::new(State::new()), Plain::new());
         slot.write();
-        assert!(state.set_join_waker());
+        assert_eq!(state.set_join_waker(), JoinSlot::Moved);
         let task = {
             let (state, slot) = (state.clone(), slot.clone());
             thread::spawn(move || {
@@ -121,17 +121,17 @@ fn the_slot_of_the_join_waker_changes_hands_both_ways() {
                 match state.complete() {
                     Complete::WakeJoiner => {
                         let woken = slot.read();
-                        assert_eq!(state.joiner_woken(), JoinerWoken::Released { last: false });
+                        assert_eq!(state.joiner_woken(), JoinerWoken::Released(Released::Nothing));
                         Some(woken)
                     }
-                    Complete::Released { last: false } => None,
+                    Complete::Released(Released::Nothing) => None,
                     other => panic!("the handle is there: {other:?}"),
                 }
             })
         };
         way.here();
-        let changed = state.unset_join_waker().then(|| slot.write());
-        let given = changed.is_some() && state.set_join_waker();
+        let changed = (state.unset_join_waker() == JoinSlot::Moved).then(|| slot.write());
+        let given = changed.is_some() && state.set_join_waker() == JoinSlot::Moved;
         let woken = task.join().expect("no panic");
         let wakes = match (changed, given) {
             (None, _) => Some(1),

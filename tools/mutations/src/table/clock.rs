@@ -50,8 +50,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "            self.driver.idle(at_rest, wakes);",
-        to: "            self.driver.idle(at_rest || (awake.at_rest)(), wakes);",
+        from: "            self.driver.begin_quiescent_point(at_rest, wakes);",
+        to: "            self.driver.begin_quiescent_point(at_rest || (awake.at_rest)(), wakes);",
         breaks: "the holder looks for blocking work after the queues",
     },
     Mutation {

@@ -2,53 +2,55 @@
 
 use super::Mutation;
 
+const ALARM: &str = "src/engine/driver/alarm.rs";
 const SEAT: &str = "src/engine/driver/seat.rs";
 const READINESS: &str = "src/engine/driver/readiness.rs";
 const WAITERS: &str = "src/engine/driver/readiness/waiters.rs";
 const TIMERS: &str = "src/engine/driver/timers.rs";
 const REGISTRATION: &str = "src/engine/driver/registration.rs";
+const SOURCES: &str = "src/engine/driver/sources.rs";
 const ROOM: &str = "src/engine/driver/registration/room.rs";
 const SLAB: &str = "src/engine/slab.rs";
 
 pub const ROWS: &[Mutation] = &[
     // The driver's seat and its alarm.
     Mutation {
-        file: SEAT,
+        file: ALARM,
         models: "seat::loom",
         from: "        // Ordering: partner of the fence in `deadline_moved`; see the header.\n        fence(Ordering::SeqCst);",
         to: "",
         breaks: "no fence between the announcement of a sleep and the look at the timers",
     },
     Mutation {
-        file: SEAT,
+        file: ALARM,
         models: "seat::loom",
         from: "        fence(Ordering::SeqCst);\n        let wake_at",
         to: "        let wake_at",
         breaks: "no fence between a new deadline and the look at the sleeper",
     },
     Mutation {
-        file: SEAT,
+        file: ALARM,
         models: "seat::loom",
         from: "self.0.swap(NOTIFIED, Ordering::AcqRel) >= FIRST_DEADLINE",
         to: "self.0.swap(NOTIFIED, Ordering::Relaxed) >= FIRST_DEADLINE",
         breaks: "a wake of the poller publishes nothing",
     },
     Mutation {
-        file: SEAT,
+        file: ALARM,
         models: "seat::loom",
         from: "        self.0.swap(AWAKE, Ordering::AcqRel);",
         to: "        self.0.store(AWAKE, Ordering::Relaxed);",
         breaks: "the end of a sleep loses what a wake published",
     },
     Mutation {
-        file: SEAT,
+        file: ALARM,
         models: "seat::loom",
         from: "        if announced.is_err() {",
         to: "        if false {",
         breaks: "a wake before the sleep does not call it off",
     },
     Mutation {
-        file: SEAT,
+        file: ALARM,
         models: "seat::loom",
         from: "wake_at < FIRST_DEADLINE || wake_at <= deadline",
         to: "wake_at < FIRST_DEADLINE",
@@ -127,7 +129,7 @@ pub const ROWS: &[Mutation] = &[
     },
     // The table of sources.
     Mutation {
-        file: REGISTRATION,
+        file: SOURCES,
         models: "registration::loom",
         from: "        if self.closed {",
         to: "        if false {",
@@ -136,7 +138,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: REGISTRATION,
         models: "registration::loom",
-        from: "let removed = self.driver.sources.lock().table.remove(self.key);",
+        from: "let removed = self.driver.sources.lock().remove(self.key);",
         to: "let removed: Option<Arc<Readiness>> = None;",
         breaks: "a source that has gone stays in the table",
     },
@@ -151,7 +153,7 @@ pub const ROWS: &[Mutation] = &[
         file: REGISTRATION,
         models: "registration::loom",
         from: "        let key = self.sources.lock().insert(readiness.clone())?;",
-        to: "        let key = Sources::new().insert(readiness.clone())?;",
+        to: "        let key = super::sources::Sources::new().insert(readiness.clone())?;",
         breaks: "the system knows of a source before the table does",
     },
     // Readiness.

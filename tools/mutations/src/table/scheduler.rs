@@ -11,8 +11,11 @@ const WATCHDOG: &str = "src/engine/scheduler/watchdog.rs";
 const SHARED: &str = "src/engine/scheduler/shared.rs";
 const LIFECYCLE: &str = "src/engine/scheduler/lifecycle.rs";
 const IN_PLACE: &str = "src/engine/scheduler/in_place.rs";
+const OUTSIDE: &str = "src/engine/scheduler/outside.rs";
+const QUIET: &str = "src/engine/scheduler/quiet.rs";
 const ROLE: &str = "src/engine/scheduler/role.rs";
 const SLOTS: &str = "src/engine/scheduler/slots.rs";
+const COUNT: &str = "src/engine/scheduler/count.rs";
 
 pub const ROWS: &[Mutation] = &[
     // Who is parked, who searches.
@@ -83,14 +86,14 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: REST,
         models: "worker::loom",
-        from: "if let Some(task) = self.last_look(last) {",
-        to: "if let Some(task) = None.filter(|_: &Hot| last) {",
+        from: "if let Some(task) = self.last_look(look) {",
+        to: "if let Some(task) = None.filter(|_: &Hot| look == LastLook::Everywhere) {",
         breaks: "a worker parks without a last look",
     },
     Mutation {
         file: REST,
         models: "worker::loom",
-        from: "            .or_else(|| if everywhere { self.steal() } else { None })",
+        from: "            .or_else(|| if look == LastLook::Everywhere { self.steal() } else { None })",
         to: "            .filter(|_| everywhere || true)",
         breaks: "the last searcher does not look everywhere in its last look",
     },
@@ -139,7 +142,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WATCHDOG,
         models: "watchdog::loom",
-        from: "    condition() && !shared.is_drained()",
+        from: "    condition() && !shared.shutdown.is_drained()",
         to: "    true",
         breaks: "the watchdog sleeps without a last look",
     },
@@ -209,8 +212,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "    if index < shared.staying_workers() {\n        return false;\n    }\n    threads.occupied",
-        to: "    drop(threads);\n    if index < shared.staying_workers() {\n        return false;\n    }\n    let mut threads = shared.threads.lock();\n    threads.occupied",
+        from: "    if index < shared.size.staying() {\n        return false;\n    }\n    threads.occupied",
+        to: "    drop(threads);\n    if index < shared.size.staying() {\n        return false;\n    }\n    let mut threads = shared.threads.lock();\n    threads.occupied",
         breaks: "a worker decides to leave outside the lock",
     },
     Mutation {
@@ -223,7 +226,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ROLE,
         models: "worker::loom",
-        from: "            self.shared.injector.push(task);\n            moved = true;",
+        from: "            self.shared.outside.injector.push(task);\n            moved = true;",
         to: "            drop(self.shared.slots.get(0).next.put(task));\n            moved = true;",
         breaks: "a guest that goes puts its tasks where no other thread looks",
     },
@@ -259,8 +262,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SHARED,
         models: "worker::loom",
-        from: "        fence(Ordering::SeqCst);\n        self.call_outside();",
-        to: "        self.call_outside();",
+        from: "        fence(Ordering::SeqCst);\n        self.outside.announce();",
+        to: "        self.outside.announce();",
         breaks: "no fence between a push that is announced outside and the look at the idle word",
     },
     Mutation {
@@ -273,14 +276,14 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: REST,
         models: "worker::loom",
-        from: "        if last && !self.takes_yielded() {",
+        from: "        if look == LastLook::Everywhere && !self.takes_yielded() {",
         to: "        if false {",
         breaks: "a helper that was the last searcher keeps quiet about what has given way",
     },
     Mutation {
         file: WORKER,
         models: "worker::loom",
-        from: "            if stall == Stall::None && !slot.is_away() {",
+        from: "            if stall == Stall::None && !slot.is_blocked_in_place() {",
         to: "            if false {",
         breaks: "a rescue takes the next slot of a worker that moves",
     },
@@ -315,51 +318,51 @@ pub const ROWS: &[Mutation] = &[
     },
     // The counts, and the end.
     Mutation {
-        file: SHARED,
+        file: OUTSIDE,
         models: "shared::loom",
-        from: "        if self.has_ready_outside() || !self.yielded.is_empty() {\n            self.outside.store(true, Ordering::Relaxed);\n        }",
+        from: "        if is_left() {\n            self.announced.store(true, Ordering::Relaxed);\n        }",
         to: "",
         breaks: "the hint about the outside is withdrawn over a push",
     },
     Mutation {
-        file: SLOTS,
+        file: COUNT,
         models: "shared::loom",
         from: "        self.0.load(Ordering::Acquire)\n",
         to: "        self.0.load(Ordering::Relaxed)\n",
         breaks: "who sees that a task has ended does not see its child",
     },
     Mutation {
-        file: SLOTS,
+        file: COUNT,
         models: "shared::loom",
         from: "self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);",
         to: "self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Relaxed);",
         breaks: "a task's end is counted before what it did",
     },
     Mutation {
-        file: SHARED,
+        file: QUIET,
         models: "shared::loom",
-        from: "            self.quiet.lock().push(parker.unparker());\n            fence(Ordering::SeqCst);",
+        from: "            self.threads.lock().push(parker.unparker());\n            fence(Ordering::SeqCst);",
         to: "            self.quiet.lock().push(parker.unparker());",
         breaks: "no fence between who waits for the last task and his look at the counts",
     },
     Mutation {
         file: SHARED,
         models: "shared::loom",
-        from: "see `wait_until_quiet`.\n        fence(Ordering::SeqCst);",
+        from: "see `QuietWaiters::wait`.\n        fence(Ordering::SeqCst);",
         to: "see `wait_until_quiet`.",
         breaks: "no fence between a task's end elsewhere and the look for who waits",
     },
     Mutation {
         file: SHARED,
         models: "lifecycle::loom",
-        from: "        fence(Ordering::SeqCst);\n        !self.is_closed()",
-        to: "        !self.is_closed()",
+        from: "        fence(Ordering::SeqCst);\n        !self.shutdown.is_closed()",
+        to: "        !self.shutdown.is_closed()",
         breaks: "no fence between a spawn's count and its look at the end",
     },
     Mutation {
         file: SHARED,
         models: "lifecycle::loom",
-        from: "        fence(Ordering::SeqCst);\n        !self.is_closed()",
+        from: "        fence(Ordering::SeqCst);\n        !self.shutdown.is_closed()",
         to: "        fence(Ordering::SeqCst);\n        true",
         breaks: "a task is queued after the end",
     },
@@ -380,21 +383,21 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "        let mut laid_out = self.laid_out.lock();\n        *laid_out = true;\n",
-        to: "        *self.laid_out.lock() = true;\n",
+        from: "        let mut laid_out = self.shutdown.laid_out.lock();\n        *laid_out = true;\n",
+        to: "        *self.shutdown.laid_out.lock() = true;\n",
         breaks: "a worker ends while the tasks that it would find are on their way to the injector",
     },
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "slot.registry.close().into_iter().for_each(|task| self.injector.push(task));",
+        from: "slot.registry.close().into_iter().for_each(|task| self.outside.injector.push(task));",
         to: "slot.registry.close().into_iter().for_each(|task| self.cancel(task));",
         breaks: "a worker keeps the cold tasks to itself at the end",
     },
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "slot.channel.take_all().for_each(|task| self.injector.push(task));",
+        from: "slot.channel.take_all().for_each(|task| self.outside.injector.push(task));",
         to: "slot.channel.take_all().for_each(|task| self.cancel(task));",
         breaks: "a worker keeps what was in a channel to itself at the end",
     },
@@ -415,8 +418,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "        let working = self.working.lock();\n        // Ordering: Release pairs with `is_drained`.\n        self.drained.store(true, Ordering::Release);\n        drop(working);",
-        to: "        self.drained.store(true, Ordering::Release);",
+        from: "        let working = self.threads.working.lock();\n        // Ordering: Release pairs with `is_drained`.\n        self.shutdown.drained.store(true, Ordering::Release);\n        drop(working);",
+        to: "        self.shutdown.drained.store(true, Ordering::Release);",
         breaks: "the end is written down outside the lock of those who wait for it",
     },
     Mutation {

@@ -4,7 +4,7 @@ use super::Mutation;
 
 const STATE: &str = "src/engine/task/state.rs";
 const REGISTRY: &str = "src/engine/task/registry.rs";
-const CELL: &str = "src/engine/task/cell.rs";
+const HEADER: &str = "src/engine/task/header.rs";
 const JOIN: &str = "src/engine/task/join.rs";
 const RUNNING: &str = "src/engine/task/running.rs";
 const CANCELLATION: &str = "src/engine/cancellation.rs";
@@ -71,8 +71,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::loom",
-        from: "if word & COMPLETE != 0 { Err(false) } else { Ok((word | JOIN_WAKER, true)) }",
-        to: "Ok((word | JOIN_WAKER, true))",
+        from: "if word & COMPLETE != 0 {\n                Err(JoinSlot::Complete)\n            } else {\n                Ok((word | JOIN_WAKER, JoinSlot::Moved))\n            }",
+        to: "Ok((word | JOIN_WAKER, JoinSlot::Moved))",
         breaks: "a joiner registers with a task that is complete",
     },
     Mutation {
@@ -92,8 +92,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::loom",
-        from: "before < 2 * REF_ONE",
-        to: "before < 3 * REF_ONE",
+        from: "Released::after(before - REF_ONE)",
+        to: "Released::after(before - 2 * REF_ONE)",
         breaks: "the cell is freed one reference too early",
     },
     Mutation {
@@ -134,8 +134,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::",
-        from: "if word & COMPLETE != 0 { Err(false) } else { Ok((word & !JOIN_WAKER, true)) }",
-        to: "Ok((word & !JOIN_WAKER, true))",
+        from: "if word & COMPLETE != 0 {\n                Err(JoinSlot::Complete)\n            } else {\n                Ok((word & !JOIN_WAKER, JoinSlot::Moved))\n            }",
+        to: "Ok((word & !JOIN_WAKER, JoinSlot::Moved))",
         breaks: "the JoinHandle takes the slot back from a task that reads it",
     },
     Mutation {
@@ -167,21 +167,21 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a completing task leaves its output to a handle that is gone",
     },
     Mutation {
-        file: CELL,
+        file: HEADER,
         models: "task::",
         from: "Polled::Yielded => return runner.yielded(self),",
         to: "Polled::Yielded => {}",
         breaks: "a task that asks for another turn goes cold",
     },
     Mutation {
-        file: CELL,
+        file: HEADER,
         models: "task::",
-        from: "        if joined {\n            ender.completed();\n        }\n        let last = match header.state.complete() {",
-        to: "        let done = header.state.complete();\n        if joined {\n            ender.completed();\n        }\n        let last = match done {",
+        from: "        if joined {\n            ender.completed();\n        }\n        let release = match header.state.complete() {",
+        to: "        let done = header.state.complete();\n        if joined {\n            ender.completed();\n        }\n        let release = match done {",
         breaks: "a task is counted as ended after its joiner has learnt of it",
     },
     Mutation {
-        file: CELL,
+        file: HEADER,
         models: "task::",
         from: "            ender.unregister(place);",
         to: "            let _ = place;",

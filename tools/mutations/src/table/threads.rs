@@ -7,7 +7,7 @@ const LOCAL: &str = "src/runtime/local.rs";
 const QUEUE: &str = "src/runtime/local/queue.rs";
 const CURRENT: &str = "src/runtime/current_thread.rs";
 const SIGNAL_SOURCE: &str = "src/signal/unix/source.rs";
-const CELL: &str = "src/engine/task/cell.rs";
+const HEADER: &str = "src/engine/task/header.rs";
 
 pub const ROWS: &[Mutation] = &[
     // The blocking pool.
@@ -58,28 +58,28 @@ pub const ROWS: &[Mutation] = &[
         models: "blocking::loom",
         from: "} else if let Some(job) = self.cancelled.pop_front() {",
         to: "} else if let Some(job) = self.cancelled.pop_front().filter(|_| false) {",
-        breaks: "only a helper cancels, though it need not come",
+        breaks: "only the canceller cancels, though it need not come",
     },
     Mutation {
         file: POOL_STATE,
         models: "blocking::loom",
         from: "job.is_none() && self.threads == 1",
         to: "job.is_none() && false",
-        breaks: "the helper ends as the last thread and leaves a job queued",
+        breaks: "the canceller ends as the last thread and leaves a job queued",
     },
     Mutation {
         file: POOL_STATE,
         models: "blocking::loom",
         from: "        self.take_back_start();\n        debug_assert!(self.threads > 0, \"jobs were queued without a thread\");",
         to: "",
-        breaks: "a helper that could not be started is waited for",
+        breaks: "a canceller that could not be started is waited for",
     },
     Mutation {
-        file: "src/engine/blocking/job_queue.rs",
+        file: "src/engine/blocking/locked_state.rs",
         models: "blocking::loom",
         from: "            state = self.unlocked(state, || job.cancel());\n        }\n        self.gone.notify_all();",
         to: "            state = self.unlocked(state, || job.cancel());\n        }",
-        breaks: "a helper ends without telling the thread that waits for it",
+        breaks: "a canceller ends without telling the thread that waits for it",
     },
     Mutation {
         file: POOL_STATE,
@@ -89,7 +89,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a thread takes no job when the pool is closed",
     },
     Mutation {
-        file: "src/engine/blocking/job_queue.rs",
+        file: "src/engine/blocking/locked_state.rs",
         models: "blocking::loom",
         from: "            timed_out = false;\n        }\n        self.gone.notify_all();",
         to: "            timed_out = false;\n        }",
@@ -103,10 +103,10 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the last job is run before what is cancelled",
     },
     Mutation {
-        file: "src/engine/blocking/job_queue.rs",
+        file: "src/engine/blocking/locked_state.rs",
         models: "blocking::loom",
-        from: "        self.close_locked(&mut state, help);",
-        to: "        drop(state);\n        self.close_locked(&mut self.state.lock(), help);",
+        from: "        self.close_locked(&mut state, cancel);",
+        to: "        drop(state);\n        self.close_locked(&mut self.state.lock(), cancel);",
         breaks: "a job comes between the last one and the close",
     },
     // One thread: the local executor, the root, a blocking job.
@@ -272,7 +272,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the root sleeps by another word than its waker's",
     },
     Mutation {
-        file: CELL,
+        file: HEADER,
         models: "blocking_task::loom",
         from: "        if header.state.start() == Start::Cancel {\n            return self.cancel(runner);",
         to: "        if header.state.start() == Start::Cancel {\n            return self.complete(runner);",

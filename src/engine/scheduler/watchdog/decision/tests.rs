@@ -4,11 +4,12 @@ use super::*;
 
 const TICK: Duration = Duration::from_micros(500);
 /// At work, with nothing queued.
-const BUSY: Seen = Seen { progress: 0, at_rest: false, away: false, ready: false, yielded: false };
+const BUSY: Seen =
+    Seen { progress: 0, at_rest: false, blocked_in_place: false, ready: false, yielded: false };
 const PARKED: Seen = Seen { at_rest: true, ..BUSY };
 const READY: Seen = Seen { ready: true, ..BUSY };
 const YIELDED: Seen = Seen { yielded: true, ..BUSY };
-const AWAY: Seen = Seen { away: true, ..BUSY };
+const BLOCKED: Seen = Seen { blocked_in_place: true, ..BUSY };
 
 /// Looks at a house, one tick after the other.
 struct House {
@@ -66,7 +67,7 @@ impl House {
             delivered: self.delivered,
             outside: self.outside,
             yielded_outside: self.yielded_outside,
-            parked: self.workers.iter().any(|seen| seen.at_rest && !seen.away),
+            parked: self.workers.iter().any(|seen| seen.at_rest && !seen.blocked_in_place),
             closed: self.closed,
             attended: self.attended,
             attendance: self.attendance,
@@ -203,9 +204,9 @@ fn a_helper_is_not_woken_for_what_it_leaves_to_the_workers() {
     let mut idle = House::with_spares(&[YIELDED, PARKED], &[PARKED]);
     idle.look();
     assert_eq!(idle.look(), [Order::WakePeer(0)], "a regular worker is idle");
-    let mut away = House::with_spares(&[YIELDED, Seen { at_rest: true, ..AWAY }], &[PARKED]);
-    away.look();
-    assert_eq!(away.look(), [], "that one is not");
+    let mut blocked = House::with_spares(&[YIELDED, Seen { at_rest: true, ..BLOCKED }], &[PARKED]);
+    blocked.look();
+    assert_eq!(blocked.look(), [], "that one is not");
 }
 
 #[test]
@@ -341,10 +342,10 @@ fn the_last_spare_runs_what_has_given_way_as_a_last_resort() {
         }
         assert!(house.now - start >= limit);
     }
-    let mut away = House::with_spares(&[AWAY, AWAY], &[PARKED]);
-    away.may_add_spare = false;
-    away.look();
-    assert!(away.takes_all(), "it is there in their place");
+    let mut blocked = House::with_spares(&[BLOCKED, BLOCKED], &[PARKED]);
+    blocked.may_add_spare = false;
+    blocked.look();
+    assert!(blocked.takes_all(), "it is there in their place");
 }
 
 #[test]
@@ -375,7 +376,7 @@ fn spares_leave_when_a_worker_has_been_quick_for_a_while() {
     house.look();
     house.polls(&[0, 1], 50);
     assert_eq!(house.look(), [], "all were slow in between");
-    house.workers[0] = AWAY;
+    house.workers[0] = BLOCKED;
     for _ in 0..2_000 {
         house.polls(&[0, 1], 50);
         assert_eq!(house.look(), [], "a worker blocks in place");
@@ -395,14 +396,14 @@ fn a_poll_that_blocks_the_last_worker_is_reported_once() {
     assert_eq!(reported(&mut house), both, "other polls");
     assert_eq!(reported(&mut House::new(&[READY, PARKED])), [], "one worker is free");
     assert_eq!(reported(&mut House::new(&[BUSY, BUSY])), [], "nothing waits");
-    let mut away = House::new(&[READY, AWAY]);
-    assert_eq!(reported(&mut away), [(Order::Report(0), 1)], "the other has said so itself");
+    let mut blocked = House::new(&[READY, BLOCKED]);
+    assert_eq!(reported(&mut blocked), [(Order::Report(0), 1)], "the other has said so itself");
 }
 
 #[test]
 fn workers_that_block_in_place_are_reported_when_no_spare_can_come_for_what_waits() {
     // Its slot has no thread that takes tasks.
-    let absent = Seen { at_rest: true, ..AWAY };
+    let absent = Seen { at_rest: true, ..BLOCKED };
     let mut house = House::with_spares(&[absent], &[absent]);
     house.may_add_spare = false;
     assert_eq!(house.looks(100), [], "nothing waits");
@@ -419,7 +420,7 @@ fn workers_that_block_in_place_are_reported_when_no_spare_can_come_for_what_wait
 #[test]
 fn the_driver_thread_drains_a_closed_runtime_if_no_worker_does() {
     let closed = |workers: &[Seen]| House { closed: true, ..House::new(workers) };
-    let absent = Seen { at_rest: true, ..AWAY };
+    let absent = Seen { at_rest: true, ..BLOCKED };
     assert_eq!(closed(&[absent, absent]).look(), [Order::Drain]);
     assert_eq!(closed(&[absent, PARKED]).looks(100), [], "the other one is about to drain");
     let mut house = closed(&[BUSY, absent]);
@@ -449,7 +450,7 @@ fn a_worker_that_has_rested_is_not_stalled() {
 }
 
 #[test]
-fn a_worker_away_is_replaced_if_none_is_parked_and_too_few_are_left() {
+fn a_blocked_worker_is_replaced_if_none_is_parked_and_too_few_are_left() {
     assert!(needs_replacement(2, 2, 1, 0));
     assert!(!needs_replacement(2, 2, 1, 1), "a parked one will take over");
     assert!(!needs_replacement(2, 3, 1, 0), "a spare has taken over");

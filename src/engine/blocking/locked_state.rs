@@ -28,14 +28,14 @@
 //! And if no thread is asleep? Then all free threads are under way or being started, all others are busy,
 //! and each of them looks at the queue before it sleeps or ends. `loom.rs` plays this through.
 
-use super::Job;
+use super::job::Job;
 use super::pool_state::{PoolState, Seek, Submitted};
 use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
 use crate::engine::wakers;
 use std::time::Instant;
 
-/// The [`PoolState`], which has the queue, behind its lock, and what threads wait for.
-pub(super) struct JobQueue<J> {
+/// The [`PoolState`] behind its lock, and the signals that threads wait for.
+pub(super) struct LockedState<J> {
     pub(super) state: Mutex<PoolState<J>>,
     /// There is a job for one thread, or the pool was closed. Signalled under the lock.
     pub(super) work: Condvar,
@@ -43,7 +43,7 @@ pub(super) struct JobQueue<J> {
     gone: Condvar,
 }
 
-impl<J: Job> JobQueue<J> {
+impl<J: Job> LockedState<J> {
     pub(super) fn new(max_threads: usize) -> Self {
         Self {
             state: Mutex::new(PoolState::new(max_threads)),
@@ -78,7 +78,7 @@ impl<J: Job> JobQueue<J> {
     }
 
     /// The loop of the thread that [`close`](Self::close) starts: cancels jobs while there are any.
-    pub(super) fn help(&self) {
+    pub(super) fn cancel_all(&self) {
         let mut state = self.state.lock();
         while let Seek::Cancel(job) = state.seek_cancelled() {
             state = self.unlocked(state, || job.cancel());
@@ -103,7 +103,8 @@ impl<J: Job> JobQueue<J> {
     /// run.
     ///
     /// If all of them are busy, `start` has to start a thread with this number, which calls
-    /// [`help`](Self::help), and says whether there is one. It is called under the lock, as for a job.
+    /// [`cancel_all`](Self::cancel_all), and says whether there is one. It is called under the lock, as for
+    /// a job.
     pub(super) fn close(&self, start: impl FnOnce(usize) -> bool) {
         self.close_locked(&mut self.state.lock(), start);
     }
@@ -120,7 +121,7 @@ impl<J: Job> JobQueue<J> {
         last: J,
         alone: bool,
         serve: impl FnOnce(usize) -> bool,
-        help: impl FnOnce(usize) -> bool,
+        cancel: impl FnOnce(usize) -> bool,
     ) -> Result<(), J> {
         let mut state = self.state.lock();
         let refused = match state.leave(last, alone) {
@@ -129,7 +130,7 @@ impl<J: Job> JobQueue<J> {
             Submitted::Start(number) if serve(number) => None,
             Submitted::Start(_) => state.last_not_started(),
         };
-        self.close_locked(&mut state, help);
+        self.close_locked(&mut state, cancel);
         refused.map_or(Ok(()), Err)
     }
 
@@ -137,7 +138,7 @@ impl<J: Job> JobQueue<J> {
         self.work.notify_all();
         if let Some(number) = state.close(Job::must_run) {
             if !start(number) {
-                state.no_helper();
+                state.no_canceller();
             }
         }
     }

@@ -1,0 +1,173 @@
+//! How a thread that sleeps in the poller is woken.
+//!
+//! # The alarm word
+//!
+//! One word says whether the holder of the seat sleeps in the poller, and until when. It is what
+//! makes a wake cost a system call only when there is a sleeper, and only once per sleep.
+//!
+//! | word | meaning |
+//! |---|---|
+//! | `AWAKE` (0) | no thread sleeps: the thread that enters next looks at the timers first |
+//! | `NOTIFIED` (1) | as above, and the next sleep is called off |
+//! | `FIRST_DEADLINE` (2) | the holder gathers timers, or is about to: it sleeps for some 100 µs |
+//! | larger: a deadline | the holder sleeps until then, or is about to; `u64::MAX`: no end |
+//!
+//! | from | by | to | and then |
+//! |---|---|---|---|
+//! | `AWAKE` | holder, before it blocks (`announce`) | its deadline | re-reads the timers, blocks |
+//! | `NOTIFIED` | holder, before it blocks | `AWAKE` | does not block |
+//! | any | holder, after it blocked (`rise`) | `AWAKE` | |
+//! | `AWAKE`, `NOTIFIED` | `wake` | `NOTIFIED` | nothing: no sleeper |
+//! | a deadline | `wake` | `NOTIFIED` | rings |
+//! | a deadline later than the new one | `deadline_moved` | `AWAKE` | rings |
+//!
+//! To ring is to write to the poller's one `mio::Waker`. Only the step away from a deadline rings,
+//! so there is at most one write per sleep. The write may come late, when its sleeper has risen for
+//! another reason: then a later sleep ends early for nothing, and its caller looks around and comes
+//! back.
+//!
+//! # No wake is lost
+//!
+//! `wake` and the holder change the same word, both by read-modify-write, so one of them is first.
+//! If `wake` is first, the holder finds `NOTIFIED` and does not block. If the holder is first,
+//! `wake` finds the deadline and rings; whether the holder is already inside the system call does
+//! not matter, because the `mio::Waker` keeps the ring until the poll. What the caller of `wake`
+//! wrote before it is visible to the holder after its turn (release and acquire on the word; every
+//! step in between is a read-modify-write and keeps the chain). Models: `seat/loom.rs`, the word alone and
+//! the whole seat; over two holders, `a_wake_while_the_seat_changes_hands_reaches_one_of_the_two`.
+//!
+//! # No earlier deadline is lost
+//!
+//! Here two words are involved: the word above and the shard's earliest deadline (`next`). The
+//! registrar writes `next`, passes a `SeqCst` fence, reads the word. The holder writes the word,
+//! passes a `SeqCst` fence, reads every `next`. One of the fences is first in the single order of
+//! all such fences. If the registrar's is first, the holder reads the new `next` and sleeps no
+//! longer than that. If the holder's is first, the registrar reads the holder's deadline (or
+//! something newer) and rings if its own is earlier. Should its exchange fail because the word has
+//! changed since, then the holder has risen, and will read `next` before it sleeps again, or
+//! another thread has rung. Models `an_earlier_deadline_is_seen_or_rings`, and with the timers
+//! `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
+//!
+//! A turn with a limit of zero cannot sleep, so it does none of this. Nor does a sleep that gathers timers
+//! (`crowd`): it announces an end that no deadline comes before, so that no registrar rings, and ends so soon
+//! that a timer which it sleeps past is late by no more than `GATHERING` allows every timer.
+
+use super::selector::{Bell, Registry};
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
+use crate::engine::words::NOTE;
+use mio::Token;
+use std::io;
+
+/// The token of the poller's waker. No source has it: a [`Key`](crate::engine::slab::Key) is never as large.
+pub(super) const ALARM: Token = Token(usize::MAX);
+
+const AWAKE: u64 = 0;
+const NOTIFIED: u64 = 1;
+pub(super) const FIRST_DEADLINE: u64 = 2;
+
+/// The alarm word of the table above, apart from the bell, so that it can be modelled.
+pub(super) struct AlarmWord(AtomicU64);
+
+impl AlarmWord {
+    pub(super) fn new() -> Self {
+        Self(AtomicU64::new(AWAKE))
+    }
+
+    /// The holder is about to sleep until `wake_at`. False: it must not, a thread has called
+    /// `wake`.
+    ///
+    /// After true the holder reads the timers once more, and sleeps no longer than they say.
+    #[must_use]
+    pub(super) fn announce(&self, wake_at: u64) -> bool {
+        let wake_at = wake_at.max(FIRST_DEADLINE);
+        // Ordering: the release has no reader, but keeps the chain from one `wake` to the next
+        // read-modify-write; acquire pairs with `wake`, whose caller's writes must be seen if the
+        // sleep is called off.
+        let announced =
+            self.0.compare_exchange(AWAKE, wake_at, Ordering::AcqRel, Ordering::Acquire);
+        if announced.is_err() {
+            // Only the one holder writes deadlines, so what it found was NOTIFIED.
+            self.rise();
+            return false;
+        }
+        // Ordering: partner of the fence in `deadline_moved`; see the header.
+        fence(Ordering::SeqCst);
+        true
+    }
+
+    /// The holder has slept.
+    pub(super) fn rise(&self) {
+        // Ordering: acquire pairs with `wake`; a plain store would lose what its caller had
+        // written, and break the chain.
+        self.0.swap(AWAKE, Ordering::AcqRel);
+    }
+
+    /// True: there is a sleeper, and the caller rings.
+    #[must_use]
+    pub(super) fn notify(&self) -> bool {
+        // Ordering: release pairs with `announce` and `rise`; acquire lets this wake pass on the
+        // ones before it. Reading first, and writing only what is not there yet, would not publish
+        // this caller's writes.
+        self.0.swap(NOTIFIED, Ordering::AcqRel) >= FIRST_DEADLINE
+    }
+
+    /// A shard's earliest deadline has become `deadline`, and has been published. True: the sleeper
+    /// would sleep past it, and the caller rings.
+    #[must_use]
+    pub(super) fn deadline_moved(&self, deadline: u64) -> bool {
+        // Ordering: partner of the fence in `announce`; see the header. The word itself needs
+        // nothing more.
+        fence(Ordering::SeqCst);
+        let wake_at = self.0.load(Ordering::Relaxed);
+        if wake_at < FIRST_DEADLINE || wake_at <= deadline {
+            return false;
+        }
+        // Release and acquire only keep the chain between a `wake` and the holder.
+        self.0.compare_exchange(wake_at, AWAKE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+/// Tells a sleeper in the poller that it is wanted, or that a deadline has moved forward.
+pub(crate) struct Alarm {
+    pub(super) wake_at: AlarmWord,
+    bell: Bell,
+}
+
+impl Alarm {
+    /// The alarm of a poller; there must be only one, mio allows a single waker per poller.
+    pub(crate) fn new(registry: &Registry) -> io::Result<Self> {
+        Ok(Self { wake_at: AlarmWord::new(), bell: Bell::new(registry, ALARM)? })
+    }
+
+    /// A timer shard's earliest deadline is now this one, in nanoseconds since the timers' epoch.
+    /// Call it after the deadline has been published. Cheap unless a thread sleeps past it.
+    pub(crate) fn deadline_moved(&self, deadline_ns: u64) {
+        if self.wake_at.deadline_moved(deadline_ns) {
+            self.ring();
+        }
+    }
+
+    /// Makes the current sleep, or else the next one, end at once.
+    pub(super) fn wake(&self) {
+        if self.wake_at.notify() {
+            self.ring();
+        }
+    }
+
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+    pub(super) fn has_sleeper(&self) -> bool {
+        // Ordering: only tests look; the strongest, so that none of them has to argue.
+        self.wake_at.0.load(Ordering::SeqCst) >= FIRST_DEADLINE
+    }
+
+    /// Without the ring the sleeper may sleep for ever, so a failure is not passed over.
+    fn ring(&self) {
+        loop {
+            match self.bell.wake() {
+                Ok(()) => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => panic!("the driver's poller cannot be woken: {error}{NOTE}"),
+            }
+        }
+    }
+}

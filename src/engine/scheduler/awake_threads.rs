@@ -1,0 +1,37 @@
+//! How many threads are awake, and how often that has changed, in one word. For what: quiescence.rs.
+
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+
+/// The lower half of the word is the number of threads that are awake. The upper half counts how often that
+/// number has changed.
+pub(super) struct AwakeThreads {
+    word: AtomicU64,
+    /// Whether no blocking work is queued or being done.
+    pub(super) at_rest: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+const CHANGE: u64 = 1 << 32;
+pub(super) const AWAKE: u64 = CHANGE - 1;
+
+impl AwakeThreads {
+    pub(super) fn new(at_rest: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { word: AtomicU64::new(0), at_rest: Box::new(at_rest) }
+    }
+
+    pub(super) fn come(&self) {
+        // Ordering: SeqCst, with all other accesses to the word: the proof is about one order of them.
+        self.word.fetch_add(CHANGE + 1, Ordering::SeqCst);
+    }
+
+    /// `true`: it was the last one.
+    pub(super) fn go(&self) -> bool {
+        // Ordering: as above.
+        self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE == 1
+    }
+
+    /// The whole word, to be compared with a later reading.
+    pub(super) fn read(&self) -> u64 {
+        // Ordering: as above.
+        self.word.load(Ordering::SeqCst)
+    }
+}

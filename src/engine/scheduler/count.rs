@@ -1,0 +1,36 @@
+//! Counts that many threads read.
+
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crossbeam_utils::CachePadded;
+
+/// A number that one thread changes and others read.
+#[derive(Default)]
+pub(super) struct Count(AtomicU64);
+
+impl Count {
+    #[inline]
+    pub(super) fn add(&self, n: u64) {
+        // Ordering: Release pairs with `get`'s Acquire: a thread that sees the number sees what was done
+        // before it was counted. A load and a store and no RMW: there is one writer at a time, and writers
+        // hand over through a lock or a thread's start.
+        self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);
+    }
+
+    pub(super) fn get(&self) -> u64 {
+        // Ordering: Acquire, see `add`.
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// Tasks spawned, and ended, on threads that have no slot.
+pub(super) struct ForeignTasks {
+    pub(super) spawned: CachePadded<AtomicU64>,
+    pub(super) completed: CachePadded<AtomicU64>,
+}
+
+impl ForeignTasks {
+    pub(super) fn new() -> Self {
+        let count = || CachePadded::new(AtomicU64::new(0));
+        Self { spawned: count(), completed: count() }
+    }
+}

@@ -1,0 +1,60 @@
+//! The queues that all workers look at, beside those of their own.
+
+use crate::engine::queue::injector::Injector;
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering, fence};
+use crate::engine::task::header::Hot;
+use crossbeam_utils::CachePadded;
+
+pub(super) struct Outside {
+    pub(super) injector: Injector<Hot>,
+    /// Tasks that have given way on a worker that did not keep them: a helper, or one that left.
+    pub(super) yielded: Injector<Hot>,
+    /// Something was pushed to the injector or a guest's deque and may still be there. A hint for workers
+    /// that have work of their own; a worker without work looks at the queues.
+    pub(super) announced: CachePadded<AtomicBool>,
+}
+
+impl Outside {
+    pub(super) fn new() -> Self {
+        Self {
+            injector: Injector::new(),
+            yielded: Injector::new(),
+            announced: CachePadded::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// How many tasks wait here.
+    pub(super) fn len(&self) -> usize {
+        self.injector.len() + self.yielded.len()
+    }
+
+    /// Lets workers that are busy look here.
+    pub(super) fn announce(&self) {
+        // Ordering: Relaxed, after the fence of a pusher; the other half is in `withdraw`. Read first: many
+        // pushes need one write.
+        if !self.announced.load(Ordering::Relaxed) {
+            self.announced.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a worker that is busy with itself should look here.
+    #[inline]
+    pub(super) fn is_announced(&self) -> bool {
+        // Ordering: Relaxed, a hint.
+        self.announced.load(Ordering::Relaxed)
+    }
+
+    /// A worker has found nothing. `is_left`: whether there is something now.
+    pub(super) fn withdraw(&self, is_left: impl FnOnce() -> bool) {
+        if !self.is_announced() {
+            return;
+        }
+        // Ordering: withdraw, fence, look; the pusher: push, fence, look at the flag. One of the two sees
+        // the other.
+        self.announced.store(false, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if is_left() {
+            self.announced.store(true, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! How far the end of the runtime has come.
+
+use crate::engine::sync_shim::Mutex;
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::task::running::Running;
+
+pub(super) struct Shutdown {
+    pub(super) closed: AtomicBool,
+    /// Held by a thread that moves tasks to the injector; whether one has done so.
+    pub(super) laid_out: Mutex<bool>,
+    /// Whose destructor runs on the thread that drains the runtime in the place of the workers.
+    pub(super) drainer: Running,
+    /// The last worker has drained everything. Set under `Threads::working`.
+    pub(super) drained: AtomicBool,
+}
+
+impl Shutdown {
+    pub(super) fn new() -> Self {
+        Self {
+            closed: AtomicBool::new(false),
+            laid_out: Mutex::new(false),
+            drainer: Running::new(),
+            drained: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        // Ordering: Relaxed. Callers that must not miss it have executed a SeqCst fence (`may_spawn`), hold
+        // the lock of the threads, or have seen that they are surplus.
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Whether the runtime is closed and no task is alive any more.
+    pub(super) fn is_drained(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `drain_to_the_end`.
+        self.drained.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,103 @@
+//! How many workers there are, and how many there should be.
+
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crossbeam_utils::CachePadded;
+
+pub(super) struct PoolSize {
+    /// How many workers there should be. Written under the lock of the threads.
+    regular: AtomicUsize,
+    /// Workers with an index below this one stay: as `regular`, more if there are spares, and 0 once the
+    /// runtime is closed. Each worker reads it at each step, so it shares no line with what others write.
+    staying: CachePadded<AtomicUsize>,
+    /// Worker threads that have not ended.
+    pub(super) alive: AtomicUsize,
+    /// Workers that block in place.
+    blocked_in_place: AtomicUsize,
+}
+
+impl PoolSize {
+    pub(super) fn new() -> Self {
+        Self {
+            regular: AtomicUsize::new(0),
+            staying: CachePadded::new(AtomicUsize::new(0)),
+            alive: AtomicUsize::new(0),
+            blocked_in_place: AtomicUsize::new(0),
+        }
+    }
+
+    /// How many workers there are without the spares, or are about to be.
+    pub(super) fn regular(&self) -> usize {
+        // Ordering: Relaxed, a number for people, and written under the lock of the threads.
+        self.regular.load(Ordering::Relaxed)
+    }
+
+    /// Says how many workers there should be; the caller holds the lock of the threads, and the runtime is
+    /// not closed.
+    pub(super) fn set_regular(&self, count: usize) {
+        // Ordering: Relaxed, published by the lock and by the unparks that follow.
+        self.regular.store(count, Ordering::Relaxed);
+        self.set_staying(count);
+    }
+
+    /// How many workers there are with the spares; 0 once the runtime is closed.
+    pub(super) fn staying(&self) -> usize {
+        // Ordering: Relaxed, the caller holds the lock of the threads or takes it for a hint.
+        self.staying.load(Ordering::Relaxed)
+    }
+
+    /// Says how many workers there should be with the spares. As for [`PoolSize::set_regular`].
+    pub(super) fn set_staying(&self, count: usize) {
+        // Ordering: Relaxed, as above.
+        self.staying.store(count, Ordering::Relaxed);
+    }
+
+    /// The runtime is closed: no worker stays.
+    pub(super) fn end(&self) {
+        // Ordering: Release pairs with the Acquire in `is_surplus`.
+        self.staying.store(0, Ordering::Release);
+    }
+
+    /// Whether worker `index` has been asked to leave, or the runtime is closed.
+    #[inline]
+    pub(super) fn is_surplus(&self, index: usize) -> bool {
+        // Ordering: Acquire pairs with the Release store in `end`: a worker that sees the 0 sees that the
+        // runtime is closed, too. Read in each step, and in each park after its fence; a thread that lowers
+        // it unparks the worker.
+        index >= self.staying.load(Ordering::Acquire)
+    }
+
+    /// How many spare workers there are.
+    pub(super) fn spares(&self) -> usize {
+        self.staying().saturating_sub(self.regular())
+    }
+
+    /// How many workers block in place.
+    pub(super) fn blocked_in_place(&self) -> usize {
+        // Ordering: Relaxed: a worker that parks reads it after its fence, for all others it is a hint.
+        self.blocked_in_place.load(Ordering::Relaxed)
+    }
+
+    /// A worker is about to block in place.
+    pub(super) fn block_in_place(&self) {
+        // Ordering: Relaxed, see `blocked_in_place`; the caller fences.
+        self.blocked_in_place.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It is back; the caller fences.
+    pub(super) fn unblock_in_place(&self) {
+        // Ordering: Relaxed, as above.
+        self.blocked_in_place.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The workers that run what has given way have indices below this one: those that there should be, and
+    /// as many spares as workers block in place.
+    pub(super) fn first_helper(&self) -> usize {
+        self.regular() + self.blocked_in_place()
+    }
+
+    /// Whether worker `index` is there for what waits behind long polls only: neither one of those that there
+    /// should be, nor in the place of one that blocks in place.
+    pub(super) fn is_helper(&self, index: usize) -> bool {
+        index >= self.first_helper()
+    }
+}

@@ -1,0 +1,192 @@
+//! The threads of the scheduler: how they are made, their handles, and how many are at work.
+
+use super::sleeps::SleepHooks;
+use crate::engine::sync_shim::thread::{self, JoinHandle};
+use crate::engine::sync_shim::{Arc, Condvar, Mutex, MutexGuard, has_ended};
+use crate::engine::thread_name::ThreadName;
+use std::io;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Wraps the whole life of a thread: the runtime enters its context around it.
+pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
+
+/// How threads are made.
+#[derive(Debug, Clone)]
+pub(crate) struct ThreadConfig {
+    pub(crate) name: ThreadName,
+    pub(crate) stack_size: Option<usize>,
+}
+
+/// What it takes to start the driver thread, and a spare worker.
+pub(crate) struct Crew {
+    pub(crate) config: ThreadConfig,
+    /// Around the life of a worker.
+    pub(crate) around: Around,
+    /// Around that of the driver thread and of one that drains: in the runtime, because wakers may spawn, but
+    /// without the hooks, which are for threads that run tasks.
+    pub(crate) inside: Around,
+    /// Around each sleep of a worker; `None` if there are no such hooks.
+    pub(crate) sleep_hooks: Option<SleepHooks>,
+    /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a
+    /// thread each, and the answer to that is `spawn_blocking`.
+    pub(crate) max_spares: usize,
+}
+
+/// The threads, and what it takes to start them.
+pub(super) struct Threads {
+    /// Serialises starting, retiring and joining of threads.
+    list: Mutex<ThreadList>,
+    /// What it takes to start a spare worker; none before the driver thread is there.
+    pub(super) crew: OnceLock<Crew>,
+    /// Threads, the driver thread among them, that are not through with all that is to be done on them.
+    pub(super) working: Mutex<usize>,
+    /// `working`, or whether the runtime is drained, has changed.
+    pub(super) working_changed: Condvar,
+}
+
+impl Threads {
+    pub(super) fn new() -> Self {
+        Self {
+            list: Mutex::new(ThreadList::default()),
+            crew: OnceLock::new(),
+            working: Mutex::new(0),
+            working_changed: Condvar::new(),
+        }
+    }
+
+    /// What is to be called around each sleep of a worker.
+    pub(super) fn sleep_hooks(&self) -> Option<&SleepHooks> {
+        self.crew.get()?.sleep_hooks.as_ref()
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, ThreadList> {
+        self.list.lock()
+    }
+
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, ThreadList>> {
+        self.list.try_lock()
+    }
+
+    /// A thread is about to be started.
+    pub(super) fn begins(&self) {
+        *self.working.lock() += 1;
+    }
+
+    /// It is through with all that is to be done on it, or could not be started.
+    pub(super) fn ends(&self) {
+        *self.working.lock() -= 1;
+        self.working_changed.notify_all();
+    }
+
+    /// Waits until `done`, given how many threads are at work. `false`: `deadline` came first.
+    pub(super) fn wait_until(
+        &self,
+        deadline: Option<Instant>,
+        done: impl Fn(usize) -> bool,
+    ) -> bool {
+        let mut working = self.working.lock();
+        while !done(*working) {
+            match deadline {
+                None => self.working_changed.wait(&mut working),
+                Some(deadline) => {
+                    let late = self.working_changed.wait_until(&mut working, deadline).timed_out();
+                    if late && !done(*working) {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
+#[derive(Default)]
+pub(super) struct ThreadList {
+    pub(super) workers: Vec<Option<JoinHandle<()>>>,
+    /// Whether a live thread works in the slot.
+    pub(super) occupied: Vec<bool>,
+    /// Threads that have left their slots to others; they are about to end, but what they still run
+    /// (destructors of thread-locals, a hook) is not ours, so no thread waits for it under the lock.
+    pub(super) left: Vec<JoinHandle<()>>,
+    pub(super) driver: Option<JoinHandle<()>>,
+    /// A thread drains the closed runtime.
+    pub(super) drains: bool,
+    /// When the system last had no thread to give for the driver thread, or one that drains.
+    pub(super) failed: Option<Instant>,
+    /// What the driver thread does last.
+    pub(super) last: Option<LastAct>,
+}
+
+/// Handles of threads that have left, kept to be joined at the end. More than these are let go as soon as
+/// their threads have ended, or a program that resizes for ever would collect them.
+const KEPT_HANDLES: usize = 64;
+
+/// After a failed attempt to start the driver thread, or one that drains, so long passes before the next. It
+/// is asked for by each worker that leaves its park, or at each look.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
+/// See `Shared::close_and_then`.
+pub(super) type LastAct = Box<dyn FnOnce() + Send>;
+
+impl ThreadList {
+    /// Whether another attempt to start a thread would come too early.
+    pub(super) fn has_just_failed(&self, now: Instant) -> bool {
+        self.failed.is_some_and(|failed| now.saturating_duration_since(failed) < RETRY_AFTER)
+    }
+
+    /// All threads but the driver's.
+    pub(super) fn take_workers(&mut self) -> impl Iterator<Item = JoinHandle<()>> + use<> {
+        std::mem::take(&mut self.workers)
+            .into_iter()
+            .flatten()
+            .chain(std::mem::take(&mut self.left))
+    }
+
+    /// The threads that have left, those included whose slots no thread has taken over.
+    pub(super) fn take_leaving(&mut self) -> Vec<JoinHandle<()>> {
+        let vacant =
+            self.workers.iter_mut().zip(&self.occupied).filter(|(_, occupied)| !**occupied);
+        let mut leaving: Vec<_> = vacant.filter_map(|(thread, _)| thread.take()).collect();
+        leaving.append(&mut self.left);
+        leaving
+    }
+
+    /// Whether no thread is in the slot.
+    pub(super) fn is_vacant(&self, index: usize) -> bool {
+        !self.occupied.get(index).is_some_and(|&occupied| occupied)
+    }
+
+    /// Makes room for a thread in slot `index`, which is vacant.
+    pub(super) fn clear(&mut self, index: usize) {
+        let slots = self.workers.len().max(index + 1);
+        self.workers.resize_with(slots, || None);
+        self.occupied.resize(slots, false);
+        self.left.extend(self.workers[index].take());
+        if self.left.len() > KEPT_HANDLES {
+            // They are not joined even here: `has_ended` comes before the thread-locals' destructors.
+            self.left.retain(|thread| !has_ended(thread));
+        }
+    }
+}
+
+impl ThreadConfig {
+    pub(super) fn spawn(
+        &self,
+        suffix: &str,
+        f: impl FnOnce() + Send + 'static,
+    ) -> io::Result<JoinHandle<()>> {
+        let mut builder = thread::Builder::new().name(self.name.of(&suffix));
+        if let Some(size) = self.stack_size {
+            builder = builder.stack_size(size);
+        }
+        builder.spawn(f)
+    }
+}
+
+pub(super) fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
+    for thread in threads {
+        // Only the house could have panicked, and that aborts.
+        let _ = thread.join();
+    }
+}

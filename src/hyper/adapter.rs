@@ -1,6 +1,7 @@
 //! `LitenIo`: the bridge between hyper's I/O traits and those of `futures-io`, both ways.
 
-use crate::io::{AsyncRead, AsyncWrite, fill_cursor};
+use crate::io::trait_families::fill;
+use crate::io::{AsyncRead, AsyncWrite};
 use hyper::rt::{self, ReadBuf, ReadBufCursor};
 use pin_project_lite::pin_project;
 use std::io::{self, IoSlice};
@@ -69,7 +70,7 @@ impl<T: AsyncRead> rt::Read for LitenIo<T> {
         cx: &mut Context<'_>,
         buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        fill_cursor(self.project().inner, cx, buf)
+        fill(self.project().inner, cx, buf)
     }
 }
 

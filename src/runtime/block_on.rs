@@ -7,6 +7,7 @@ use super::local_thread::{is_in_local, runs_local};
 use super::tokio_context;
 use crate::engine::park::{Parker, Unpark, Unparker};
 use crate::engine::scheduler::{self, Presence};
+use crate::engine::scoped::while_replaced;
 use crate::engine::sync_shim::{Arc, clock, modelled_thread_local, thread, thread_local};
 use crate::engine::task::budget;
 use crate::engine::words::NOTE;
@@ -29,14 +30,7 @@ modelled_thread_local! {
 
 /// Says that this thread polls a root, or that it does not, while `f` runs.
 fn with_root<R>(polls: bool, f: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            IN_ROOT.set(self.0);
-        }
-    }
-    let _restore = Restore(IN_ROOT.replace(polls));
-    f()
+    while_replaced(|polls| IN_ROOT.replace(polls), polls, f)
 }
 
 /// Runs `f`, which may block although a root has called it: [`wait_outside`] is allowed there.

@@ -224,14 +224,7 @@ impl Wake for DriverWaker {
 
 /// Says that the calling thread, which `waker` wakes, is not in its driver while `f` runs.
 fn awake<R>(waker: &DriverWaker, f: impl FnOnce() -> R) -> R {
-    struct Restore(*const DriverWaker);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            AWAKE.set(self.0);
-        }
-    }
-    let _restore = Restore(AWAKE.replace(waker));
-    f()
+    while_replaced(|awake| AWAKE.replace(awake), ptr::from_ref(waker), f)
 }
 
 /// What a thread that drives counts, and calls, around its sleeps.

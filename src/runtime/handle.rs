@@ -2,12 +2,12 @@
 
 use super::block_on;
 use super::blocking_task::{BlockingJob, BlockingTasks};
-use super::context::{self, EnterGuard, OUTSIDE};
+use super::context::{self, EnterGuard, TryCurrentError};
 use super::current_thread::CurrentThread;
+use super::drive::Rests;
 use super::flavor::RuntimeFlavor;
 use super::id::Id;
 use super::local::{LocalShared, Settled};
-use super::local_runtime::Rests;
 use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
@@ -106,8 +106,7 @@ impl Handle {
     ///
     /// If the thread is in none.
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        context::with(|handle| handle.cloned())
-            .ok_or_else(|| TryCurrentError { is_ending: context::is_thread_ending() })
+        context::current()
     }
 
     /// Makes this the runtime of the calling thread until the guard is dropped: spawns, timers and
@@ -475,32 +474,3 @@ impl fmt::Debug for Handle {
         handle.field("id", &self.id()).field("flavor", &flavor).finish_non_exhaustive()
     }
 }
-
-/// The calling thread is in no runtime; from [`Handle::try_current`].
-#[derive(Debug)]
-pub struct TryCurrentError {
-    is_ending: bool,
-}
-
-impl TryCurrentError {
-    /// Returns whether the thread has not entered a runtime.
-    pub fn is_missing_context(&self) -> bool {
-        !self.is_ending
-    }
-
-    /// Returns whether the thread is ending, and has forgotten already which runtime it was in.
-    pub fn is_thread_local_destroyed(&self) -> bool {
-        self.is_ending
-    }
-}
-
-impl fmt::Display for TryCurrentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.is_ending {
-            false => write!(f, "called {OUTSIDE}"),
-            true => f.write_str("called on a thread that is ending and has left its runtime"),
-        }
-    }
-}
-
-impl std::error::Error for TryCurrentError {}

@@ -57,6 +57,8 @@
 //! ```
 
 #[macro_use]
+mod options;
+#[macro_use]
 mod socket;
 
 mod address;

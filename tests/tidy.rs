@@ -87,6 +87,8 @@ const HOUSE: Plan = Plan {
         ("sync", "time"),
         // The calls that share an open file queue up.
         ("fs", "sync"),
+        // tokio's traits on files, by the macros that implement them on everything.
+        ("fs", "io"),
         // hyper's names for what the faces offer.
         ("hyper", "task"),
         ("hyper", "time"),

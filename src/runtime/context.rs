@@ -96,8 +96,8 @@ pub(crate) fn expect(what: &str) -> Handle {
     }
 }
 
-/// Calls `f` with the driver of the current runtime and the timer shard of this thread, for a future that asks
-/// in its first poll. That has no caller to point at, so the message says where the future was made.
+/// Calls `f` with the driver of the current runtime and the timer shard of this thread, for a future that
+/// asks in its first poll. That has no caller to point at, so the message says where the future was made.
 #[inline]
 pub(crate) fn with_driver_for<R>(
     made_at: &'static Location<'static>,

@@ -161,8 +161,8 @@ impl TcpSocket {
         /// Returns whether the address may be taken over while old connections are running out
         /// (`SO_REUSEADDR`).
         reuseaddr() -> bool: reuse_address;
-        /// Lets the address be taken over while old connections are running out (`SO_REUSEADDR`). On Windows it
-        /// lets several sockets use the same address, which is hardly ever wanted.
+        /// Lets the address be taken over while old connections are running out (`SO_REUSEADDR`). On Windows
+        /// it lets several sockets use the same address, which is hardly ever wanted.
         set_reuseaddr(on: bool) -> (): set_reuse_address;
         /// Returns whether an idle connection is probed now and then (`SO_KEEPALIVE`).
         keepalive() -> bool: keepalive;
@@ -171,13 +171,13 @@ impl TcpSocket {
         set_keepalive(on: bool) -> (): set_keepalive;
         /// Returns the size of the buffer for outgoing bytes (`SO_SNDBUF`).
         send_buffer_size() -> usize: send_buffer_size;
-        /// Asks for a buffer of `size` for outgoing bytes (`SO_SNDBUF`). Linux gives twice as much, within its
-        /// limits.
+        /// Asks for a buffer of `size` for outgoing bytes (`SO_SNDBUF`). Linux gives twice as much, within
+        /// its limits.
         set_send_buffer_size(size: usize) -> (): set_send_buffer_size;
         /// Returns the size of the buffer for incoming bytes (`SO_RCVBUF`).
         recv_buffer_size() -> usize: recv_buffer_size;
-        /// Asks for a buffer of `size` for incoming bytes (`SO_RCVBUF`). Linux gives twice as much, within its
-        /// limits.
+        /// Asks for a buffer of `size` for incoming bytes (`SO_RCVBUF`). Linux gives twice as much, within
+        /// its limits.
         set_recv_buffer_size(size: usize) -> (): set_recv_buffer_size;
     }
 

@@ -91,8 +91,8 @@ mod weak;
 
 pub use self::bounded::{Sender, channel};
 pub use self::permit::{OwnedPermit, Permit, PermitIterator};
-pub use self::receiver::Receiver;
-pub use self::unbounded::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+pub use self::receiver::{Receiver, UnboundedReceiver};
+pub use self::unbounded::{UnboundedSender, unbounded_channel};
 pub use self::weak::{WeakSender, WeakUnboundedSender};
 
 #[cfg(all(test, liten_loom))]

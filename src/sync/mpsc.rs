@@ -78,6 +78,9 @@
 //! is stricter: a message that a permit sends after the receiver was dropped is dropped at once, and not
 //! with the last sender.
 
+#[macro_use]
+mod sender;
+
 mod bounded;
 pub mod error;
 mod permit;

@@ -5,7 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 impl UdpSocket {
     type_of_service!();
+}
 
+impl UdpSocket {
     options! {
         |this| this.io.get_ref();
         /// Returns whether datagrams may be sent to a broadcast address (`SO_BROADCAST`).

@@ -4,13 +4,15 @@ use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
 use super::receive::Rx;
 use super::receiver::Receiver;
-use super::room::Bounded;
+use super::room::{Bounded, Room};
 use super::shared::{Shared, Tx};
+use super::weak::WeakSender;
 use crate::engine::sync_shim::Arc;
 use crate::engine::words::{self, NOTE, noted};
 use crate::runtime::block_on::wait_outside;
 use crate::sync::permits::{Permits, Refusal};
 use crate::time::{Duration, timeout};
+use std::fmt;
 use std::mem;
 
 /// Returns the two ends of a new channel with room for `buffer` messages.
@@ -336,5 +338,15 @@ impl<T> Sender<T> {
     /// Returns for how many messages there is room in the empty channel, as [`channel`] was told.
     pub fn max_capacity(&self) -> usize {
         self.room().bound
+    }
+
+    sender_methods!(WeakSender);
+}
+
+clones!(Sender);
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("channel", &self.tx.shared).finish()
     }
 }

@@ -19,10 +19,10 @@ pub struct UnboundedReceiver<T> {
     pub(super) rx: Rx<T, Unbounded>,
 }
 
-/// The methods of a receiver, and `Debug`. The texts are for the examples: how a channel is made, and what
-/// follows `send` there; and what sends outside async code.
+/// The methods that both receivers have, `$methods` that the one alone has, and `Debug`. The texts are for
+/// the examples: how a channel is made, and what follows `send` there; and what sends outside async code.
 macro_rules! receiver {
-    ($receiver:ident, $channel:literal, $sent:literal, $blocking:literal) => {
+    ($receiver:ident, $channel:literal, $sent:literal, $blocking:literal, $($methods:tt)*) => {
         impl<T> $receiver<T> {
             /// Returns the next message as soon as there is one; `None` if none will come.
             ///
@@ -192,6 +192,8 @@ macro_rules! receiver {
             pub fn sender_weak_count(&self) -> usize {
                 self.rx.shared.weak()
             }
+
+            $($methods)*
         }
 
         impl<T> fmt::Debug for $receiver<T> {
@@ -202,10 +204,9 @@ macro_rules! receiver {
     };
 }
 
-receiver!(Receiver, "channel(8)", ".await", "blocking_send");
-receiver!(UnboundedReceiver, "unbounded_channel()", "", "send");
+receiver! {
+    Receiver, "channel(8)", ".await", "blocking_send",
 
-impl<T> Receiver<T> {
     /// Returns for how many messages there is room now. Reserved room counts as used.
     pub fn capacity(&self) -> usize {
         self.rx.shared.room.permits.available()
@@ -216,3 +217,5 @@ impl<T> Receiver<T> {
         self.rx.shared.room.bound
     }
 }
+
+receiver!(UnboundedReceiver, "unbounded_channel()", "", "send",);

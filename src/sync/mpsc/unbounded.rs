@@ -3,9 +3,11 @@
 use super::error::SendError;
 use super::receive::Rx;
 use super::receiver::UnboundedReceiver;
-use super::room::Unbounded;
+use super::room::{Room, Unbounded};
 use super::shared::{Shared, Tx};
+use super::weak::WeakUnboundedSender;
 use crate::engine::sync_shim::Arc;
+use std::fmt;
 
 /// Returns the two ends of a new channel with room for any number of messages, as long as there is memory.
 ///
@@ -43,5 +45,15 @@ impl<T> UnboundedSender<T> {
     /// [`SendError`], with the message, if the channel is closed.
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         self.tx.shared.push(message).map_err(SendError)
+    }
+
+    sender_methods!(WeakUnboundedSender);
+}
+
+clones!(UnboundedSender);
+
+impl<T> fmt::Debug for UnboundedSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnboundedSender").field("channel", &self.tx.shared).finish()
     }
 }

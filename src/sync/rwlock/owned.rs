@@ -17,7 +17,11 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     }
 
     parts!([&mut] T => U, OwnedRwLockMappedWriteGuard<T>;);
-    downgrades!(OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard<T>);
+    downgrades!(
+        OwnedRwLockMappedWriteGuard<T>,
+        OwnedRwLockReadGuard<T>,
+        OwnedRwLockReadGuard<T, U>
+    );
 
     /// Returns the lock that it has locked.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {

@@ -31,16 +31,16 @@ macro_rules! parts {
     };
 }
 
-/// What a write guard of all the data can become: `its mapped guard, read guard<first argument of both>`.
+/// What a write guard of all the data can become: `its mapped guard, read guard, read guard of a part U`.
 macro_rules! downgrades {
-    ($mapped:ident, $read:ident<$first:tt>) => {
+    ($mapped:ty, $read:ty, $read_part:ty) => {
         /// Returns a read guard for the part of the data that `f` picks. No writer gets the lock in between.
         #[inline]
-        pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> $read<$first, U>
+        pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> $read_part
         where
             F: FnOnce(&T) -> &U,
         {
-            $read::new(this.inner.downgrade(f))
+            <$read_part>::new(this.inner.downgrade(f))
         }
 
         /// Returns a read guard for the part of the data that `f` picks, if it picks one. No writer gets the
@@ -50,17 +50,17 @@ macro_rules! downgrades {
         ///
         /// The guard itself, if `f` returns `None`.
         #[inline]
-        pub fn try_downgrade_map<F, U: ?Sized>(this: Self, f: F) -> Result<$read<$first, U>, Self>
+        pub fn try_downgrade_map<F, U: ?Sized>(this: Self, f: F) -> Result<$read_part, Self>
         where
             F: FnOnce(&T) -> Option<&U>,
         {
-            this.inner.try_downgrade(f).map($read::new).map_err(Self::new)
+            this.inner.try_downgrade(f).map(<$read_part>::new).map_err(Self::new)
         }
 
         /// Returns a guard of the type that [`map`](Self::map) makes, for all of the data.
         #[inline]
-        pub fn into_mapped(this: Self) -> $mapped<$first, T> {
-            $mapped::new(this.inner)
+        pub fn into_mapped(this: Self) -> $mapped {
+            <$mapped>::new(this.inner)
         }
 
         /// Returns a read guard. No writer gets the lock in between.
@@ -79,7 +79,7 @@ macro_rules! downgrades {
         /// assert_eq!((*reads, *lock.read().await), (2, 2));
         /// # });
         /// ```
-        pub fn downgrade(self) -> $read<$first, T> {
+        pub fn downgrade(self) -> $read {
             Self::downgrade_map(self, |data| data)
         }
     };

@@ -36,7 +36,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         /// # });
         /// ```
     }
-    downgrades!(RwLockMappedWriteGuard, RwLockReadGuard<'a>);
+    downgrades!(RwLockMappedWriteGuard<'a, T>, RwLockReadGuard<'a, T>, RwLockReadGuard<'a, U>);
 }
 
 // Shared, it only lends the data to be read.

@@ -72,9 +72,10 @@ pub struct Sender {
     pub(in crate::net) io: Async<mio::unix::pipe::Sender>,
 }
 
-/// Conversions from and to files and descriptors, for an end over mio's of the same name.
-macro_rules! conversions {
-    ($end:ident, $interest:expr) => {
+/// The methods of an end over mio's of the same name: conversions from and to files and descriptors, and
+/// those that the one end alone has.
+macro_rules! end {
+    ($end:ident, $interest:expr, $($methods:tt)*) => {
         impl $end {
             /// Makes it of a file that is this end of a pipe, and puts it into non-blocking mode.
             ///
@@ -170,20 +171,21 @@ macro_rules! conversions {
             pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
                 Ok(self.io.into_inner()?.into())
             }
+
+            $($methods)*
         }
     };
 }
 
-conversions!(Receiver, Interest::READABLE);
-conversions!(Sender, Interest::WRITABLE);
-
-impl Receiver {
+end! {
+    Receiver, Interest::READABLE,
     read_readiness!();
     own_operations!();
     try_reads!();
 }
 
-impl Sender {
+end! {
+    Sender, Interest::WRITABLE,
     write_readiness!();
     own_operations!();
     try_writes!();

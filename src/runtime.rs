@@ -83,6 +83,7 @@ mod local_set;
 pub(crate) mod local_thread;
 mod metrics;
 mod pinned;
+mod root;
 mod scope;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]

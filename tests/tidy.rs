@@ -176,7 +176,7 @@ const CLOCK: Confined = Confined {
         ("src/engine/sync_shim/plain.rs", "the one that is shipped; shuttle has another"),
         ("src/engine/driver", "the turn expires timers; a timer's first poll reads a fresh clock"),
         ("src/runtime/context.rs", "the system's clock, for a thread that is in no runtime"),
-        ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
+        ("src/runtime/root.rs", "how long a root slept, once per system call"),
         ("src/runtime/drive.rs", "how long the thread was busy, twice per sleep"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
@@ -209,7 +209,7 @@ const THREAD_LOCALS: Confined = Confined {
     words: &["thread_local!", "modelled_thread_local!"],
     homes: &[
         ("src/runtime/context.rs", "the current runtime"),
-        ("src/runtime/block_on.rs", "which runtime made this thread, and whether it polls a root"),
+        ("src/runtime/root.rs", "which runtime made this thread, and whether it polls a root"),
         ("src/runtime/tokio_context.rs", "whether this thread is the helper's"),
         ("src/runtime/local_thread.rs", "the current local runtime, and whether it is polling"),
         ("src/runtime/drive.rs", "whether this thread is in its own driver"),

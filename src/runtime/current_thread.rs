@@ -53,11 +53,10 @@
 //! threads of the blocking pool, where a program that counts on its one thread does not expect them; tokio
 //! does not do it either.
 
-use super::block_on;
 use super::drive::{Rest, Rests, drive};
-use super::handle::Present;
 use super::local::{LocalShared, SendExecutor};
 use super::local_thread::in_local;
+use super::root::{self, Present};
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::{CountsRoots, Presence};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
@@ -183,7 +182,7 @@ impl CurrentThread {
             None => in_local(|| root.as_mut().poll(cx)).map(Turn::Done),
         });
         let present = self.present();
-        block_on::run(turn, present.0.clone())
+        root::run(turn, present.0.clone())
     }
 
     /// Lets another thread drive: wakes all that are in line.

@@ -1,11 +1,11 @@
 //! A runtime on one thread: a [`LocalExecutor`] with a driver of its own.
 
-use super::block_on::refuse_in_task;
 use super::context::EnterGuard;
 use super::drive::{Rest, drive};
 use super::handle::Handle;
 use super::local::LocalExecutor;
 use super::local_thread::lend;
+use super::root::refuse_in_task;
 use super::{Builder, RuntimeMetrics};
 use crate::engine::hint;
 use crate::engine::task::{JoinHandle, RunningTask};

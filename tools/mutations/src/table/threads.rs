@@ -265,8 +265,8 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the thread that drives takes a root that goes meanwhile for asleep",
     },
     Mutation {
-        file: "src/runtime/block_on.rs",
-        models: "block_on::loom",
+        file: "src/runtime/root.rs",
+        models: "runtime::root::loom",
         from: "Poll::Pending => rest(&parker, presence.as_deref()),",
         to: "Poll::Pending => rest(&Parker::new(), presence.as_deref()),",
         breaks: "the root sleeps by another word than its waker's",

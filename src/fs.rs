@@ -75,6 +75,7 @@ mod entry;
     allow(dead_code, reason = "what the traits of one or the other are made of")
 )]
 mod file;
+#[macro_use]
 mod open_options;
 mod read_dir;
 #[cfg(unix)]

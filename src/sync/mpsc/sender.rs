@@ -1,4 +1,4 @@
-//! What senders of channels with a bound and without have in common, weak ones or not: each macro is a section
+//! What senders of channels with a bound and without have in common, weak ones or not: each macro is a part
 //! of an `impl`, or implements a trait.
 
 /// How many senders and weak senders the channel has.

@@ -102,7 +102,7 @@ pub use self::duplex::{DuplexStream, duplex};
 #[cfg(unix)]
 pub use self::fd::Fd;
 #[cfg(feature = "futures-io")]
-pub(crate) use self::forward::{forward_read, forward_write};
+pub(crate) use self::forward::{forward_polls, forward_read, forward_write};
 pub use self::interest::Interest;
 #[doc(hidden)]
 pub use self::registered::Registered;

@@ -127,39 +127,17 @@ macro_rules! implement_write {
         where
             $($bounds)*
         {
-            fn poll_write(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-                buf: &[u8],
-            ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                $crate::io::AsyncWrite::poll_write(self, cx, buf)
-            }
-
-            fn poll_write_vectored(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-                bufs: &[::std::io::IoSlice<'_>],
-            ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                $crate::io::AsyncWrite::poll_write_vectored(self, cx, bufs)
+            // What closing does in `futures-io`, shutting down does here.
+            $crate::io::forward_polls! {
+                |this| this, $crate::io::AsyncWrite;
+                poll_write(buf: &[u8]) -> usize: poll_write;
+                poll_write_vectored(bufs: &[::std::io::IoSlice<'_>]) -> usize: poll_write_vectored;
+                poll_flush() -> (): poll_flush;
+                poll_shutdown() -> (): poll_close;
             }
 
             fn is_write_vectored(&self) -> bool {
                 $vectored
-            }
-
-            fn poll_flush(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-            ) -> ::std::task::Poll<::std::io::Result<()>> {
-                $crate::io::AsyncWrite::poll_flush(self, cx)
-            }
-
-            /// Does what closing does in `futures-io`.
-            fn poll_shutdown(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-            ) -> ::std::task::Poll<::std::io::Result<()>> {
-                $crate::io::AsyncWrite::poll_close(self, cx)
             }
         }
     };

@@ -74,7 +74,6 @@ mod builder;
 pub(crate) mod context;
 mod current_thread;
 mod drive;
-mod flavor;
 mod handle;
 mod id;
 mod local;
@@ -96,8 +95,7 @@ pub use builder::Builder;
 #[doc(hidden)]
 pub use context::is_inside;
 pub use context::{EnterGuard, TryCurrentError};
-pub use flavor::RuntimeFlavor;
-pub use handle::Handle;
+pub use handle::{Handle, RuntimeFlavor};
 pub use id::Id;
 pub use local::LocalExecutor;
 pub use local_runtime::LocalRuntime;

@@ -277,6 +277,7 @@ const CFG: Confined = Confined {
             "src/io/interest.rs",
             "urgent data, which the poller tells apart on Linux and Android only",
         ),
+        ("src/net/tcp.rs", "sockets of the system, or of a component's host"),
         ("src/net/bsd.rs", "the process of a peer, which Apple's systems alone know"),
         ("src/net/linux.rs", "where std has abstract addresses on Linux and on Android"),
         ("src/io/trait_families.rs", "tokio's traits and hyper's, a feature each"),

@@ -4,7 +4,6 @@ use super::blocking_task::{BlockingJob, BlockingTasks};
 use super::context::{self, EnterGuard, TryCurrentError};
 use super::current_thread::CurrentThread;
 use super::drive::Rests;
-use super::flavor::RuntimeFlavor;
 use super::id::Id;
 use super::local::{LocalShared, Settled};
 use super::local_thread;
@@ -62,6 +61,17 @@ impl Hooks {
     pub(super) fn around_sleeps(&self) -> Option<&SleepHooks> {
         (!self.sleep.are_none()).then_some(&self.sleep)
     }
+}
+
+/// Where a runtime runs its tasks; from [`Handle::runtime_flavor`](Handle::runtime_flavor).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuntimeFlavor {
+    /// On the thread that calls `block_on`: a `Runtime` of `Builder::new_current_thread`, or a
+    /// [`LocalRuntime`](super::LocalRuntime).
+    CurrentThread,
+    /// On workers.
+    MultiThread,
 }
 
 pub(super) enum Flavor {

@@ -13,7 +13,7 @@
 //! | `sync_shim` | 390 | std's locks, atomics and threads, or loom's, or shuttle's |
 //! | `rng` | 50 | small random numbers, from one seed |
 //! | `slab` | 280 | things found by number, under many locks |
-//! | `scoped` | 50 | a thread-local that lends a reference |
+//! | `scoped` | 70 | a thread-local that has a value during a call |
 //! | `recycler` | 240 | memory for tasks, kept per thread |
 //! | `wakers` | 590 | futures that wait in a list, and wakers called all at once |
 //! | `words` | 100 | what panics say, under liten's name or tokio's |

@@ -75,12 +75,9 @@ mod entry;
     allow(dead_code, reason = "what the traits of one or the other are made of")
 )]
 mod file;
-#[cfg(feature = "futures-io")]
-mod futures_io;
+#[macro_use]
 mod open_options;
 mod read_dir;
-#[cfg(feature = "tokio-io")]
-mod tokio_io;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]

@@ -79,16 +79,12 @@ mod forward;
 mod futures_io;
 #[cfg(windows)]
 mod handle;
-#[cfg(feature = "hyper")]
-mod hyper_io;
 mod interest;
 mod registered;
 #[cfg(feature = "futures-io")]
 mod stdio;
-#[cfg(feature = "tokio-io")]
-mod tokio_io;
 #[cfg(any(feature = "tokio-io", feature = "hyper"))]
-mod trait_families;
+pub(crate) mod trait_families;
 #[cfg(feature = "futures-io")]
 mod void;
 
@@ -106,17 +102,13 @@ pub use self::duplex::{DuplexStream, duplex};
 #[cfg(unix)]
 pub use self::fd::Fd;
 #[cfg(feature = "futures-io")]
-pub(crate) use self::forward::{forward_read, forward_write};
-#[cfg(feature = "hyper")]
-pub(crate) use self::hyper_io::fill_cursor;
+pub(crate) use self::forward::{forward_polls, forward_read, forward_write};
 pub use self::interest::Interest;
 #[doc(hidden)]
 pub use self::registered::Registered;
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
-#[cfg(any(feature = "tokio-io", feature = "hyper"))]
-pub(crate) use self::trait_families::{implement_read, implement_write};
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::void::{Empty, Repeat, Sink, empty, repeat, sink};

@@ -56,29 +56,26 @@
 //! # }
 //! ```
 
+#[macro_use]
+mod options;
+#[macro_use]
+mod socket;
+
 mod address;
-#[cfg(target_vendor = "apple")]
-mod apple;
-#[cfg(all(unix, not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))))]
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
 mod bsd;
 #[cfg(feature = "futures-io")]
 mod futures_io;
-#[cfg(feature = "hyper")]
-mod hyper_io;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
 #[cfg(unix)]
 mod posix;
 mod resolver;
-#[macro_use]
-mod socket;
 pub mod split;
 pub mod tcp;
-#[cfg(feature = "tokio-io")]
-mod tokio_io;
-mod udp;
 #[cfg(any(feature = "tokio-io", feature = "hyper"))]
-mod uninit;
+mod trait_families;
+mod udp;
 #[cfg(unix)]
 pub mod unix;
 #[cfg(windows)]
@@ -86,12 +83,7 @@ mod winsock;
 
 // Who is at the other end of a Unix socket, and which addresses there are: each family of systems has its own
 // way.
-#[cfg(target_vendor = "apple")]
-use self::apple as unix_kind;
-#[cfg(all(
-    unix,
-    not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))
-))]
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
 use self::bsd as unix_kind;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use self::linux as unix_kind;

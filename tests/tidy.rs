@@ -94,6 +94,8 @@ const HOUSE: Plan = Plan {
         ("sync", "time"),
         // The calls that share an open file queue up.
         ("fs", "sync"),
+        // tokio's traits on files, by the macros that implement them on everything.
+        ("fs", "io"),
         // hyper's names for what the faces offer.
         ("hyper", "task"),
         ("hyper", "time"),
@@ -251,9 +253,11 @@ const UNSAFE: Confined = Confined {
         ("src/runtime/local.rs", "tasks that borrow, on the thread that owns them"),
         ("src/runtime/local/queue.rs", "half a queue that one thread alone reaches"),
         ("src/runtime/local/settled.rs", "tasks that stay on the thread on which they are made"),
-        ("src/io/hyper_io.rs", "hyper's buffer takes the count of bytes on trust"),
-        ("src/net/hyper_io.rs", "hyper's buffer, received into without being initialised first"),
-        ("src/net/tokio_io.rs", "tokio's buffer, received into without being initialised first"),
+        ("src/io/trait_families.rs", "buffers of tokio and hyper take the count of bytes on trust"),
+        (
+            "src/net/trait_families.rs",
+            "such a buffer, received into without being initialised first",
+        ),
         ("src/process/command/unix.rs", "passes on what the caller promises of `pre_exec`"),
         ("src/process/unix/pidfd.rs", "two calls that neither std nor nix has"),
         ("src/process/windows.rs", "waits for the handle of a process"),
@@ -284,9 +288,8 @@ const CLOCK: Confined = Confined {
         ),
         ("src/engine/driver", "the turn expires timers; a timer's first poll reads a fresh clock"),
         ("src/runtime/context.rs", "the system's clock, for a thread that is in no runtime"),
-        ("src/runtime/wasm/context.rs", "the same there"),
-        ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
-        ("src/runtime/local_runtime.rs", "how long the thread was busy, twice per sleep"),
+        ("src/runtime/root.rs", "how long a root slept, once per system call"),
+        ("src/runtime/drive.rs", "how long the thread was busy, twice per sleep"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
         ("src/engine/scheduler/sleeps.rs", "how long a thread was busy, twice per sleep"),
@@ -318,11 +321,10 @@ const THREAD_LOCALS: Confined = Confined {
     words: &["thread_local!", "modelled_thread_local!"],
     homes: &[
         ("src/runtime/context.rs", "the current runtime"),
-        ("src/runtime/block_on.rs", "which runtime made this thread, and whether it polls a root"),
+        ("src/runtime/root.rs", "which runtime made this thread, and whether it polls a root"),
         ("src/runtime/tokio_context.rs", "whether this thread is the helper's"),
         ("src/runtime/local_thread.rs", "the current local runtime, and whether it is polling"),
-        ("src/runtime/local_runtime.rs", "whether this thread is in its own driver"),
-        ("src/runtime/wasm/context.rs", "the current runtime, where there is one thread"),
+        ("src/runtime/drive.rs", "whether this thread is in its own driver"),
         ("src/engine/scheduler/role.rs", "what this thread is to the scheduler"),
         ("src/engine/task/current.rs", "the task being polled, and what is left of its turn"),
         ("src/task/local_key.rs", "one slot per task-local key"),
@@ -364,6 +366,7 @@ const CFG: Confined = Confined {
         ("src/engine/scheduler/watchdog/report.rs", "a warning where a collector listens"),
         ("src/engine/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
+        ("src/runtime/context.rs", "threads that may be workers, or the one thread: a file each"),
         ("src/engine/slab.rs", "the width of a token on 32-bit machines"),
         (
             "src/engine/driver/selector.rs",
@@ -382,14 +385,15 @@ const CFG: Confined = Confined {
             "what each system's sockets can do, a file per system; a line per family of traits",
         ),
         ("src/io/stdio/input.rs", "the descriptor itself, in a forked child"),
-        ("src/net/uninit.rs", "Unix sockets"),
         (
             "src/io/interest.rs",
             "urgent data, which the poller tells apart on Linux and Android only",
         ),
+        ("src/net/tcp.rs", "sockets of the system, or of a component's host"),
+        ("src/net/bsd.rs", "the process of a peer, which Apple's systems alone know"),
         ("src/net/linux.rs", "where std has abstract addresses on Linux and on Android"),
-        ("src/net/tokio_io.rs", "Unix sockets"),
-        ("src/net/hyper_io.rs", "Unix sockets"),
+        ("src/io/trait_families.rs", "tokio's traits and hyper's, a feature each"),
+        ("src/net/trait_families.rs", "Unix sockets; tokio's traits and hyper's, a feature each"),
         ("src/net/futures_io.rs", "Unix streams and pipes beside TCP"),
         ("src/process.rs", "a file per system; what is idle without I/O traits"),
         ("src/process/command.rs", "what only one of the systems knows, a file per system"),
@@ -403,8 +407,9 @@ const CFG: Confined = Confined {
         ("src/signal/unix/kind.rs", "a signal that not every Unix has"),
         (
             "src/fs.rs",
-            "what each system's files can do, a file per system; I/O traits, a file per crate",
+            "what each system's files can do, a file per system; what is idle without I/O traits",
         ),
+        ("src/fs/file.rs", "I/O traits, a file per family"),
     ],
 };
 

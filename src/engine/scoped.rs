@@ -1,4 +1,4 @@
-//! A thread-local that holds a borrowed value for the duration of a call.
+//! A thread-local that holds a value, borrowed or not, for the duration of a call.
 //!
 //! A worker lends itself to the code it polls, so that a wake inside a poll finds the worker's own
 //! queue. The slot is one pointer without a destructor: a read is one thread-relative load, which is
@@ -9,6 +9,27 @@
 use crate::engine::sync_shim::LocalKey;
 use std::cell::Cell;
 use std::ptr;
+
+/// Runs `f` with `value` in a place that `replace` writes to, which returns what was there before. That comes
+/// back afterwards, also if `f` unwinds.
+#[inline]
+pub(crate) fn while_replaced<T: Copy, R>(
+    replace: impl Fn(T) -> T,
+    value: T,
+    f: impl FnOnce() -> R,
+) -> R {
+    struct Restore<T: Copy, P: Fn(T) -> T> {
+        before: T,
+        replace: P,
+    }
+    impl<T: Copy, P: Fn(T) -> T> Drop for Restore<T, P> {
+        fn drop(&mut self) {
+            (self.replace)(self.before);
+        }
+    }
+    let _restore = Restore { before: replace(value), replace };
+    f()
+}
 
 /// A slot for a `&T` that is filled only while [`Scoped::set`] runs.
 pub(crate) struct Scoped<T> {
@@ -23,14 +44,7 @@ impl<T> Scoped<T> {
     /// Lends `value` to every [`Scoped::with`] below `f` on this thread; what was lent before comes back
     /// afterwards.
     pub(crate) fn set<R>(&self, value: &T, f: impl FnOnce() -> R) -> R {
-        struct Restore<'a, T>(&'a Scoped<T>, *const T);
-        impl<T> Drop for Restore<'_, T> {
-            fn drop(&mut self) {
-                self.0.value.set(self.1);
-            }
-        }
-        let _restore = Restore(self, self.value.replace(value));
-        f()
+        while_replaced(|value| self.value.replace(value), ptr::from_ref(value), f)
     }
 
     /// Calls `f` with the value lent by the innermost running [`Scoped::set`] of this thread's slot, or

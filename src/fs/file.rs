@@ -1,6 +1,10 @@
 //! An open file.
 
 mod buffer;
+#[cfg(feature = "futures-io")]
+mod futures_io;
+#[cfg(feature = "tokio-io")]
+mod tokio_io;
 mod traffic;
 
 use self::traffic::{Kind, Shared, Traffic};
@@ -10,7 +14,7 @@ use crate::sync::Mutex as AsyncMutex;
 use std::fmt;
 use std::fs::{FileTimes, Metadata, Permissions};
 use std::future::poll_fn;
-use std::io::{self, IoSlice, SeekFrom};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -391,9 +395,8 @@ impl File {
         Ok(value.expect("a call without an error leaves its value"))
     }
 
-    // What the traits of futures-io and tokio have in common.
-
-    pub(super) fn poll_read(
+    /// What the traits of futures-io and tokio read by.
+    fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
         wanted: usize,
@@ -401,48 +404,6 @@ impl File {
     ) -> Poll<io::Result<usize>> {
         let sizes = (wanted, self.max_buf_size);
         self.traffic.get_mut().poll_read(cx, &self.shared, sizes, take)
-    }
-
-    pub(super) fn poll_write(
-        &mut self,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.traffic.get_mut().poll_write(cx, &self.shared, [bytes], self.max_buf_size)
-    }
-
-    pub(super) fn poll_write_vectored(
-        &mut self,
-        cx: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let parts = parts.iter().map(|part| &**part);
-        self.traffic.get_mut().poll_write(cx, &self.shared, parts, self.max_buf_size)
-    }
-
-    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.traffic.get_mut().poll_flush(cx)
-    }
-
-    pub(super) fn poll_seek(
-        &mut self,
-        cx: &mut Context<'_>,
-        to: SeekFrom,
-    ) -> Poll<io::Result<u64>> {
-        self.traffic.get_mut().poll_seek(cx, &self.shared, to)
-    }
-
-    pub(super) fn start_seek(&mut self, to: SeekFrom) -> io::Result<()> {
-        let traffic = self.traffic.get_mut();
-        if traffic.is_busy() {
-            let error = "another file operation is under way: call poll_complete before start_seek";
-            return Err(io::Error::other(error));
-        }
-        traffic.start_seek(&self.shared, to)
-    }
-
-    pub(super) fn poll_sought(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
-        self.traffic.get_mut().poll_sought(cx)
     }
 
     pub(super) fn std(&self) -> &std::fs::File {

@@ -27,49 +27,39 @@ use std::path::Path;
 #[derive(Debug, Clone)]
 pub struct OpenOptions(std::fs::OpenOptions);
 
+/// Methods that only pass a setting on.
+macro_rules! settings {
+    ($($(#[$doc:meta])* $name:ident($argument:ident: $type:ty);)*) => {$(
+        $(#[$doc])*
+        pub fn $name(&mut self, $argument: $type) -> &mut Self {
+            self.std_mut().$name($argument);
+            self
+        }
+    )*};
+}
+
 impl OpenOptions {
     /// Returns options with everything off.
     pub fn new() -> Self {
         Self(std::fs::OpenOptions::new())
     }
 
-    /// Sets whether the file can be read.
-    pub fn read(&mut self, read: bool) -> &mut Self {
-        self.0.read(read);
-        self
-    }
-
-    /// Sets whether the file can be written. An existing file keeps what is not overwritten.
-    pub fn write(&mut self, write: bool) -> &mut Self {
-        self.0.write(write);
-        self
-    }
-
-    /// Sets whether each write goes to the end of the file, wherever the position is.
-    pub fn append(&mut self, append: bool) -> &mut Self {
-        self.0.append(append);
-        self
-    }
-
-    /// Sets whether an existing file is emptied; needs `write`.
-    pub fn truncate(&mut self, truncate: bool) -> &mut Self {
-        self.0.truncate(truncate);
-        self
-    }
-
-    /// Sets whether the file is made if it is missing; needs `write` or `append`.
-    pub fn create(&mut self, create: bool) -> &mut Self {
-        self.0.create(create);
-        self
-    }
-
-    /// Sets whether the file has to be made, and an existing one is an error; needs `write` or `append`.
-    /// `create` and `truncate` mean nothing then.
-    ///
-    /// The system looks and makes in one step, so the file is new for certain.
-    pub fn create_new(&mut self, create_new: bool) -> &mut Self {
-        self.0.create_new(create_new);
-        self
+    settings! {
+        /// Sets whether the file can be read.
+        read(read: bool);
+        /// Sets whether the file can be written. An existing file keeps what is not overwritten.
+        write(write: bool);
+        /// Sets whether each write goes to the end of the file, wherever the position is.
+        append(append: bool);
+        /// Sets whether an existing file is emptied; needs `write`.
+        truncate(truncate: bool);
+        /// Sets whether the file is made if it is missing; needs `write` or `append`.
+        create(create: bool);
+        /// Sets whether the file has to be made, and an existing one is an error; needs `write` or `append`.
+        /// `create` and `truncate` mean nothing then.
+        ///
+        /// The system looks and makes in one step, so the file is new for certain.
+        create_new(create_new: bool);
     }
 
     /// Opens the file.

@@ -65,17 +65,12 @@ impl DirEntry {
 }
 
 impl OpenOptions {
-    /// Sets the permissions of a file that is made, less the process's umask; 0o666 at first. Unix only.
-    pub fn mode(&mut self, mode: u32) -> &mut Self {
-        self.std_mut().mode(mode);
-        self
-    }
-
-    /// Sets further flags for the system's `open`, for instance `O_NOFOLLOW`; those of the access mode are
-    /// ignored. Unix only.
-    pub fn custom_flags(&mut self, flags: i32) -> &mut Self {
-        self.std_mut().custom_flags(flags);
-        self
+    settings! {
+        /// Sets the permissions of a file that is made, less the process's umask; 0o666 at first. Unix only.
+        mode(mode: u32);
+        /// Sets further flags for the system's `open`, for instance `O_NOFOLLOW`; those of the access mode
+        /// are ignored. Unix only.
+        custom_flags(flags: i32);
     }
 }
 

@@ -75,37 +75,20 @@ impl DirMode {
 }
 
 impl OpenOptions {
-    /// Sets the access mode in place of what `read`, `write` and `append` say (`dwDesiredAccess`). Windows
-    /// only.
-    pub fn access_mode(&mut self, access: u32) -> &mut Self {
-        self.std_mut().access_mode(access);
-        self
-    }
-
-    /// Sets what others may do with the file while it is open (`dwShareMode`); everything at first. Windows
-    /// only.
-    pub fn share_mode(&mut self, share: u32) -> &mut Self {
-        self.std_mut().share_mode(share);
-        self
-    }
-
-    /// Sets further flags (`dwFlagsAndAttributes`). Windows only.
-    pub fn custom_flags(&mut self, flags: u32) -> &mut Self {
-        self.std_mut().custom_flags(flags);
-        self
-    }
-
-    /// Sets the attributes of a file that is made (`dwFlagsAndAttributes`). Windows only.
-    pub fn attributes(&mut self, attributes: u32) -> &mut Self {
-        self.std_mut().attributes(attributes);
-        self
-    }
-
-    /// Sets the quality of service when a named pipe is opened (`SECURITY_SQOS_PRESENT` is added). Windows
-    /// only.
-    pub fn security_qos_flags(&mut self, flags: u32) -> &mut Self {
-        self.std_mut().security_qos_flags(flags);
-        self
+    settings! {
+        /// Sets the access mode in place of what `read`, `write` and `append` say (`dwDesiredAccess`).
+        /// Windows only.
+        access_mode(access: u32);
+        /// Sets what others may do with the file while it is open (`dwShareMode`); everything at first.
+        /// Windows only.
+        share_mode(share: u32);
+        /// Sets further flags (`dwFlagsAndAttributes`). Windows only.
+        custom_flags(flags: u32);
+        /// Sets the attributes of a file that is made (`dwFlagsAndAttributes`). Windows only.
+        attributes(attributes: u32);
+        /// Sets the quality of service when a named pipe is opened (`SECURITY_SQOS_PRESENT` is added).
+        /// Windows only.
+        security_qos_flags(flags: u32);
     }
 }
 

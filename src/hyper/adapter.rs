@@ -1,6 +1,7 @@
 //! `LitenIo`: the bridge between hyper's I/O traits and those of `futures-io`, both ways.
 
-use crate::io::{AsyncRead, AsyncWrite, fill_cursor};
+use crate::io::trait_families::fill;
+use crate::io::{AsyncRead, AsyncWrite, forward_polls};
 use hyper::rt::{self, ReadBuf, ReadBufCursor};
 use pin_project_lite::pin_project;
 use std::io::{self, IoSlice};
@@ -69,35 +70,19 @@ impl<T: AsyncRead> rt::Read for LitenIo<T> {
         cx: &mut Context<'_>,
         buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        fill_cursor(self.project().inner, cx, buf)
+        fill(self.project().inner, cx, buf)
     }
 }
 
 // Says that it does not write vectored, because futures-io has no question for that. A caller that is told
 // wrongly that vectored writes are possible would write many small pieces.
 impl<T: AsyncWrite> rt::Write for LitenIo<T> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write(cx, buf)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write_vectored(cx, bufs)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_flush(cx)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_close(cx)
+    forward_polls! {
+        |this| this.project().inner, AsyncWrite;
+        poll_write(buf: &[u8]) -> usize: poll_write;
+        poll_write_vectored(bufs: &[IoSlice<'_>]) -> usize: poll_write_vectored;
+        poll_flush() -> (): poll_flush;
+        poll_shutdown() -> (): poll_close;
     }
 }
 
@@ -114,27 +99,11 @@ impl<T: rt::Read> AsyncRead for LitenIo<T> {
 }
 
 impl<T: rt::Write> AsyncWrite for LitenIo<T> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write(cx, buf)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.project().inner.poll_write_vectored(cx, bufs)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_flush(cx)
-    }
-
-    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().inner.poll_shutdown(cx)
+    forward_polls! {
+        |this| this.project().inner, rt::Write;
+        poll_write(buf: &[u8]) -> usize: poll_write;
+        poll_write_vectored(bufs: &[IoSlice<'_>]) -> usize: poll_write_vectored;
+        poll_flush() -> (): poll_flush;
+        poll_close() -> (): poll_shutdown;
     }
 }

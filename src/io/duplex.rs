@@ -1,11 +1,11 @@
 //! A connection within the process.
 
-mod futures_io;
-
+use super::{AsyncRead, AsyncWrite};
 use crate::engine::task::budget;
 use piper::{Reader, Writer};
 use std::fmt;
 use std::io::{self, ErrorKind};
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 /// One end of a connection within the process; see [`duplex`].
@@ -60,9 +60,9 @@ pub fn duplex(capacity: usize) -> (DuplexStream, DuplexStream) {
     (near, DuplexStream { reader: peers_reader, writer: Some(peers_writer) })
 }
 
-impl DuplexStream {
-    pub(super) fn poll_take(
-        &mut self,
+impl AsyncRead for DuplexStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {
@@ -75,8 +75,14 @@ impl DuplexStream {
             Poll::Ready(Ok(self.reader.try_drain(buf)))
         })
     }
+}
 
-    pub(super) fn poll_put(&mut self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+impl AsyncWrite for DuplexStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         budget::poll_leaf(cx, |cx| {
             let writer = self.writer.as_mut().ok_or_else(broken)?;
             if buf.is_empty() {
@@ -91,8 +97,13 @@ impl DuplexStream {
         })
     }
 
-    pub(super) fn end(&mut self) {
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.writer = None;
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -4,6 +4,23 @@
 //! owned type and the halves forward to that by the two macros. Macros, because a blanket implementation of
 //! foreign traits for "everything that lends a stream" is forbidden by the orphan rule.
 
+/// Methods that poll another reader or writer: `the other one, its trait; name(argument) -> output: its method`.
+macro_rules! forward_polls {
+    (
+        |$this:ident| $other:expr, $trait:path;
+        $($name:ident($($argument:ident: $type:ty)?) -> $output:ty: $method:ident;)*
+    ) => {$(
+        fn $name(
+            self: ::std::pin::Pin<&mut Self>,
+            cx: &mut ::std::task::Context<'_>,
+            $($argument: $type,)?
+        ) -> ::std::task::Poll<::std::io::Result<$output>> {
+            let $this = self;
+            <_ as $trait>::$method($other, cx $(, $argument)?)
+        }
+    )*};
+}
+
 /// Implements `AsyncRead` by a shared reference that implements it: `[generics] type [bounds], this =>
 /// reference`.
 macro_rules! forward_read {
@@ -12,22 +29,10 @@ macro_rules! forward_read {
         where
             $($bounds)*
         {
-            fn poll_read(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-                buf: &mut [u8],
-            ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                let $this = &*self;
-                ::std::pin::Pin::new(&mut $reference).poll_read(cx, buf)
-            }
-
-            fn poll_read_vectored(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-                bufs: &mut [::std::io::IoSliceMut<'_>],
-            ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                let $this = &*self;
-                ::std::pin::Pin::new(&mut $reference).poll_read_vectored(cx, bufs)
+            $crate::io::forward_polls! {
+                |$this| ::std::pin::Pin::new(&mut $reference), $crate::io::AsyncRead;
+                poll_read(buf: &mut [u8]) -> usize: poll_read;
+                poll_read_vectored(bufs: &mut [::std::io::IoSliceMut<'_>]) -> usize: poll_read_vectored;
             }
         }
     };
@@ -41,41 +46,15 @@ macro_rules! forward_write {
         where
             $($bounds)*
         {
-            fn poll_write(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-                buf: &[u8],
-            ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                let $this = &*self;
-                ::std::pin::Pin::new(&mut $reference).poll_write(cx, buf)
-            }
-
-            fn poll_write_vectored(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-                bufs: &[::std::io::IoSlice<'_>],
-            ) -> ::std::task::Poll<::std::io::Result<usize>> {
-                let $this = &*self;
-                ::std::pin::Pin::new(&mut $reference).poll_write_vectored(cx, bufs)
-            }
-
-            fn poll_flush(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-            ) -> ::std::task::Poll<::std::io::Result<()>> {
-                let $this = &*self;
-                ::std::pin::Pin::new(&mut $reference).poll_flush(cx)
-            }
-
-            fn poll_close(
-                self: ::std::pin::Pin<&mut Self>,
-                cx: &mut ::std::task::Context<'_>,
-            ) -> ::std::task::Poll<::std::io::Result<()>> {
-                let $this = &*self;
-                ::std::pin::Pin::new(&mut $reference).poll_close(cx)
+            $crate::io::forward_polls! {
+                |$this| ::std::pin::Pin::new(&mut $reference), $crate::io::AsyncWrite;
+                poll_write(buf: &[u8]) -> usize: poll_write;
+                poll_write_vectored(bufs: &[::std::io::IoSlice<'_>]) -> usize: poll_write_vectored;
+                poll_flush() -> (): poll_flush;
+                poll_close() -> (): poll_close;
             }
         }
     };
 }
 
-pub(crate) use {forward_read, forward_write};
+pub(crate) use {forward_polls, forward_read, forward_write};

@@ -26,7 +26,7 @@ pub use self::copy_bidirectional::copy_bidirectional;
 #[cfg(feature = "futures-io")]
 pub use self::duplex::{DuplexStream, duplex};
 #[cfg(all(feature = "futures-io", feature = "net"))]
-pub(crate) use self::forward::{forward_read, forward_write};
+pub(crate) use self::forward::{forward_polls, forward_read, forward_write};
 #[cfg(feature = "futures-io")]
 pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 #[cfg(feature = "futures-io")]

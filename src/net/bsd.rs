@@ -1,4 +1,5 @@
-//! What the BSDs do in their own way: who is at the other end of a Unix socket, and its addresses.
+//! What the BSDs and Apple's systems do in their own way: who is at the other end of a Unix socket, and its
+//! addresses.
 
 use super::UnixStream;
 use super::unix::UCred;
@@ -19,5 +20,16 @@ pub(super) fn is_abstract(_path: &Path) -> bool {
 
 pub(super) fn peer_credentials(stream: &UnixStream) -> io::Result<UCred> {
     let (uid, gid) = getpeereid(stream)?;
-    Ok(UCred { uid: uid.as_raw(), gid: gid.as_raw(), pid: None })
+    Ok(UCred { uid: uid.as_raw(), gid: gid.as_raw(), pid: peer_process(stream)? })
+}
+
+#[cfg(target_vendor = "apple")]
+fn peer_process(stream: &UnixStream) -> io::Result<Option<i32>> {
+    use nix::sys::socket::{getsockopt, sockopt::LocalPeerPid};
+    Ok(Some(getsockopt(stream, LocalPeerPid)?))
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn peer_process(_stream: &UnixStream) -> io::Result<Option<i32>> {
+    Ok(None)
 }

@@ -1,7 +1,11 @@
 //! The I/O traits of futures-io on everything here that moves bytes: streams, the halves of streams, pipes.
 
 use super::TcpStream;
+#[cfg(unix)]
+use super::UnixStream;
 use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
+#[cfg(unix)]
+use super::unix::pipe;
 use crate::engine::driver::readiness::Direction;
 use crate::io::{AsyncRead, AsyncWrite, MOST_BUFFERS, forward_read, forward_write};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -92,14 +96,32 @@ fn used(lengths: impl Iterator<Item = usize>) -> usize {
     lengths.take(MOST_BUFFERS).fold(0, usize::saturating_add)
 }
 
-#[cfg(unix)]
-mod unix;
-
 byte_source!(TcpStream, short_read_drains: true);
 byte_sink!(
     TcpStream,
     /// Shuts the writing side down, so that the peer reads the end.
     end: |stream| stream.shutdown_std(Shutdown::Write)
+);
+
+// A read ends early, with more to come, where file descriptors were passed along or the sender's
+// credentials change.
+#[cfg(unix)]
+byte_source!(UnixStream, short_read_drains: false);
+#[cfg(unix)]
+byte_sink!(
+    UnixStream,
+    /// Shuts the writing side down, so that the peer reads the end.
+    end: |stream| stream.shutdown_std(Shutdown::Write)
+);
+
+// A pipe in packet mode (`O_DIRECT`) returns a packet per read, with more to come.
+#[cfg(unix)]
+byte_source!(pipe::Receiver, short_read_drains: false);
+#[cfg(unix)]
+byte_sink!(
+    pipe::Sender,
+    /// Does nothing: the reader sees the end when the sender, and every copy of its descriptor, is dropped.
+    end: |_sender| Ok(())
 );
 
 forward_read!(['a, S] ReadHalf<'a, S> [for<'b> &'b S: AsyncRead], half => &**half);

@@ -33,25 +33,15 @@ pub(super) fn peer_credentials(stream: &UnixStream) -> io::Result<UCred> {
 }
 
 impl TcpStream {
-    /// Returns whether segments are acknowledged at once (`TCP_QUICKACK`). Linux and Android only.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn quickack(&self) -> io::Result<bool> {
-        SockRef::from(self).tcp_quickack()
-    }
-
-    /// Acknowledges segments at once, instead of waiting a moment for data that could take the
-    /// acknowledgement along (`TCP_QUICKACK`). Linux and Android only.
-    ///
-    /// It is no lasting setting: the operating system returns to its own judgement later.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_quickack(&self, on: bool) -> io::Result<()> {
-        SockRef::from(self).set_tcp_quickack(on)
+    options! {
+        |this| SockRef::from(this);
+        /// Returns whether segments are acknowledged at once (`TCP_QUICKACK`). Linux and Android only.
+        quickack() -> bool: tcp_quickack;
+        /// Acknowledges segments at once, instead of waiting a moment for data that could take the
+        /// acknowledgement along (`TCP_QUICKACK`). Linux and Android only.
+        ///
+        /// It is no lasting setting: the operating system returns to its own judgement later.
+        set_quickack(on: bool) -> (): set_tcp_quickack;
     }
 }
 
@@ -59,24 +49,16 @@ impl TcpStream {
 macro_rules! device {
     ($($face:ty)*) => {$(
         impl $face {
-            /// Returns the name of the network interface that the socket is bound to (`SO_BINDTODEVICE`).
-            /// Linux and Android only.
-            ///
-            /// # Errors
-            ///
-            /// Returns the error of the operating system.
-            pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
-                SockRef::from(self).device()
-            }
-
-            /// Binds the socket to the network interface of this name, so that nothing comes in or goes out
-            /// by another one (`SO_BINDTODEVICE`); `None` undoes it. Linux and Android only.
-            ///
-            /// # Errors
-            ///
-            /// Returns the error of the operating system: old ones allow it to privileged programs only.
-            pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
-                SockRef::from(self).bind_device(interface)
+            options! {
+                |this| SockRef::from(this);
+                /// Returns the name of the network interface that the socket is bound to
+                /// (`SO_BINDTODEVICE`). Linux and Android only.
+                device() -> Option<Vec<u8>>: device;
+                /// Binds the socket to the network interface of this name, so that nothing comes in or goes
+                /// out by another one (`SO_BINDTODEVICE`); `None` undoes it. Linux and Android only.
+                ///
+                /// Old systems allow it to privileged programs only.
+                bind_device(interface: Option<&[u8]>) -> (): bind_device;
             }
         }
     )*};

@@ -1,5 +1,6 @@
 //! What is Unix only: file descriptors, options that Winsock lacks, and how it says "not yet".
 
+use super::unix::pipe::{Receiver, Sender};
 use super::{TcpListener, TcpSocket, TcpStream, UdpSocket, UnixDatagram, UnixListener, UnixStream};
 use nix::libc;
 use socket2::SockRef;
@@ -23,22 +24,12 @@ pub(super) fn allow_quick_rebind(socket: &TcpSocket) -> io::Result<()> {
 }
 
 impl TcpSocket {
-    /// Returns whether other sockets may listen on the same address and port (`SO_REUSEPORT`). Unix only.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn reuseport(&self) -> io::Result<bool> {
-        self.inner().reuse_port()
-    }
-
-    /// Lets several sockets listen on the same address and port (`SO_REUSEPORT`). Unix only.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_reuseport(&self, on: bool) -> io::Result<()> {
-        self.inner().set_reuse_port(on)
+    options! {
+        |this| this.inner();
+        /// Returns whether other sockets may listen on the same address and port (`SO_REUSEPORT`). Unix only.
+        reuseport() -> bool: reuse_port;
+        /// Lets several sockets listen on the same address and port (`SO_REUSEPORT`). Unix only.
+        set_reuseport(on: bool) -> (): set_reuse_port;
     }
 }
 
@@ -46,22 +37,14 @@ impl TcpSocket {
 macro_rules! traffic_class {
     ($($face:ty)*) => {$(
         impl $face {
-            /// Returns the traffic class in outgoing IPv6 packets (`IPV6_TCLASS`). Unix only.
-            ///
-            /// # Errors
-            ///
-            /// Returns the error of the operating system, for instance for an IPv4 socket.
-            pub fn tclass_v6(&self) -> io::Result<u32> {
-                SockRef::from(self).tclass_v6()
-            }
-
-            /// Sets the traffic class in outgoing IPv6 packets (`IPV6_TCLASS`), 0 to 255. Unix only.
-            ///
-            /// # Errors
-            ///
-            /// Returns the error of the operating system, for instance for an IPv4 socket.
-            pub fn set_tclass_v6(&self, class: u32) -> io::Result<()> {
-                SockRef::from(self).set_tclass_v6(class)
+            options! {
+                |this| SockRef::from(this);
+                /// Returns the traffic class in outgoing IPv6 packets (`IPV6_TCLASS`). Unix only. An IPv4
+                /// socket has none.
+                tclass_v6() -> u32: tclass_v6;
+                /// Sets the traffic class in outgoing IPv6 packets (`IPV6_TCLASS`), 0 to 255. Unix only. An
+                /// IPv4 socket has none.
+                set_tclass_v6(class: u32) -> (): set_tclass_v6;
             }
         }
     )*};
@@ -96,4 +79,6 @@ descriptor! {
     UnixDatagram: |this| this.io;
     UnixListener: |this| this.io;
     UnixStream: |this| this.io;
+    Receiver: |this| this.io;
+    Sender: |this| this.io;
 }

@@ -104,9 +104,10 @@ macro_rules! readiness_methods {
     };
 }
 
-/// Polling for readiness under the names that go with `recv` and `send`.
-macro_rules! datagram_readiness {
-    () => {
+/// The addresses of a socket for datagrams, sending to its peer, receiving from anybody, and polling for
+/// readiness under the names that go with that.
+macro_rules! datagram_methods {
+    ($address:ty) => {
         /// Polls for readability: [`poll_read_ready`](Self::poll_read_ready) under the name that goes with
         /// [`recv`](Self::recv).
         ///
@@ -131,6 +132,135 @@ macro_rules! datagram_readiness {
             cx: &mut ::std::task::Context<'_>,
         ) -> ::std::task::Poll<::std::io::Result<()>> {
             self.poll_write_ready(cx)
+        }
+
+        /// Returns the address of this socket, also if the operating system has chosen it.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system.
+        pub fn local_addr(&self) -> ::std::io::Result<$address> {
+            self.io.get_ref().local_addr()
+        }
+
+        /// Returns the address of the peer that [`connect`](Self::connect) has fixed.
+        ///
+        /// # Errors
+        ///
+        /// Returns [`NotConnected`](std::io::ErrorKind::NotConnected) if there is none.
+        pub fn peer_addr(&self) -> ::std::io::Result<$address> {
+            self.io.get_ref().peer_addr()
+        }
+
+        /// Sends a datagram to the peer that [`connect`](Self::connect) has fixed, and returns its length. It
+        /// waits while there is no room, for a Unix socket in the queue of the peer.
+        ///
+        /// # Cancel safety
+        ///
+        /// Cancel safe: a datagram is sent and reported in the same poll, or not sent.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system, such as a datagram that is too large. For a Unix socket
+        /// BSD and macOS return an error for a full queue, too.
+        pub async fn send(&self, buf: &[u8]) -> ::std::io::Result<usize> {
+            self.io.async_io($crate::io::Interest::WRITABLE, |socket| socket.send(buf)).await
+        }
+
+        /// Polls [`send`](Self::send).
+        ///
+        /// # Errors
+        ///
+        /// As [`send`](Self::send).
+        pub fn poll_send(
+            &self,
+            cx: &mut ::std::task::Context<'_>,
+            buf: &[u8],
+        ) -> ::std::task::Poll<::std::io::Result<usize>> {
+            self.io.poll_io(cx, $crate::io::Direction::Write, |socket| socket.send(buf))
+        }
+
+        /// [`send`](Self::send) without waiting.
+        ///
+        /// # Errors
+        ///
+        /// Returns [`WouldBlock`](std::io::ErrorKind::WouldBlock) if there is no room, else as
+        /// [`send`](Self::send).
+        pub fn try_send(&self, buf: &[u8]) -> ::std::io::Result<usize> {
+            self.io.try_io($crate::io::Interest::WRITABLE, |socket| socket.send(buf))
+        }
+
+        /// Receives a datagram into `buf` and returns its length, without saying from whom: see
+        /// [`connect`](Self::connect).
+        ///
+        /// # Cancel safety
+        ///
+        /// Cancel safe: a datagram is taken and returned in the same poll, or left for the next call.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system.
+        pub async fn recv(&self, buf: &mut [u8]) -> ::std::io::Result<usize> {
+            self.io.async_io($crate::io::Interest::READABLE, |socket| socket.recv(buf)).await
+        }
+
+        /// Polls [`recv`](Self::recv).
+        ///
+        /// # Errors
+        ///
+        /// As [`recv`](Self::recv).
+        pub fn poll_recv(
+            &self,
+            cx: &mut ::std::task::Context<'_>,
+            buf: &mut [u8],
+        ) -> ::std::task::Poll<::std::io::Result<usize>> {
+            self.io.poll_io(cx, $crate::io::Direction::Read, |socket| socket.recv(buf))
+        }
+
+        /// [`recv`](Self::recv) without waiting.
+        ///
+        /// # Errors
+        ///
+        /// Returns [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing has come, else as
+        /// [`recv`](Self::recv).
+        pub fn try_recv(&self, buf: &mut [u8]) -> ::std::io::Result<usize> {
+            self.io.try_io($crate::io::Interest::READABLE, |socket| socket.recv(buf))
+        }
+
+        /// Receives a datagram into `buf` and returns its length and its sender.
+        ///
+        /// # Cancel safety
+        ///
+        /// Cancel safe: a datagram is taken and returned in the same poll, or left for the next call.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system.
+        pub async fn recv_from(&self, buf: &mut [u8]) -> ::std::io::Result<(usize, $address)> {
+            self.io.async_io($crate::io::Interest::READABLE, |socket| socket.recv_from(buf)).await
+        }
+
+        /// Polls [`recv_from`](Self::recv_from).
+        ///
+        /// # Errors
+        ///
+        /// As [`recv_from`](Self::recv_from).
+        pub fn poll_recv_from(
+            &self,
+            cx: &mut ::std::task::Context<'_>,
+            buf: &mut [u8],
+        ) -> ::std::task::Poll<::std::io::Result<(usize, $address)>> {
+            self.io.poll_io(cx, $crate::io::Direction::Read, |socket| socket.recv_from(buf))
+        }
+
+        /// [`recv_from`](Self::recv_from) without waiting.
+        ///
+        /// # Errors
+        ///
+        /// Returns [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing has come, else as
+        /// [`recv_from`](Self::recv_from).
+        pub fn try_recv_from(&self, buf: &mut [u8]) -> ::std::io::Result<(usize, $address)> {
+            self.io.try_io($crate::io::Interest::READABLE, |socket| socket.recv_from(buf))
         }
     };
 }
@@ -268,11 +398,114 @@ macro_rules! own_operations {
     };
 }
 
-/// Reading and writing a stream without waiting, ending it, and splitting it.
+/// Taking connections from a listener, and its address.
+macro_rules! listener_methods {
+    ($stream:ty, $address:ty) => {
+        /// Waits for a connection and returns it with the address of its peer, which for a Unix socket is
+        /// mostly unnamed.
+        ///
+        /// # Cancel safety
+        ///
+        /// Cancel safe: a connection is taken and returned in the same poll. One that comes later goes to the
+        /// next call.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system. Most are about one connection (reset before it was
+        /// accepted) or pass by (no descriptors left): the listener stays usable and can accept again. A
+        /// server that only repeats the call while descriptors are lacking turns in circles; let it wait a
+        /// moment.
+        pub async fn accept(&self) -> ::std::io::Result<($stream, $address)> {
+            let readable = $crate::io::Interest::READABLE;
+            let (stream, peer) = self.io.async_io(readable, |socket| socket.accept()).await?;
+            Ok((<$stream>::adopt_connected(self.io.driver(), stream)?, peer))
+        }
+
+        /// Polls [`accept`](Self::accept).
+        ///
+        /// # Errors
+        ///
+        /// As [`accept`](Self::accept).
+        pub fn poll_accept(
+            &self,
+            cx: &mut ::std::task::Context<'_>,
+        ) -> ::std::task::Poll<::std::io::Result<($stream, $address)>> {
+            let accept = self.io.poll_io(cx, $crate::io::Direction::Read, |socket| socket.accept());
+            accept.map(|accepted| {
+                let (stream, peer) = accepted?;
+                Ok((<$stream>::adopt_connected(self.io.driver(), stream)?, peer))
+            })
+        }
+
+        /// Returns the connections as a stream that never ends.
+        ///
+        /// An error concerns one attempt to accept, as with [`accept`](Self::accept); the next item may be a
+        /// connection again.
+        ///
+        /// # Cancel safety
+        ///
+        /// Waiting for the next item is cancel safe.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// # fn main() -> std::io::Result<()> {
+        /// # liten::block_on(async {
+        /// use liten::future::StreamExt;
+        /// use liten::net::{TcpListener, TcpStream};
+        ///
+        /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+        /// let client = TcpStream::connect(listener.local_addr()?).await?;
+        ///
+        /// let mut incoming = listener.incoming();
+        /// let stream = incoming.next().await.expect("it never ends")?;
+        /// assert_eq!(stream.peer_addr()?, client.local_addr()?);
+        /// # Ok(())
+        /// # })
+        /// # }
+        /// ```
+        pub fn incoming(
+            &self,
+        ) -> impl ::futures_core::Stream<Item = ::std::io::Result<$stream>> + Unpin {
+            ::futures_util::stream::poll_fn(|cx| {
+                self.poll_accept(cx).map_ok(|(stream, _peer)| stream).map(Some)
+            })
+        }
+
+        /// Returns the address that is listened on, also if the operating system has chosen the port.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system.
+        pub fn local_addr(&self) -> ::std::io::Result<$address> {
+            self.io.get_ref().local_addr()
+        }
+    };
+}
+
+/// Reading and writing a stream without waiting, its addresses, ending it, and splitting it.
 macro_rules! stream_methods {
-    () => {
+    ($address:ty) => {
         try_reads!();
         try_writes!();
+
+        /// Returns the address of this end.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system.
+        pub fn local_addr(&self) -> ::std::io::Result<$address> {
+            self.io.get_ref().local_addr()
+        }
+
+        /// Returns the address of the peer.
+        ///
+        /// # Errors
+        ///
+        /// Returns [`NotConnected`](std::io::ErrorKind::NotConnected) if the connection is gone.
+        pub fn peer_addr(&self) -> ::std::io::Result<$address> {
+            self.io.get_ref().peer_addr()
+        }
 
         /// Shuts the reading side, the writing side or both down.
         ///
@@ -377,30 +610,6 @@ macro_rules! try_writes {
             self.io.try_io($crate::io::Interest::WRITABLE, |mut stream| {
                 ::std::io::Write::write_vectored(&mut stream, bufs)
             })
-        }
-    };
-}
-
-/// The field of an IPv4 packet that asks routers for a certain treatment.
-macro_rules! type_of_service {
-    () => {
-        /// Returns the type of service in outgoing IPv4 packets (`IP_TOS`).
-        ///
-        /// # Errors
-        ///
-        /// Returns the error of the operating system; some versions of Windows do not know this option.
-        pub fn tos_v4(&self) -> ::std::io::Result<u32> {
-            ::socket2::SockRef::from(self).tos_v4()
-        }
-
-        /// Sets the type of service in outgoing IPv4 packets (`IP_TOS`), 0 to 255. The operating system may
-        /// keep the lowest two bits, which report congestion, to itself.
-        ///
-        /// # Errors
-        ///
-        /// Returns the error of the operating system; some versions of Windows do not know this option.
-        pub fn set_tos_v4(&self, tos: u32) -> ::std::io::Result<()> {
-            ::socket2::SockRef::from(self).set_tos_v4(tos)
         }
     };
 }

@@ -1,10 +1,14 @@
-//! TCP: listener, stream, a socket to be configured before use, and the halves of a stream.
+//! TCP: listener, stream, natively a socket to be configured before use, and the halves of a stream.
 
+#[cfg_attr(target_family = "wasm", path = "wasm/tcp/listener.rs")]
 mod listener;
+#[cfg(not(target_family = "wasm"))]
 mod socket;
+#[cfg_attr(target_family = "wasm", path = "wasm/tcp/stream.rs")]
 mod stream;
 
 pub use self::listener::TcpListener;
+#[cfg(not(target_family = "wasm"))]
 pub use self::socket::TcpSocket;
 pub use self::stream::TcpStream;
 

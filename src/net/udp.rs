@@ -108,56 +108,7 @@ impl UdpSocket {
     }
 
     readiness_methods!();
-    datagram_readiness!();
-
-    /// Returns the address of this socket: it tells the port that the operating system has chosen.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.io.get_ref().local_addr()
-    }
-
-    /// Returns the address of the peer that [`connect`](Self::connect) has fixed.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotConnected`](io::ErrorKind::NotConnected) if there is none.
-    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.io.get_ref().peer_addr()
-    }
-
-    /// Sends a datagram to the peer that [`connect`](Self::connect) has fixed, and returns its length.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: a datagram is sent and reported in the same poll, or not sent.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system, such as a datagram that is too large.
-    pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
-        self.io.async_io(Interest::WRITABLE, |socket| socket.send(buf)).await
-    }
-
-    /// Polls [`send`](Self::send).
-    ///
-    /// # Errors
-    ///
-    /// As [`send`](Self::send).
-    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.io.poll_io(cx, Direction::Write, |socket| socket.send(buf))
-    }
-
-    /// [`send`](Self::send) without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, else as [`send`](Self::send).
-    pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
-        self.io.try_io(Interest::WRITABLE, |socket| socket.send(buf))
-    }
+    datagram_methods!(SocketAddr);
 
     /// Sends a datagram to the first address of `target`, and returns its length.
     ///
@@ -200,74 +151,6 @@ impl UdpSocket {
     /// [`send_to`](Self::send_to).
     pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
         self.io.try_io(Interest::WRITABLE, |socket| socket.send_to(buf, target))
-    }
-
-    /// Receives a datagram into `buf` and returns its length, without saying from whom: see
-    /// [`connect`](Self::connect).
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: a datagram is taken and returned in the same poll, or left for the next call.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.async_io(Interest::READABLE, |socket| socket.recv(buf)).await
-    }
-
-    /// Polls [`recv`](Self::recv).
-    ///
-    /// # Errors
-    ///
-    /// As [`recv`](Self::recv).
-    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-        self.io.poll_io(cx, Direction::Read, |socket| socket.recv(buf))
-    }
-
-    /// [`recv`](Self::recv) without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing has come, else as [`recv`](Self::recv).
-    pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.io.try_io(Interest::READABLE, |socket| socket.recv(buf))
-    }
-
-    /// Receives a datagram into `buf` and returns its length and its sender.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: a datagram is taken and returned in the same poll, or left for the next call.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.io.async_io(Interest::READABLE, |socket| socket.recv_from(buf)).await
-    }
-
-    /// Polls [`recv_from`](Self::recv_from).
-    ///
-    /// # Errors
-    ///
-    /// As [`recv_from`](Self::recv_from).
-    pub fn poll_recv_from(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut [u8],
-    ) -> Poll<io::Result<(usize, SocketAddr)>> {
-        self.io.poll_io(cx, Direction::Read, |socket| socket.recv_from(buf))
-    }
-
-    /// [`recv_from`](Self::recv_from) without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing has come, else as
-    /// [`recv_from`](Self::recv_from).
-    pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.io.try_io(Interest::READABLE, |socket| socket.recv_from(buf))
     }
 
     /// Copies the next datagram into `buf` and returns its length, but leaves it for the next call.

@@ -46,7 +46,6 @@ mod futures_io;
 #[path = "wasm/resolver.rs"]
 mod resolver;
 pub mod split;
-#[path = "wasm/tcp.rs"]
 pub mod tcp;
 #[path = "wasm/udp.rs"]
 mod udp;

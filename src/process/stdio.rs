@@ -1,7 +1,7 @@
 //! `ChildStdin`, `ChildStdout`, `ChildStderr`: our ends of the pipes to a child.
 //!
-//! What reads and writes is written once, as plain `poll_` methods; each family of I/O traits is a module
-//! of its own on top.
+//! The pipes of the system read and write by plain `poll_` methods; each family of I/O traits is a module of
+//! its own on top.
 
 #[cfg(unix)]
 mod descriptor;
@@ -13,9 +13,8 @@ mod tokio_io;
 use super::system::{Input, Output};
 use std::fmt;
 use std::future::poll_fn;
-use std::io::{self, IoSlice};
+use std::io;
 use std::process::{self, Stdio};
-use std::task::{Context, Poll, ready};
 
 /// The pipe that a child reads its stdin from.
 ///
@@ -53,32 +52,6 @@ impl ChildStdin {
 
     fn pipe(&mut self) -> io::Result<&mut Input> {
         self.pipe.as_mut().ok_or_else(closed)
-    }
-
-    fn poll_write_some(&mut self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.pipe()?.poll_write(cx, buf)
-    }
-
-    fn poll_write_slices(
-        &mut self,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.pipe()?.poll_write_vectored(cx, bufs)
-    }
-
-    fn poll_written(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.pipe {
-            Some(pipe) => pipe.poll_flush(cx),
-            None => Poll::Ready(Ok(())),
-        }
-    }
-
-    /// Gives the pipe up, so that the child reads the end.
-    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let written = ready!(self.poll_written(cx));
-        self.pipe = None;
-        Poll::Ready(written)
     }
 }
 

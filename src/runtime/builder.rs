@@ -3,8 +3,7 @@
 use super::Runtime;
 use super::blocking_task::BlockingTasks;
 use super::current_thread::CurrentThread;
-use super::flavor::RuntimeFlavor;
-use super::handle::{self, Flavor, Handle, Hooks, Inner, check_workers, invalid};
+use super::handle::{self, Flavor, Handle, Hooks, Inner, RuntimeFlavor, check_workers, invalid};
 use super::id::Id;
 use super::local::{LocalExecutor, Settled};
 use super::local_runtime::LocalRuntime;

@@ -8,7 +8,7 @@
 //!
 //! A thread that calls `Handle::block_on` polls its future and nothing else. Tasks that are spawned or woken
 //! while no thread drives lie in the queue. There is no driver thread: the thread that drives sleeps in the
-//! poller itself, where a foreign wake or spawn finds it (local_runtime.rs).
+//! poller itself, where a foreign wake or spawn finds it (drive.rs).
 //!
 //! # The driving is not lost
 //!
@@ -27,7 +27,7 @@
 //!
 //! # A clock that stands still
 //!
-//! It jumps when everything waits. The thread that drives asks that in `idle_turn` (local_runtime.rs), of
+//! It jumps when everything waits. The thread that drives asks that in `idle_turn` (drive.rs), of
 //! itself, of blocking work and of the roots that other threads poll (in line, in `Handle::block_on`, those
 //! of pinned tasks). Those are counted while they are awake, by their thread or by what wakes them
 //! (`Presence`), and so is each coming. The last one that goes to sleep wakes the thread that drives.
@@ -53,11 +53,10 @@
 //! threads of the blocking pool, where a program that counts on its one thread does not expect them; tokio
 //! does not do it either.
 
-use super::block_on;
-use super::handle::Present;
+use super::drive::{Rest, Rests, drive};
 use super::local::{LocalShared, SendExecutor};
-use super::local_runtime::{Rest, Rests, drive};
 use super::local_thread::in_local;
+use super::root::{self, Present};
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::{CountsRoots, Presence};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
@@ -184,7 +183,7 @@ impl CurrentThread {
             None => in_local(|| root.as_mut().poll(cx)).map(Turn::Done),
         });
         let present = self.present();
-        block_on::run(turn, present.0.clone())
+        root::run(turn, present.0.clone())
     }
 
     /// Lets another thread drive: wakes all that are in line.

@@ -1,24 +1,21 @@
 //! A handle to a runtime: cheap to clone, for any thread, outlives the runtime without harm.
 
-use super::block_on;
 use super::blocking_task::{BlockingJob, BlockingTasks};
-use super::context::{self, EnterGuard, OUTSIDE};
+use super::context::{self, EnterGuard, TryCurrentError};
 use super::current_thread::CurrentThread;
-use super::flavor::RuntimeFlavor;
+use super::drive::Rests;
 use super::id::Id;
 use super::local::{LocalShared, Settled};
-use super::local_runtime::Rests;
 use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
+use super::root::{self, Present};
 use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
 use crate::engine::hint;
 use crate::engine::park::Parker;
-use crate::engine::scheduler::{
-    self, MAX_WORKERS, Presence, Shared, SleepHooks, Sleeps, ThreadConfig,
-};
+use crate::engine::scheduler::{self, MAX_WORKERS, Shared, SleepHooks, Sleeps, ThreadConfig};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::{JoinHandle, RunningTask};
 use crate::engine::wakers;
@@ -66,6 +63,17 @@ impl Hooks {
     }
 }
 
+/// Where a runtime runs its tasks; from [`Handle::runtime_flavor`](Handle::runtime_flavor).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuntimeFlavor {
+    /// On the thread that calls `block_on`: a `Runtime` of `Builder::new_current_thread`, or a
+    /// [`LocalRuntime`](super::LocalRuntime).
+    CurrentThread,
+    /// On workers.
+    MultiThread,
+}
+
 pub(super) enum Flavor {
     MultiThread {
         scheduler: Arc<Shared>,
@@ -106,8 +114,7 @@ impl Handle {
     ///
     /// If the thread is in none.
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        context::with(|handle| handle.cloned())
-            .ok_or_else(|| TryCurrentError { is_ending: context::is_thread_ending() })
+        context::current()
     }
 
     /// Makes this the runtime of the calling thread until the guard is dropped: spawns, timers and
@@ -209,13 +216,13 @@ impl Handle {
         hint::explained(|| match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
                 let present = Present::begin(scheduler);
-                scheduler::enter_guest(scheduler, || block_on::run(future, present.0.clone()))
+                scheduler::enter_guest(scheduler, || root::run(future, present.0.clone()))
             }
             Flavor::CurrentThread(current) => {
                 let present = current.present();
-                block_on::run(future, present.0.clone())
+                root::run(future, present.0.clone())
             }
-            Flavor::Local(_) => block_on::run(future, None),
+            Flavor::Local(_) => root::run(future, None),
         })
     }
 
@@ -236,10 +243,10 @@ impl Handle {
     /// workers calls between two polls: while that waker blocks, no other thread can drive.
     #[track_caller]
     fn refuse_where_it_runs(&self, what: &str) {
-        block_on::refuse_in_task(what);
+        root::refuse_in_task(what);
         if let Flavor::CurrentThread(current) = &self.inner.flavor {
             if local_thread::runs_here(current.local()) {
-                block_on::refuse(what);
+                root::refuse(what);
             }
         }
     }
@@ -259,7 +266,7 @@ impl Handle {
             Flavor::MultiThread { scheduler, .. } => {
                 let parker = Parker::new();
                 loop {
-                    let before = block_on::run(poll_fn(|cx| pinned.poll_quiet(cx)), None);
+                    let before = root::run(poll_fn(|cx| pinned.poll_quiet(cx)), None);
                     scheduler.wait_until_quiet(&parker);
                     if pinned.spawned_tasks() == before {
                         return;
@@ -332,6 +339,11 @@ impl Handle {
         RuntimeMetrics::new(self.clone())
     }
 
+    /// What tells this runtime from others that live. Compared, never followed.
+    pub(super) fn address(&self) -> *const () {
+        Arc::as_ptr(&self.inner).cast()
+    }
+
     /// What the thread that drives a runtime without workers counts and calls around its sleeps.
     pub(super) fn rests(&self) -> Rests<'_> {
         Rests { sleeps: &self.inner.sleeps, hooks: self.inner.hooks.around_sleeps() }
@@ -393,23 +405,6 @@ impl Handle {
     }
 }
 
-/// Keeps a root counted as awake, or resting, as long as its `block_on` lasts.
-pub(super) struct Present(pub(super) Option<Arc<Presence>>);
-
-impl Present {
-    pub(super) fn begin(scheduler: &Arc<Shared>) -> Self {
-        Self(Presence::begin(scheduler))
-    }
-}
-
-impl Drop for Present {
-    fn drop(&mut self) {
-        if let Some(presence) = &self.0 {
-            presence.end();
-        }
-    }
-}
-
 /// As [`Handle::around`], for a runtime that is still being made.
 pub(super) fn around(inner: std::sync::Weak<Inner>) -> scheduler::Around {
     let hooked = |handle: &Handle, run: &mut dyn FnMut()| {
@@ -438,7 +433,7 @@ fn enter_thread(
     };
     let handle = Handle { inner };
     let _entered = handle.enter();
-    block_on::own_thread(&handle, &mut || live(&handle, &mut *run));
+    root::own_thread(handle.address(), &mut || live(&handle, &mut *run));
 }
 
 /// The bounds of a number of workers.
@@ -475,32 +470,3 @@ impl fmt::Debug for Handle {
         handle.field("id", &self.id()).field("flavor", &flavor).finish_non_exhaustive()
     }
 }
-
-/// The calling thread is in no runtime; from [`Handle::try_current`].
-#[derive(Debug)]
-pub struct TryCurrentError {
-    is_ending: bool,
-}
-
-impl TryCurrentError {
-    /// Returns whether the thread has not entered a runtime.
-    pub fn is_missing_context(&self) -> bool {
-        !self.is_ending
-    }
-
-    /// Returns whether the thread is ending, and has forgotten already which runtime it was in.
-    pub fn is_thread_local_destroyed(&self) -> bool {
-        self.is_ending
-    }
-}
-
-impl fmt::Display for TryCurrentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.is_ending {
-            false => write!(f, "called {OUTSIDE}"),
-            true => f.write_str("called on a thread that is ending and has left its runtime"),
-        }
-    }
-}
-
-impl std::error::Error for TryCurrentError {}

@@ -1,7 +1,7 @@
 //! What a thread is to local executors: whether one polls on it, and which one it lends to `spawn_local`.
 
 use super::local::{LocalExecutor, LocalShared};
-use crate::engine::scoped::Scoped;
+use crate::engine::scoped::{Scoped, while_replaced};
 use crate::engine::sync_shim::{Arc, modelled_thread_local, thread_local};
 use crate::engine::words::NOTE;
 use std::cell::{Cell, RefCell};
@@ -29,14 +29,7 @@ modelled_thread_local! {
 
 /// Says that `executor` lives on this thread, while `f` runs: what wakes its tasks needs no lock then.
 pub(super) fn at_home<R>(executor: &LocalExecutor<'_>, f: impl FnOnce() -> R) -> R {
-    struct Restore(*const LocalShared);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            HOME.set(self.0);
-        }
-    }
-    let _restore = Restore(HOME.replace(Arc::as_ptr(executor.shared())));
-    f()
+    while_replaced(|home| HOME.replace(home), Arc::as_ptr(executor.shared()), f)
 }
 
 /// Whether the executor at `address` lives on this thread, which is inside [`at_home`] with it.
@@ -47,14 +40,7 @@ pub(super) fn is_home(address: *const LocalShared) -> bool {
 
 /// Marks the thread as polling for a local executor while `f` runs.
 pub(super) fn in_local<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            IN_LOCAL.set(self.0);
-        }
-    }
-    let _restore = Restore(IN_LOCAL.replace(true));
-    f()
+    while_replaced(|polls| IN_LOCAL.replace(polls), true, f)
 }
 
 /// Whether the calling thread polls for a local executor.
@@ -83,14 +69,8 @@ pub(crate) fn refuse_in_local(what: &str) {
 
 /// Says that the runtime of `executor` runs on this thread while `f` runs.
 pub(super) fn running<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
-    struct Restore(*const LocalShared);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            RUNS.set(self.0);
-        }
-    }
-    let _restore = Restore(RUNS.replace(Arc::as_ptr(executor.shared())));
-    at_home(executor, f)
+    let shared = Arc::as_ptr(executor.shared());
+    while_replaced(|runs| RUNS.replace(runs), shared, || at_home(executor, f))
 }
 
 /// As [`running`], and makes `executor` the one that `spawn_local` finds on this thread.

@@ -9,7 +9,6 @@
 pub(crate) mod block_on;
 #[path = "wasm/builder.rs"]
 mod builder;
-#[path = "wasm/context.rs"]
 pub(crate) mod context;
 #[path = "wasm/handle.rs"]
 mod handle;
@@ -24,8 +23,8 @@ mod timekeeper;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
 pub use builder::Builder;
-pub use context::EnterGuard;
-pub use handle::{Handle, TryCurrentError};
+pub use context::{EnterGuard, TryCurrentError};
+pub use handle::Handle;
 pub use id::Id;
 pub use local::LocalExecutor;
 pub use local_runtime::LocalRuntime;

@@ -78,6 +78,9 @@
 //! is stricter: a message that a permit sends after the receiver was dropped is dropped at once, and not
 //! with the last sender.
 
+#[macro_use]
+mod sender;
+
 mod bounded;
 pub mod error;
 mod permit;
@@ -91,8 +94,8 @@ mod weak;
 
 pub use self::bounded::{Sender, channel};
 pub use self::permit::{OwnedPermit, Permit, PermitIterator};
-pub use self::receiver::Receiver;
-pub use self::unbounded::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+pub use self::receiver::{Receiver, UnboundedReceiver};
+pub use self::unbounded::{UnboundedSender, unbounded_channel};
 pub use self::weak::{WeakSender, WeakUnboundedSender};
 
 #[cfg(all(test, liten_loom))]

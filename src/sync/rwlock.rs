@@ -1,5 +1,8 @@
 //! A lock for data that either many tasks read at the same time, or one task changes.
 
+#[macro_use]
+mod parts;
+
 mod mapped;
 mod owned;
 mod read;

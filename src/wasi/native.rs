@@ -8,11 +8,12 @@
 
 use super::host::Host;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::engine::sync_shim::{Arc, Condvar, Mutex, clock};
+use crate::engine::sync_shim::{Condvar, Mutex, clock};
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
+use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -93,7 +94,7 @@ impl Host for NativeHost {
     }
 
     fn interrupter(&self) -> Option<Waker> {
-        Some(Waker::from(std::sync::Arc::new(Interrupter(self.bell.clone()))))
+        Some(Waker::from(self.bell.clone()))
     }
 }
 
@@ -103,16 +104,15 @@ impl fmt::Debug for NativeHost {
     }
 }
 
-struct Interrupter(Arc<Bell>);
-
-impl Wake for Interrupter {
-    fn wake(self: std::sync::Arc<Self>) {
+/// What interrupts a host rings its bell.
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
-    fn wake_by_ref(self: &std::sync::Arc<Self>) {
-        *self.0.rung.lock() = true;
-        self.0.changed.notify_all();
+    fn wake_by_ref(self: &Arc<Self>) {
+        *self.rung.lock() = true;
+        self.changed.notify_all();
     }
 }
 

@@ -25,6 +25,7 @@
 
 use super::current::{self, UNLIMITED};
 use super::waker;
+use crate::engine::scoped::while_replaced;
 use std::task::{Context, Poll, ready};
 
 /// How many leaf operations a task may complete in one poll.
@@ -129,15 +130,7 @@ pub(crate) fn unlimited<R>(f: impl FnOnce() -> R) -> R {
 }
 
 fn with_units<R>(units: i16, f: impl FnOnce() -> R) -> R {
-    struct Restore(i16);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            current::set_budget(self.0);
-        }
-    }
-    let _restore = Restore(current::budget());
-    current::set_budget(units);
-    f()
+    while_replaced(current::replace_budget, units, f)
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]

@@ -16,6 +16,7 @@
 //! outer task until its own poll is over.
 
 use super::id::TaskId;
+use crate::engine::scoped::while_replaced;
 use crate::engine::sync_shim::thread_local;
 use std::cell::Cell;
 use std::ptr;
@@ -86,15 +87,8 @@ pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
 
 /// Runs `f`, a destructor of what the task `id` has left, with that id.
 pub(super) fn named<R>(id: TaskId, f: impl FnOnce() -> R) -> R {
-    struct Restore(Option<TaskId>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CURRENT.with(|current| current.id.set(self.0));
-        }
-    }
     // The id alone: the rest is that of the task that runs here, which `f` may wake.
-    let _restore = Restore(CURRENT.with(|current| current.id.replace(Some(id))));
-    f()
+    while_replaced(|id| CURRENT.with(|current| current.id.replace(id)), Some(id), f)
 }
 
 /// Puts back what was current before [`enter`] or [`outside`], also when the code between unwinds.
@@ -144,4 +138,10 @@ pub(super) fn budget() -> i16 {
 #[inline]
 pub(super) fn set_budget(budget: i16) {
     CURRENT.with(|current| current.budget.set(budget));
+}
+
+/// Sets the budget and returns what it was.
+#[inline]
+pub(super) fn replace_budget(budget: i16) -> i16 {
+    CURRENT.with(|current| current.budget.replace(budget))
 }

@@ -1,20 +1,10 @@
-//! The traits of futures-io on the standard streams.
+//! `AsyncWrite` of futures-io on the standard streams, natively and in a component.
 
-use super::{Stderr, Stdin, Stdout};
-use crate::io::{AsyncRead, AsyncWrite};
+use super::{Stderr, Stdout};
+use crate::io::AsyncWrite;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-
-impl AsyncRead for Stdin {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        self.get_mut().poll_take(cx, buf)
-    }
-}
 
 macro_rules! output {
     ($stream:ty) => {
@@ -24,11 +14,11 @@ macro_rules! output {
                 cx: &mut Context<'_>,
                 buf: &[u8],
             ) -> Poll<io::Result<usize>> {
-                self.get_mut().output().poll_put(cx, buf)
+                self.get_mut().0.poll_write(cx, buf)
             }
 
             fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                self.get_mut().output().poll_drain(cx)
+                self.get_mut().0.poll_flush(cx)
             }
 
             /// Flushes: the standard streams stay open as long as the process.

@@ -17,8 +17,10 @@
 //! lock of the standard input in a locked state, and reads from the descriptor instead.
 
 use crate::engine::wakers;
+use crate::io::AsyncRead;
 use parking_lot::Mutex;
 use std::io::{self, ErrorKind, Read};
+use std::pin::Pin;
 use std::process;
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, Thread};
@@ -103,9 +105,9 @@ static INPUT: Mutex<Input> = Mutex::new(Input {
     handles: 0,
 });
 
-impl Stdin {
-    pub(in crate::io) fn poll_take(
-        &mut self,
+impl AsyncRead for Stdin {
+    fn poll_read(
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {

@@ -12,11 +12,11 @@ const MOST: usize = 2 * 1024 * 1024;
 
 /// The standard output of the process; see [`stdout`].
 #[derive(Debug)]
-pub struct Stdout(Output);
+pub struct Stdout(pub(super) Output);
 
 /// The standard error of the process; see [`stderr`].
 #[derive(Debug)]
-pub struct Stderr(Output);
+pub struct Stderr(pub(super) Output);
 
 /// Returns the standard output of the process.
 ///
@@ -77,22 +77,10 @@ fn write_and_flush(mut to: impl Write, bytes: &[u8]) -> io::Result<()> {
     to.flush()
 }
 
-impl Stdout {
-    pub(in crate::io) fn output(&mut self) -> &mut Output {
-        &mut self.0
-    }
-}
-
-impl Stderr {
-    pub(in crate::io) fn output(&mut self) -> &mut Output {
-        &mut self.0
-    }
-}
-
 type Job = JoinHandle<(io::Result<()>, Vec<u8>)>;
 
 /// Takes a write when the one before it is through.
-pub(in crate::io) struct Output {
+pub(super) struct Output {
     write: fn(&[u8]) -> io::Result<()>,
     /// The write that is on its way.
     job: Option<Job>,
@@ -105,12 +93,12 @@ impl Output {
         Self { write, job: None, spare: Vec::new() }
     }
 
-    pub(in crate::io) fn poll_put(
+    pub(super) fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_drain(cx))?;
+        ready!(self.poll_flush(cx))?;
         if buf.is_empty() {
             return Poll::Ready(Ok(0));
         }
@@ -126,7 +114,7 @@ impl Output {
     }
 
     /// Ready when nothing is on its way.
-    pub(in crate::io) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(job) = &mut self.job else {
             return Poll::Ready(Ok(()));
         };

@@ -1,6 +1,9 @@
 //! The standard streams of a component, over `wasi:cli`.
 
-use crate::io::{AsyncRead, AsyncWrite};
+#[path = "futures_io.rs"]
+mod futures_io;
+
+use crate::io::AsyncRead;
 use crate::wasi::stream::{Input, Output};
 use std::io;
 use std::pin::Pin;
@@ -92,29 +95,3 @@ impl AsyncRead for Stdin {
         self.0.poll_read(cx, buf)
     }
 }
-
-macro_rules! output {
-    ($stream:ty) => {
-        impl AsyncWrite for $stream {
-            fn poll_write(
-                self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                buf: &[u8],
-            ) -> Poll<io::Result<usize>> {
-                self.0.poll_write(cx, buf)
-            }
-
-            fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                self.0.poll_flush(cx)
-            }
-
-            /// Flushes: the standard streams stay open as long as the component.
-            fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                self.poll_flush(cx)
-            }
-        }
-    };
-}
-
-output!(Stdout);
-output!(Stderr);

@@ -9,7 +9,6 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::panic::Location;
-use std::time::Duration;
 
 /// A TCP socket that neither listens nor is connected yet, for options that must be set before.
 ///
@@ -155,140 +154,33 @@ impl TcpSocket {
             .ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "not an IP socket"))
     }
 
-    /// Takes the error that is pending on the socket (`SO_ERROR`), if there is one.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system if it cannot be asked.
-    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
-        self.inner.take_error()
+    options! {
+        |this| this.inner;
+        /// Takes the error that is pending on the socket (`SO_ERROR`), if there is one.
+        take_error() -> Option<io::Error>: take_error;
+        /// Returns whether the address may be taken over while old connections are running out
+        /// (`SO_REUSEADDR`).
+        reuseaddr() -> bool: reuse_address;
+        /// Lets the address be taken over while old connections are running out (`SO_REUSEADDR`). On Windows
+        /// it lets several sockets use the same address, which is hardly ever wanted.
+        set_reuseaddr(on: bool) -> (): set_reuse_address;
+        /// Returns whether an idle connection is probed now and then (`SO_KEEPALIVE`).
+        keepalive() -> bool: keepalive;
+        /// Probes an idle connection now and then (`SO_KEEPALIVE`), so that a peer that has vanished is
+        /// noticed.
+        set_keepalive(on: bool) -> (): set_keepalive;
+        /// Returns the size of the buffer for outgoing bytes (`SO_SNDBUF`).
+        send_buffer_size() -> usize: send_buffer_size;
+        /// Asks for a buffer of `size` for outgoing bytes (`SO_SNDBUF`). Linux gives twice as much, within
+        /// its limits.
+        set_send_buffer_size(size: usize) -> (): set_send_buffer_size;
+        /// Returns the size of the buffer for incoming bytes (`SO_RCVBUF`).
+        recv_buffer_size() -> usize: recv_buffer_size;
+        /// Asks for a buffer of `size` for incoming bytes (`SO_RCVBUF`). Linux gives twice as much, within
+        /// its limits.
+        set_recv_buffer_size(size: usize) -> (): set_recv_buffer_size;
     }
 
-    /// Returns whether the address may be taken over while old connections are running out
-    /// (`SO_REUSEADDR`).
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn reuseaddr(&self) -> io::Result<bool> {
-        self.inner.reuse_address()
-    }
-
-    /// Lets the address be taken over while old connections are running out (`SO_REUSEADDR`). On Windows it
-    /// lets several sockets use the same address, which is hardly ever wanted.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_reuseaddr(&self, on: bool) -> io::Result<()> {
-        self.inner.set_reuse_address(on)
-    }
-
-    /// Returns whether an idle connection is probed now and then (`SO_KEEPALIVE`).
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn keepalive(&self) -> io::Result<bool> {
-        self.inner.keepalive()
-    }
-
-    /// Probes an idle connection now and then (`SO_KEEPALIVE`), so that a peer that has vanished is
-    /// noticed.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_keepalive(&self, on: bool) -> io::Result<()> {
-        self.inner.set_keepalive(on)
-    }
-
-    /// Returns the size of the buffer for outgoing bytes (`SO_SNDBUF`).
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn send_buffer_size(&self) -> io::Result<usize> {
-        self.inner.send_buffer_size()
-    }
-
-    /// Asks for a buffer of `size` for outgoing bytes (`SO_SNDBUF`). Linux gives twice as much, within its
-    /// limits.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_send_buffer_size(&self, size: usize) -> io::Result<()> {
-        self.inner.set_send_buffer_size(size)
-    }
-
-    /// Returns the size of the buffer for incoming bytes (`SO_RCVBUF`).
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn recv_buffer_size(&self) -> io::Result<usize> {
-        self.inner.recv_buffer_size()
-    }
-
-    /// Asks for a buffer of `size` for incoming bytes (`SO_RCVBUF`). Linux gives twice as much, within its
-    /// limits.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_recv_buffer_size(&self, size: usize) -> io::Result<()> {
-        self.inner.set_recv_buffer_size(size)
-    }
-
-    /// Returns how long closing waits for unsent data (`SO_LINGER`); `None` means that it is sent in the
-    /// background.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn linger(&self) -> io::Result<Option<Duration>> {
-        self.inner.linger()
-    }
-
-    /// Sets how long closing waits for unsent data (`SO_LINGER`); see [`TcpStream::set_linger`] for the
-    /// danger in it.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
-        self.inner.set_linger(linger)
-    }
-
-    /// Makes closing throw unsent data away and reset the connection, without blocking (`SO_LINGER` of
-    /// zero).
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_zero_linger(&self) -> io::Result<()> {
-        self.set_linger(Some(Duration::ZERO))
-    }
-
+    tcp_options!();
     type_of_service!();
-
-    /// Returns whether small writes are sent at once (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn nodelay(&self) -> io::Result<bool> {
-        self.inner.tcp_nodelay()
-    }
-
-    /// Sends small writes at once (`TCP_NODELAY`), instead of waiting a moment for more to put into the
-    /// segment.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_nodelay(&self, on: bool) -> io::Result<()> {
-        self.inner.set_tcp_nodelay(on)
-    }
 }

@@ -7,13 +7,11 @@ use crate::engine::task::budget;
 use crate::io::{Async, Interest, driver_for};
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{TCP_STREAM, system};
-use socket2::SockRef;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::panic::Location;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 /// A TCP connection.
 ///
@@ -159,25 +157,9 @@ impl TcpStream {
     }
 
     readiness_methods!();
-    stream_methods!();
-
-    /// Returns the address of this end.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.io.get_ref().local_addr()
-    }
-
-    /// Returns the address of the peer.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotConnected`](ErrorKind::NotConnected) if the connection is gone.
-    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.io.get_ref().peer_addr()
-    }
+    stream_methods!(SocketAddr);
+    tcp_options!();
+    time_to_live!();
 
     /// Reads some bytes into `buf` without taking them from the stream, and returns how many; 0 means the
     /// end.
@@ -223,76 +205,5 @@ impl TcpStream {
     /// Returns the error of the operating system.
     pub fn poll_peek(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         self.io.poll_io(cx, Direction::Read, |stream| stream.peek(buf))
-    }
-
-    /// Returns whether small writes are sent at once (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn nodelay(&self) -> io::Result<bool> {
-        self.io.get_ref().nodelay()
-    }
-
-    /// Sends small writes at once (`TCP_NODELAY`), instead of waiting a moment for more to put into the
-    /// segment.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_nodelay(&self, on: bool) -> io::Result<()> {
-        self.io.get_ref().set_nodelay(on)
-    }
-
-    /// Returns how many routers an outgoing packet may pass (`IP_TTL`).
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn ttl(&self) -> io::Result<u32> {
-        self.io.get_ref().ttl()
-    }
-
-    /// Sets how many routers an outgoing packet may pass (`IP_TTL`).
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.io.get_ref().set_ttl(ttl)
-    }
-
-    /// Returns how long closing waits for unsent data (`SO_LINGER`); `None` means that it is sent in the
-    /// background.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn linger(&self) -> io::Result<Option<Duration>> {
-        SockRef::from(self).linger()
-    }
-
-    /// Sets how long closing waits for unsent data (`SO_LINGER`).
-    ///
-    /// With [`Duration::ZERO`] closing throws unsent data away and resets the connection. With a longer
-    /// time **dropping the stream may block the thread** for so long:
-    /// [`close`](crate::io::AsyncWriteExt::close) it and read to the end instead, if you must know that
-    /// everything has arrived.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
-        SockRef::from(self).set_linger(linger)
-    }
-
-    /// Makes closing throw unsent data away and reset the connection, without blocking (`SO_LINGER` of
-    /// zero).
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn set_zero_linger(&self) -> io::Result<()> {
-        self.set_linger(Some(Duration::ZERO))
     }
 }

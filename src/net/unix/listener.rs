@@ -1,14 +1,11 @@
 //! `UnixListener`: waits for connections within the machine.
 
 use super::UnixStream;
-use crate::engine::driver::readiness::Direction;
-use crate::io::{Async, Interest, current_driver};
+use crate::io::{Async, current_driver};
 use crate::net::{BOTH, unix_kind};
-use futures_core::Stream;
 use std::io;
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
-use std::task::{Context, Poll, ready};
 
 /// A Unix socket that waits for connections.
 ///
@@ -73,55 +70,7 @@ impl UnixListener {
         Self::adopt(&current_driver(), mio::net::UnixListener::bind_addr(address)?)
     }
 
-    /// Waits for a connection and returns it with the address of its peer, which is mostly unnamed.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: a connection is taken and returned in the same poll. One that comes later goes to the
-    /// next call.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system, such as no descriptors left. The listener stays usable.
-    pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
-        let (stream, peer) =
-            self.io.async_io(Interest::READABLE, |listener| listener.accept()).await?;
-        Ok((UnixStream::adopt_connected(self.io.driver(), stream)?, peer))
-    }
-
-    /// Polls [`accept`](Self::accept).
-    ///
-    /// # Errors
-    ///
-    /// As [`accept`](Self::accept).
-    pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(UnixStream, SocketAddr)>> {
-        let (stream, peer) =
-            ready!(self.io.poll_io(cx, Direction::Read, |listener| listener.accept()))?;
-        Poll::Ready(Ok((UnixStream::adopt_connected(self.io.driver(), stream)?, peer)))
-    }
-
-    /// Returns the connections as a stream that never ends.
-    ///
-    /// An error concerns one attempt to accept, as with [`accept`](Self::accept); the next item may be a
-    /// connection again.
-    ///
-    /// # Cancel safety
-    ///
-    /// Waiting for the next item is cancel safe.
-    pub fn incoming(&self) -> impl Stream<Item = io::Result<UnixStream>> + Unpin {
-        futures_util::stream::poll_fn(|cx| {
-            self.poll_accept(cx).map_ok(|(stream, _peer)| stream).map(Some)
-        })
-    }
-
-    /// Returns the address that is listened on.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.io.get_ref().local_addr()
-    }
+    listener_methods!(UnixStream, SocketAddr);
 
     /// Takes the error that is pending on the socket (`SO_ERROR`), if there is one.
     ///

@@ -8,13 +8,11 @@
 //! [`BrokenPipe`](std::io::ErrorKind::BrokenPipe) when all readers are gone. That counts descriptors and not
 //! ends: a child process that has inherited one keeps the pipe open.
 
+mod end;
 mod open;
-mod receiver;
-mod sender;
 
+pub use self::end::{Receiver, Sender};
 pub use self::open::OpenOptions;
-pub use self::receiver::Receiver;
-pub use self::sender::Sender;
 
 use crate::io::current_driver;
 use nix::libc;

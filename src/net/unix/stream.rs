@@ -138,23 +138,5 @@ impl UnixStream {
     }
 
     readiness_methods!();
-    stream_methods!();
-
-    /// Returns the address of this end.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.io.get_ref().local_addr()
-    }
-
-    /// Returns the address of the peer.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotConnected`](io::ErrorKind::NotConnected) if the connection is gone.
-    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.io.get_ref().peer_addr()
-    }
+    stream_methods!(SocketAddr);
 }

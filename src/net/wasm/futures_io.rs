@@ -13,7 +13,7 @@ impl AsyncRead for &TcpStream {
         cx: &mut Context<'_>,
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        TcpStream::poll_read(&self, cx, buf)
+        self.connection.input.poll_read(cx, buf)
     }
 }
 
@@ -23,12 +23,12 @@ impl AsyncWrite for &TcpStream {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        TcpStream::poll_write(&self, cx, buf)
+        self.connection.output.poll_write(cx, buf)
     }
 
     /// Waits until the host has passed everything on to the network.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        TcpStream::poll_flush(&self, cx)
+        self.connection.output.poll_flush(cx)
     }
 
     /// Flushes, and shuts the writing side down, so that the peer reads the end.

@@ -4,7 +4,7 @@ use super::{ChildStderr, ChildStdin, ChildStdout};
 use futures_io::{AsyncRead, AsyncWrite};
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 impl AsyncWrite for ChildStdin {
     fn poll_write(
@@ -12,7 +12,7 @@ impl AsyncWrite for ChildStdin {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.poll_write_some(cx, buf)
+        self.pipe()?.poll_write(cx, buf)
     }
 
     fn poll_write_vectored(
@@ -20,16 +20,21 @@ impl AsyncWrite for ChildStdin {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_write_slices(cx, bufs)
+        self.pipe()?.poll_write_vectored(cx, bufs)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_written(cx)
+        match &mut self.pipe {
+            Some(pipe) => pipe.poll_flush(cx),
+            None => Poll::Ready(Ok(())),
+        }
     }
 
     /// Closes the pipe, so that the child reads the end.
     fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_end(cx)
+        let written = ready!(self.as_mut().poll_flush(cx));
+        self.pipe = None;
+        Poll::Ready(written)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::engine::park::{Parker, Unpark, Unparker};
 use crate::engine::scheduler::Sleeps;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::thread;
-use crate::runtime::block_on::loom::forget_habit;
+use crate::runtime::root::loom::forget_habit;
 use std::task::Wake;
 
 fn new() -> CurrentThread {
@@ -129,7 +129,7 @@ fn a_thread_that_waits_for_the_last_task_is_told() {
         drop(runtime.local().spawn_send(async {}));
         let waits = {
             let runtime = runtime.clone();
-            thread::spawn(move || block_on::run(poll_fn(|cx| runtime.poll_quiet(cx)), None))
+            thread::spawn(move || root::run(poll_fn(|cx| runtime.poll_quiet(cx)), None))
         };
         let mut polled = false;
         let root = poll_fn(|cx| {

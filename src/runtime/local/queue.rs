@@ -40,6 +40,7 @@
 #![allow(unsafe_code)]
 
 use super::{Hot, TASKS};
+use crate::engine::scoped::while_replaced;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Mutex, MutexGuard, UnsafeCell};
 use crate::engine::wakers;
@@ -275,14 +276,7 @@ impl<'a> Home<'a> {
 
     /// Says that a visit is being polled, while `f` runs.
     pub(super) fn while_polling<R>(self, f: impl FnOnce() -> R) -> R {
-        struct Restore<'a>(Home<'a>, bool);
-        impl Drop for Restore<'_> {
-            fn drop(&mut self) {
-                self.0.own(|own| own.polling = self.1);
-            }
-        }
-        let _restore = Restore(self, self.own(|own| mem::replace(&mut own.polling, true)));
-        f()
+        while_replaced(|polling| self.own(|own| mem::replace(&mut own.polling, polling)), true, f)
     }
 }
 

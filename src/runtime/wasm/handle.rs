@@ -1,6 +1,6 @@
 //! A handle to a runtime: cheap to clone, outlives the runtime without harm.
 
-use super::context::{self, EnterGuard, OUTSIDE};
+use super::context::{self, EnterGuard, TryCurrentError};
 use super::id::Id;
 use super::local::Settled;
 use super::local_thread;
@@ -43,7 +43,7 @@ impl Handle {
     ///
     /// If the thread is in none.
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        context::with(|handle| handle.cloned()).ok_or(TryCurrentError { _private: () })
+        context::current()
     }
 
     /// Makes this the runtime of the thread until the guard is dropped: spawns and timers use it.
@@ -112,29 +112,3 @@ impl fmt::Debug for Handle {
         f.debug_struct("Handle").field("flavor", &"current_thread").finish_non_exhaustive()
     }
 }
-
-/// The thread is in no runtime; from [`Handle::try_current`].
-#[derive(Debug)]
-pub struct TryCurrentError {
-    _private: (),
-}
-
-impl TryCurrentError {
-    /// Returns whether the thread has not entered a runtime: on wasm there is no other reason.
-    pub fn is_missing_context(&self) -> bool {
-        true
-    }
-
-    /// Returns whether the thread is ending: never on wasm, where it ends with the program.
-    pub fn is_thread_local_destroyed(&self) -> bool {
-        false
-    }
-}
-
-impl fmt::Display for TryCurrentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "called {OUTSIDE}")
-    }
-}
-
-impl std::error::Error for TryCurrentError {}

@@ -112,33 +112,6 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Waits until the receiver closes the channel or is dropped.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: dropping the future loses nothing.
-    ///
-    /// # Examples
-    ///
-    /// Work is given up when no receiver waits for its result:
-    ///
-    /// ```
-    /// # liten::block_on(async {
-    /// let (sender, receiver) = liten::sync::mpsc::channel::<u32>(1);
-    /// let task = liten::spawn(async move {
-    ///     liten::select! {
-    ///         _ = sender.closed() => "given up",
-    ///         _ = std::future::pending::<u32>() => "done",
-    ///     }
-    /// });
-    /// drop(receiver);
-    /// assert_eq!(task.await.unwrap(), "given up");
-    /// # });
-    /// ```
-    pub async fn closed(&self) {
-        self.tx.closed().await;
-    }
-
     /// Sends `message` if there is room for it now.
     ///
     /// # Errors
@@ -231,11 +204,6 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         wait_outside("blocking_send", self.send(value))
-    }
-
-    /// Returns whether the receiver has closed the channel, or has been dropped.
-    pub fn is_closed(&self) -> bool {
-        self.room().is_closed()
     }
 
     /// Waits for room for one message, and returns it as a [`Permit`].
@@ -362,20 +330,9 @@ impl<T> Sender<T> {
         })
     }
 
-    /// Returns whether both senders are of the same channel.
-    pub fn same_channel(&self, other: &Self) -> bool {
-        self.tx.same_channel(&other.tx)
-    }
-
     /// Returns for how many messages there is room now. Reserved room counts as used.
     pub fn capacity(&self) -> usize {
         self.room().permits.available()
-    }
-
-    /// Returns a sender that does not keep the channel open.
-    #[must_use = "the sender itself stays as it is"]
-    pub fn downgrade(&self) -> WeakSender<T> {
-        WeakSender { tx: self.tx.downgrade() }
     }
 
     /// Returns for how many messages there is room in the empty channel, as [`channel`] was told.
@@ -383,22 +340,10 @@ impl<T> Sender<T> {
         self.room().bound
     }
 
-    /// Returns how many senders there are.
-    pub fn strong_count(&self) -> usize {
-        self.tx.shared.senders()
-    }
-
-    /// Returns how many weak senders there are.
-    pub fn weak_count(&self) -> usize {
-        self.tx.shared.weak()
-    }
+    sender_methods!(WeakSender);
 }
 
-impl<T> Clone for Sender<T> {
-    fn clone(&self) -> Self {
-        Self { tx: self.tx.clone() }
-    }
-}
+clones!(Sender);
 
 impl<T> fmt::Debug for Sender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -28,35 +28,6 @@ pub struct WeakSender<T> {
     pub(super) tx: WeakTx<T, Bounded>,
 }
 
-impl<T> WeakSender<T> {
-    /// Returns a sender; `None` if all senders have been dropped.
-    pub fn upgrade(&self) -> Option<Sender<T>> {
-        self.tx.upgrade().map(|tx| Sender { tx })
-    }
-
-    /// Returns how many senders there are.
-    pub fn strong_count(&self) -> usize {
-        self.tx.shared.senders()
-    }
-
-    /// Returns how many weak senders there are.
-    pub fn weak_count(&self) -> usize {
-        self.tx.shared.weak()
-    }
-}
-
-impl<T> Clone for WeakSender<T> {
-    fn clone(&self) -> Self {
-        Self { tx: self.tx.clone() }
-    }
-}
-
-impl<T> fmt::Debug for WeakSender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WeakSender").finish_non_exhaustive()
-    }
-}
-
 /// Can be made an [`UnboundedSender`] again, and does not keep the channel open; made by
 /// [`UnboundedSender::downgrade`].
 ///
@@ -80,26 +51,29 @@ pub struct WeakUnboundedSender<T> {
     pub(super) tx: WeakTx<T, Unbounded>,
 }
 
+impl<T> WeakSender<T> {
+    /// Returns a sender; `None` if all senders have been dropped.
+    pub fn upgrade(&self) -> Option<Sender<T>> {
+        self.tx.upgrade().map(|tx| Sender { tx })
+    }
+
+    counts!();
+}
+
 impl<T> WeakUnboundedSender<T> {
     /// Returns a sender; `None` if all senders have been dropped.
     pub fn upgrade(&self) -> Option<UnboundedSender<T>> {
         self.tx.upgrade().map(|tx| UnboundedSender { tx })
     }
 
-    /// Returns how many senders there are.
-    pub fn strong_count(&self) -> usize {
-        self.tx.shared.senders()
-    }
-
-    /// Returns how many weak senders there are.
-    pub fn weak_count(&self) -> usize {
-        self.tx.shared.weak()
-    }
+    counts!();
 }
 
-impl<T> Clone for WeakUnboundedSender<T> {
-    fn clone(&self) -> Self {
-        Self { tx: self.tx.clone() }
+clones!(WeakSender WeakUnboundedSender);
+
+impl<T> fmt::Debug for WeakSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeakSender").finish_non_exhaustive()
     }
 }
 

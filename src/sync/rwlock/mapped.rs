@@ -24,27 +24,7 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
         Self { inner, _lock: PhantomData }
     }
 
-    /// Returns a guard for the part that `f` picks out of this guard's part.
-    #[inline]
-    pub fn map<F, U: ?Sized>(this: Self, f: F) -> RwLockMappedWriteGuard<'a, U>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-    {
-        RwLockMappedWriteGuard::new(this.inner.map(f))
-    }
-
-    /// Returns a guard for the part that `f` picks out of this guard's part, if it picks one.
-    ///
-    /// # Errors
-    ///
-    /// The guard itself, if `f` returns `None`.
-    #[inline]
-    pub fn try_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockMappedWriteGuard<'a, U>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-    {
-        this.inner.try_map(f).map(RwLockMappedWriteGuard::new).map_err(Self::new)
-    }
+    parts!([&mut] T => U, RwLockMappedWriteGuard<'a>;);
 }
 
 /// As [`RwLockMappedWriteGuard`], but keeps the lock alive and borrows nothing.
@@ -61,30 +41,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
         Self { inner }
     }
 
-    /// Returns a guard for the part that `f` picks out of this guard's part.
-    #[inline]
-    pub fn map<F, V: ?Sized>(this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, V>
-    where
-        F: FnOnce(&mut U) -> &mut V,
-    {
-        OwnedRwLockMappedWriteGuard::new(this.inner.map(f))
-    }
-
-    /// Returns a guard for the part that `f` picks out of this guard's part, if it picks one.
-    ///
-    /// # Errors
-    ///
-    /// The guard itself, if `f` returns `None`.
-    #[inline]
-    pub fn try_map<F, V: ?Sized>(
-        this: Self,
-        f: F,
-    ) -> Result<OwnedRwLockMappedWriteGuard<T, V>, Self>
-    where
-        F: FnOnce(&mut U) -> Option<&mut V>,
-    {
-        this.inner.try_map(f).map(OwnedRwLockMappedWriteGuard::new).map_err(Self::new)
-    }
+    parts!([&mut] U => V, OwnedRwLockMappedWriteGuard<T>;);
 
     /// Returns the lock that it has locked.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {

@@ -20,38 +20,20 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         Self { inner, _data: PhantomData }
     }
 
-    /// Returns a guard for the part of the data that `f` picks.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use liten::sync::{RwLock, RwLockReadGuard};
-    ///
-    /// # liten::block_on(async {
-    /// let lock = RwLock::new((1, "one"));
-    /// let name = RwLockReadGuard::map(lock.read().await, |pair| pair.1);
-    /// assert_eq!(&*name, "one");
-    /// # });
-    /// ```
-    #[inline]
-    pub fn map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
-    where
-        F: FnOnce(&T) -> &U,
-    {
-        RwLockReadGuard::new(this.inner.map(f))
-    }
-
-    /// Returns a guard for the part of the data that `f` picks, if it picks one.
-    ///
-    /// # Errors
-    ///
-    /// The guard itself, if `f` returns `None`.
-    #[inline]
-    pub fn try_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
-    where
-        F: FnOnce(&T) -> Option<&U>,
-    {
-        this.inner.try_map(f).map(RwLockReadGuard::new).map_err(Self::new)
+    parts! {
+        [&] T => U, RwLockReadGuard<'a>;
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use liten::sync::{RwLock, RwLockReadGuard};
+        ///
+        /// # liten::block_on(async {
+        /// let lock = RwLock::new((1, "one"));
+        /// let name = RwLockReadGuard::map(lock.read().await, |pair| pair.1);
+        /// assert_eq!(&*name, "one");
+        /// # });
+        /// ```
     }
 }
 
@@ -67,27 +49,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
         Self { inner }
     }
 
-    /// Returns a guard for the part of the data that `f` picks.
-    #[inline]
-    pub fn map<F, V: ?Sized>(this: Self, f: F) -> OwnedRwLockReadGuard<T, V>
-    where
-        F: FnOnce(&U) -> &V,
-    {
-        OwnedRwLockReadGuard::new(this.inner.map(f))
-    }
-
-    /// Returns a guard for the part of the data that `f` picks, if it picks one.
-    ///
-    /// # Errors
-    ///
-    /// The guard itself, if `f` returns `None`.
-    #[inline]
-    pub fn try_map<F, V: ?Sized>(this: Self, f: F) -> Result<OwnedRwLockReadGuard<T, V>, Self>
-    where
-        F: FnOnce(&U) -> Option<&V>,
-    {
-        this.inner.try_map(f).map(OwnedRwLockReadGuard::new).map_err(Self::new)
-    }
+    parts!([&] U => V, OwnedRwLockReadGuard<T>;);
 
     /// Returns the lock that it has locked.
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {

@@ -57,14 +57,14 @@ use wasip2::sockets::tcp_create_socket::create_tcp_socket;
 /// ```
 pub struct TcpStream {
     /// Shared with the task that closes it in the background.
-    connection: Arc<Connection>,
+    pub(in crate::net) connection: Arc<Connection>,
 }
 
 /// The order of the fields is the order in which they go: the streams are children of the socket, and the
 /// host may trap if the parent goes first.
-struct Connection {
-    input: Input,
-    output: Output,
+pub(in crate::net) struct Connection {
+    pub(in crate::net) input: Input,
+    pub(in crate::net) output: Output,
     socket: TcpSocket,
     /// Whether we have shut the writing side down.
     ended: SendWrapper<Cell<bool>>,
@@ -187,29 +187,9 @@ impl TcpStream {
         self.connection.output.try_write(buf)
     }
 
-    pub(in crate::net) fn poll_read(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        self.connection.input.poll_read(cx, buf)
-    }
-
-    pub(in crate::net) fn poll_write(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.connection.output.poll_write(cx, buf)
-    }
-
-    pub(in crate::net) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.connection.output.poll_flush(cx)
-    }
-
     /// Ends the stream for the peer once everything has been sent. It is no error if we have ended it before.
     pub(in crate::net) fn poll_close(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match ready!(self.poll_flush(cx)) {
+        match ready!(self.connection.output.poll_flush(cx)) {
             // The host calls a stream closed that we have shut down.
             Err(error) if error.kind() == ErrorKind::BrokenPipe && self.connection.ended.get() => {
                 Poll::Ready(Ok(()))

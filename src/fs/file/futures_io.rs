@@ -13,7 +13,8 @@ impl AsyncRead for File {
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         let wanted = buf.len();
-        self.get_mut().poll_read(cx, wanted, |bytes| buf[..bytes.len()].copy_from_slice(bytes))
+        let take = |bytes: &[u8]| buf[..bytes.len()].copy_from_slice(bytes);
+        File::poll_read(self.get_mut(), cx, wanted, take)
     }
 }
 
@@ -23,7 +24,8 @@ impl AsyncWrite for File {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.get_mut().poll_write(cx, buf)
+        let File { shared, traffic, max_buf_size } = self.get_mut();
+        traffic.get_mut().poll_write(cx, shared, [buf], *max_buf_size)
     }
 
     fn poll_write_vectored(
@@ -31,17 +33,19 @@ impl AsyncWrite for File {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.get_mut().poll_write_vectored(cx, bufs)
+        let File { shared, traffic, max_buf_size } = self.get_mut();
+        let parts = bufs.iter().map(|buf| &**buf);
+        traffic.get_mut().poll_write(cx, shared, parts, *max_buf_size)
     }
 
     /// Waits until all that was accepted is with the operating system.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.get_mut().poll_flush(cx)
+        self.get_mut().traffic.get_mut().poll_flush(cx)
     }
 
     /// As `poll_flush`; the file is closed when it is dropped.
     fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.get_mut().poll_flush(cx)
+        self.poll_flush(cx)
     }
 }
 
@@ -51,6 +55,7 @@ impl AsyncSeek for File {
         cx: &mut Context<'_>,
         pos: SeekFrom,
     ) -> Poll<io::Result<u64>> {
-        self.get_mut().poll_seek(cx, pos)
+        let File { shared, traffic, .. } = self.get_mut();
+        traffic.get_mut().poll_seek(cx, shared, pos)
     }
 }

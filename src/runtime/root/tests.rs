@@ -1,7 +1,7 @@
 //! The habit of a root's thread, and where a thread may block for a message.
 
 use super::*;
-use crate::runtime::{Builder, LocalExecutor, LocalRuntime};
+use crate::runtime::{Builder, LocalExecutor, LocalRuntime, Runtime};
 use crate::task::block_in_place;
 use std::future::{poll_fn, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,0 +1,111 @@
+//! Where threads may be workers: the scheduler knows them too, and answers faster.
+
+use super::{Handle, expect, with};
+use crate::engine::driver::Driver;
+use crate::engine::scheduler;
+use crate::engine::sync_shim::Arc;
+use crate::engine::task::JoinHandle;
+use crate::engine::words::NOTE;
+use crate::runtime::tokio_context;
+use std::future::Future;
+use std::io;
+use std::panic::Location;
+
+/// What to do about a call outside a runtime; one text for all of them.
+pub(crate) const OUTSIDE: &str =
+    "outside a runtime: use #[liten::main], Runtime::enter, or Handle::spawn";
+
+/// Leaves tokio's context when it is dropped.
+pub(super) type Guard = tokio_context::Guard;
+
+/// Tells the scheduler that `handle` is the current one now.
+pub(super) fn set_current(handle: Option<&Handle>) {
+    scheduler::set_current(handle.and_then(Handle::scheduler));
+}
+
+/// Enters tokio's context.
+pub(super) fn enter_tokio(handle: &Handle) -> Guard {
+    handle.inner.tokio.enter()
+}
+
+/// Returns whether the calling thread is in a runtime.
+#[inline]
+pub fn is_inside() -> bool {
+    scheduler::spawns_here() || with(|handle| handle.is_some())
+}
+
+/// Calls `f` with the driver of the current runtime and the timer shard of this thread. `f` calls no
+/// user code.
+#[track_caller]
+#[inline]
+pub(crate) fn with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R {
+    match try_with_driver(f) {
+        Some(result) => result,
+        None => panic!("I/O or timer used {OUTSIDE}{NOTE}"),
+    }
+}
+
+/// [`with_driver`] where being outside a runtime is no mistake: `None`, without calling `f`.
+#[inline]
+pub(crate) fn try_with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> Option<R> {
+    if scheduler::spawns_here() {
+        return Some(scheduler::with_driver_here(f));
+    }
+    with(|handle| handle.map(|handle| f(handle.driver(), usize::MAX)))
+}
+
+/// Calls `wake`, which may wake several tasks of a worker's queue as one.
+pub(crate) fn wake_together(wake: impl FnOnce()) {
+    scheduler::wake_together(wake);
+}
+
+/// Starts a task in the current runtime.
+///
+/// On a worker of that runtime the handle is not even cloned: its count is a line that all workers share.
+/// Inlined down to the task's cell, so that the future is written there and nowhere else: a copy of what was
+/// written just before, field by field, was a fifth of the time of a short spawn.
+#[inline]
+#[track_caller]
+pub(crate) fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    if scheduler::spawns_here() {
+        scheduler::spawn_here(future, Location::caller())
+    } else {
+        spawn_elsewhere(future)
+    }
+}
+
+#[inline(never)]
+#[track_caller]
+fn spawn_elsewhere<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    expect("spawn").spawn(future)
+}
+
+/// Runs `f` on the blocking pool of the current runtime.
+#[track_caller]
+pub(crate) fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    expect("spawn_blocking").spawn_blocking(f)
+}
+
+/// As [`spawn_blocking`], for `who`; an error says why the pool has not taken `f`. If it has and `f`
+/// `must_run`, it is run even if the runtime ends before its turn comes.
+#[track_caller]
+pub(crate) fn start_blocking<F, T>(who: &str, must_run: bool, f: F) -> io::Result<JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let (job, taken) = expect(who).start_blocking(f, must_run);
+    taken.map(|()| job)
+}

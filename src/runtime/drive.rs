@@ -1,0 +1,243 @@
+//! The loop of a thread that runs tasks and waits for events by turns: that of a
+//! [`LocalRuntime`](super::LocalRuntime), and of a current-thread [`Runtime`](super::Runtime).
+
+use super::local_thread::in_local;
+use super::tokio_context;
+use crate::engine::driver::Driver;
+use crate::engine::scheduler::{SleepHooks, Sleeps};
+use crate::engine::scoped::while_replaced;
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::sync_shim::{Arc, clock, modelled_thread_local};
+use crate::engine::task::budget;
+use crate::engine::wakers;
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::pin;
+use std::ptr;
+use std::sync::Arc as StdArc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+modelled_thread_local! {
+    /// The waker of this thread while it is not in its driver: compared, never followed.
+    static AWAKE: Cell<*const DriverWaker> = const { Cell::new(ptr::null()) };
+}
+
+/// Wakes a thread that is, or is about to be, blocked in its own driver.
+///
+/// Not by that thread itself, while it polls the future or calls the wakers of a turn: it looks at `woken`
+/// after the poll, and polls after the wakers whatever `woken` says, both before it goes to the driver. A
+/// driver that has been told all the same would call its next sleep off, and so cost a system call per turn.
+struct DriverWaker {
+    woken: AtomicBool,
+    driver: Arc<Driver>,
+}
+
+impl Wake for DriverWaker {
+    fn wake(self: StdArc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &StdArc<Self>) {
+        if ptr::eq(AWAKE.get(), StdArc::as_ptr(self)) {
+            // Ordering: Relaxed, read by this thread. A swap all the same: it passes on what a wake by
+            // another thread has released, which a store would hide.
+            self.woken.swap(true, Ordering::Relaxed);
+            return;
+        }
+        // Ordering: AcqRel: Release for the thread's Acquire swap; the first setter alone wakes the
+        // poller, and the driver keeps a wake that comes before the poll.
+        if !self.woken.swap(true, Ordering::AcqRel) {
+            self.driver.wake();
+        }
+    }
+}
+
+/// Says that the calling thread, which `waker` wakes, is not in its driver while `f` runs.
+fn awake<R>(waker: &DriverWaker, f: impl FnOnce() -> R) -> R {
+    while_replaced(|awake| AWAKE.replace(awake), ptr::from_ref(waker), f)
+}
+
+/// What a thread that drives counts, and calls, around its sleeps.
+#[derive(Clone, Copy)]
+pub(super) struct Rests<'a> {
+    pub(super) sleeps: &'a Sleeps,
+    pub(super) hooks: Option<&'a SleepHooks>,
+}
+
+/// A thread that drives, from when it begins until it stops, as it counts itself.
+struct Busy<'a> {
+    rests: Rests<'a>,
+    since: Instant,
+}
+
+impl<'a> Busy<'a> {
+    fn begin(rests: Rests<'a>) -> Self {
+        Self { rests, since: clock::now() }
+    }
+
+    /// Calls `sleep`, which sleeps unless a hook has woken the thread.
+    fn rest(&mut self, sleep: impl FnOnce()) {
+        let Rests { sleeps, hooks } = self.rests;
+        hooks.inspect(|hooks| hooks.before());
+        sleeps.begin(self.since);
+        sleep();
+        self.since = sleeps.end();
+        hooks.inspect(|hooks| hooks.after());
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.rests.sleeps.was_busy(self.since, clock::now());
+    }
+}
+
+/// Polls `future`, and the driver in between, until the future is ready.
+///
+/// `rest`: asked only while the clock stands still.
+pub(super) fn drive<F: Future>(
+    driver: &Arc<Driver>,
+    rests: Rests<'_>,
+    rest: &dyn Fn() -> Rest,
+    future: F,
+) -> F::Output {
+    let flag = StdArc::new(DriverWaker { woken: AtomicBool::new(false), driver: driver.clone() });
+    let waker = Waker::from(flag.clone());
+    let mut cx = Context::from_waker(&waker);
+    let mut future = pin!(tokio_context::without_budget(future));
+    let mut wakes = Vec::new();
+    let mut patience = Patience::new();
+    let mut busy = Busy::begin(rests);
+    loop {
+        // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees
+        // what was written before it.
+        flag.woken.swap(false, Ordering::Acquire);
+        let poll = || in_local(|| budget::with_budget(|| future.as_mut().poll(&mut cx)));
+        let polled = awake(&flag, poll);
+        if let Poll::Ready(output) = polled {
+            return output;
+        }
+        // Ordering: Acquire pairs with `wake`. A wake after this load finds the flag false and wakes the
+        // poller.
+        let is_woken = || flag.woken.load(Ordering::Acquire);
+        let limit = is_woken().then_some(Duration::ZERO);
+        if !driver.clock().is_stopped() {
+            match limit {
+                Some(_) => collect(driver, limit, &mut wakes),
+                None => busy.rest(|| collect(driver, None, &mut wakes)),
+            }
+            awake(&flag, || wakers::wake_all(&mut wakes));
+        } else if limit.is_some() {
+            stopped_turn(driver, &mut patience, &mut wakes);
+        } else {
+            patience.turns = TURNS;
+            busy.rest(|| idle_turn(driver, &is_woken, rest, &mut patience, &mut wakes));
+        }
+    }
+}
+
+/// What waits beside the thread that drives.
+#[derive(Clone, Copy)]
+pub(super) struct Rest {
+    /// No root is awake on another thread.
+    pub(super) roots: bool,
+    /// And no blocking work is queued or being done, at one moment.
+    pub(super) all: bool,
+}
+
+impl Rest {
+    /// In a runtime whose roots are all on the thread that drives.
+    pub(super) fn alone(no_work: bool) -> Self {
+        Self { roots: true, all: no_work }
+    }
+}
+
+/// How long a task waits for a quiescent point at most, because tasks and roots may never pause.
+struct Patience {
+    /// So many more turns in a row without a pause.
+    turns: u32,
+    /// So many more looks at roots that are awake on other threads.
+    looks: u32,
+}
+
+const TURNS: u32 = 5_000;
+/// Of at most `LOOK` each, so a tenth of a second, as in a multithreaded runtime. A look ends sooner when the
+/// last root that is awake goes to sleep: if one is awake again by then, all have waited in between.
+const LOOKS: u32 = 100;
+const LOOK: Duration = Duration::from_millis(1);
+
+impl Patience {
+    fn new() -> Self {
+        Self { turns: TURNS, looks: LOOKS }
+    }
+}
+
+/// A turn while the clock stands still and there is more to run.
+#[cold]
+fn stopped_turn(driver: &Driver, patience: &mut Patience, wakes: &mut Vec<Waker>) {
+    if driver.quiescent_points().is_awaited() {
+        patience.turns -= 1;
+        if patience.turns == 0 {
+            *patience = Patience::new();
+            driver.quiescent_points().begin(wakes);
+            wakers::wake_all(wakes);
+        }
+    }
+    turn(driver, Some(Duration::ZERO), wakes);
+}
+
+/// A turn while the clock stands still and everything waits: for events that are there already, for a
+/// quiescent point, for the next deadline, and only then for what may come.
+#[cold]
+fn idle_turn(
+    driver: &Driver,
+    is_woken: &dyn Fn() -> bool,
+    rest: &dyn Fn() -> Rest,
+    patience: &mut Patience,
+    wakes: &mut Vec<Waker>,
+) {
+    // First: work that has ended by now has caused all its events and wakes, which the two looks that follow
+    // see. Asked last, it may end in between, and the clock jumps over what it has left behind.
+    let rest = rest();
+    collect(driver, Some(Duration::ZERO), wakes);
+    if !wakes.is_empty() {
+        // Perhaps of another thread, which was at rest and now is not.
+        return wakers::wake_all(wakes);
+    }
+    if is_woken() {
+        return;
+    }
+    let mut limit = None;
+    if !rest.roots && patience.looks > 0 && driver.quiescent_points().is_awaited() {
+        patience.looks -= 1;
+        limit = Some(LOOK);
+    } else if rest.roots || driver.quiescent_points().is_awaited() {
+        patience.looks = LOOKS;
+        driver.begin_quiescent_point(rest.all, wakes);
+    }
+    match wakes.is_empty() {
+        true => turn(driver, limit, wakes),
+        false => wakers::wake_all(wakes),
+    }
+}
+
+/// One round of the driver, and the wakes it brings.
+fn turn(driver: &Driver, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
+    collect(driver, limit, wakes);
+    wakers::wake_all(wakes);
+}
+
+/// One round of the driver; the wakes it brings are left to the caller.
+fn collect(driver: &Driver, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
+    let Some(mut seat) = driver.try_seat() else {
+        // A LocalRuntime is not Sync, and of the threads in a current-thread runtime's `block_on` one drives.
+        unreachable!("the seat is taken by the thread that drives only");
+    };
+    seat.turn(limit, wakes);
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

@@ -5,8 +5,8 @@
 //! the other way round. Each module of the engine imports only modules that stand before it in the table, so
 //! that it can be read by someone who knows those. Most readers want `task`, `driver` and `scheduler`, and
 //! look the others up. The lines are those of the code that is shipped, with comments; models and tests are
-//! not counted. `tests/tidy.rs` checks all this, that no modules import each other in a circle, and that files
-//! of one module do so only where it says why.
+//! not counted. `tests/tidy.rs` checks all this, that no modules import each other in a circle, and that
+//! files of one module do so only where it says why.
 //!
 //! | module | lines | what it is |
 //! |---|---|---|
@@ -40,6 +40,7 @@
 //! | word | meaning |
 //! |---|---|
 //! | `Alarm` | What ends a sleep in the poller: a call by another thread, or the time. |
+//! | `Alone` | What comes before a task that has given way runs while no other is ready. |
 //! | `Around` | A function that encloses the life of a thread of the runtime. |
 //! | `Awake` | A thread is awake while it does not sleep; such threads are counted for a paused clock. |
 //! | `Batch` | Tasks, or wakers, that are taken together. |
@@ -56,16 +57,19 @@
 //! | `Driver` | The poller, the sources and the timers of a runtime. |
 //! | `Duty` | What a thread of the blocking pool does: run jobs, or cancel them. |
 //! | `Ender` | The thread that completes a task, as the task sees it. |
+//! | `Foreign` | Of threads outside the workers: what they have spawned and ended is counted apart. |
 //! | `Guest` | A thread in `block_on`, which has a deque and runs no tasks. |
 //! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |
 //! | `Idle` | Which workers are parked, and which search for tasks. |
 //! | `Injector` | The queue that all workers share, for tasks from other threads. |
+//! | `Intake` | When a busy worker looks at the queues outside, and how much it brings in. |
 //! | `Job` | Work for the blocking pool. |
 //! | `Line` | The wakers that wait for a source in one direction. |
 //! | `Link`, `Linked` | The part of a node that refers to its neighbours. |
 //! | `Local` | The owner's end of a worker's queue. |
 //! | `Look` | What the watchdog sees at one moment. |
 //! | `Order` | What the watchdog is to do after a look. |
+//! | `Outside` | The queues that threads other than the workers push to. |
 //! | `Pace` | How many tasks a worker runs between two polls of the driver. |
 //! | `Parker` | Puts its thread to sleep until another thread unparks it. |
 //! | `Place` | Where something stands: a future in a wait list, a task in a registry. |
@@ -75,6 +79,7 @@
 //! | `Presence` | Whether the root of a `block_on` is awake. |
 //! | `Progress` | What has become of a timer: it waits, has fired, or was closed. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
+//! | `Quiet` | A runtime is quiet when no task is alive. |
 //! | `Readiness`, `Ready` | What the system has reported of a source, and no task has used up. |
 //! | `Registration` | The entry of a source with the driver. |
 //! | `Registry` | The list of a worker's tasks that have been cold, for the end of the runtime. |
@@ -84,6 +89,7 @@
 //! | `Runner` | The thread that polls a task, as the task sees it. |
 //! | `Running` | Which task a thread polls, for other threads to read. |
 //! | `Schedule` | What a task asks of its scheduler: to be queued. |
+//! | `Search` | A worker searches while it looks into the queues of the others. |
 //! | `Seat` | The right to wait in the poller, which one thread has at a time. |
 //! | `Seek` | What a free thread of the blocking pool does next. |
 //! | `Seen` | What the watchdog sees of one worker. |
@@ -101,7 +107,8 @@
 //! | `Stealer` | The thieves' end of a worker's queue. |
 //! | `Task` | A future that the runtime polls, with its handles and its output. |
 //! | `Timer` | A deadline, and the waker that is called when it has passed. |
-//! | `Unpark`, `Unparker` | Ends the sleep of a parked thread, or keeps the next one from beginning. |
+//! | `Turn` | Which of a worker's own queues is next. |
+//! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
 //! | `Wake`, `Woken` | Makes a cold task hot, or has a hot one polled once more. |
 //! | `Watch`, `Watchdog` | The driver thread: helps where polls take long, also by fetching events. |
 //! | `Wheel` | Timers in buckets, ordered by their deadlines. |

@@ -157,12 +157,8 @@ const CIRCLES: &[circles::Known] = &[
         "a socket becomes a listener or a stream, and both are made by way of a socket",
     ),
     (
-        &["src/net/unix/pipe.rs", "src/net/unix/pipe/receiver.rs", "src/net/unix/pipe/sender.rs"],
+        &["src/net/unix/pipe.rs", "src/net/unix/pipe/end.rs"],
         "a pipe is its two ends, which share what the parent knows of pipes",
-    ),
-    (
-        &["src/net/wasm/tcp.rs", "src/net/wasm/tcp/stream.rs"],
-        "a stream is split into halves, whose types name the stream",
     ),
     (
         &["src/process/unix.rs", "src/process/unix/orphan.rs"],
@@ -171,14 +167,15 @@ const CIRCLES: &[circles::Known] = &[
     (
         &[
             "src/runtime.rs",
-            "src/runtime/block_on.rs",
             "src/runtime/builder.rs",
             "src/runtime/context.rs",
             "src/runtime/current_thread.rs",
+            "src/runtime/drive.rs",
             "src/runtime/handle.rs",
             "src/runtime/local_runtime.rs",
             "src/runtime/metrics.rs",
             "src/runtime/pinned.rs",
+            "src/runtime/root.rs",
             "src/runtime/shutdown.rs",
             "src/runtime/tokio_context.rs",
         ],
@@ -188,10 +185,6 @@ const CIRCLES: &[circles::Known] = &[
     (
         &["src/runtime/local.rs", "src/runtime/local/queue.rs", "src/runtime/local_thread.rs"],
         "an executor knows whether it polls on this thread, and the thread knows which executor does",
-    ),
-    (
-        &["src/runtime/wasm/context.rs", "src/runtime/wasm/handle.rs"],
-        "the thread's context is a handle, and a handle enters the context",
     ),
     (
         &[

@@ -16,14 +16,16 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 /// Calls its function each time it is cloned.
 struct Calling(Box<dyn Fn() + Send + Sync>);
 
-impl Calling {
-    const VTABLE: RawWakerVTable = RawWakerVTable::new(Self::clone, Self::drop, |_| (), Self::drop);
+/// Not a constant: that may have several addresses, and wakers are compared by the address of their table.
+static CALLING: RawWakerVTable =
+    RawWakerVTable::new(Calling::clone, Calling::drop, |_| (), Calling::drop);
 
+impl Calling {
     fn waker(on_clone: impl Fn() + Send + Sync + 'static) -> Waker {
         let data = Arc::into_raw(Arc::new(Self(Box::new(on_clone))));
         // SAFETY: the functions below keep the count of the `Arc` that `data` comes from, and what is in it
         // may be used from any thread.
-        unsafe { Waker::from_raw(RawWaker::new(data.cast(), &Self::VTABLE)) }
+        unsafe { Waker::from_raw(RawWaker::new(data.cast(), &CALLING)) }
     }
 
     /// # Safety
@@ -34,7 +36,7 @@ impl Calling {
         unsafe { (*data.cast::<Self>()).0() };
         // SAFETY: as above; the new waker's reference is counted here.
         unsafe { Arc::increment_strong_count(data.cast::<Self>()) };
-        RawWaker::new(data, &Self::VTABLE)
+        RawWaker::new(data, &CALLING)
     }
 
     /// # Safety

@@ -368,7 +368,7 @@ impl State {
         // holder that frees sees those of all the others.
         let before = self.0.fetch_sub(REF_ONE, Ordering::AcqRel);
         debug_assert!(before >= REF_ONE);
-        Released::after(before - REF_ONE)
+        if before < 2 * REF_ONE { Released::Free } else { Released::Nothing }
     }
 }
 

@@ -342,7 +342,7 @@ pub const ROWS: &[Mutation] = &[
         file: QUIET,
         models: "shared::loom",
         from: "            self.threads.lock().push(parker.unparker());\n            fence(Ordering::SeqCst);",
-        to: "            self.quiet.lock().push(parker.unparker());",
+        to: "            self.threads.lock().push(parker.unparker());",
         breaks: "no fence between who waits for the last task and his look at the counts",
     },
     Mutation {
@@ -405,7 +405,7 @@ pub const ROWS: &[Mutation] = &[
         file: LIFECYCLE,
         models: "lifecycle::loom",
         from: "        if is_deserted {",
-        to: "        if self.alive.load(Ordering::Acquire) == 0 {",
+        to: "        if self.size.alive.load(Ordering::Acquire) == 0 {",
         breaks: "the thread that closes drains beside the last worker",
     },
     Mutation {

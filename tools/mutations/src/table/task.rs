@@ -92,8 +92,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::loom",
-        from: "Released::after(before - REF_ONE)",
-        to: "Released::after(before - 2 * REF_ONE)",
+        from: "before < 2 * REF_ONE",
+        to: "before < 3 * REF_ONE",
         breaks: "the cell is freed one reference too early",
     },
     Mutation {

@@ -4,7 +4,8 @@
 //! owned type and the halves forward to that by the two macros. Macros, because a blanket implementation of
 //! foreign traits for "everything that lends a stream" is forbidden by the orphan rule.
 
-/// Methods that poll another reader or writer: `the other one, its trait; name(argument) -> output: its method`.
+/// Methods that poll another reader or writer: `the other one, its trait; name(argument) -> output: its
+/// method`.
 macro_rules! forward_polls {
     (
         |$this:ident| $other:expr, $trait:path;

@@ -175,7 +175,7 @@ impl<'a> House<'a> {
                 self.files.get(&module.join("::")).is_some_and(|file| file.defined.contains(name))
             };
             let module = file.stars.iter().find(holds).filter(|_| !file.defined.contains(name))?;
-            Some([module.as_slice(), &[name.clone()]].concat())
+            Some([module.as_slice(), std::slice::from_ref(name)].concat())
         };
         match through.cloned().or_else(star) {
             Some(mut target) => {

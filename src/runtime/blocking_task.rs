@@ -7,7 +7,7 @@ use crate::engine::slab::Slab;
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::current;
-use crate::engine::task::header::{Cold, Ender, Hot, Place, Runner, Schedule};
+use crate::engine::task::header::{Cold, Completer, Hot, Place, Runner, Schedule};
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::error::Error;
 use std::fmt;
@@ -165,7 +165,7 @@ impl<F: FnOnce() -> T, T> Future for Once<F> {
 /// A thread of the pool, or that of a caller whose job was not taken.
 struct PoolThread;
 
-impl Ender for PoolThread {
+impl Completer for PoolThread {
     fn unregister(&self, _: Place) {
         unreachable!("a blocking task never goes cold")
     }

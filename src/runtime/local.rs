@@ -23,7 +23,7 @@ use super::local_thread::{at_home, in_local, is_home, running, with_spawns_to};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Used, thread};
 use crate::engine::task::cell::{new_send_task, new_task};
-use crate::engine::task::header::{Cold, Ender, Hot, Place, Runner, Schedule};
+use crate::engine::task::header::{Cold, Completer, Hot, Place, Runner, Schedule};
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
 use crate::engine::task::{JoinHandle, RunningTask};
@@ -627,7 +627,7 @@ struct Here<'a> {
     home: Home<'a>,
 }
 
-impl Ender for Here<'_> {
+impl Completer for Here<'_> {
     fn unregister(&self, place: Place) {
         self.shared.registry.remove(place.index);
     }
@@ -655,7 +655,7 @@ impl Runner for Here<'_> {
 /// Completes a task that came too late to be counted.
 struct Late;
 
-impl Ender for Late {
+impl Completer for Late {
     fn unregister(&self, _: Place) {
         unreachable!("a task that was never polled is not registered")
     }

@@ -47,8 +47,8 @@ impl SeatGuard<'_> {
     /// the timers only had to sort themselves.
     pub(crate) fn turn(&mut self, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
         let driver = self.driver;
-        // Before `fall_asleep` reads the time: what is set by an old time, under a new course, would stay.
-        self.poller.follow(driver.clock().course());
+        // Before `fall_asleep` reads the time: what is set by an old time, under a new offset, would stay.
+        self.poller.follow(driver.clock().offset());
         let polled = match driver.fall_asleep(limit, self.poller.served) {
             Sleep::Not => self.poller.poll(Some(Duration::ZERO)),
             Sleep::Announced(end) => {

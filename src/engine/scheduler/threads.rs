@@ -19,7 +19,7 @@ pub(crate) struct ThreadConfig {
 }
 
 /// What it takes to start the driver thread, and a spare worker.
-pub(crate) struct Crew {
+pub(crate) struct ThreadSetup {
     pub(crate) config: ThreadConfig,
     /// Around the life of a worker.
     pub(crate) around: Around,
@@ -38,7 +38,7 @@ pub(super) struct Threads {
     /// Serialises starting, retiring and joining of threads.
     list: Mutex<ThreadList>,
     /// What it takes to start a spare worker; none before the driver thread is there.
-    pub(super) crew: OnceLock<Crew>,
+    pub(super) setup: OnceLock<ThreadSetup>,
     /// Threads, the driver thread among them, that are not through with all that is to be done on them.
     pub(super) working: Mutex<usize>,
     /// `working`, or whether the runtime is drained, has changed.
@@ -49,7 +49,7 @@ impl Threads {
     pub(super) fn new() -> Self {
         Self {
             list: Mutex::new(ThreadList::default()),
-            crew: OnceLock::new(),
+            setup: OnceLock::new(),
             working: Mutex::new(0),
             working_changed: Condvar::new(),
         }
@@ -57,7 +57,7 @@ impl Threads {
 
     /// What is to be called around each sleep of a worker.
     pub(super) fn sleep_hooks(&self) -> Option<&SleepHooks> {
-        self.crew.get()?.sleep_hooks.as_ref()
+        self.setup.get()?.sleep_hooks.as_ref()
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, ThreadList> {

@@ -81,7 +81,7 @@ use crate::engine::queue::local::Local;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock, thread};
-use crate::engine::task::header::{Cold, Ender, Hot, Place, Runner};
+use crate::engine::task::header::{Cold, Completer, Hot, Place, Runner};
 use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
@@ -574,7 +574,7 @@ impl Worker {
     }
 }
 
-impl Ender for Worker {
+impl Completer for Worker {
     fn unregister(&self, place: Place) {
         self.shared.slots.get(usize::from(place.shard)).registry.remove(place.index);
     }

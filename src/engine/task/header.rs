@@ -40,7 +40,7 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
 }
 
 /// What a task asks of the thread that ends it, by its last poll or by cancelling it.
-pub(crate) trait Ender {
+pub(crate) trait Completer {
     /// A registered task is about to be complete.
     fn unregister(&self, place: Place);
     /// A task has completed; called before its JoinHandle learns of it.
@@ -48,7 +48,7 @@ pub(crate) trait Ender {
 }
 
 /// What a task asks of the thread that polls it.
-pub(crate) trait Runner: Ender {
+pub(crate) trait Runner: Completer {
     /// The task goes cold for the first time: the thread that shuts the scheduler down must find it.
     fn register(&self, task: Cold) -> Place;
     /// The task was woken during its poll, by another: to the back of the queue.
@@ -251,19 +251,19 @@ impl Hot {
     }
 
     /// Drops the future without polling it, and completes the task as cancelled.
-    pub(crate) fn cancel(self, ender: &impl Ender) {
-        self.end_unpolled(ender, None);
+    pub(crate) fn cancel(self, completer: &impl Completer) {
+        self.end_unpolled(completer, None);
     }
 
     /// As [`cancel`](Self::cancel); the JoinHandle is told why.
-    pub(crate) fn refuse(self, ender: &impl Ender, why: String) {
-        self.end_unpolled(ender, Some(why));
+    pub(crate) fn refuse(self, completer: &impl Completer, why: String) {
+        self.end_unpolled(completer, Some(why));
     }
 
-    fn end_unpolled(self, ender: &impl Ender, why: Option<String>) {
+    fn end_unpolled(self, completer: &impl Completer, why: Option<String>) {
         // SAFETY: we own the `Hot`, so we alone may touch the future.
         unsafe { (self.header().vtable.cancel)(self.0, why) };
-        self.complete(ender);
+        self.complete(completer);
     }
 
     /// Before the first `pending`: a cold task that is in no queue is reachable through the registry only.
@@ -278,18 +278,18 @@ impl Hot {
     }
 
     /// The output is stored: hands it over and gives up the live reference.
-    fn complete(self, ender: &impl Ender) {
+    fn complete(self, completer: &impl Completer) {
         let header = self.header();
         // SAFETY: `place` belongs to the owner of the `Hot`.
         let place = header.place.with(|place| unsafe { *place });
         if place != Place::NONE {
-            ender.unregister(place);
+            completer.unregister(place);
         }
         // Without a JoinHandle the output's destructor is part of the task, so the task is counted as
         // ended after it.
         let joined = header.state.has_join_handle();
         if joined {
-            ender.completed();
+            completer.completed();
         }
         let release = match header.state.complete() {
             Complete::Released(release) => release,
@@ -314,7 +314,7 @@ impl Hot {
                 // SAFETY: no JoinHandle is left, and none can come back: the output is ours.
                 unsafe { (header.vtable.drop_output)(self.0) };
                 if !joined {
-                    ender.completed();
+                    completer.completed();
                 }
                 header.state.complete_detached()
             }

@@ -1,7 +1,7 @@
 //! Models of a task's life: the production cell under loom, with a queue behind a lock for a scheduler.
 
 use super::cell::new_send_task;
-use super::header::{Cold, Ender, Hot, Place, Runner, Schedule};
+use super::header::{Cold, Completer, Hot, Place, Runner, Schedule};
 use super::join::{AbortHandle, JoinHandle};
 use super::registry::Registry;
 use super::slot::Slot;
@@ -36,7 +36,7 @@ unsafe impl Schedule for Queue {
     }
 }
 
-impl Ender for Queue {
+impl Completer for Queue {
     fn unregister(&self, place: Place) {
         self.registry.remove(place.index);
     }

@@ -74,12 +74,11 @@
 //! | `Outside` | The queues that threads other than the workers push to. |
 //! | `Pace` | How many tasks a worker runs between two polls of the driver. |
 //! | `Parker` | Puts its thread to sleep until another thread unparks it. |
-//! | `Place` | Where something stands: a future in a wait list, a task in a registry. |
+//! | `Place` | Where a future stands in a wait list. |
 //! | `Point` | A quiescent point is a moment at which all tasks wait, while the clock is paused. |
 //! | `Poller` | What waits for the events of all sources, by a call to the system. |
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |
-//! | `Progress` | What has become of a timer: it waits, has fired, or was closed. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
 //! | `Quiet` | A runtime is quiet when no task is alive. |
 //! | `Readiness`, `Ready` | What the system has reported of a source, and no task has used up. |
@@ -96,7 +95,7 @@
 //! | `Signal` | Whether a token is cancelled, and the futures that wait for that. |
 //! | `Slab` | A table whose entries are found by number. |
 //! | `Sleep` | What a thread does while it is parked, or waits in the poller. |
-//! | `Slot` | A place with a number, or one for a single thing. |
+//! | `Slot` | What the other workers see of one worker; the next slot has one task, which runs next. |
 //! | `Snapshot` | What the watchdog sees at one look, of all workers or of one. |
 //! | `Source` | What the poller can wait for, such as a socket. |
 //! | `Spin` | A thread that wants a lock spins: it tries for some microseconds before it sleeps. |

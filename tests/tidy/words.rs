@@ -73,6 +73,7 @@ const ORDINARY: &[&str] = &[
     "Hook",
     "Keyed",
     "Last",
+    "May",
     "Name",
     "Next",
     "Outer",
@@ -88,7 +89,6 @@ const ORDINARY: &[&str] = &[
     "Used",
     "Wait",
     "Waiter",
-    "Waiting",
     "Write",
     "Wrong",
     // Between other words.

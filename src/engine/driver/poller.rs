@@ -60,7 +60,7 @@ impl Seat {
 }
 
 /// What ends a sleep that no thread ends earlier: the first of the two that are set.
-pub(super) struct End {
+pub(super) struct SleepEnd {
     pub(super) now: u64,
     /// The earliest timer.
     pub(super) deadline: Option<u64>,
@@ -84,7 +84,7 @@ impl Poller {
     }
 
     /// Blocks until there is an event, and no longer than until `end`.
-    pub(super) fn sleep(&mut self, end: End) -> io::Result<()> {
+    pub(super) fn sleep(&mut self, end: SleepEnd) -> io::Result<()> {
         let (clock, registry) = (&mut self.clock, self.poll.registry());
         let until_deadline = end.deadline.and_then(|at| clock.set(registry, end.now, at));
         let timeout = match (until_deadline, end.limit) {

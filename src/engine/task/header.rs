@@ -42,7 +42,7 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
 /// What a task asks of the thread that ends it, by its last poll or by cancelling it.
 pub(crate) trait Completer {
     /// A registered task is about to be complete.
-    fn unregister(&self, place: Place);
+    fn unregister(&self, key: RegistryKey);
     /// A task has completed; called before its JoinHandle learns of it.
     fn completed(&self);
 }
@@ -50,7 +50,7 @@ pub(crate) trait Completer {
 /// What a task asks of the thread that polls it.
 pub(crate) trait Runner: Completer {
     /// The task goes cold for the first time: the thread that shuts the scheduler down must find it.
-    fn register(&self, task: Cold) -> Place;
+    fn register(&self, task: Cold) -> RegistryKey;
     /// The task was woken during its poll, by another: to the back of the queue.
     fn requeue(&self, task: Hot);
     /// The task gave way, or woke itself: others that are ready come first.
@@ -61,18 +61,18 @@ pub(crate) trait Runner: Completer {
     fn home(&self) -> u16;
 }
 
-/// Where in a scheduler's registries a task stands. Packed, so that it fills a word of the header together
-/// with the home.
+/// Where a task stands in the registries of its scheduler. Packed, so that it fills a word of the header
+/// together with the home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, packed(2))]
-pub(crate) struct Place {
+pub(crate) struct RegistryKey {
     pub(crate) shard: u16,
     pub(crate) index: u32,
 }
 
-impl Place {
+impl RegistryKey {
     /// Not registered: the task has never been cold.
-    const NONE: Place = Place { shard: u16::MAX, index: u32::MAX };
+    const NONE: RegistryKey = RegistryKey { shard: u16::MAX, index: u32::MAX };
 }
 
 #[repr(C)]
@@ -84,7 +84,7 @@ pub(super) struct Header {
     scheduler: *const (),
     pub(super) id: TaskId,
     home: AtomicU16,
-    place: UnsafeCell<Place>,
+    registry_key: UnsafeCell<RegistryKey>,
     spawned_at: &'static Location<'static>,
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
 }
@@ -183,7 +183,7 @@ impl Header {
             scheduler,
             id: TaskId::next(),
             home: AtomicU16::new(u16::MAX),
-            place: UnsafeCell::new(Place::NONE),
+            registry_key: UnsafeCell::new(RegistryKey::NONE),
             spawned_at,
             join_waker: UnsafeCell::new(None),
         }
@@ -268,11 +268,11 @@ impl Hot {
 
     /// Before the first `pending`: a cold task that is in no queue is reachable through the registry only.
     fn ensure_registered(&self, runner: &impl Runner) {
-        self.header().place.with_mut(|place| {
-            // SAFETY: `place` belongs to the owner of the `Hot`.
-            let place = unsafe { &mut *place };
-            if *place == Place::NONE {
-                *place = runner.register(Cold(self.0));
+        self.header().registry_key.with_mut(|key| {
+            // SAFETY: the key belongs to the owner of the `Hot`.
+            let key = unsafe { &mut *key };
+            if *key == RegistryKey::NONE {
+                *key = runner.register(Cold(self.0));
             }
         });
     }
@@ -280,10 +280,10 @@ impl Hot {
     /// The output is stored: hands it over and gives up the live reference.
     fn complete(self, completer: &impl Completer) {
         let header = self.header();
-        // SAFETY: `place` belongs to the owner of the `Hot`.
-        let place = header.place.with(|place| unsafe { *place });
-        if place != Place::NONE {
-            completer.unregister(place);
+        // SAFETY: the key belongs to the owner of the `Hot`.
+        let key = header.registry_key.with(|key| unsafe { *key });
+        if key != RegistryKey::NONE {
+            completer.unregister(key);
         }
         // Without a JoinHandle the output's destructor is part of the task, so the task is counted as
         // ended after it.

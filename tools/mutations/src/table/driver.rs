@@ -95,8 +95,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: TIMERS,
         models: "timers::loom",
-        from: "None => (timers.progress_without_entry(), fresh),",
-        to: "None => (Progress::Waiting, fresh),",
+        from: "None => (timers.state_without_entry(), fresh),",
+        to: "None => (TimerState::Waiting, fresh),",
         breaks: "a timer that fired while its waker was changed still waits",
     },
     Mutation {
@@ -145,8 +145,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SLAB,
         models: "registration::loom",
-        from: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Slot::Held { generation, value } if *generation == key.generation => Some(value),",
-        to: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Slot::Held { value, .. } => Some(value),",
+        from: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Entry::Held { generation, value } if *generation == key.generation => Some(value),",
+        to: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Entry::Held { value, .. } => Some(value),",
         breaks: "an event finds whoever is in the place now",
     },
     Mutation {

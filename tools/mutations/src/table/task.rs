@@ -183,8 +183,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: HEADER,
         models: "task::",
-        from: "            completer.unregister(place);",
-        to: "            let _ = place;",
+        from: "            completer.unregister(key);",
+        to: "            let _ = key;",
         breaks: "a complete task stays in the registry",
     },
     Mutation {

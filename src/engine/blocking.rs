@@ -52,8 +52,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Wraps the whole life of a pool thread; calls its argument once, to do the thread's work.
-pub(crate) type OnThread = dyn Fn(&mut dyn FnMut()) + Send + Sync;
+/// Wraps the whole life of a thread: the runtime enters its context here. Calls its argument once, to do the
+/// thread's work.
+pub(crate) type AroundThread = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 
 pub(crate) struct Config {
     /// Zero counts as one.
@@ -65,7 +66,7 @@ pub(crate) struct Config {
     pub(crate) kind: &'static str,
     /// `None` leaves it to std.
     pub(crate) stack_size: Option<usize>,
-    pub(crate) on_thread: Arc<OnThread>,
+    pub(crate) around: AroundThread,
     /// Called when the last job that was queued or being done is over; with the pool's lock held.
     pub(crate) on_rest: Box<dyn Fn() + Send + Sync>,
 }
@@ -197,7 +198,7 @@ impl<J: Job> Pool<J> {
         let threads = std::mem::take(&mut self.threads.lock().alive);
         for thread in threads.into_values() {
             if !is_me(&thread) {
-                // An error is a panic in `on_thread`, which has been reported when it happened.
+                // An error is a panic in `around`, which has been reported when it happened.
                 let _ = thread.handle.join();
             }
         }
@@ -242,7 +243,7 @@ impl<J: Job> Pool<J> {
     fn live(&self, number: usize, mode: Mode) {
         LAST.set(Some(Last { number, threads: self.threads.clone() }));
         let mut guard = ThreadGuard { pool: self, number, mode, ended: false };
-        (self.config.on_thread)(&mut || guard.work());
+        (self.config.around)(&mut || guard.work());
     }
 }
 
@@ -321,7 +322,7 @@ impl<J: Job> ThreadGuard<'_, J> {
 impl<J: Job> Drop for ThreadGuard<'_, J> {
     fn drop(&mut self) {
         if !self.ended {
-            // `on_thread` panicked or did not do what it is for. Jobs that counted on this thread alone are
+            // `around` panicked or did not do what it is for. Jobs that counted on this thread alone are
             // told.
             self.pool.locked.abandon();
             self.end();

@@ -367,7 +367,7 @@ impl Builder {
             thread_name: self.thread_name.clone(),
             kind,
             stack_size: self.thread_stack_size,
-            on_thread: handle::around(inner.clone()),
+            around: handle::around(inner.clone()),
             on_rest,
         };
         let inner = Arc::new_cyclic(|inner| Inner {

@@ -43,10 +43,11 @@
 use super::role::{self, Role};
 use super::shared::Shared;
 use super::slice;
-use super::threads::{Around, ThreadConfig, ThreadList, ThreadSetup, join};
+use super::threads::{ThreadConfig, ThreadList, ThreadSetup, join};
 use super::watchdog;
 use super::worker::Worker;
 use crate::engine::abort::AbortOnUnwind;
+use crate::engine::blocking::AroundThread;
 use crate::engine::ended::ended;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::thread::{self, JoinHandle};
@@ -161,7 +162,7 @@ impl Shared {
         self: &Arc<Self>,
         count: usize,
         config: &ThreadConfig,
-        around: &Around,
+        around: &AroundThread,
     ) -> io::Result<()> {
         self.try_resize(count, config, around).or_else(|error| {
             // What is missing may be what threads that have left give back when they are gone. One of them
@@ -182,7 +183,7 @@ impl Shared {
         self: &Arc<Self>,
         count: usize,
         config: &ThreadConfig,
-        around: &Around,
+        around: &AroundThread,
     ) -> io::Result<()> {
         let mut threads = self.threads.lock();
         if self.shutdown.is_closed() {
@@ -215,7 +216,7 @@ impl Shared {
         threads: &mut ThreadList,
         index: usize,
         config: &ThreadConfig,
-        around: &Around,
+        around: &AroundThread,
     ) -> io::Result<()> {
         if !threads.is_vacant(index) {
             return Ok(());
@@ -233,7 +234,7 @@ impl Shared {
         self: &Arc<Self>,
         index: usize,
         config: &ThreadConfig,
-        around: &Around,
+        around: &AroundThread,
     ) -> io::Result<JoinHandle<()>> {
         let (shared, around) = (self.clone(), around.clone());
         self.threads.begins();

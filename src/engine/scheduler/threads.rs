@@ -1,15 +1,13 @@
 //! The threads of the scheduler: how they are made, their handles, and how many are at work.
 
 use super::sleeps::SleepHooks;
+use crate::engine::blocking::AroundThread;
 use crate::engine::sync_shim::thread::{self, JoinHandle};
-use crate::engine::sync_shim::{Arc, Condvar, Mutex, MutexGuard, has_ended};
+use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard, has_ended};
 use crate::engine::thread_name::ThreadName;
 use std::io;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-
-/// Wraps the whole life of a thread: the runtime enters its context around it.
-pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 
 /// How threads are made.
 #[derive(Debug, Clone)]
@@ -22,10 +20,10 @@ pub(crate) struct ThreadConfig {
 pub(crate) struct ThreadSetup {
     pub(crate) config: ThreadConfig,
     /// Around the life of a worker.
-    pub(crate) around: Around,
+    pub(crate) around: AroundThread,
     /// Around that of the driver thread and of one that drains: in the runtime, because wakers may spawn, but
     /// without the hooks, which are for threads that run tasks.
-    pub(crate) inside: Around,
+    pub(crate) inside: AroundThread,
     /// Around each sleep of a worker; `None` if there are no such hooks.
     pub(crate) sleep_hooks: Option<SleepHooks>,
     /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a

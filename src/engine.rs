@@ -46,71 +46,69 @@
 //! | `Batch` | Tasks, or wakers, that are taken together. |
 //! | `Blocked` | A worker is blocked in place while its task blocks the thread, and has said so. |
 //! | `Bucket` | The timers of one span of time. |
+//! | `Cache` | The free memory that a thread keeps for tasks. |
 //! | `Cancellation`, `Canceller` | Ends tasks, or asks futures to end, before they are ready. |
 //! | `Chain` | Nodes that are linked to each other. |
 //! | `Channel` | The wake channel: the tasks of one worker that were woken by threads that are no workers. |
 //! | `Cold` | A task as the cold registry refers to it: it has waited, and may be waiting now. |
-//! | `Course` | How the driver's clock goes, compared with the system's. |
-//! | `Crew` | What is needed to start the threads of a runtime. |
+//! | `Completer` | The thread that completes a task, as the task sees it. |
 //! | `Deque` | A queue of one worker, from which the others can steal. |
 //! | `Dispatcher` | The driver thread while it calls wakers, and sends the woken tasks to the workers. |
 //! | `Driver` | The poller, the sources and the timers of a runtime. |
-//! | `Duty` | What a thread of the blocking pool does: run jobs, or cancel them. |
-//! | `Ender` | The thread that completes a task, as the task sees it. |
 //! | `Foreign` | Of threads outside the workers: what they have spawned and ended is counted apart. |
 //! | `Guest` | A thread in `block_on`, which has a deque and runs no tasks. |
+//! | `History` | What the watchdog remembers from one look to the next. |
 //! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |
 //! | `Idle` | Which workers are parked, and which search for tasks. |
 //! | `Injector` | The queue that all workers share, for tasks from other threads. |
 //! | `Intake` | When a busy worker looks at the queues outside, and how much it brings in. |
+//! | `Interest` | For which events a source is registered. |
 //! | `Job` | Work for the blocking pool. |
 //! | `Line` | The wakers that wait for a source in one direction. |
 //! | `Link`, `Linked` | The part of a node that refers to its neighbours. |
 //! | `Local` | The owner's end of a worker's queue. |
-//! | `Look` | What the watchdog sees at one moment. |
+//! | `Look` | Where a worker that parks looks once more before it sleeps. |
+//! | `Mode` | What a thread of the blocking pool does: run jobs, or cancel them. |
+//! | `Offset` | By how much the driver's clock differs from the system's. |
 //! | `Order` | What the watchdog is to do after a look. |
 //! | `Outside` | The queues that threads other than the workers push to. |
 //! | `Pace` | How many tasks a worker runs between two polls of the driver. |
 //! | `Parker` | Puts its thread to sleep until another thread unparks it. |
-//! | `Place` | Where something stands: a future in a wait list, a task in a registry. |
+//! | `Place` | Where a future stands in a wait list. |
 //! | `Point` | A quiescent point is a moment at which all tasks wait, while the clock is paused. |
 //! | `Poller` | What waits for the events of all sources, by a call to the system. |
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |
-//! | `Progress` | What has become of a timer: it waits, has fired, or was closed. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
 //! | `Quiet` | A runtime is quiet when no task is alive. |
 //! | `Readiness`, `Ready` | What the system has reported of a source, and no task has used up. |
 //! | `Registration` | The entry of a source with the driver. |
 //! | `Registry` | The list of a worker's tasks that have been cold, for the end of the runtime. |
 //! | `Role` | What the calling thread is to a scheduler, such as a worker or a guest. |
-//! | `Room` | Whether the system reports that a connection can be written to. |
 //! | `Root` | The future that is given to `block_on`. |
 //! | `Runner` | The thread that polls a task, as the task sees it. |
 //! | `Running` | Which task a thread polls, for other threads to read. |
 //! | `Schedule` | What a task asks of its scheduler: to be queued. |
 //! | `Search` | A worker searches while it looks into the queues of the others. |
 //! | `Seat` | The right to wait in the poller, which one thread has at a time. |
-//! | `Seek` | What a free thread of the blocking pool does next. |
-//! | `Seen` | What the watchdog sees of one worker. |
 //! | `Shard` | The timers of one worker, under one lock. |
-//! | `Shelf`, `Shelves` | The free memory that a thread keeps for tasks. |
-//! | `Shift` | The time that a thread spends in the blocking pool. |
 //! | `Signal` | Whether a token is cancelled, and the futures that wait for that. |
 //! | `Slab` | A table whose entries are found by number. |
 //! | `Sleep` | What a thread does while it is parked, or waits in the poller. |
-//! | `Slot` | A place with a number, or one for a single thing. |
+//! | `Slot` | What the other workers see of one worker; the next slot has one task, which runs next. |
+//! | `Snapshot` | What the watchdog sees at one look, of all workers or of one. |
 //! | `Source` | What the poller can wait for, such as a socket. |
 //! | `Spin` | A thread that wants a lock spins: it tries for some microseconds before it sleeps. |
 //! | `Stage` | What a task's memory holds: the future, its output, or nothing. |
 //! | `Stall` | How long a worker has been in one poll. |
 //! | `Stealer` | The thieves' end of a worker's queue. |
+//! | `Step` | What a free thread of the blocking pool does next. |
 //! | `Task` | A future that the runtime polls, with its handles and its output. |
 //! | `Timer` | A deadline, and the waker that is called when it has passed. |
 //! | `Turn` | Which of a worker's own queues is next. |
 //! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
 //! | `Wake`, `Woken` | Makes a cold task hot, or has a hot one polled once more. |
-//! | `Watch`, `Watchdog` | The driver thread: helps where polls take long, also by fetching events. |
+//! | `Watchdog` | The driver thread: helps where polls take long, also by fetching events. |
 //! | `Wheel` | Timers in buckets, ordered by their deadlines. |
 //! | `Word` | An atomic number whose parts are changed together. |
 //! | `Worker` | A thread that runs tasks. |

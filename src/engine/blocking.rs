@@ -52,8 +52,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Wraps the whole life of a pool thread; calls its argument once, to do the thread's work.
-pub(crate) type OnThread = dyn Fn(&mut dyn FnMut()) + Send + Sync;
+/// Wraps the whole life of a thread: the runtime enters its context here. Calls its argument once, to do the
+/// thread's work.
+pub(crate) type AroundThread = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 
 pub(crate) struct Config {
     /// Zero counts as one.
@@ -65,7 +66,7 @@ pub(crate) struct Config {
     pub(crate) kind: &'static str,
     /// `None` leaves it to std.
     pub(crate) stack_size: Option<usize>,
-    pub(crate) on_thread: Arc<OnThread>,
+    pub(crate) around: AroundThread,
     /// Called when the last job that was queued or being done is over; with the pool's lock held.
     pub(crate) on_rest: Box<dyn Fn() + Send + Sync>,
 }
@@ -111,9 +112,9 @@ struct Thread {
     let_go: bool,
 }
 
-/// What a thread is for.
+/// What a thread does.
 #[derive(Clone, Copy)]
-enum Duty {
+enum Mode {
     /// Runs jobs.
     Serve,
     /// Cancels jobs.
@@ -145,7 +146,7 @@ impl<J: Job> Pool<J> {
             Submitted::Queued => {}
             Submitted::Closed(job) => return Err(SpawnError::Closed(job)),
             Submitted::Start(number) => {
-                if let Err(error) = self.start(number, Duty::Serve) {
+                if let Err(error) = self.start(number, Mode::Serve) {
                     return match state.not_started(waits) {
                         Some(job) => Err(SpawnError::NoThread(job, error)),
                         None => Ok(()),
@@ -163,7 +164,7 @@ impl<J: Job> Pool<J> {
     /// does nothing more.
     pub(crate) fn close(self: &Arc<Self>) {
         self.threads.lock().closed = true;
-        self.locked.close(|number| self.start(number, Duty::Cancel).is_ok());
+        self.locked.close(|number| self.start(number, Mode::Cancel).is_ok());
     }
 
     /// As [`close`](Pool::close), and runs `last` when no other job is left to be begun: it may call
@@ -175,9 +176,9 @@ impl<J: Job> Pool<J> {
     /// starts one for it, and gives it back if that fails. The pool is closed all the same.
     pub(crate) fn close_and_then(self: &Arc<Self>, last: J, alone: bool) -> Result<(), J> {
         self.threads.lock().closed = true;
-        let start = |number, duty| self.start(number, duty).is_ok();
+        let start = |number, mode| self.start(number, mode).is_ok();
         let (serve, cancel) =
-            (|number| start(number, Duty::Serve), |number| start(number, Duty::Cancel));
+            (|number| start(number, Mode::Serve), |number| start(number, Mode::Cancel));
         self.locked.close_and_then(last, alone, serve, cancel)
     }
 
@@ -197,7 +198,7 @@ impl<J: Job> Pool<J> {
         let threads = std::mem::take(&mut self.threads.lock().alive);
         for thread in threads.into_values() {
             if !is_me(&thread) {
-                // An error is a panic in `on_thread`, which has been reported when it happened.
+                // An error is a panic in `around`, which has been reported when it happened.
                 let _ = thread.handle.join();
             }
         }
@@ -226,23 +227,23 @@ impl<J: Job> Pool<J> {
 
     /// Starts a thread that `PoolState` counts already. The caller holds its lock, and the thread needs it
     /// before it can look for its handle.
-    fn start(self: &Arc<Self>, number: usize, duty: Duty) -> io::Result<()> {
+    fn start(self: &Arc<Self>, number: usize, mode: Mode) -> io::Result<()> {
         let name = self.config.thread_name.of(&format_args!("{}-{number}", self.config.kind));
         let mut builder = thread::Builder::new().name(name);
         if let Some(size) = self.config.stack_size {
             builder = builder.stack_size(size);
         }
         let pool = Arc::clone(self);
-        let handle = builder.spawn(move || pool.live(number, duty))?;
+        let handle = builder.spawn(move || pool.live(number, mode))?;
         self.threads.lock().alive.insert(number, Thread { handle, let_go: false });
         Ok(())
     }
 
     /// The life of a thread.
-    fn live(&self, number: usize, duty: Duty) {
+    fn live(&self, number: usize, mode: Mode) {
         LAST.set(Some(Last { number, threads: self.threads.clone() }));
-        let mut shift = Shift { pool: self, number, duty, ended: false };
-        (self.config.on_thread)(&mut || shift.work());
+        let mut guard = ThreadGuard { pool: self, number, mode, ended: false };
+        (self.config.around)(&mut || guard.work());
     }
 }
 
@@ -275,23 +276,23 @@ impl<J> fmt::Debug for Pool<J> {
     }
 }
 
-/// A thread's entry in the books, closed by its destructor whatever happens to the thread.
-struct Shift<'a, J: Job> {
+/// Counts a thread of the pool; its destructor takes the thread out of the count, whatever happens to it.
+struct ThreadGuard<'a, J: Job> {
     pool: &'a Pool<J>,
     number: usize,
-    duty: Duty,
+    mode: Mode,
     /// `PoolState` has let the thread go.
     ended: bool,
 }
 
-impl<J: Job> Shift<'_, J> {
+impl<J: Job> ThreadGuard<'_, J> {
     fn work(&mut self) {
         if self.ended {
             return;
         }
-        match self.duty {
-            Duty::Serve => self.serve(),
-            Duty::Cancel => self.pool.locked.cancel_all(),
+        match self.mode {
+            Mode::Serve => self.serve(),
+            Mode::Cancel => self.pool.locked.cancel_all(),
         }
         self.end();
     }
@@ -318,10 +319,10 @@ impl<J: Job> Shift<'_, J> {
     }
 }
 
-impl<J: Job> Drop for Shift<'_, J> {
+impl<J: Job> Drop for ThreadGuard<'_, J> {
     fn drop(&mut self) {
         if !self.ended {
-            // `on_thread` panicked or did not do what it is for. Jobs that counted on this thread alone are
+            // `around` panicked or did not do what it is for. Jobs that counted on this thread alone are
             // told.
             self.pool.locked.abandon();
             self.end();

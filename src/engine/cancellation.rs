@@ -63,10 +63,10 @@ const WAITS: usize = 0;
 /// ```
 #[derive(Clone)]
 pub struct CancellationToken {
-    inner: Arc<Inner>,
+    inner: Arc<TokenInner>,
 }
 
-struct Inner {
+struct TokenInner {
     id: u64,
     tree: Arc<Mutex<Tree>>,
     signal: Arc<Signal>,
@@ -168,7 +168,7 @@ impl CancellationToken {
     fn founder(cancelled: bool) -> Self {
         let (signal, mut tree) = (Signal::new(cancelled), Tree::default());
         let id = if cancelled { 0 } else { tree.insert(None, signal.clone()) };
-        Self { inner: Arc::new(Inner { id, tree: Arc::new(Mutex::new(tree)), signal }) }
+        Self { inner: Arc::new(TokenInner { id, tree: Arc::new(Mutex::new(tree)), signal }) }
     }
 
     /// Returns a token that is cancelled when this one is, and can be cancelled alone.
@@ -176,7 +176,7 @@ impl CancellationToken {
     /// That stays so when this token is dropped: what cancels its parent cancels the child. The child of a
     /// cancelled token is cancelled.
     pub fn child_token(&self) -> CancellationToken {
-        let Inner { id, tree, .. } = &*self.inner;
+        let TokenInner { id, tree, .. } = &*self.inner;
         let mut locked = tree.lock();
         if self.is_cancelled() {
             drop(locked);
@@ -185,7 +185,7 @@ impl CancellationToken {
         let signal = Signal::new(false);
         let id = locked.insert(Some(*id), signal.clone());
         drop(locked);
-        Self { inner: Arc::new(Inner { id, tree: tree.clone(), signal }) }
+        Self { inner: Arc::new(TokenInner { id, tree: tree.clone(), signal }) }
     }
 
     /// Cancels this token, its clones, and everything below them, and wakes all futures that wait for that.
@@ -304,7 +304,7 @@ impl CancellationToken {
     }
 }
 
-impl Drop for Inner {
+impl Drop for TokenInner {
     fn drop(&mut self) {
         self.tree.lock().bridge(self.id);
     }

@@ -35,17 +35,17 @@ const NOTIFIED: u32 = 3;
 /// The sleeping half: used by one thread only.
 #[derive(Debug)]
 pub(crate) struct Parker {
-    inner: Arc<Inner>,
+    inner: Arc<ParkerInner>,
 }
 
 /// The waking half: shared by all threads that may wake this one.
 #[derive(Debug, Clone)]
 pub(crate) struct Unparker {
-    inner: Arc<Inner>,
+    inner: Arc<ParkerInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct ParkerInner {
     state: AtomicU32,
     thread: Thread,
 }
@@ -63,7 +63,12 @@ pub(crate) enum Unpark {
 impl Parker {
     /// A parker for the calling thread.
     pub(crate) fn new() -> Self {
-        Self { inner: Arc::new(Inner { state: AtomicU32::new(EMPTY), thread: thread::current() }) }
+        Self {
+            inner: Arc::new(ParkerInner {
+                state: AtomicU32::new(EMPTY),
+                thread: thread::current(),
+            }),
+        }
     }
 
     /// Whether the next park returns at once.

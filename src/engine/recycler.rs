@@ -65,11 +65,11 @@ static DEPOTS: [StaticMutex<Chains>; SIZES] =
     [const { StaticMutex::new(Chains(Vec::new())) }; SIZES];
 
 thread_local! {
-    static SHELVES: Shelves = const { Shelves([const { Shelf::new() }; SIZES]) };
+    static CACHE: ThreadCache = const { ThreadCache([const { SizeCache::new() }; SIZES]) };
 }
 
 /// What one thread keeps of one size.
-struct Shelf {
+struct SizeCache {
     current: Cell<*mut Free>,
     count: Cell<u32>,
     /// A full chain, or null.
@@ -77,7 +77,7 @@ struct Shelf {
 }
 
 /// All that one thread keeps.
-struct Shelves([Shelf; SIZES]);
+struct ThreadCache([SizeCache; SIZES]);
 
 /// Memory for a value of this layout, uninitialised.
 #[inline]
@@ -135,7 +135,7 @@ fn fresh(layout: Layout) -> NonNull<u8> {
 
 fn allocate_kept(class: usize) -> NonNull<u8> {
     // A thread whose locals are gone has nothing left to keep.
-    let kept = SHELVES.try_with(|shelves| shelves.0[class].pop(class));
+    let kept = CACHE.try_with(|cache| cache.0[class].pop(class));
     match kept {
         Ok(Some(cell)) => cell.cast(),
         _ => fresh(layout_of(class)),
@@ -146,9 +146,9 @@ fn allocate_kept(class: usize) -> NonNull<u8> {
 ///
 /// As [`release`]; the memory is of this class.
 unsafe fn release_kept(memory: NonNull<Free>, class: usize) {
-    let kept = SHELVES.try_with(|shelves| {
+    let kept = CACHE.try_with(|cache| {
         // SAFETY: the caller's promise, handed on.
-        unsafe { shelves.0[class].push(memory, class) }
+        unsafe { cache.0[class].push(memory, class) }
     });
     if kept.is_err() {
         // SAFETY: it was allocated with the layout of its class.
@@ -156,7 +156,7 @@ unsafe fn release_kept(memory: NonNull<Free>, class: usize) {
     }
 }
 
-impl Shelf {
+impl SizeCache {
     const fn new() -> Self {
         Self {
             current: Cell::new(ptr::null_mut()),
@@ -230,13 +230,13 @@ fn free_all(mut cell: *mut Free, class: usize) {
     }
 }
 
-impl Drop for Shelves {
+impl Drop for ThreadCache {
     fn drop(&mut self) {
-        for (class, shelf) in self.0.iter().enumerate() {
-            if let Some(chain) = NonNull::new(shelf.reserve.get()) {
+        for (class, cache) in self.0.iter().enumerate() {
+            if let Some(chain) = NonNull::new(cache.reserve.get()) {
                 give_back(chain, class);
             }
-            free_all(shelf.current.get(), class);
+            free_all(cache.current.get(), class);
         }
     }
 }

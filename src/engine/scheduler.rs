@@ -120,7 +120,7 @@ pub(crate) use role::{
 pub(crate) use shared::{Shared, WorkerCounts};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
-pub(crate) use threads::{Around, Crew, ThreadConfig};
+pub(crate) use threads::{ThreadConfig, ThreadSetup};
 
 #[cfg(all(test, liten_loom))]
 mod loom;

@@ -8,15 +8,15 @@
 //!   only, so a lock held around `insert` is held shortly. Rejected: one `Vec`, which copies everything
 //!   each time it doubles.
 //! - When the last value is gone, all chunks but the first go back to the allocator.
-//! - The generation is a counter of the whole slab, written into the slot by each `insert`: no key equals
-//!   an earlier one within 2^32 inserts, and slots need no memory of their past, so that chunks can be
-//!   given back. Rejected: a counter per slot, which must survive its chunk.
-//! - It is never zero, so that an `Option<Key>` is no larger than a key and a slot needs no tag.
+//! - The generation is a counter of the whole slab, written into the entry by each `insert`: no key equals
+//!   an earlier one within 2^32 inserts, and entries need no memory of their past, so that chunks can be
+//!   given back. Rejected: a counter per entry, which must survive its chunk.
+//! - It is never zero, so that an `Option<Key>` is no larger than a key and an entry needs no tag.
 
 use std::mem;
 use std::num::NonZeroU32;
 
-/// Slots per chunk: large enough to make chunk headers cheap (24 bytes in 256 slots), small enough for a
+/// Entries per chunk: large enough to make chunk headers cheap (24 bytes in 256 entries), small enough for a
 /// runtime that has one timer.
 const CHUNK: u32 = 256;
 /// No index: the end of a list.
@@ -50,7 +50,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The slot, for links between values of one slab.
+    /// The entry, for links between values of one slab.
     pub(crate) fn index(self) -> u32 {
         self.index
     }
@@ -78,18 +78,18 @@ impl Key {
 /// Values under keys that are never reused by accident.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
-    /// Every chunk but the last is full of slots, and none ever grows beyond its first allocation.
-    chunks: Vec<Vec<Slot<T>>>,
-    /// Head of the list of free slots: last freed, first used again, because it is still in the cache.
+    /// Every chunk but the last is full of entries, and none ever grows beyond its first allocation.
+    chunks: Vec<Vec<Entry<T>>>,
+    /// Head of the list of free entries: last freed, first used again, because it is still in the cache.
     free: u32,
     len: usize,
-    /// What the last insert wrote into its slot.
+    /// What the last insert wrote into its entry.
     generation: u32,
     generation_mask: u32,
 }
 
 #[derive(Debug)]
-enum Slot<T> {
+enum Entry<T> {
     Free { next: u32 },
     Held { generation: NonZeroU32, value: T },
 }
@@ -124,13 +124,13 @@ impl<T> Slab<T> {
     pub(crate) fn insert(&mut self, value: T) -> Key {
         let generation = self.next_generation();
         let index = match self.free {
-            NIL => self.append(Slot::Held { generation, value }),
+            NIL => self.append(Entry::Held { generation, value }),
             index => {
-                let slot = self.slot_mut(index);
-                let Slot::Free { next } = *slot else {
-                    unreachable!("a held slot in the free list")
+                let entry = self.entry_mut(index);
+                let Entry::Free { next } = *entry else {
+                    unreachable!("a held entry in the free list")
                 };
-                *slot = Slot::Held { generation, value };
+                *entry = Entry::Held { generation, value };
                 self.free = next;
                 index
             }
@@ -147,18 +147,18 @@ impl<T> Slab<T> {
         next
     }
 
-    /// A new slot behind all others.
+    /// A new entry behind all others.
     #[cold]
-    fn append(&mut self, slot: Slot<T>) -> u32 {
+    fn append(&mut self, entry: Entry<T>) -> u32 {
         let full = self.chunks.last().is_none_or(|c| c.len() == CHUNK as usize);
         if full {
             self.chunks.push(Vec::with_capacity(CHUNK as usize));
         }
         let last = self.chunks.len() - 1;
         let index = last * CHUNK as usize + self.chunks[last].len();
-        let index = u32::try_from(index).expect("a slab has at most 2^32 - 1 slots");
-        assert!(index != NIL, "a slab has at most 2^32 - 1 slots");
-        self.chunks[last].push(slot);
+        let index = u32::try_from(index).expect("a slab has at most 2^32 - 1 entries");
+        assert!(index != NIL, "a slab has at most 2^32 - 1 entries");
+        self.chunks[last].push(entry);
         index
     }
 
@@ -166,7 +166,7 @@ impl<T> Slab<T> {
     pub(crate) fn get(&self, key: Key) -> Option<&T> {
         let chunk = self.chunks.get((key.index / CHUNK) as usize)?;
         match chunk.get((key.index % CHUNK) as usize)? {
-            Slot::Held { generation, value } if *generation == key.generation => Some(value),
+            Entry::Held { generation, value } if *generation == key.generation => Some(value),
             _ => None,
         }
     }
@@ -175,7 +175,7 @@ impl<T> Slab<T> {
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         let chunk = self.chunks.get_mut((key.index / CHUNK) as usize)?;
         match chunk.get_mut((key.index % CHUNK) as usize)? {
-            Slot::Held { generation, value } if *generation == key.generation => Some(value),
+            Entry::Held { generation, value } if *generation == key.generation => Some(value),
             _ => None,
         }
     }
@@ -185,19 +185,19 @@ impl<T> Slab<T> {
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
         let next = self.free;
         let chunk = self.chunks.get_mut((key.index / CHUNK) as usize)?;
-        let slot = chunk.get_mut((key.index % CHUNK) as usize)?;
-        match slot {
-            Slot::Held { generation, .. } if *generation == key.generation => {}
+        let entry = chunk.get_mut((key.index % CHUNK) as usize)?;
+        match entry {
+            Entry::Held { generation, .. } if *generation == key.generation => {}
             _ => return None,
         }
-        let Slot::Held { value, .. } = mem::replace(slot, Slot::Free { next }) else {
+        let Entry::Held { value, .. } = mem::replace(entry, Entry::Free { next }) else {
             unreachable!("looked at three lines above")
         };
         self.freed(key.index);
         Some(value)
     }
 
-    /// After a slot was put in front of the free ones.
+    /// After an entry was put in front of the free ones.
     #[inline]
     fn freed(&mut self, index: u32) {
         self.free = index;
@@ -207,31 +207,31 @@ impl<T> Slab<T> {
         }
     }
 
-    /// The value in slot `index`.
+    /// The value in entry `index`.
     ///
     /// # Panics
     ///
-    /// If the slot is free: only links between held values may be followed.
+    /// If the entry is free: only links between held values may be followed.
     pub(crate) fn at_mut(&mut self, index: u32) -> &mut T {
-        match self.slot_mut(index) {
-            Slot::Held { value, .. } => value,
-            Slot::Free { .. } => unreachable!("a link to a free slot"),
+        match self.entry_mut(index) {
+            Entry::Held { value, .. } => value,
+            Entry::Free { .. } => unreachable!("a link to a free entry"),
         }
     }
 
-    /// Takes the value in slot `index` out.
+    /// Takes the value in entry `index` out.
     ///
     /// # Panics
     ///
-    /// If the slot is free: only links between held values may be followed.
+    /// If the entry is free: only links between held values may be followed.
     pub(crate) fn remove_at(&mut self, index: u32) -> T {
         let next = self.free;
-        match mem::replace(self.slot_mut(index), Slot::Free { next }) {
-            Slot::Held { value, .. } => {
+        match mem::replace(self.entry_mut(index), Entry::Free { next }) {
+            Entry::Held { value, .. } => {
                 self.freed(index);
                 value
             }
-            Slot::Free { .. } => unreachable!("a link to a free slot"),
+            Entry::Free { .. } => unreachable!("a link to a free entry"),
         }
     }
 
@@ -249,8 +249,8 @@ impl<T> Slab<T> {
         self.free = NIL;
         self.len = 0;
         for chunk in mem::take(&mut self.chunks) {
-            for slot in chunk {
-                if let Slot::Held { value, .. } = slot {
+            for entry in chunk {
+                if let Entry::Held { value, .. } = entry {
                     each(value);
                 }
             }
@@ -264,15 +264,15 @@ impl<T> Slab<T> {
 
     /// Every value with its key, in no particular order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (Key, &T)> {
-        (0..).zip(self.chunks.iter().flatten()).filter_map(|(index, slot)| match slot {
-            Slot::Held { generation, value } => {
+        (0..).zip(self.chunks.iter().flatten()).filter_map(|(index, entry)| match entry {
+            Entry::Held { generation, value } => {
                 Some((Key { index, generation: *generation }, value))
             }
-            Slot::Free { .. } => None,
+            Entry::Free { .. } => None,
         })
     }
 
-    fn slot_mut(&mut self, index: u32) -> &mut Slot<T> {
+    fn entry_mut(&mut self, index: u32) -> &mut Entry<T> {
         &mut self.chunks[(index / CHUNK) as usize][(index % CHUNK) as usize]
     }
 }
@@ -305,7 +305,7 @@ mod tests {
         slab.remove(stale);
         for n in 1..10_000 {
             let key = slab.insert(n);
-            assert_eq!(key.index(), stale.index(), "the slot is used again");
+            assert_eq!(key.index(), stale.index(), "the entry is used again");
             assert_eq!(slab.get(stale), None);
             assert_eq!(slab.remove(stale), None);
             assert_eq!(slab.remove(key), Some(n));
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn generations_take_no_room_of_their_own() {
         assert_eq!(size_of::<Option<Key>>(), 8);
-        assert_eq!(size_of::<super::Slot<[u32; 9]>>(), 40);
+        assert_eq!(size_of::<super::Entry<[u32; 9]>>(), 40);
     }
 
     #[test]

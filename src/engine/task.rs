@@ -30,9 +30,9 @@ pub(crate) mod header;
 mod id;
 mod join;
 mod join_error;
+pub(crate) mod next_slot;
 pub(crate) mod registry;
 pub(crate) mod running;
-pub(crate) mod slot;
 mod state;
 pub(crate) mod waker;
 

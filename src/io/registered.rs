@@ -17,7 +17,7 @@
 //! queue, and no new event would announce it.
 //!
 //! A connection is registered for writing when a write first says `WouldBlock` or is short, before the bit is
-//! cleared (`driver/registration/room.rs`).
+//! cleared (`driver/registration/write_interest.rs`).
 //!
 //! An operation runs only while its bit is set: a source known to be empty costs no system call. Flushing is
 //! the exception (`poll_first`): what has nothing to flush needs no room. The tick

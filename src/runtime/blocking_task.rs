@@ -7,7 +7,7 @@ use crate::engine::slab::Slab;
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::current;
-use crate::engine::task::header::{Cold, Ender, Hot, Place, Runner, Schedule};
+use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::error::Error;
 use std::fmt;
@@ -165,8 +165,8 @@ impl<F: FnOnce() -> T, T> Future for Once<F> {
 /// A thread of the pool, or that of a caller whose job was not taken.
 struct PoolThread;
 
-impl Ender for PoolThread {
-    fn unregister(&self, _: Place) {
+impl Completer for PoolThread {
+    fn unregister(&self, _: RegistryKey) {
         unreachable!("a blocking task never goes cold")
     }
 
@@ -174,7 +174,7 @@ impl Ender for PoolThread {
 }
 
 impl Runner for PoolThread {
-    fn register(&self, _: Cold) -> Place {
+    fn register(&self, _: Cold) -> RegistryKey {
         unreachable!("a blocking task never goes cold")
     }
 

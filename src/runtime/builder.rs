@@ -11,7 +11,7 @@ use super::pinned::Pinned;
 use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
-use crate::engine::scheduler::{Crew, MAX_WORKERS, Shared, Sleeps, ThreadConfig};
+use crate::engine::scheduler::{MAX_WORKERS, Shared, Sleeps, ThreadConfig, ThreadSetup};
 use crate::engine::sync_shim::{Arc, cpus};
 use crate::engine::thread_name::ThreadName;
 use std::fmt;
@@ -305,10 +305,10 @@ impl Builder {
             let inside = handle::inside(Arc::downgrade(&runtime.handle.inner));
             let config = threads.clone();
             let sleep_hooks = self.hooks.around_sleeps().cloned();
-            let around_crew = around.clone();
-            scheduler.take_crew(Crew {
+            let around_worker = around.clone();
+            scheduler.set_thread_setup(ThreadSetup {
                 config,
-                around: around_crew,
+                around: around_worker,
                 inside,
                 sleep_hooks,
                 max_spares,
@@ -367,7 +367,7 @@ impl Builder {
             thread_name: self.thread_name.clone(),
             kind,
             stack_size: self.thread_stack_size,
-            on_thread: handle::around(inner.clone()),
+            around: handle::around(inner.clone()),
             on_rest,
         };
         let inner = Arc::new_cyclic(|inner| Inner {

@@ -400,13 +400,13 @@ impl Handle {
 
     /// What goes around the life of each thread of the runtime: it is in the runtime, and known as one
     /// of its own.
-    pub(super) fn around(&self) -> scheduler::Around {
+    pub(super) fn around(&self) -> blocking::AroundThread {
         around(Arc::downgrade(&self.inner))
     }
 }
 
 /// As [`Handle::around`], for a runtime that is still being made.
-pub(super) fn around(inner: std::sync::Weak<Inner>) -> scheduler::Around {
+pub(super) fn around(inner: std::sync::Weak<Inner>) -> blocking::AroundThread {
     let hooked = |handle: &Handle, run: &mut dyn FnMut()| {
         let Hooks { start, stop, .. } = &handle.inner.hooks;
         start.iter().for_each(|start| wakers::guard(|| start()));
@@ -417,7 +417,7 @@ pub(super) fn around(inner: std::sync::Weak<Inner>) -> scheduler::Around {
 }
 
 /// As [`around`], for a thread that runs no tasks: the hooks are not called.
-pub(super) fn inside(inner: std::sync::Weak<Inner>) -> scheduler::Around {
+pub(super) fn inside(inner: std::sync::Weak<Inner>) -> blocking::AroundThread {
     Arc::new(move |run: &mut dyn FnMut()| enter_thread(&inner, run, |_, run| run()))
 }
 

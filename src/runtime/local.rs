@@ -23,7 +23,7 @@ use super::local_thread::{at_home, in_local, is_home, running, with_spawns_to};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Used, thread};
 use crate::engine::task::cell::{new_send_task, new_task};
-use crate::engine::task::header::{Cold, Ender, Hot, Place, Runner, Schedule};
+use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
 use crate::engine::task::{JoinHandle, RunningTask};
@@ -627,9 +627,9 @@ struct Here<'a> {
     home: Home<'a>,
 }
 
-impl Ender for Here<'_> {
-    fn unregister(&self, place: Place) {
-        self.shared.registry.remove(place.index);
+impl Completer for Here<'_> {
+    fn unregister(&self, key: RegistryKey) {
+        self.shared.registry.remove(key.index);
     }
 
     fn completed(&self) {
@@ -639,8 +639,8 @@ impl Ender for Here<'_> {
 }
 
 impl Runner for Here<'_> {
-    fn register(&self, task: Cold) -> Place {
-        Place { shard: 0, index: self.shared.registry.insert(task) }
+    fn register(&self, task: Cold) -> RegistryKey {
+        RegistryKey { shard: 0, index: self.shared.registry.insert(task) }
     }
 
     fn requeue(&self, task: Hot) {
@@ -655,8 +655,8 @@ impl Runner for Here<'_> {
 /// Completes a task that came too late to be counted.
 struct Late;
 
-impl Ender for Late {
-    fn unregister(&self, _: Place) {
+impl Completer for Late {
+    fn unregister(&self, _: RegistryKey) {
         unreachable!("a task that was never polled is not registered")
     }
 

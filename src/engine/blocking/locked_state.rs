@@ -29,7 +29,7 @@
 //! and each of them looks at the queue before it sleeps or ends. `loom.rs` plays this through.
 
 use super::job::Job;
-use super::pool_state::{PoolState, Seek, Submitted};
+use super::pool_state::{NextStep, PoolState, Submitted};
 use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
 use crate::engine::wakers;
 use std::time::Instant;
@@ -63,14 +63,14 @@ impl<J: Job> LockedState<J> {
         let mut state = self.state.lock();
         let mut timed_out = false;
         loop {
-            state = match state.seek(timed_out) {
-                Seek::Run(job) => self.unlocked(state, || job.run()),
-                Seek::Cancel(job) => self.unlocked(state, || job.cancel()),
-                Seek::Wait => {
+            state = match state.next_step(timed_out) {
+                NextStep::Run(job) => self.unlocked(state, || job.run()),
+                NextStep::Cancel(job) => self.unlocked(state, || job.cancel()),
+                NextStep::Wait => {
                     (state, timed_out) = wait(state);
                     continue;
                 }
-                Seek::End => break,
+                NextStep::End => break,
             };
             timed_out = false;
         }
@@ -80,7 +80,7 @@ impl<J: Job> LockedState<J> {
     /// The loop of the thread that [`close`](Self::close) starts: cancels jobs while there are any.
     pub(super) fn cancel_all(&self) {
         let mut state = self.state.lock();
-        while let Seek::Cancel(job) = state.seek_cancelled() {
+        while let NextStep::Cancel(job) = state.next_cancelled() {
             state = self.unlocked(state, || job.cancel());
         }
         self.gone.notify_all();

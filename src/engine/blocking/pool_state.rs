@@ -12,12 +12,12 @@
 //! |  |  | free ≤ queued, threads < max | queued + 1, free + 1, threads + 1 | `Start` |
 //! |  |  | free ≤ queued, threads = max | queued + 1 | `Queued` |
 //! | `not_started` | caller | after `Start` | free − 1, threads − 1 | the job, if alone or unable to wait |
-//! | `seek` | free thread | queued > 0 | queued − 1, free − 1 | `Run` |
+//! | `next_step` | free thread | queued > 0 | queued − 1, free − 1 | `Run` |
 //! |  |  | queued = 0, cancelled > 0 | cancelled − 1, free − 1 | `Cancel` |
 //! |  |  | both 0, a last one | no last one, free − 1 | `Run` |
 //! |  |  | none at all, timed out or closed | free − 1, threads − 1 | `End` |
 //! |  |  | none at all otherwise | same | `Wait` |
-//! | `seek_cancelled` | free canceller | cancelled > 0 | cancelled − 1, free − 1 | `Cancel` |
+//! | `next_cancelled` | free canceller | cancelled > 0 | cancelled − 1, free − 1 | `Cancel` |
 //! |  |  | cancelled = 0, queued > 0, threads = 1 | queued − 1, free − 1 | `Cancel` |
 //! |  |  | both 0, a last one, threads = 1 | no last one, free − 1 | `Cancel` |
 //! |  |  | otherwise | free − 1, threads − 1 | `End` |
@@ -78,7 +78,7 @@ pub(super) enum Submitted<J> {
 /// What a free thread has to do.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Seek<J> {
+pub(super) enum NextStep<J> {
     /// Run the job, then call [`PoolState::finished`].
     Run(J),
     /// Cancel the job, then call [`PoolState::finished`].
@@ -151,25 +151,25 @@ impl<J> PoolState<J> {
 
     /// A job comes before an end: a thread whose idle time is over, or that is told to end, looks at the
     /// queue first.
-    pub(super) fn seek(&mut self, timed_out: bool) -> Seek<J> {
+    pub(super) fn next_step(&mut self, timed_out: bool) -> NextStep<J> {
         if let Some(job) = self.queue.pop_front() {
             self.free -= 1;
-            Seek::Run(job)
+            NextStep::Run(job)
         } else if let Some(job) = self.cancelled.pop_front() {
             self.free -= 1;
-            Seek::Cancel(job)
+            NextStep::Cancel(job)
         } else if let Some(job) = self.last.take() {
             self.free -= 1;
-            Seek::Run(job)
+            NextStep::Run(job)
         } else if timed_out || self.closed {
             self.end()
         } else {
-            Seek::Wait
+            NextStep::Wait
         }
     }
 
-    /// As [`seek`](Self::seek), for the canceller that [`close`](Self::close) has asked for.
-    pub(super) fn seek_cancelled(&mut self) -> Seek<J> {
+    /// As [`next_step`](Self::next_step), for the canceller that [`close`](Self::close) has asked for.
+    pub(super) fn next_cancelled(&mut self) -> NextStep<J> {
         let mut job = self.cancelled.pop_front();
         if job.is_none() && self.threads == 1 {
             // The threads for which this one was left have died.
@@ -178,16 +178,16 @@ impl<J> PoolState<J> {
         match job {
             Some(job) => {
                 self.free -= 1;
-                Seek::Cancel(job)
+                NextStep::Cancel(job)
             }
             None => self.end(),
         }
     }
 
-    fn end(&mut self) -> Seek<J> {
+    fn end(&mut self) -> NextStep<J> {
         self.free -= 1;
         self.threads -= 1;
-        Seek::End
+        NextStep::End
     }
 
     pub(super) fn finished(&mut self) {
@@ -280,7 +280,7 @@ impl<J> PoolState<J> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PoolState, Seek, Submitted};
+    use super::{NextStep, PoolState, Submitted};
 
     #[test]
     fn threads_are_started_up_to_the_maximum_and_then_jobs_wait() {
@@ -289,10 +289,10 @@ mod tests {
         assert_eq!(state.submit('b'), Submitted::Start(1));
         assert_eq!(state.submit('c'), Submitted::Queued);
         assert_eq!((state.threads(), state.idle(), state.queued()), (2, 0, 3));
-        assert_eq!(state.seek(false), Seek::Run('a'));
-        assert_eq!(state.seek(false), Seek::Run('b'));
+        assert_eq!(state.next_step(false), NextStep::Run('a'));
+        assert_eq!(state.next_step(false), NextStep::Run('b'));
         state.finished();
-        assert_eq!(state.seek(false), Seek::Run('c'));
+        assert_eq!(state.next_step(false), NextStep::Run('c'));
         assert_eq!(state.queued(), 0);
     }
 
@@ -300,9 +300,9 @@ mod tests {
     fn a_free_thread_is_signalled_once_per_job() {
         let mut state = PoolState::new(3);
         assert_eq!(state.submit('a'), Submitted::Start(0));
-        assert_eq!(state.seek(false), Seek::Run('a'));
+        assert_eq!(state.next_step(false), NextStep::Run('a'));
         state.finished();
-        assert_eq!(state.seek(false), Seek::Wait);
+        assert_eq!(state.next_step(false), NextStep::Wait);
         assert_eq!(state.idle(), 1);
         assert_eq!(state.submit('b'), Submitted::Signal);
         assert_eq!(state.idle(), 0);
@@ -313,13 +313,13 @@ mod tests {
     fn a_job_comes_before_the_end_of_the_idle_time_and_before_the_close() {
         let mut state = PoolState::new(1);
         assert_eq!(state.submit('a'), Submitted::Start(0));
-        assert_eq!(state.seek(true), Seek::Run('a'));
+        assert_eq!(state.next_step(true), NextStep::Run('a'));
         state.finished();
-        assert_eq!(state.seek(false), Seek::Wait);
+        assert_eq!(state.next_step(false), NextStep::Wait);
         assert_eq!(state.submit('b'), Submitted::Signal);
-        assert_eq!(state.seek(true), Seek::Run('b'));
+        assert_eq!(state.next_step(true), NextStep::Run('b'));
         state.finished();
-        assert_eq!(state.seek(true), Seek::End);
+        assert_eq!(state.next_step(true), NextStep::End);
         assert_eq!(state.threads(), 0);
         assert_eq!(state.submit('c'), Submitted::Start(1), "an ended thread is not counted on");
     }
@@ -339,17 +339,17 @@ mod tests {
         assert_eq!(state.submit('d'), Submitted::Start(1));
         assert_eq!(state.not_started(false), Some('d'), "it has to have a thread of its own");
         for job in ['a', 'b', 'c'] {
-            assert_eq!(state.seek(false), Seek::Run(job));
+            assert_eq!(state.next_step(false), NextStep::Run(job));
             state.finished();
         }
-        assert_eq!(state.seek(false), Seek::Wait);
+        assert_eq!(state.next_step(false), NextStep::Wait);
     }
 
     /// A state with one thread, which is busy.
     fn busy(max: usize) -> PoolState<char> {
         let mut state = PoolState::new(max);
         assert_eq!(state.submit('a'), Submitted::Start(0));
-        assert_eq!(state.seek(false), Seek::Run('a'));
+        assert_eq!(state.next_step(false), NextStep::Run('a'));
         state
     }
 
@@ -362,15 +362,15 @@ mod tests {
         assert_eq!(state.submit('d'), Submitted::Closed('d'));
         assert_eq!(state.close(|_| false), None, "closing again asks for no more");
         assert_eq!((state.threads(), state.queued()), (2, 0));
-        assert_eq!(state.seek_cancelled(), Seek::Cancel('b'));
+        assert_eq!(state.next_cancelled(), NextStep::Cancel('b'));
         state.finished();
         assert!(!state.is_at_rest());
         // A free thread helps.
         state.finished();
-        assert_eq!(state.seek(false), Seek::Cancel('c'));
-        assert_eq!(state.seek_cancelled(), Seek::End);
+        assert_eq!(state.next_step(false), NextStep::Cancel('c'));
+        assert_eq!(state.next_cancelled(), NextStep::End);
         state.finished();
-        assert_eq!(state.seek(false), Seek::End);
+        assert_eq!(state.next_step(false), NextStep::End);
         assert_eq!((state.threads(), state.is_at_rest()), (0, true));
     }
 
@@ -382,9 +382,9 @@ mod tests {
         state.no_canceller();
         assert_eq!(state.threads(), 1);
         state.finished();
-        assert_eq!(state.seek(false), Seek::Cancel('b'));
+        assert_eq!(state.next_step(false), NextStep::Cancel('b'));
         state.finished();
-        assert_eq!(state.seek(false), Seek::End);
+        assert_eq!(state.next_step(false), NextStep::End);
     }
 
     #[test]
@@ -396,10 +396,10 @@ mod tests {
             assert_eq!(state.submit(jobs[1]), Submitted::Start(1));
             assert_eq!(state.close(|job| job.is_uppercase()), None);
             for job in jobs {
-                assert_eq!(state.seek(false), Seek::Run(job));
+                assert_eq!(state.next_step(false), NextStep::Run(job));
                 state.finished();
             }
-            assert_eq!(state.seek(false), Seek::End);
+            assert_eq!(state.next_step(false), NextStep::End);
         }
         // The one free thread is for the oldest job, whatever the others are.
         let mut state = busy(1);
@@ -408,9 +408,9 @@ mod tests {
         assert_eq!(state.submit('C'), Submitted::Queued);
         assert_eq!(state.submit('d'), Submitted::Queued);
         assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
-        assert_eq!(state.seek_cancelled(), Seek::Cancel('d'));
+        assert_eq!(state.next_cancelled(), NextStep::Cancel('d'));
         for job in ['b', 'C'] {
-            assert_eq!(state.seek(false), Seek::Run(job));
+            assert_eq!(state.next_step(false), NextStep::Run(job));
             state.finished();
         }
         let mut state = busy(1);
@@ -418,10 +418,10 @@ mod tests {
         assert_eq!(state.submit('B'), Submitted::Signal);
         assert_eq!(state.submit('c'), Submitted::Queued);
         assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
-        assert_eq!(state.seek_cancelled(), Seek::Cancel('c'));
+        assert_eq!(state.next_cancelled(), NextStep::Cancel('c'));
         state.finished();
-        assert_eq!(state.seek_cancelled(), Seek::End, "what must run is none of its business");
-        assert_eq!(state.seek(false), Seek::Run('B'));
+        assert_eq!(state.next_cancelled(), NextStep::End, "what must run is none of its business");
+        assert_eq!(state.next_step(false), NextStep::Run('B'));
     }
 
     #[test]
@@ -434,13 +434,13 @@ mod tests {
         assert_eq!(state.queued(), 2);
         for job in ['B', 'D'] {
             state.finished();
-            assert_eq!(state.seek(false), Seek::Run(job));
+            assert_eq!(state.next_step(false), NextStep::Run(job));
         }
         state.finished();
-        assert_eq!(state.seek(false), Seek::Cancel('c'));
+        assert_eq!(state.next_step(false), NextStep::Cancel('c'));
         state.finished();
-        assert_eq!(state.seek(false), Seek::End);
-        assert_eq!(state.seek_cancelled(), Seek::End);
+        assert_eq!(state.next_step(false), NextStep::End);
+        assert_eq!(state.next_cancelled(), NextStep::End);
     }
 
     #[test]
@@ -453,10 +453,10 @@ mod tests {
         assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
         state.no_canceller();
         assert_eq!(state.leave('y', true), Submitted::Closed('y'));
-        for end in [Seek::Run('B'), Seek::Cancel('c'), Seek::Run('z'), Seek::End] {
+        for end in [NextStep::Run('B'), NextStep::Cancel('c'), NextStep::Run('z'), NextStep::End] {
             assert!(!state.is_at_rest());
             state.finished();
-            assert_eq!(state.seek(false), end);
+            assert_eq!(state.next_step(false), end);
         }
         assert_eq!((state.threads(), state.is_at_rest()), (0, true));
     }
@@ -469,7 +469,7 @@ mod tests {
         assert_eq!(state.last_not_started(), Some('z'));
         assert_eq!(state.leave('z', true), Submitted::Start(0));
         assert_eq!(state.close(|_| false), None);
-        assert_eq!(state.seek(false), Seek::Run('z'));
+        assert_eq!(state.next_step(false), NextStep::Run('z'));
 
         let mut state = PoolState::new(1);
         assert_eq!(state.leave('z', true), Submitted::Start(0));
@@ -484,11 +484,11 @@ mod tests {
         assert_eq!(state.submit('b'), Submitted::Queued);
         assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
         assert!(state.abandon().is_empty());
-        assert_eq!(state.seek_cancelled(), Seek::Cancel('b'));
+        assert_eq!(state.next_cancelled(), NextStep::Cancel('b'));
         state.finished();
-        assert_eq!(state.seek_cancelled(), Seek::Cancel('A'));
+        assert_eq!(state.next_cancelled(), NextStep::Cancel('A'));
         state.finished();
-        assert_eq!(state.seek_cancelled(), Seek::End);
+        assert_eq!(state.next_cancelled(), NextStep::End);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use super::{Config, Job, OnThread, Pool, SpawnError};
+use super::{AroundThread, Config, Job, Pool, SpawnError};
 use crate::engine::thread_name::ThreadName;
 use std::panic::panic_any;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,10 +35,10 @@ fn call(f: impl FnOnce(bool) + Send + 'static) -> Call {
 }
 
 fn config(max_threads: usize, keep_alive: Duration) -> Config {
-    let on_thread: Arc<OnThread> = Arc::new(|work| work());
+    let around: AroundThread = Arc::new(|work| work());
     let (thread_name, kind) = (ThreadName::Prefix("test".into()), "blocking");
     let on_rest = Box::new(|| {});
-    Config { max_threads, keep_alive, thread_name, kind, stack_size: None, on_thread, on_rest }
+    Config { max_threads, keep_alive, thread_name, kind, stack_size: None, around, on_rest }
 }
 
 fn pool(max_threads: usize, keep_alive: Duration) -> Arc<Pool<Call>> {
@@ -313,11 +313,11 @@ fn a_panicking_job_harms_nobody() {
 }
 
 #[test]
-fn on_thread_is_around_everything() {
+fn the_function_around_a_thread_encloses_everything() {
     thread_local!(static INSIDE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) });
     let (lives, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (begin, end) = (lives.clone(), ended.clone());
-    let on_thread: Arc<OnThread> = Arc::new(move |work| {
+    let around: AroundThread = Arc::new(move |work| {
         begin.fetch_add(1, Ordering::SeqCst);
         INSIDE.set(true);
         work();
@@ -325,7 +325,7 @@ fn on_thread_is_around_everything() {
         work();
         end.fetch_add(1, Ordering::SeqCst);
     });
-    let pool = Pool::new(Config { on_thread, ..config(1, FOREVER) });
+    let pool = Pool::new(Config { around, ..config(1, FOREVER) });
     let (send, seen) = channel();
     for _ in 0..3 {
         let send = send.clone();
@@ -339,8 +339,8 @@ fn on_thread_is_around_everything() {
 
 #[test]
 fn a_thread_that_dies_before_its_work_cancels_what_waits_for_it() {
-    let on_thread: Arc<OnThread> = Arc::new(|_| panic!("a thread, on purpose"));
-    let pool = Pool::new(Config { on_thread, ..config(1, FOREVER) });
+    let around: AroundThread = Arc::new(|_| panic!("a thread, on purpose"));
+    let pool = Pool::new(Config { around, ..config(1, FOREVER) });
     let (send, ends) = channel();
     for _ in 0..10 {
         let send = send.clone();

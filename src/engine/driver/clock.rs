@@ -32,13 +32,13 @@ pub(crate) fn is_any_virtual() -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WrongState;
 
-/// See [`Clock::course`].
+/// See [`Clock::offset`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Course(Option<(Instant, Instant)>);
+pub(super) struct ClockOffset(Option<(Instant, Instant)>);
 
-impl Course {
-    /// The system's.
-    pub(super) const REAL: Self = Self(None);
+impl ClockOffset {
+    /// The clock is the system's.
+    pub(super) const NONE: Self = Self(None);
 }
 
 pub(crate) struct Clock {
@@ -105,19 +105,19 @@ impl Clock {
         }
     }
 
-    /// How this clock goes beside the system's. While the answer stays the same, a deadline comes nearer on
-    /// both by the same time.
+    /// By how much this clock differs from the system's. While the answer stays the same, a deadline
+    /// comes nearer on both by the same time.
     #[inline]
-    pub(super) fn course(&self) -> Course {
-        if is_any_virtual() { self.own_course() } else { Course::REAL }
+    pub(super) fn offset(&self) -> ClockOffset {
+        if is_any_virtual() { self.own_offset() } else { ClockOffset::NONE }
     }
 
     #[cold]
-    fn own_course(&self) -> Course {
+    fn own_offset(&self) -> ClockOffset {
         match *self.time.lock() {
-            // While it stands still no sleep ends at a deadline; what comes after is another course.
-            Time::Real | Time::Stopped(_) => Course::REAL,
-            Time::Resumed { at, since } => Course(Some((at, since))),
+            // While it stands still no sleep ends at a deadline; what comes after is another offset.
+            Time::Real | Time::Stopped(_) => ClockOffset::NONE,
+            Time::Resumed { at, since } => ClockOffset(Some((at, since))),
         }
     }
 
@@ -212,15 +212,15 @@ mod tests {
     #[test]
     fn a_clock_that_has_stood_still_is_on_another_course() {
         let clock = Clock::new();
-        let mut courses = vec![clock.course()];
+        let mut offsets = vec![clock.offset()];
         for _ in 0..3 {
             clock.stop().expect("it goes");
             clock.advance(|at| at + HOUR).expect("it stands");
             clock.resume().expect("it stands");
-            let course = clock.course();
-            assert!(!courses.contains(&course));
-            assert_eq!(clock.course(), course);
-            courses.push(course);
+            let offset = clock.offset();
+            assert!(!offsets.contains(&offset));
+            assert_eq!(clock.offset(), offset);
+            offsets.push(offset);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The system's poller behind its lock: the seat is the right to hold it.
 
 use super::alarm_clock::AlarmClock;
-use super::clock::Course;
+use super::clock::ClockOffset;
 use super::selector::Poll;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{self, Mutex};
@@ -25,7 +25,7 @@ pub(super) struct Poller {
     pub(super) events: mio::Events,
     clock: AlarmClock,
     /// That of the driver's clock when `clock` was set.
-    course: Course,
+    offset: ClockOffset,
     /// The time of the last turn that fired timers.
     pub(super) served: u64,
 }
@@ -34,7 +34,8 @@ impl Seat {
     pub(super) fn new(poll: Poll) -> Self {
         let clock = AlarmClock::new();
         let events = mio::Events::with_capacity(EVENTS_PER_TURN);
-        let poller = Mutex::new(Poller { poll, events, clock, course: Course::REAL, served: 0 });
+        let poller =
+            Mutex::new(Poller { poll, events, clock, offset: ClockOffset::NONE, served: 0 });
         Self { poller, attendance: AtomicU64::new(0) }
     }
 
@@ -59,7 +60,7 @@ impl Seat {
 }
 
 /// What ends a sleep that no thread ends earlier: the first of the two that are set.
-pub(super) struct End {
+pub(super) struct SleepEnd {
     pub(super) now: u64,
     /// The earliest timer.
     pub(super) deadline: Option<u64>,
@@ -68,10 +69,10 @@ pub(super) struct End {
 }
 
 impl Poller {
-    /// The driver's clock is on this course now.
-    pub(super) fn follow(&mut self, course: Course) {
-        if course != self.course {
-            self.course = course;
+    /// The driver's clock has this offset now.
+    pub(super) fn follow(&mut self, offset: ClockOffset) {
+        if offset != self.offset {
+            self.offset = offset;
             self.clock.forget();
         }
     }
@@ -83,7 +84,7 @@ impl Poller {
     }
 
     /// Blocks until there is an event, and no longer than until `end`.
-    pub(super) fn sleep(&mut self, end: End) -> io::Result<()> {
+    pub(super) fn sleep(&mut self, end: SleepEnd) -> io::Result<()> {
         let (clock, registry) = (&mut self.clock, self.poll.registry());
         let until_deadline = end.deadline.and_then(|at| clock.set(registry, end.now, at));
         let timeout = match (until_deadline, end.limit) {

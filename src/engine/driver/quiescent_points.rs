@@ -11,10 +11,10 @@ use crate::engine::sync_shim::Mutex;
 
 /// The quiescent points of one driver, while its clock stands still.
 pub(crate) struct QuiescentPoints {
-    state: Mutex<State>,
+    points: Mutex<Points>,
 }
 
-struct State {
+struct Points {
     /// How many have begun.
     count: u64,
     waiting: Vec<Waker>,
@@ -22,42 +22,42 @@ struct State {
 
 impl QuiescentPoints {
     pub(super) fn new() -> Self {
-        Self { state: Mutex::new(State { count: 0, waiting: Vec::new() }) }
+        Self { points: Mutex::new(Points { count: 0, waiting: Vec::new() }) }
     }
 
     /// How many there have been.
     pub(crate) fn count(&self) -> u64 {
-        self.state.lock().count
+        self.points.lock().count
     }
 
     /// Ready when there have been more than `seen`; until then the waker is woken by the next one.
     pub(crate) fn poll(&self, seen: u64, cx: &Context<'_>) -> Poll<()> {
         // Cloned and dropped outside the lock: both are user code.
         let waker = cx.waker().clone();
-        let mut state = self.state.lock();
-        if state.count > seen {
-            drop(state);
+        let mut points = self.points.lock();
+        if points.count > seen {
+            drop(points);
             drop(waker);
             return Poll::Ready(());
         }
-        if state.waiting.iter().any(|known| known.will_wake(&waker)) {
-            drop(state);
+        if points.waiting.iter().any(|known| known.will_wake(&waker)) {
+            drop(points);
             drop(waker);
         } else {
-            state.waiting.push(waker);
+            points.waiting.push(waker);
         }
         Poll::Pending
     }
 
     pub(crate) fn is_awaited(&self) -> bool {
-        !self.state.lock().waiting.is_empty()
+        !self.points.lock().waiting.is_empty()
     }
 
     /// Begins a quiescent point: moves the wakers of all waiting futures into `wakes`.
     pub(crate) fn begin(&self, wakes: &mut Vec<Waker>) {
-        let mut state = self.state.lock();
-        state.count += 1;
-        wakes.append(&mut state.waiting);
+        let mut points = self.points.lock();
+        points.count += 1;
+        wakes.append(&mut points.waiting);
     }
 }
 

@@ -114,7 +114,7 @@ impl Readiness {
     /// of them.
     pub(crate) fn set(&self, ready: Ready, wakes: &mut Vec<Waker>) {
         let ready = ready.with_mark();
-        // Ordering: read under the lock by the second look of `poll_ready` and `Waiting::poll`,
+        // Ordering: read under the lock by the second look of `poll_ready` and `ReadyFuture::poll`,
         // which is the pair that matters; Release is for the first look, which takes no lock, so
         // that it also sees what went before the event.
         let mut state = self.state.load(Ordering::Relaxed);
@@ -179,8 +179,8 @@ impl Readiness {
     /// # Errors
     ///
     /// The driver has been shut down.
-    pub(crate) fn ready(&self, wanted: impl Into<Ready>) -> Waiting<'_> {
-        Waiting { readiness: self, mask: wanted.into(), key: None }
+    pub(crate) fn ready(&self, wanted: impl Into<Ready>) -> ReadyFuture<'_> {
+        ReadyFuture { readiness: self, mask: wanted.into(), key: None }
     }
 
     /// What is known of these bits now, without waiting.
@@ -273,14 +273,14 @@ pub(crate) fn shutdown_error() -> io::Error {
 
 /// Waits for a source with a waiter of its own; see `Readiness::ready`.
 #[must_use = "futures do nothing unless awaited"]
-pub(crate) struct Waiting<'a> {
+pub(crate) struct ReadyFuture<'a> {
     readiness: &'a Readiness,
     mask: Ready,
-    /// The slot among the waiters, from the first pending poll until the drop.
+    /// The entry among the waiters, from the first pending poll until the drop.
     key: Option<usize>,
 }
 
-impl Future for Waiting<'_> {
+impl Future for ReadyFuture<'_> {
     type Output = io::Result<ReadyEvent>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -314,7 +314,7 @@ impl Future for Waiting<'_> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for ReadyFuture<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key.take() {
             // The guard ends with the statement, the waker in it lives on: it is dropped after the

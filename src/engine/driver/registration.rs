@@ -2,9 +2,9 @@
 //! other.
 //!
 //! A source is registered once, edge-triggered, for all directions it will ever be used in: no
-//! system call per wait. A connection is the exception (`room.rs`): that it has room for writing is reported
-//! after a write that found none. The token is the key in the table, with its generation. An event fetched
-//! before the deregistration and dispatched after it therefore finds nothing, even if a new source
+//! system call per wait. A connection is the exception (`write_interest.rs`): that it has room for writing is
+//! reported after a write that found none. The token is the key in the table, with its generation. An event
+//! fetched before the deregistration and dispatched after it therefore finds nothing, even if a new source
 //! has taken the place (model `a_late_event_never_reaches_the_next_source_in_the_place`).
 
 #[cfg(all(test, liten_loom))]
@@ -12,14 +12,14 @@ mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
-mod room;
+mod write_interest;
 
 use std::io;
 
 use mio::Token;
 use mio::event::Source;
 
-use self::room::Room;
+use self::write_interest::WriteInterest;
 use super::readiness::{Direction, Readiness, ReadyEvent};
 use super::{Driver, selector};
 use crate::engine::slab::Key;
@@ -31,7 +31,7 @@ pub(crate) struct Registration {
     driver: Arc<Driver>,
     key: Key,
     readiness: Arc<Readiness>,
-    room: Room,
+    write_interest: WriteInterest,
 }
 
 impl Driver {
@@ -45,7 +45,7 @@ impl Driver {
         source: &mut (impl Source + ?Sized),
         interest: mio::Interest,
     ) -> io::Result<Registration> {
-        self.register_for(source, interest, interest, Room::reported(interest))
+        self.register_for(source, interest, interest, WriteInterest::reported(interest))
     }
 
     /// Registers a connection, which has room for writing: as [`register`](Self::register) for `interest`,
@@ -67,7 +67,7 @@ impl Driver {
                 connection,
                 interest,
                 reported,
-                Room::unreported(descriptor, interest),
+                WriteInterest::unreported(descriptor, interest),
             ),
             _ => self.register(connection, interest),
         }
@@ -79,14 +79,14 @@ impl Driver {
         source: &mut (impl Source + ?Sized),
         interest: mio::Interest,
         reported: mio::Interest,
-        room: Room,
+        write_interest: WriteInterest,
     ) -> io::Result<Registration> {
         let readiness = Arc::new(Readiness::new(interest));
         let key = self.sources.lock().insert(readiness.clone())?;
         // From here on the drop of the registration takes the entry out again. Entered in the table
         // before the system knows of it: the first event may come while `register` has not
         // returned. A close in between is no harm, the readiness has been told.
-        let registration = Registration { driver: self.clone(), key, readiness, room };
+        let registration = Registration { driver: self.clone(), key, readiness, write_interest };
         self.registry.register(source, Token(key.to_usize()), reported)?;
         Ok(registration)
     }
@@ -104,14 +104,17 @@ impl Registration {
     ///
     /// The system refuses to report room. The source stays marked as ready then: the next write tries again.
     pub(crate) fn would_block(&self, event: ReadyEvent, direction: Direction) -> io::Result<()> {
-        self.room.would_block(&self.readiness, event, direction, |descriptor, interest| {
-            self.reregister(descriptor, interest)
-        })
+        self.write_interest.would_block(
+            &self.readiness,
+            event,
+            direction,
+            |descriptor, interest| self.reregister(descriptor, interest),
+        )
     }
 
     /// A transfer in this direction moved fewer bytes than it could have; see [`Readiness::clear`].
     pub(crate) fn drained(&self, event: ReadyEvent, direction: Direction) {
-        self.room.drained(&self.readiness, event, direction, |descriptor, interest| {
+        self.write_interest.drained(&self.readiness, event, direction, |descriptor, interest| {
             self.reregister(descriptor, interest)
         });
     }

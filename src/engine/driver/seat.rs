@@ -21,7 +21,7 @@ use std::time::Duration;
 use super::Driver;
 use super::alarm::{ALARM, FIRST_DEADLINE};
 use super::alarm_clock::{CLOCK, LONGEST_SLEEP};
-use super::poller::{End, Poller};
+use super::poller::{Poller, SleepEnd};
 use super::sources::Sources;
 use super::timers::nanos;
 use crate::engine::sync_shim::{Mutex, MutexGuard};
@@ -47,11 +47,11 @@ impl SeatGuard<'_> {
     /// the timers only had to sort themselves.
     pub(crate) fn turn(&mut self, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
         let driver = self.driver;
-        // Before `fall_asleep` reads the time: what is set by an old time, under a new course, would stay.
-        self.poller.follow(driver.clock().course());
+        // Before `fall_asleep` reads the time: what is set by an old time, under a new offset, would stay.
+        self.poller.follow(driver.clock().offset());
         let polled = match driver.fall_asleep(limit, self.poller.served) {
-            Sleep::Not => self.poller.poll(Some(Duration::ZERO)),
-            Sleep::Announced(end) => {
+            MaySleep::No => self.poller.poll(Some(Duration::ZERO)),
+            MaySleep::Announced(end) => {
                 let polled = self.poller.sleep(end);
                 driver.alarm.wake_at.rise();
                 polled
@@ -84,11 +84,11 @@ impl Drop for SeatGuard<'_> {
 }
 
 /// Whether the holder may sleep.
-enum Sleep {
+enum MaySleep {
     /// There is something to do already.
-    Not,
+    No,
     /// Yes; the alarm word says so, and is to be reset afterwards.
-    Announced(End),
+    Announced(SleepEnd),
 }
 
 impl Driver {
@@ -100,9 +100,9 @@ impl Driver {
     }
 
     /// Decides how long the poller may block, and announces it.
-    fn fall_asleep(&self, limit: Option<Duration>, served: u64) -> Sleep {
+    fn fall_asleep(&self, limit: Option<Duration>, served: u64) -> MaySleep {
         if limit == Some(Duration::ZERO) {
-            return Sleep::Not;
+            return MaySleep::No;
         }
         if self.clock().is_stopped() {
             return self.fall_asleep_out_of_time(limit);
@@ -118,45 +118,45 @@ impl Driver {
         }
         let wake_at = limit_at.min(self.timers.next_deadline().unwrap_or(u64::MAX));
         if wake_at <= now || !self.alarm.wake_at.announce(wake_at) {
-            return Sleep::Not;
+            return MaySleep::No;
         }
         // Once more: a timer registered before the announcement did not ring.
         let deadline = self.timers.next_deadline();
         // A timer behind the limit is the next turn's: the clock would be set for it for nothing.
         let deadline = deadline.filter(|&deadline| deadline < limit_at);
-        Sleep::Announced(End { now, deadline, limit })
+        MaySleep::Announced(SleepEnd { now, deadline, limit })
     }
 
     /// While the clock stands still no deadline comes nearer by waiting. A new timer rings all the same, as
     /// the caller may want to bring the clock there. A call that lets the clock go on rings, too.
     #[cold]
-    fn fall_asleep_out_of_time(&self, limit: Option<Duration>) -> Sleep {
+    fn fall_asleep_out_of_time(&self, limit: Option<Duration>) -> MaySleep {
         if !self.alarm.wake_at.announce(u64::MAX) {
-            return Sleep::Not;
+            return MaySleep::No;
         }
-        Sleep::Announced(End { now: 0, deadline: None, limit: limit.map(whole_units) })
+        MaySleep::Announced(SleepEnd { now: 0, deadline: None, limit: limit.map(whole_units) })
     }
 
     /// Timers that are close together wait for each other (`crowd`). A new one is as late as the others at
     /// the most, so it need not ring, nor be looked for.
-    fn fall_asleep_gathering(&self, now: u64, end: u64) -> Sleep {
+    fn fall_asleep_gathering(&self, now: u64, end: u64) -> MaySleep {
         if !self.alarm.wake_at.announce(FIRST_DEADLINE) {
-            return Sleep::Not;
+            return MaySleep::No;
         }
-        Sleep::Announced(End { now, deadline: Some(end), limit: None })
+        MaySleep::Announced(SleepEnd { now, deadline: Some(end), limit: None })
     }
 
     /// The common case of a server between two events: no timer, so no reading of the clock.
-    fn fall_asleep_without_end(&self) -> Sleep {
+    fn fall_asleep_without_end(&self) -> MaySleep {
         if !self.alarm.wake_at.announce(u64::MAX) {
-            return Sleep::Not;
+            return MaySleep::No;
         }
         if self.timers.next_deadline().is_some() {
             // Registered before the announcement, so it did not ring: the next turn sees it.
             self.alarm.wake_at.rise();
-            return Sleep::Not;
+            return MaySleep::No;
         }
-        Sleep::Announced(End { now: 0, deadline: None, limit: None })
+        MaySleep::Announced(SleepEnd { now: 0, deadline: None, limit: None })
     }
 }
 

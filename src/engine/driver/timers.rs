@@ -171,20 +171,20 @@ impl Timers {
 pub(crate) struct Shard {
     /// A lower bound of the earliest deadline, or `NONE`. Written under the lock only.
     pub(super) next: AtomicU64,
-    pub(super) timers: Mutex<Waiting>,
+    pub(super) timers: Mutex<ShardTimers>,
     epoch: Instant,
     clock: Arc<Clock>,
     alarm: Arc<Alarm>,
 }
 
-pub(super) struct Waiting {
+pub(super) struct ShardTimers {
     pub(super) wheel: Wheel<Waker>,
     closed: bool,
 }
 
 /// What has become of a registered timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
+enum TimerState {
     Waiting,
     Fired,
     Closed,
@@ -194,7 +194,7 @@ impl Shard {
     fn new(epoch: Instant, clock: Arc<Clock>, alarm: Arc<Alarm>) -> Self {
         Self {
             next: AtomicU64::new(NONE),
-            timers: Mutex::new(Waiting { wheel: Wheel::new(), closed: false }),
+            timers: Mutex::new(ShardTimers { wheel: Wheel::new(), closed: false }),
             epoch,
             clock,
             alarm,
@@ -244,24 +244,24 @@ impl Shard {
     }
 
     /// Sees to it that the timer, if it still waits, wakes `waker` and no other waker.
-    fn refresh(&self, key: Key, waker: &Waker) -> Progress {
+    fn refresh(&self, key: Key, waker: &Waker) -> TimerState {
         let mut timers = self.timers.lock();
         match timers.wheel.get_mut(key) {
-            None => return timers.progress_without_entry(),
-            Some(stored) if stored.will_wake(waker) => return Progress::Waiting,
+            None => return timers.state_without_entry(),
+            Some(stored) if stored.will_wake(waker) => return TimerState::Waiting,
             Some(_) => drop(timers),
         }
         // Seldom: the timer has been handed to another task. Its waker is cloned without the lock, and the
         // timer may fire meanwhile; only this caller can remove or replace it otherwise.
         let fresh = waker.clone();
         let mut timers = self.timers.lock();
-        let (progress, unused) = match timers.wheel.get_mut(key) {
-            None => (timers.progress_without_entry(), fresh),
-            Some(stored) => (Progress::Waiting, mem::replace(stored, fresh)),
+        let (state, unused) = match timers.wheel.get_mut(key) {
+            None => (timers.state_without_entry(), fresh),
+            Some(stored) => (TimerState::Waiting, mem::replace(stored, fresh)),
         };
         drop(timers);
         wakers::drop_all([unused]);
-        progress
+        state
     }
 
     /// Forgets a timer; nothing happens if it has fired.
@@ -324,9 +324,9 @@ impl Shard {
     }
 }
 
-impl Waiting {
-    fn progress_without_entry(&self) -> Progress {
-        if self.closed { Progress::Closed } else { Progress::Fired }
+impl ShardTimers {
+    fn state_without_entry(&self) -> TimerState {
+        if self.closed { TimerState::Closed } else { TimerState::Fired }
     }
 }
 
@@ -379,13 +379,13 @@ impl TimerEntry {
     pub(crate) fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
         if let Some(key) = self.key {
             match self.shard.refresh(key, cx.waker()) {
-                Progress::Waiting => return Poll::Pending,
-                Progress::Fired => {
+                TimerState::Waiting => return Poll::Pending,
+                TimerState::Fired => {
                     self.key = None;
                     return Poll::Ready(Ok(()));
                 }
                 // The waker was handed out whether its time had come or not: only the clock knows.
-                Progress::Closed => self.key = None,
+                TimerState::Closed => self.key = None,
             }
         }
         // A fresh reading: a cached one would let the timer start in the past, and end early. Not left out

@@ -43,10 +43,11 @@
 use super::role::{self, Role};
 use super::shared::Shared;
 use super::slice;
-use super::threads::{Around, Crew, ThreadConfig, ThreadList, join};
+use super::threads::{ThreadConfig, ThreadList, ThreadSetup, join};
 use super::watchdog;
 use super::worker::Worker;
 use crate::engine::abort::AbortOnUnwind;
+use crate::engine::blocking::AroundThread;
 use crate::engine::ended::ended;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::thread::{self, JoinHandle};
@@ -57,9 +58,9 @@ use std::io;
 use std::time::{Duration, Instant};
 
 impl Shared {
-    /// From here on the driver thread and spare workers are started with `crew`.
-    pub(crate) fn take_crew(&self, crew: Crew) {
-        assert!(self.threads.crew.set(crew).is_ok(), "called once");
+    /// From here on the driver thread and spare workers are started with `setup`.
+    pub(crate) fn set_thread_setup(&self, setup: ThreadSetup) {
+        assert!(self.threads.setup.set(setup).is_ok(), "called once");
     }
 
     /// Starts the driver thread, unless it is there or the runtime is closed.
@@ -75,7 +76,7 @@ impl Shared {
     /// As [`Shared::start_driver`] with the lock held; fails at once if no thread could be made a short time
     /// ago.
     fn start_driver_once(self: &Arc<Self>, threads: &mut ThreadList) -> io::Result<()> {
-        let Some(crew) = self.threads.crew.get().filter(|_| threads.driver.is_none()) else {
+        let Some(setup) = self.threads.setup.get().filter(|_| threads.driver.is_none()) else {
             return Ok(());
         };
         let now = clock::now();
@@ -91,7 +92,7 @@ impl Shared {
                 last();
             }
         };
-        let started = self.start_aside(crew, "driver", life, last);
+        let started = self.start_aside(setup, "driver", life, last);
         threads.failed = started.is_err().then_some(now);
         threads.driver = Some(started?);
         Ok(())
@@ -105,7 +106,7 @@ impl Shared {
             return;
         };
         let is_left_over = || !*self.shutdown.laid_out.lock() || self.has_work();
-        let Some(crew) = self.threads.crew.get().filter(|_| !threads.drains && is_left_over())
+        let Some(setup) = self.threads.setup.get().filter(|_| !threads.drains && is_left_over())
         else {
             return;
         };
@@ -119,7 +120,7 @@ impl Shared {
             shared.threads.lock().drains = false;
             shared.goes();
         };
-        match self.start_aside(crew, "drainer", life, drop) {
+        match self.start_aside(setup, "drainer", life, drop) {
             Ok(thread) => {
                 threads.drains = true;
                 threads.left.push(thread);
@@ -134,14 +135,14 @@ impl Shared {
     /// Starts a thread of the runtime that runs no tasks. `last` comes after all that others wait for.
     fn start_aside(
         self: &Arc<Self>,
-        crew: &Crew,
+        setup: &ThreadSetup,
         suffix: &str,
         life: impl FnOnce(&Arc<Self>) + Send + 'static,
         last: impl FnOnce(Arc<Self>) + Send + 'static,
     ) -> io::Result<JoinHandle<()>> {
-        let (shared, inside, mut life) = (self.clone(), crew.inside.clone(), Some(life));
+        let (shared, inside, mut life) = (self.clone(), setup.inside.clone(), Some(life));
         self.threads.begins();
-        let started = crew.config.spawn(suffix, move || {
+        let started = setup.config.spawn(suffix, move || {
             // Without this thread the seat may stay empty, or tasks undropped: better to end loudly.
             let abort = AbortOnUnwind;
             inside(&mut || life.take().into_iter().for_each(|life| life(&shared)));
@@ -161,7 +162,7 @@ impl Shared {
         self: &Arc<Self>,
         count: usize,
         config: &ThreadConfig,
-        around: &Around,
+        around: &AroundThread,
     ) -> io::Result<()> {
         self.try_resize(count, config, around).or_else(|error| {
             // What is missing may be what threads that have left give back when they are gone. One of them
@@ -182,7 +183,7 @@ impl Shared {
         self: &Arc<Self>,
         count: usize,
         config: &ThreadConfig,
-        around: &Around,
+        around: &AroundThread,
     ) -> io::Result<()> {
         let mut threads = self.threads.lock();
         if self.shutdown.is_closed() {
@@ -215,7 +216,7 @@ impl Shared {
         threads: &mut ThreadList,
         index: usize,
         config: &ThreadConfig,
-        around: &Around,
+        around: &AroundThread,
     ) -> io::Result<()> {
         if !threads.is_vacant(index) {
             return Ok(());
@@ -233,7 +234,7 @@ impl Shared {
         self: &Arc<Self>,
         index: usize,
         config: &ThreadConfig,
-        around: &Around,
+        around: &AroundThread,
     ) -> io::Result<JoinHandle<()>> {
         let (shared, around) = (self.clone(), around.clone());
         self.threads.begins();
@@ -419,17 +420,17 @@ impl Shared {
         self: &Arc<Self>,
         mut threads: MutexGuard<'_, ThreadList>,
     ) -> io::Result<bool> {
-        let Some(crew) = self.threads.crew.get().filter(|_| !self.shutdown.is_closed()) else {
+        let Some(setup) = self.threads.setup.get().filter(|_| !self.shutdown.is_closed()) else {
             return Ok(false);
         };
         let staying = self.size.staying();
-        let end = self.most_workers(crew);
+        let end = self.most_workers(setup);
         // A worker that was let go and is still stuck has kept its slot: it counts as a spare again.
         let Some(index) = (staying..end).find(|&index| threads.is_vacant(index)) else {
             return Ok(false);
         };
         self.size.set_staying(index + 1);
-        let started = self.occupy(&mut threads, index, &crew.config, &crew.around);
+        let started = self.occupy(&mut threads, index, &setup.config, &setup.around);
         if started.is_err() {
             self.size.set_staying(staying);
         }
@@ -456,12 +457,12 @@ impl Shared {
     /// Whether one more spare may be started.
     pub(super) fn may_add_spare(&self) -> bool {
         let staying = self.size.staying();
-        self.threads.crew.get().is_some_and(|crew| staying < self.most_workers(crew))
+        self.threads.setup.get().is_some_and(|setup| staying < self.most_workers(setup))
     }
 
     /// The most workers there may be, with spares.
-    fn most_workers(&self, crew: &Crew) -> usize {
-        (self.size.regular() + crew.max_spares).min(self.slots.workers())
+    fn most_workers(&self, setup: &ThreadSetup) -> usize {
+        (self.size.regular() + setup.max_spares).min(self.slots.workers())
     }
 }
 

@@ -155,11 +155,11 @@ impl CountsRoots for Shared {
 /// between the two, and would be counted as awake while it sleeps.
 pub(crate) struct Presence {
     counter: Arc<dyn CountsRoots>,
-    state: Mutex<State>,
+    state: Mutex<RootState>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum RootState {
     Awake,
     Rests,
     Over,
@@ -174,7 +174,7 @@ impl Presence {
     /// For a root that begins.
     pub(crate) fn counted_by(counter: Arc<dyn CountsRoots>) -> Arc<Self> {
         counter.comes();
-        Arc::new(Self { counter, state: Mutex::new(State::Awake) })
+        Arc::new(Self { counter, state: Mutex::new(RootState::Awake) })
     }
 
     /// Calls `unpark`, which wakes the root's thread.
@@ -190,7 +190,7 @@ impl Presence {
             let mut state = self.state.lock();
             // A wake that comes later finds that it rests.
             if !parker.is_notified() {
-                *state = State::Rests;
+                *state = RootState::Rests;
                 self.counter.goes();
             }
         }
@@ -198,17 +198,17 @@ impl Presence {
         self.rises(&mut self.state.lock());
     }
 
-    fn rises(&self, state: &mut State) {
-        if *state == State::Rests {
-            *state = State::Awake;
+    fn rises(&self, state: &mut RootState) {
+        if *state == RootState::Rests {
+            *state = RootState::Awake;
             self.counter.comes();
         }
     }
 
     /// The root is done; wakes that come later count for nothing.
     pub(crate) fn end(&self) {
-        let before = std::mem::replace(&mut *self.state.lock(), State::Over);
-        if before == State::Awake {
+        let before = std::mem::replace(&mut *self.state.lock(), RootState::Over);
+        if before == RootState::Awake {
             self.counter.goes();
         }
     }

@@ -16,7 +16,7 @@ use crate::engine::queue::wake_channel::Chain;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
 use crate::engine::task::RunningTask;
-use crate::engine::task::header::{Ender, Hot, Place};
+use crate::engine::task::header::{Completer, Hot, RegistryKey};
 use crate::engine::task::running::Running;
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
@@ -317,9 +317,9 @@ pub(crate) struct WorkerCounts {
 /// at shutdown.
 struct Canceller<'a>(&'a Shared);
 
-impl Ender for Canceller<'_> {
-    fn unregister(&self, place: Place) {
-        self.0.slots.get(usize::from(place.shard)).registry.remove(place.index);
+impl Completer for Canceller<'_> {
+    fn unregister(&self, key: RegistryKey) {
+        self.0.slots.get(usize::from(key.shard)).registry.remove(key.index);
     }
 
     /// Counted by `cancel_noted`.

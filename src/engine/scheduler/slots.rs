@@ -15,9 +15,9 @@ use crate::engine::queue::wake_channel::WakeChannel;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, made_later};
 use crate::engine::task::header::Hot;
+use crate::engine::task::next_slot::NextSlot;
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
-use crate::engine::task::slot::Slot as NextSlot;
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
 

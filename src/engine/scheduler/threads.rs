@@ -1,15 +1,13 @@
 //! The threads of the scheduler: how they are made, their handles, and how many are at work.
 
 use super::sleeps::SleepHooks;
+use crate::engine::blocking::AroundThread;
 use crate::engine::sync_shim::thread::{self, JoinHandle};
-use crate::engine::sync_shim::{Arc, Condvar, Mutex, MutexGuard, has_ended};
+use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard, has_ended};
 use crate::engine::thread_name::ThreadName;
 use std::io;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-
-/// Wraps the whole life of a thread: the runtime enters its context around it.
-pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 
 /// How threads are made.
 #[derive(Debug, Clone)]
@@ -19,13 +17,13 @@ pub(crate) struct ThreadConfig {
 }
 
 /// What it takes to start the driver thread, and a spare worker.
-pub(crate) struct Crew {
+pub(crate) struct ThreadSetup {
     pub(crate) config: ThreadConfig,
     /// Around the life of a worker.
-    pub(crate) around: Around,
+    pub(crate) around: AroundThread,
     /// Around that of the driver thread and of one that drains: in the runtime, because wakers may spawn, but
     /// without the hooks, which are for threads that run tasks.
-    pub(crate) inside: Around,
+    pub(crate) inside: AroundThread,
     /// Around each sleep of a worker; `None` if there are no such hooks.
     pub(crate) sleep_hooks: Option<SleepHooks>,
     /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a
@@ -38,7 +36,7 @@ pub(super) struct Threads {
     /// Serialises starting, retiring and joining of threads.
     list: Mutex<ThreadList>,
     /// What it takes to start a spare worker; none before the driver thread is there.
-    pub(super) crew: OnceLock<Crew>,
+    pub(super) setup: OnceLock<ThreadSetup>,
     /// Threads, the driver thread among them, that are not through with all that is to be done on them.
     pub(super) working: Mutex<usize>,
     /// `working`, or whether the runtime is drained, has changed.
@@ -49,7 +47,7 @@ impl Threads {
     pub(super) fn new() -> Self {
         Self {
             list: Mutex::new(ThreadList::default()),
-            crew: OnceLock::new(),
+            setup: OnceLock::new(),
             working: Mutex::new(0),
             working_changed: Condvar::new(),
         }
@@ -57,7 +55,7 @@ impl Threads {
 
     /// What is to be called around each sleep of a worker.
     pub(super) fn sleep_hooks(&self) -> Option<&SleepHooks> {
-        self.crew.get()?.sleep_hooks.as_ref()
+        self.setup.get()?.sleep_hooks.as_ref()
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, ThreadList> {

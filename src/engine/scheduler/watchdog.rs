@@ -67,7 +67,7 @@ use crate::engine::park::Parker;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::wakers;
-use decision::{LOOK, Look, Memory, ORDERS, Order, Seen};
+use decision::{History, LOOK, ORDERS, Order, Snapshot, WorkerSnapshot};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -147,11 +147,11 @@ fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> bool {
 }
 
 /// What the watchdog has in hand from one look to the next.
-struct Watch {
+struct WatchdogThread {
     parker: Parker,
-    memory: Memory,
+    history: History,
     /// Kept for its memory.
-    workers: Vec<Seen>,
+    workers: Vec<WorkerSnapshot>,
     orders: Vec<Order>,
     looked: Instant,
     /// Until the next look.
@@ -169,14 +169,14 @@ pub(super) fn run(shared: &Arc<Shared>) {
     slice::shorten();
     let parker = Parker::new();
     let _ = shared.watchdog.unparker.set(parker.unparker());
-    let mut watch = Watch::new(shared, parker);
+    let mut thread = WatchdogThread::new(shared, parker);
     let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
     while !shared.shutdown.is_drained() {
-        watch.turn(shared, &role);
+        thread.turn(shared, &role);
     }
 }
 
-impl Watch {
+impl WatchdogThread {
     /// All lists get their memory here: the thread steps in when the machine is busy, and a program whose
     /// other threads do not allocate any more must not see this one begin to.
     fn new(shared: &Shared, parker: Parker) -> Self {
@@ -184,7 +184,7 @@ impl Watch {
         let workers = shared.slots.workers();
         Self {
             parker,
-            memory: Memory::new(workers, shared.driver.attendance(), now),
+            history: History::new(workers, shared.driver.attendance(), now),
             workers: Vec::with_capacity(workers),
             orders: Vec::with_capacity(workers + ORDERS),
             looked: now,
@@ -228,14 +228,14 @@ impl Watch {
         let slots =
             (0..shared.slots.high().max(staying)).map(|index| (index, shared.slots.get(index)));
         self.workers.clear();
-        self.workers.extend(slots.map(|(index, slot)| Seen {
+        self.workers.extend(slots.map(|(index, slot)| WorkerSnapshot {
             progress: slot.progress(),
             at_rest: !slot.is_active() || shared.idle.is_parked(index),
             blocked_in_place: slot.is_blocked_in_place(),
             ready: slot.has_ready(),
             yielded: slot.has_yielded(),
         }));
-        let look = Look {
+        let snapshot = Snapshot {
             now,
             workers: &self.workers,
             regular: regular.min(staying),
@@ -249,13 +249,13 @@ impl Watch {
             attended: shared.driver.is_attended(),
             attendance: shared.driver.attendance(),
         };
-        self.memory.decide(&look, &mut self.orders);
-        self.pause = self.memory.next_pause(&look, &self.orders, self.pause);
+        self.history.decide(&snapshot, &mut self.orders);
+        self.pause = self.history.next_pause(&snapshot, &self.orders, self.pause);
         // Before the orders, which make workers look at both.
-        for index in 0..look.workers.len() {
-            shared.slots.get(index).set_stall(self.memory.stall(index, now));
+        for index in 0..snapshot.workers.len() {
+            shared.slots.get(index).set_stall(self.history.stall(index, now));
         }
-        let all = self.memory.spares_take_all(&look);
+        let all = self.history.spares_take_all(&snapshot);
         // Ordering: Relaxed, a hint.
         shared.watchdog.spares_take_all.store(all, Ordering::Relaxed);
         self.act(shared, now)
@@ -279,7 +279,7 @@ impl Watch {
                 Order::Rescue => shared.call_for_rescue(),
                 Order::AddSpare => {
                     if shared.start_spare().is_err() {
-                        self.memory.spare_failed(now);
+                        self.history.spare_failed(now);
                     }
                 }
                 Order::RetireSpares => shared.retire_spares(),
@@ -288,7 +288,7 @@ impl Watch {
                     // Ordering: Relaxed, a number for people.
                     shared.watchdog.blocked_polls.fetch_add(1, Ordering::Relaxed);
                     let running = shared.slots.get(index).running.read();
-                    let still = self.memory.still(index, now);
+                    let still = self.history.still(index, now);
                     wakers::guard(|| report::blocked(index, running, still));
                 }
             }
@@ -314,7 +314,7 @@ impl Watch {
                 break;
             }
         }
-        self.memory.sat(shared.driver.attendance());
+        self.history.sat(shared.driver.attendance());
     }
 
     /// Sits in the driver's seat until a round has brought something; goes on looking after the workers

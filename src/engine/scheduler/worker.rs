@@ -81,7 +81,7 @@ use crate::engine::queue::local::Local;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock, thread};
-use crate::engine::task::header::{Cold, Ender, Hot, Place, Runner};
+use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
 use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
@@ -574,9 +574,9 @@ impl Worker {
     }
 }
 
-impl Ender for Worker {
-    fn unregister(&self, place: Place) {
-        self.shared.slots.get(usize::from(place.shard)).registry.remove(place.index);
+impl Completer for Worker {
+    fn unregister(&self, key: RegistryKey) {
+        self.shared.slots.get(usize::from(key.shard)).registry.remove(key.index);
     }
 
     fn completed(&self) {
@@ -585,8 +585,8 @@ impl Ender for Worker {
 }
 
 impl Runner for Worker {
-    fn register(&self, task: Cold) -> Place {
-        Place { shard: self.index as u16, index: self.slot.registry.insert(task) }
+    fn register(&self, task: Cold) -> RegistryKey {
+        RegistryKey { shard: self.index as u16, index: self.slot.registry.insert(task) }
     }
 
     #[inline]

@@ -40,17 +40,17 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
 }
 
 /// What a task asks of the thread that ends it, by its last poll or by cancelling it.
-pub(crate) trait Ender {
+pub(crate) trait Completer {
     /// A registered task is about to be complete.
-    fn unregister(&self, place: Place);
+    fn unregister(&self, key: RegistryKey);
     /// A task has completed; called before its JoinHandle learns of it.
     fn completed(&self);
 }
 
 /// What a task asks of the thread that polls it.
-pub(crate) trait Runner: Ender {
+pub(crate) trait Runner: Completer {
     /// The task goes cold for the first time: the thread that shuts the scheduler down must find it.
-    fn register(&self, task: Cold) -> Place;
+    fn register(&self, task: Cold) -> RegistryKey;
     /// The task was woken during its poll, by another: to the back of the queue.
     fn requeue(&self, task: Hot);
     /// The task gave way, or woke itself: others that are ready come first.
@@ -61,18 +61,18 @@ pub(crate) trait Runner: Ender {
     fn home(&self) -> u16;
 }
 
-/// Where in a scheduler's registries a task stands. Packed, so that it fills a word of the header together
-/// with the home.
+/// Where a task stands in the registries of its scheduler. Packed, so that it fills a word of the header
+/// together with the home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, packed(2))]
-pub(crate) struct Place {
+pub(crate) struct RegistryKey {
     pub(crate) shard: u16,
     pub(crate) index: u32,
 }
 
-impl Place {
+impl RegistryKey {
     /// Not registered: the task has never been cold.
-    const NONE: Place = Place { shard: u16::MAX, index: u32::MAX };
+    const NONE: RegistryKey = RegistryKey { shard: u16::MAX, index: u32::MAX };
 }
 
 #[repr(C)]
@@ -84,7 +84,7 @@ pub(super) struct Header {
     scheduler: *const (),
     pub(super) id: TaskId,
     home: AtomicU16,
-    place: UnsafeCell<Place>,
+    registry_key: UnsafeCell<RegistryKey>,
     spawned_at: &'static Location<'static>,
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
 }
@@ -183,7 +183,7 @@ impl Header {
             scheduler,
             id: TaskId::next(),
             home: AtomicU16::new(u16::MAX),
-            place: UnsafeCell::new(Place::NONE),
+            registry_key: UnsafeCell::new(RegistryKey::NONE),
             spawned_at,
             join_waker: UnsafeCell::new(None),
         }
@@ -251,45 +251,45 @@ impl Hot {
     }
 
     /// Drops the future without polling it, and completes the task as cancelled.
-    pub(crate) fn cancel(self, ender: &impl Ender) {
-        self.end_unpolled(ender, None);
+    pub(crate) fn cancel(self, completer: &impl Completer) {
+        self.end_unpolled(completer, None);
     }
 
     /// As [`cancel`](Self::cancel); the JoinHandle is told why.
-    pub(crate) fn refuse(self, ender: &impl Ender, why: String) {
-        self.end_unpolled(ender, Some(why));
+    pub(crate) fn refuse(self, completer: &impl Completer, why: String) {
+        self.end_unpolled(completer, Some(why));
     }
 
-    fn end_unpolled(self, ender: &impl Ender, why: Option<String>) {
+    fn end_unpolled(self, completer: &impl Completer, why: Option<String>) {
         // SAFETY: we own the `Hot`, so we alone may touch the future.
         unsafe { (self.header().vtable.cancel)(self.0, why) };
-        self.complete(ender);
+        self.complete(completer);
     }
 
     /// Before the first `pending`: a cold task that is in no queue is reachable through the registry only.
     fn ensure_registered(&self, runner: &impl Runner) {
-        self.header().place.with_mut(|place| {
-            // SAFETY: `place` belongs to the owner of the `Hot`.
-            let place = unsafe { &mut *place };
-            if *place == Place::NONE {
-                *place = runner.register(Cold(self.0));
+        self.header().registry_key.with_mut(|key| {
+            // SAFETY: the key belongs to the owner of the `Hot`.
+            let key = unsafe { &mut *key };
+            if *key == RegistryKey::NONE {
+                *key = runner.register(Cold(self.0));
             }
         });
     }
 
     /// The output is stored: hands it over and gives up the live reference.
-    fn complete(self, ender: &impl Ender) {
+    fn complete(self, completer: &impl Completer) {
         let header = self.header();
-        // SAFETY: `place` belongs to the owner of the `Hot`.
-        let place = header.place.with(|place| unsafe { *place });
-        if place != Place::NONE {
-            ender.unregister(place);
+        // SAFETY: the key belongs to the owner of the `Hot`.
+        let key = header.registry_key.with(|key| unsafe { *key });
+        if key != RegistryKey::NONE {
+            completer.unregister(key);
         }
         // Without a JoinHandle the output's destructor is part of the task, so the task is counted as
         // ended after it.
         let joined = header.state.has_join_handle();
         if joined {
-            ender.completed();
+            completer.completed();
         }
         let release = match header.state.complete() {
             Complete::Released(release) => release,
@@ -314,7 +314,7 @@ impl Hot {
                 // SAFETY: no JoinHandle is left, and none can come back: the output is ours.
                 unsafe { (header.vtable.drop_output)(self.0) };
                 if !joined {
-                    ender.completed();
+                    completer.completed();
                 }
                 header.state.complete_detached()
             }

@@ -19,10 +19,10 @@ pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 /// they say what to do about it (see [Crates that need tokio](crate::runtime#crates-that-need-tokio)).
 pub struct JoinError {
     /// Boxed, so that `Result<T, JoinError>` is one word for small `T` and a task's cell stays small.
-    inner: Box<Inner>,
+    inner: Box<JoinErrorInner>,
 }
 
-struct Inner {
+struct JoinErrorInner {
     id: TaskId,
     cause: Cause,
 }
@@ -37,18 +37,18 @@ enum Cause {
 
 impl JoinError {
     pub(super) fn cancelled(id: TaskId) -> Self {
-        Self { inner: Box::new(Inner { id, cause: Cause::Cancelled }) }
+        Self { inner: Box::new(JoinErrorInner { id, cause: Cause::Cancelled }) }
     }
 
     /// It counts as cancelled.
     pub(super) fn refused(id: TaskId, why: String) -> Self {
-        Self { inner: Box::new(Inner { id, cause: Cause::Refused(why) }) }
+        Self { inner: Box::new(JoinErrorInner { id, cause: Cause::Refused(why) }) }
     }
 
     /// Every panic of a task comes through here.
     pub(super) fn panic(id: TaskId, payload: Payload) -> Self {
         hint::tell(&*payload);
-        Self { inner: Box::new(Inner { id, cause: Cause::Panic(Mutex::new(payload)) }) }
+        Self { inner: Box::new(JoinErrorInner { id, cause: Cause::Panic(Mutex::new(payload)) }) }
     }
 
     /// Returns whether the task was aborted, or dropped because its runtime was shut down, or, if it is

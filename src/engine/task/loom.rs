@@ -1,10 +1,10 @@
 //! Models of a task's life: the production cell under loom, with a queue behind a lock for a scheduler.
 
 use super::cell::new_send_task;
-use super::header::{Cold, Ender, Hot, Place, Runner, Schedule};
+use super::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
 use super::join::{AbortHandle, JoinHandle};
+use super::next_slot::NextSlot;
 use super::registry::Registry;
-use super::slot::Slot;
 use super::state::{
     Complete, JoinSlot, JoinerWoken, Pending, Released, Start, State, Wake as StateWake,
 };
@@ -36,9 +36,9 @@ unsafe impl Schedule for Queue {
     }
 }
 
-impl Ender for Queue {
-    fn unregister(&self, place: Place) {
-        self.registry.remove(place.index);
+impl Completer for Queue {
+    fn unregister(&self, key: RegistryKey) {
+        self.registry.remove(key.index);
     }
 
     fn completed(&self) {
@@ -47,8 +47,8 @@ impl Ender for Queue {
 }
 
 impl Runner for Queue {
-    fn register(&self, task: Cold) -> Place {
-        Place { shard: 0, index: self.registry.insert(task) }
+    fn register(&self, task: Cold) -> RegistryKey {
+        RegistryKey { shard: 0, index: self.registry.insert(task) }
     }
 
     fn requeue(&self, task: Hot) {
@@ -517,7 +517,7 @@ fn ready_task(queue: &Arc<Queue>) -> (Hot, Arc<AtomicUsize>) {
 }
 
 /// Empties the slot and runs what was in it; says whether something was.
-fn take_and_run(slot: &Slot, queue: &Queue) -> bool {
+fn take_and_run(slot: &NextSlot, queue: &Queue) -> bool {
     let task = slot.take();
     let found = task.is_some();
     task.into_iter().for_each(|task| task.run(queue));
@@ -525,7 +525,7 @@ fn take_and_run(slot: &Slot, queue: &Queue) -> bool {
 }
 
 /// [`take_and_run`] on a thread of its own.
-fn thief(slot: &Arc<Slot>, queue: &Arc<Queue>) -> thread::JoinHandle<bool> {
+fn thief(slot: &Arc<NextSlot>, queue: &Arc<Queue>) -> thread::JoinHandle<bool> {
     let (slot, queue) = (slot.clone(), queue.clone());
     thread::spawn(move || take_and_run(&slot, &queue))
 }
@@ -535,7 +535,7 @@ fn thief(slot: &Arc<Slot>, queue: &Arc<Queue>) -> thread::JoinHandle<bool> {
 fn a_task_in_the_next_slot_is_taken_once() {
     ::loom::model(|| {
         let queue = Queue::new();
-        let slot = Arc::new(Slot::new());
+        let slot = Arc::new(NextSlot::new());
         let thief = thief(&slot, &queue);
         let (task, drops) = ready_task(&queue);
         assert!(slot.put(task).is_none());
@@ -551,7 +551,7 @@ fn a_task_in_the_next_slot_is_taken_once() {
 fn a_displaced_task_is_not_lost() {
     ::loom::model(|| {
         let queue = Queue::new();
-        let slot = Arc::new(Slot::new());
+        let slot = Arc::new(NextSlot::new());
         let thief = thief(&slot, &queue);
         let (first, first_drops) = ready_task(&queue);
         let (second, second_drops) = ready_task(&queue);

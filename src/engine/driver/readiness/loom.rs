@@ -68,7 +68,7 @@ fn event_against_a_new_poll_waiter() {
     });
 }
 
-/// As above for a waiter with a slot of its own, which is free again when its future is gone.
+/// As above for a waiter with an entry of its own, which is free again when its future is gone.
 #[test]
 fn event_against_a_new_keyed_waiter() {
     ::loom::model(|| {
@@ -149,7 +149,7 @@ fn a_reader_gets_everything_that_is_sent() {
     });
 }
 
-/// A waiter leaves while the event takes the wakers: its slot is freed once, and its neighbour is
+/// A waiter leaves while the event takes the wakers: its entry is freed once, and its neighbour is
 /// woken in any case.
 #[test]
 fn drop_of_a_keyed_waiter_against_an_event() {

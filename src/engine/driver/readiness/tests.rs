@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use mio::Interest;
 
-use super::{Direction, Readiness, Ready, ReadyEvent, Waiting};
+use super::{Direction, Readiness, Ready, ReadyEvent, ReadyFuture};
 use crate::engine::wakers::LINE_STEP;
 
 const READ: Interest = Interest::READABLE;
@@ -56,7 +56,7 @@ fn poll(readiness: &Readiness, waker: &Waker, direction: Direction) -> Option<Re
     }
 }
 
-fn poll_keyed(waiting: &mut Pin<&mut Waiting<'_>>, waker: &Waker) -> Option<Ready> {
+fn poll_keyed(waiting: &mut Pin<&mut ReadyFuture<'_>>, waker: &Waker) -> Option<Ready> {
     match waiting.as_mut().poll(&mut Context::from_waker(waker)) {
         Poll::Ready(event) => Some(event.unwrap().ready),
         Poll::Pending => None,

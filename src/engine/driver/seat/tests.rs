@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use mio::Token;
 
-use super::{LONGEST_SLEEP, Sleep, dispatch, has_events};
+use super::{LONGEST_SLEEP, MaySleep, dispatch, has_events};
 use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::Direction;
 use crate::engine::driver::tests::{BOTH, TOO_LONG, pair};
@@ -69,8 +69,8 @@ fn a_sleep_ends_at_the_limit_or_the_earliest_timer() {
         let sleep = driver.fall_asleep(limit, 0);
         driver.alarm.wake_at.rise();
         match sleep {
-            Sleep::Announced(end) => Some((end.deadline, end.limit)),
-            Sleep::Not => None,
+            MaySleep::Announced(end) => Some((end.deadline, end.limit)),
+            MaySleep::No => None,
         }
     };
     let ms = Duration::from_millis;

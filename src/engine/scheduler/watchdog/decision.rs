@@ -88,7 +88,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// One worker at one look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct WorkerSnapshot {
     /// Moves whenever the worker does.
     pub(super) progress: u64,
     /// Parked, or without a thread.
@@ -103,10 +103,10 @@ pub(super) struct Seen {
 
 /// Everything at one look.
 #[derive(Debug)]
-pub(super) struct Look<'a> {
+pub(super) struct Snapshot<'a> {
     pub(super) now: Instant,
     /// By index; those from `staying` on are about to leave.
-    pub(super) workers: &'a [Seen],
+    pub(super) workers: &'a [WorkerSnapshot],
     /// The number of workers, without and with the spares.
     pub(super) regular: usize,
     pub(super) staying: usize,
@@ -146,10 +146,10 @@ pub(super) enum Order {
     Drain,
 }
 
-/// What is remembered from one look to the next.
+/// What the watchdog remembers from one look to the next.
 #[derive(Debug)]
-pub(super) struct Memory {
-    workers: Vec<Worker>,
+pub(super) struct History {
+    workers: Vec<WorkerHistory>,
     attendance: u64,
     /// The last look.
     looked: Instant,
@@ -161,9 +161,9 @@ pub(super) struct Memory {
     failed: Option<Instant>,
 }
 
-/// One worker in memory.
+/// One worker in the history.
 #[derive(Debug, Clone)]
-struct Worker {
+struct WorkerHistory {
     progress: u64,
     /// The last look that saw it move, or saw it at work after a rest; it has been in one poll since then at
     /// the earliest. Not the last look that saw it at rest: the watchdog may have slept since.
@@ -174,9 +174,9 @@ struct Worker {
     reported: bool,
 }
 
-impl Worker {
+impl WorkerHistory {
     /// Compares with the look before, which was `passed` ago.
-    fn look(&mut self, seen: Seen, now: Instant, passed: Duration) {
+    fn look(&mut self, seen: WorkerSnapshot, now: Instant, passed: Duration) {
         let before = std::mem::replace(&mut self.progress, seen.progress);
         let polls = u32::try_from(seen.progress.wrapping_sub(before)).unwrap_or(u32::MAX);
         let at_rest = seen.at_rest && !seen.blocked_in_place;
@@ -195,9 +195,9 @@ impl Worker {
     }
 }
 
-impl Memory {
+impl History {
     pub(super) fn new(workers: usize, attendance: u64, now: Instant) -> Self {
-        let worker = Worker {
+        let worker = WorkerHistory {
             progress: 0,
             moved: now,
             at_rest: true,
@@ -241,21 +241,21 @@ impl Memory {
     }
 
     /// Whether regular workers have all been stuck for so long that spares run what has given way, too.
-    pub(super) fn spares_take_all(&self, look: &Look<'_>) -> bool {
-        let limit = if look.may_add_spare { YIELDED_AFTER } else { LAST_RESORT };
-        self.none_free(look, 0..look.regular, limit)
+    pub(super) fn spares_take_all(&self, snapshot: &Snapshot<'_>) -> bool {
+        let limit = if snapshot.may_add_spare { YIELDED_AFTER } else { LAST_RESORT };
+        self.none_free(snapshot, 0..snapshot.regular, limit)
     }
 
     /// How long to wait for the next look. The last one gave `orders`, and came `pause` after the one before.
     pub(super) fn next_pause(
         &self,
-        look: &Look<'_>,
+        snapshot: &Snapshot<'_>,
         orders: &[Order],
         pause: Duration,
     ) -> Duration {
-        let longest = if look.parked {
+        let longest = if snapshot.parked {
             LONGEST_PAUSE
-        } else if self.stalled(look).next().is_none() && !self.all_slow(look) {
+        } else if self.stalled(snapshot).next().is_none() && !self.all_slow(snapshot) {
             LONGEST_BUSY_PAUSE
         } else {
             LOOK
@@ -264,147 +264,152 @@ impl Memory {
     }
 
     /// One look: says what is to be done.
-    pub(super) fn decide(&mut self, look: &Look<'_>, orders: &mut Vec<Order>) {
-        let passed = look.now.saturating_duration_since(self.looked);
-        self.looked = look.now;
-        for (worker, &seen) in self.workers.iter_mut().zip(look.workers) {
-            worker.look(seen, look.now, passed);
+    pub(super) fn decide(&mut self, snapshot: &Snapshot<'_>, orders: &mut Vec<Order>) {
+        let passed = snapshot.now.saturating_duration_since(self.looked);
+        self.looked = snapshot.now;
+        for (worker, &seen) in self.workers.iter_mut().zip(snapshot.workers) {
+            worker.look(seen, snapshot.now, passed);
         }
-        let before = std::mem::replace(&mut self.attendance, look.attendance);
-        if !look.attended && before == look.attendance {
+        let before = std::mem::replace(&mut self.attendance, snapshot.attendance);
+        if !snapshot.attended && before == snapshot.attendance {
             orders.push(Order::Fetch);
         }
-        if look.closed {
-            orders.extend(self.drain(look));
+        if snapshot.closed {
+            orders.extend(self.drain(snapshot));
             return;
         }
-        orders.extend(self.help_stalled(look));
-        orders.extend(self.change_spares(look, passed));
-        self.report(look, orders);
+        orders.extend(self.help_stalled(snapshot));
+        orders.extend(self.change_spares(snapshot, passed));
+        self.report(snapshot, orders);
     }
 
     /// Something is queued behind a poll that goes on.
-    fn help_stalled(&self, look: &Look<'_>) -> Option<Order> {
-        let takes_all = self.spares_take_all(look);
-        let regular = &look.workers[..look.regular];
+    fn help_stalled(&self, snapshot: &Snapshot<'_>) -> Option<Order> {
+        let takes_all = self.spares_take_all(snapshot);
+        let regular = &snapshot.workers[..snapshot.regular];
         // Helpers do not count for what has given way, as long as they leave it to the workers.
         let may_take =
             takes_all || regular.iter().any(|seen| seen.at_rest && !seen.blocked_in_place);
-        let queued = |seen: &Seen| {
-            let yielded = seen.yielded || look.yielded_outside;
-            seen.ready || look.outside || (yielded && may_take)
+        let queued = |seen: &WorkerSnapshot| {
+            let yielded = seen.yielded || snapshot.yielded_outside;
+            seen.ready || snapshot.outside || (yielded && may_take)
         };
-        if look.parked {
-            if let Some((index, _)) = self.stalled(look).find(|(_, seen)| queued(seen)) {
+        if snapshot.parked {
+            if let Some((index, _)) = self.stalled(snapshot).find(|(_, seen)| queued(seen)) {
                 return Some(Order::WakePeer(index));
             }
         }
-        let waits = |(index, seen): (usize, &Seen)| {
-            let still = self.still(index, look.now);
+        let waits = |(index, seen): (usize, &WorkerSnapshot)| {
+            let still = self.still(index, snapshot.now);
             (seen.ready && still >= SPARE_AFTER) || (seen.yielded && still >= YIELDED_AFTER)
         };
         let moves = |index: usize| {
-            let seen = look.workers[index];
+            let seen = snapshot.workers[index];
             !self.workers[index].stalled && !seen.blocked_in_place && !seen.at_rest
         };
-        ((0..look.staying).any(moves) && self.stalled(look).any(waits)).then_some(Order::Rescue)
+        ((0..snapshot.staying).any(moves) && self.stalled(snapshot).any(waits))
+            .then_some(Order::Rescue)
     }
 
     /// The workers that have been in one poll since the last look, or block in place.
-    fn stalled<'a>(&'a self, look: &'a Look<'_>) -> impl Iterator<Item = (usize, &'a Seen)> {
-        let workers = look.workers.iter().enumerate();
+    fn stalled<'a>(
+        &'a self,
+        snapshot: &'a Snapshot<'_>,
+    ) -> impl Iterator<Item = (usize, &'a WorkerSnapshot)> {
+        let workers = snapshot.workers.iter().enumerate();
         workers.filter(|(index, seen)| self.workers[*index].stalled || seen.blocked_in_place)
     }
 
     /// Each worker of `range` has been in one poll for `limit`, or blocks in place.
     fn none_free(
         &self,
-        look: &Look<'_>,
+        snapshot: &Snapshot<'_>,
         mut range: std::ops::Range<usize>,
         limit: Duration,
     ) -> bool {
         range.all(|index| {
-            let seen = look.workers[index];
-            let stuck = self.workers[index].stalled && self.still(index, look.now) >= limit;
+            let seen = snapshot.workers[index];
+            let stuck = self.workers[index].stalled && self.still(index, snapshot.now) >= limit;
             seen.blocked_in_place || stuck
         })
     }
 
     /// Each regular worker is slow, or blocks in place.
-    fn all_slow(&self, look: &Look<'_>) -> bool {
-        (0..look.regular)
-            .all(|index| self.workers[index].slow || look.workers[index].blocked_in_place)
+    fn all_slow(&self, snapshot: &Snapshot<'_>) -> bool {
+        (0..snapshot.regular)
+            .all(|index| self.workers[index].slow || snapshot.workers[index].blocked_in_place)
     }
 
-    fn change_spares(&mut self, look: &Look<'_>, time: Duration) -> Option<Order> {
-        let passed = |since: Instant, limit| look.now.saturating_duration_since(since) >= limit;
-        let all_slow = self.all_slow(look);
-        let waits = all_slow && self.ready_waits(look);
+    fn change_spares(&mut self, snapshot: &Snapshot<'_>, time: Duration) -> Option<Order> {
+        let passed = |since: Instant, limit| snapshot.now.saturating_duration_since(since) >= limit;
+        let all_slow = self.all_slow(snapshot);
+        let waits = all_slow && self.ready_waits(snapshot);
         self.pressure = match waits {
             true => self.pressure + time.min(SPARE_AFTER),
             false => self.pressure.saturating_sub(time / RELIEF),
         };
         if all_slow {
             self.easy = None;
-            let may_start =
-                look.may_add_spare && self.failed.is_none_or(|failed| passed(failed, RETRY_AFTER));
+            let may_start = snapshot.may_add_spare
+                && self.failed.is_none_or(|failed| passed(failed, RETRY_AFTER));
             let yielded = || {
-                self.spares_take_all(look)
-                    && self.none_free(look, 0..look.staying, SPARE_AFTER)
-                    && self.yielded_waits(look)
+                self.spares_take_all(snapshot)
+                    && self.none_free(snapshot, 0..snapshot.staying, SPARE_AFTER)
+                    && self.yielded_waits(snapshot)
             };
-            let needed = may_start && ((waits && self.no_spare_serves(look)) || yielded());
+            let needed = may_start && ((waits && self.no_spare_serves(snapshot)) || yielded());
             return needed.then_some(Order::AddSpare);
         }
-        let easy = *self.easy.get_or_insert(look.now);
-        let blocked = look.workers[..look.staying].iter().any(|seen| seen.blocked_in_place);
-        let idle = look.staying > look.regular && !blocked;
+        let easy = *self.easy.get_or_insert(snapshot.now);
+        let blocked = snapshot.workers[..snapshot.staying].iter().any(|seen| seen.blocked_in_place);
+        let idle = snapshot.staying > snapshot.regular && !blocked;
         (idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
     }
 
     /// While the regular workers are slow and ready tasks wait: whether no spare serves them. There is none,
     /// or all are stalled, for the longer the more there are.
-    fn no_spare_serves(&self, look: &Look<'_>) -> bool {
-        let spares = look.staying.saturating_sub(look.regular).min(MANY);
+    fn no_spare_serves(&self, snapshot: &Snapshot<'_>) -> bool {
+        let spares = snapshot.staying.saturating_sub(snapshot.regular).min(MANY);
         let limit = (SPARE_AFTER * (1 << spares)).min(LONGEST_SPARE_AFTER);
-        let stalled = self.none_free(look, 0..look.staying, limit);
+        let stalled = self.none_free(snapshot, 0..snapshot.staying, limit);
         stalled || (spares == 0 && self.pressure >= SLOW_FOR)
     }
 
     /// Whether ready tasks wait, or have waited since the last look.
-    fn ready_waits(&self, look: &Look<'_>) -> bool {
-        look.delivered || look.outside || look.workers.iter().any(|seen| seen.ready)
+    fn ready_waits(&self, snapshot: &Snapshot<'_>) -> bool {
+        snapshot.delivered || snapshot.outside || snapshot.workers.iter().any(|seen| seen.ready)
     }
 
-    fn yielded_waits(&self, look: &Look<'_>) -> bool {
-        look.yielded_outside || look.workers.iter().any(|seen| seen.yielded)
+    fn yielded_waits(&self, snapshot: &Snapshot<'_>) -> bool {
+        snapshot.yielded_outside || snapshot.workers.iter().any(|seen| seen.yielded)
     }
 
     /// The runtime is closed, and no worker drops the tasks that are left. A worker that has ended looks like
     /// one that is stalled, and does not count either.
-    fn drain(&self, look: &Look<'_>) -> Option<Order> {
-        let is_stuck = |(index, seen): (usize, &Seen)| {
+    fn drain(&self, snapshot: &Snapshot<'_>) -> Option<Order> {
+        let is_stuck = |(index, seen): (usize, &WorkerSnapshot)| {
             let worker = &self.workers[index];
             seen.blocked_in_place
                 || seen.at_rest
-                || (worker.stalled && worker.still(look.now) >= DRAIN_AFTER)
+                || (worker.stalled && worker.still(snapshot.now) >= DRAIN_AFTER)
         };
-        let stuck = look.workers.iter().enumerate().all(is_stuck);
-        (stuck && !look.parked).then_some(Order::Drain)
+        let stuck = snapshot.workers.iter().enumerate().all(is_stuck);
+        (stuck && !snapshot.parked).then_some(Order::Drain)
     }
 
     /// No regular worker is free: each poll that has lasted for long is told of once.
-    fn report(&mut self, look: &Look<'_>, orders: &mut Vec<Order>) {
-        let waits = self.ready_waits(look) || self.yielded_waits(look);
-        let matters = waits || look.staying > look.regular;
-        if !matters || !self.none_free(look, 0..look.regular, REPORT_AFTER) {
+    fn report(&mut self, snapshot: &Snapshot<'_>, orders: &mut Vec<Order>) {
+        let waits = self.ready_waits(snapshot) || self.yielded_waits(snapshot);
+        let matters = waits || snapshot.staying > snapshot.regular;
+        if !matters || !self.none_free(snapshot, 0..snapshot.regular, REPORT_AFTER) {
             return;
         }
-        let no_help =
-            waits && !look.may_add_spare && self.none_free(look, 0..look.staying, REPORT_AFTER);
-        for (index, worker) in self.workers.iter_mut().enumerate().take(look.staying) {
-            let long = worker.stalled && worker.still(look.now) >= REPORT_AFTER;
-            if long && (no_help || !look.workers[index].blocked_in_place) && !worker.reported {
+        let no_help = waits
+            && !snapshot.may_add_spare
+            && self.none_free(snapshot, 0..snapshot.staying, REPORT_AFTER);
+        for (index, worker) in self.workers.iter_mut().enumerate().take(snapshot.staying) {
+            let long = worker.stalled && worker.still(snapshot.now) >= REPORT_AFTER;
+            if long && (no_help || !snapshot.workers[index].blocked_in_place) && !worker.reported {
                 worker.reported = true;
                 orders.push(Order::Report(index));
             }

@@ -148,10 +148,10 @@ impl Stuck {
     fn look_after(&self, step: Duration) {
         // Not the system's clock, which would make the looks differ from one execution to the next.
         let mut now = clock::now();
-        let mut watch = Watch::new(&self.shared, Parker::new());
+        let mut thread = WatchdogThread::new(&self.shared, Parker::new());
         while !self.joins.iter().all(JoinHandle::is_finished) {
             now += step;
-            let _ = watch.look(&self.shared, now);
+            let _ = thread.look(&self.shared, now);
             thread::yield_now();
         }
     }
@@ -248,10 +248,10 @@ fn the_clock_waits_for_tasks_that_the_watchdog_tells_of_no_quiescent_point() {
                 }
             }
         });
-        let mut watch = Watch::new(&shared, Parker::new());
+        let mut thread = WatchdogThread::new(&shared, Parker::new());
         let now = clock::now();
-        watch.end_quiescent_point_wait(&shared, now);
-        watch.end_quiescent_point_wait(&shared, now + 2 * PATIENCE);
+        thread.end_quiescent_point_wait(&shared, now);
+        thread.end_quiescent_point_wait(&shared, now + 2 * PATIENCE);
         holder.join().expect("no panic");
     };
     ProcessFlag::while_set(|| up_to(2, model));

@@ -19,16 +19,16 @@ fn wait(shared: &Shared) {
 fn waits_for_one_quiescent_point_after_the_other_are_not_late() {
     let shared = Shared::new(1, Driver::new(1).unwrap());
     shared.count_threads(|| true);
-    let mut watch = Watch::new(&shared, Parker::new());
+    let mut thread = WatchdogThread::new(&shared, Parker::new());
     let (mut now, mut wakes) = (clock::now(), Vec::new());
     for _ in 0..10 {
         wait(&shared);
-        assert!(!watch.is_quiescent_point_overdue(&shared, now));
+        assert!(!thread.is_quiescent_point_overdue(&shared, now));
         now += PATIENCE / 2;
-        assert!(!watch.is_quiescent_point_overdue(&shared, now));
+        assert!(!thread.is_quiescent_point_overdue(&shared, now));
         shared.driver.quiescent_points().begin(&mut wakes);
     }
     wait(&shared);
-    assert!(!watch.is_quiescent_point_overdue(&shared, now));
-    assert!(watch.is_quiescent_point_overdue(&shared, now + 2 * PATIENCE));
+    assert!(!thread.is_quiescent_point_overdue(&shared, now));
+    assert!(thread.is_quiescent_point_overdue(&shared, now + 2 * PATIENCE));
 }

@@ -78,7 +78,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "        if before == State::Awake {\n            self.counter.goes();\n        }",
+        from: "        if before == RootState::Awake {\n            self.counter.goes();\n        }",
         to: "        let _ = before;",
         breaks: "a root that has ended stays counted",
     },

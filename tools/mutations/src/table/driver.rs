@@ -9,7 +9,7 @@ const WAITERS: &str = "src/engine/driver/readiness/waiters.rs";
 const TIMERS: &str = "src/engine/driver/timers.rs";
 const REGISTRATION: &str = "src/engine/driver/registration.rs";
 const SOURCES: &str = "src/engine/driver/sources.rs";
-const ROOM: &str = "src/engine/driver/registration/room.rs";
+const WRITE_INTEREST: &str = "src/engine/driver/registration/write_interest.rs";
 const SLAB: &str = "src/engine/slab.rs";
 
 pub const ROWS: &[Mutation] = &[
@@ -95,8 +95,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: TIMERS,
         models: "timers::loom",
-        from: "None => (timers.progress_without_entry(), fresh),",
-        to: "None => (Progress::Waiting, fresh),",
+        from: "None => (timers.state_without_entry(), fresh),",
+        to: "None => (TimerState::Waiting, fresh),",
         breaks: "a timer that fired while its waker was changed still waits",
     },
     Mutation {
@@ -145,8 +145,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SLAB,
         models: "registration::loom",
-        from: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Slot::Held { generation, value } if *generation == key.generation => Some(value),",
-        to: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Slot::Held { value, .. } => Some(value),",
+        from: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Entry::Held { generation, value } if *generation == key.generation => Some(value),",
+        to: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Entry::Held { value, .. } => Some(value),",
         breaks: "an event finds whoever is in the place now",
     },
     Mutation {
@@ -215,15 +215,15 @@ pub const ROWS: &[Mutation] = &[
     },
     // Room that is reported late.
     Mutation {
-        file: ROOM,
-        models: "room::loom",
+        file: WRITE_INTEREST,
+        models: "write_interest::loom",
         from: "direction == Direction::Write && descriptor != REPORTED",
         to: "direction == Direction::Write && descriptor == REPORTED",
         breaks: "the first write that finds no room does not have room reported",
     },
     Mutation {
-        file: ROOM,
-        models: "room::loom",
+        file: WRITE_INTEREST,
+        models: "write_interest::loom",
         from: "            register(descriptor, self.interest)?;\n",
         to: "            let _ = (register, self.interest);\n",
         breaks: "room counts as reported, and the registration was not changed",

@@ -4,26 +4,26 @@ use super::Mutation;
 
 const CHANNEL: &str = "src/engine/queue/wake_channel.rs";
 const PARK: &str = "src/engine/park.rs";
-const SLOT: &str = "src/engine/task/slot.rs";
+const NEXT_SLOT: &str = "src/engine/task/next_slot.rs";
 
 pub const ROWS: &[Mutation] = &[
     // The next slot.
     Mutation {
-        file: SLOT,
+        file: NEXT_SLOT,
         models: "task::loom",
         from: "self.0.store(task, Ordering::Release);",
         to: "self.0.store(task, Ordering::Relaxed);",
         breaks: "a thief does not see the task that it takes",
     },
     Mutation {
-        file: SLOT,
+        file: NEXT_SLOT,
         models: "task::loom",
         from: "self.0.swap(new, Ordering::AcqRel)",
         to: "self.0.swap(new, Ordering::Release)",
         breaks: "a thief does not acquire the task that it takes",
     },
     Mutation {
-        file: SLOT,
+        file: NEXT_SLOT,
         models: "task::loom",
         from: "        if self.is_empty() {\n            // Ordering",
         to: "        if true {\n            // Ordering",

@@ -176,15 +176,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: HEADER,
         models: "task::",
-        from: "        if joined {\n            ender.completed();\n        }\n        let release = match header.state.complete() {",
-        to: "        let done = header.state.complete();\n        if joined {\n            ender.completed();\n        }\n        let release = match done {",
+        from: "        if joined {\n            completer.completed();\n        }\n        let release = match header.state.complete() {",
+        to: "        let done = header.state.complete();\n        if joined {\n            completer.completed();\n        }\n        let release = match done {",
         breaks: "a task is counted as ended after its joiner has learnt of it",
     },
     Mutation {
         file: HEADER,
         models: "task::",
-        from: "            ender.unregister(place);",
-        to: "            let _ = place;",
+        from: "            completer.unregister(key);",
+        to: "            let _ = key;",
         breaks: "a complete task stays in the registry",
     },
     Mutation {

@@ -14,8 +14,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: POOL_STATE,
         models: "blocking::loom",
-        from: "        self.free -= 1;\n        self.threads -= 1;\n        Seek::End",
-        to: "        self.threads -= 1;\n        Seek::End",
+        from: "        self.free -= 1;\n        self.threads -= 1;\n        NextStep::End",
+        to: "        self.threads -= 1;\n        NextStep::End",
         breaks: "a thread that has ended is still counted as free",
     },
     Mutation {

@@ -4,18 +4,23 @@ use super::*;
 
 const TICK: Duration = Duration::from_micros(500);
 /// At work, with nothing queued.
-const BUSY: Seen =
-    Seen { progress: 0, at_rest: false, blocked_in_place: false, ready: false, yielded: false };
-const PARKED: Seen = Seen { at_rest: true, ..BUSY };
-const READY: Seen = Seen { ready: true, ..BUSY };
-const YIELDED: Seen = Seen { yielded: true, ..BUSY };
-const BLOCKED: Seen = Seen { blocked_in_place: true, ..BUSY };
+const BUSY: WorkerSnapshot = WorkerSnapshot {
+    progress: 0,
+    at_rest: false,
+    blocked_in_place: false,
+    ready: false,
+    yielded: false,
+};
+const PARKED: WorkerSnapshot = WorkerSnapshot { at_rest: true, ..BUSY };
+const READY: WorkerSnapshot = WorkerSnapshot { ready: true, ..BUSY };
+const YIELDED: WorkerSnapshot = WorkerSnapshot { yielded: true, ..BUSY };
+const BLOCKED: WorkerSnapshot = WorkerSnapshot { blocked_in_place: true, ..BUSY };
 
 /// Looks at a house, one tick after the other.
 struct House {
-    memory: Memory,
+    history: History,
     now: Instant,
-    workers: Vec<Seen>,
+    workers: Vec<WorkerSnapshot>,
     regular: usize,
     may_add_spare: bool,
     delivered: bool,
@@ -27,10 +32,10 @@ struct House {
 }
 
 impl House {
-    fn new(workers: &[Seen]) -> Self {
+    fn new(workers: &[WorkerSnapshot]) -> Self {
         let now = Instant::now();
         Self {
-            memory: Memory::new(8, 0, now),
+            history: History::new(8, 0, now),
             now,
             workers: workers.to_vec(),
             regular: workers.len(),
@@ -45,7 +50,7 @@ impl House {
     }
 
     /// With spares behind the regular workers.
-    fn with_spares(regular: &[Seen], spares: &[Seen]) -> Self {
+    fn with_spares(regular: &[WorkerSnapshot], spares: &[WorkerSnapshot]) -> Self {
         Self { regular: regular.len(), ..Self::new(&[regular, spares].concat()) }
     }
 
@@ -57,8 +62,8 @@ impl House {
     }
 
     /// What the next look would see.
-    fn seen(&self) -> Look<'_> {
-        Look {
+    fn snapshot(&self) -> Snapshot<'_> {
+        Snapshot {
             now: self.now,
             workers: &self.workers,
             regular: self.regular,
@@ -77,14 +82,14 @@ impl House {
     fn look_after(&mut self, time: Duration) -> Vec<Order> {
         self.now += time;
         let mut orders = Vec::new();
-        let mut memory = std::mem::replace(&mut self.memory, Memory::new(0, 0, self.now));
-        memory.decide(&self.seen(), &mut orders);
-        self.memory = memory;
+        let mut history = std::mem::replace(&mut self.history, History::new(0, 0, self.now));
+        history.decide(&self.snapshot(), &mut orders);
+        self.history = history;
         orders
     }
 
     fn takes_all(&self) -> bool {
-        self.memory.spares_take_all(&self.seen())
+        self.history.spares_take_all(&self.snapshot())
     }
 
     fn look(&mut self) -> Vec<Order> {
@@ -125,7 +130,7 @@ fn pauses(house: &mut House, mut change: impl FnMut(&mut House)) -> [Duration; 5
     [(); 5].map(|()| {
         change(house);
         let orders = house.look_after(pause);
-        pause = house.memory.next_pause(&house.seen(), &orders, pause);
+        pause = house.history.next_pause(&house.snapshot(), &orders, pause);
         pause
     })
 }
@@ -167,7 +172,7 @@ fn an_empty_seat_is_taken_at_the_second_look_that_finds_it_so() {
     house.polls(&[0], 50);
     assert_eq!(house.look(), [Order::Fetch]);
     house.polls(&[0], 50);
-    house.memory.sat(5);
+    house.history.sat(5);
     house.attendance = 5;
     assert_eq!(house.look(), [Order::Fetch], "this thread alone has sat there");
     house.polls(&[0], 50);
@@ -204,7 +209,8 @@ fn a_helper_is_not_woken_for_what_it_leaves_to_the_workers() {
     let mut idle = House::with_spares(&[YIELDED, PARKED], &[PARKED]);
     idle.look();
     assert_eq!(idle.look(), [Order::WakePeer(0)], "a regular worker is idle");
-    let mut blocked = House::with_spares(&[YIELDED, Seen { at_rest: true, ..BLOCKED }], &[PARKED]);
+    let mut blocked =
+        House::with_spares(&[YIELDED, WorkerSnapshot { at_rest: true, ..BLOCKED }], &[PARKED]);
     blocked.look();
     assert_eq!(blocked.look(), [], "that one is not");
 }
@@ -248,8 +254,8 @@ fn what_has_given_way_waits_longer_for_others() {
     }
     let waited = house.now - start;
     assert!(waited >= YIELDED_AFTER && waited <= YIELDED_AFTER + 2 * TICK, "{waited:?}");
-    assert_eq!(house.memory.stall(1, house.now), Stall::Long);
-    assert_eq!(house.memory.stall(0, house.now), Stall::None);
+    assert_eq!(house.history.stall(1, house.now), Stall::Long);
+    assert_eq!(house.history.stall(0, house.now), Stall::None);
 }
 
 #[test]
@@ -352,7 +358,7 @@ fn the_last_spare_runs_what_has_given_way_as_a_last_resort() {
 fn a_failed_start_is_not_repeated_at_once() {
     let mut house = House::new(&[READY]);
     house.looks(3);
-    house.memory.spare_failed(house.now);
+    house.history.spare_failed(house.now);
     let start = house.now;
     while !house.look().contains(&Order::AddSpare) {}
     assert!(house.now - start >= RETRY_AFTER);
@@ -403,7 +409,7 @@ fn a_poll_that_blocks_the_last_worker_is_reported_once() {
 #[test]
 fn workers_that_block_in_place_are_reported_when_no_spare_can_come_for_what_waits() {
     // Its slot has no thread that takes tasks.
-    let absent = Seen { at_rest: true, ..BLOCKED };
+    let absent = WorkerSnapshot { at_rest: true, ..BLOCKED };
     let mut house = House::with_spares(&[absent], &[absent]);
     house.may_add_spare = false;
     assert_eq!(house.looks(100), [], "nothing waits");
@@ -419,8 +425,8 @@ fn workers_that_block_in_place_are_reported_when_no_spare_can_come_for_what_wait
 
 #[test]
 fn the_driver_thread_drains_a_closed_runtime_if_no_worker_does() {
-    let closed = |workers: &[Seen]| House { closed: true, ..House::new(workers) };
-    let absent = Seen { at_rest: true, ..BLOCKED };
+    let closed = |workers: &[WorkerSnapshot]| House { closed: true, ..House::new(workers) };
+    let absent = WorkerSnapshot { at_rest: true, ..BLOCKED };
     assert_eq!(closed(&[absent, absent]).look(), [Order::Drain]);
     assert_eq!(closed(&[absent, PARKED]).looks(100), [], "the other one is about to drain");
     let mut house = closed(&[BUSY, absent]);
@@ -444,9 +450,9 @@ fn a_worker_that_has_rested_is_not_stalled() {
     house.look_after(Duration::from_secs(9));
     house.workers = vec![BUSY, BUSY];
     assert_eq!(house.look(), [], "it may have begun just now");
-    assert_eq!(house.memory.stall(0, house.now), Stall::None);
+    assert_eq!(house.history.stall(0, house.now), Stall::None);
     house.look();
-    assert_eq!(house.memory.stall(0, house.now), Stall::Short);
+    assert_eq!(house.history.stall(0, house.now), Stall::Short);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Models of the first write that finds no room, beside room that comes.
 
-use super::Room;
+use super::WriteInterest;
 use crate::engine::driver::readiness::{Direction, Readiness, Ready};
 use crate::engine::sync_shim::{Arc, Mutex, block_on, thread};
 use crate::engine::wakers::wake_all;
@@ -13,7 +13,7 @@ const DESCRIPTOR: i32 = 0;
 
 /// A connection without room.
 struct Connection {
-    room: Room,
+    write_interest: WriteInterest,
     readiness: Readiness,
     system: Mutex<System>,
 }
@@ -29,7 +29,7 @@ impl Connection {
     fn new() -> Arc<Self> {
         let both = Interest::READABLE | Interest::WRITABLE;
         Arc::new(Self {
-            room: Room::unreported(DESCRIPTOR, both),
+            write_interest: WriteInterest::unreported(DESCRIPTOR, both),
             readiness: Readiness::new(both),
             system: Mutex::new(System::default()),
         })
@@ -64,8 +64,12 @@ impl Connection {
                     self.change(|system| system.reports_room = interest.is_writable());
                     Ok(())
                 };
-                let cleared =
-                    self.room.would_block(&self.readiness, event, Direction::Write, register);
+                let cleared = self.write_interest.would_block(
+                    &self.readiness,
+                    event,
+                    Direction::Write,
+                    register,
+                );
                 cleared.expect("`register` does not fail");
             }
         }));

@@ -30,14 +30,14 @@ use std::io;
 const REPORTED: i32 = -1;
 
 /// Whether room for writing is reported for one source.
-pub(super) struct Room {
+pub(super) struct WriteInterest {
     /// The descriptor of a connection whose room is not reported; otherwise `REPORTED`.
     unreported: AtomicI32,
     /// For what it is registered when room is reported.
     interest: Interest,
 }
 
-impl Room {
+impl WriteInterest {
     pub(super) fn reported(interest: Interest) -> Self {
         Self { unreported: AtomicI32::new(REPORTED), interest }
     }

@@ -11,9 +11,9 @@ use crate::engine::sync_shim::atomic::{AtomicPtr, Ordering};
 use std::ptr::{self, NonNull};
 
 #[derive(Debug)]
-pub(crate) struct Slot(AtomicPtr<Link>);
+pub(crate) struct NextSlot(AtomicPtr<Link>);
 
-impl Slot {
+impl NextSlot {
     pub(crate) fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }

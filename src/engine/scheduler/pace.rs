@@ -40,16 +40,6 @@ impl Pace {
         Self { interval: FAIR_INTERVAL, since: None, offered: None }
     }
 
-    /// Whether the worker has rested since the last call of [`Pace::next`].
-    pub(super) fn has_rested(self) -> bool {
-        self.since.is_none()
-    }
-
-    /// How many tasks take about as long as there should be between two polls of the driver.
-    pub(super) fn interval(self) -> u32 {
-        self.interval
-    }
-
     /// The worker has rested, so the time since the last reading says nothing about its tasks.
     pub(super) fn rested(self) -> Self {
         Self { since: None, ..self }

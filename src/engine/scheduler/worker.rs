@@ -333,7 +333,6 @@ impl Worker {
     #[cold]
     fn fair_turn(&self) {
         let mut pace = self.pace.get();
-        let has_rested = pace.has_rested();
         let now = clock::now();
         self.count_busy(now);
         self.until_fair.set(pace.next(now) - 1);
@@ -346,22 +345,12 @@ impl Worker {
             self.take_in();
         }
         self.poll_driver();
-        // What has come since the worker rested may be done before a peer is awake. At the next fair turn,
-        // without a rest in between, a peer is notified.
-        if !has_rested || !self.is_soon_done(self.ready.len()) {
-            self.notify_surplus();
-        }
-    }
-
-    /// Whether so many tasks take less time than there should be between two polls of the driver.
-    fn is_soon_done(&self, tasks: usize) -> bool {
-        tasks <= self.pace.get().interval() as usize
+        self.notify_surplus();
     }
 
     /// Brings what waits outside to the back of the deque.
     #[cold]
     fn take_in(&self) {
-        let queued = self.ready.len() + self.yielded.len();
         self.take_in_yielded();
         if self.shared.watchdog.take_rescue() {
             self.rescue();
@@ -373,9 +362,7 @@ impl Worker {
         }
         let brought = if room == 0 { 0 } else { self.take_batch(room) };
         self.intake.end_look(room, brought, self.ready.len().saturating_sub(before));
-        if self.ready.len() + self.yielded.len() > queued {
-            self.notify_surplus();
-        }
+        self.notify_surplus();
     }
 
     /// Brings in what is queued at workers that are stuck, if the watchdog has said so.

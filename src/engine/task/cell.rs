@@ -16,7 +16,7 @@
 //! | `link` | the queue that the `Hot` is in | while it is in there |
 //! | `stage` | the owner of the `Hot` | until COMPLETE |
 //! |         | the JoinHandle (JOIN_INTEREST), once | after COMPLETE |
-//! | `place` | the owner of the `Hot` | until COMPLETE |
+//! | `registry_key` | the owner of the `Hot` | until COMPLETE |
 //! | `join_waker` | the JoinHandle | while JOIN_WAKER is 0 and COMPLETE is 0 |
 //! |              | read by the task and the JoinHandle | while JOIN_WAKER is 1 |
 //! |              | the later of: the task, having woken; the JoinHandle's drop | after COMPLETE |

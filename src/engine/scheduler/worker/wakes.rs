@@ -24,6 +24,11 @@ const SEVERAL: usize = 2;
 /// wake it.
 const MOST_UNANNOUNCED: usize = 256;
 
+/// Fewer timers than this, with no events beside them, are no reason to wake a peer: to wake it, and for it
+/// to steal and to park again, costs more than what most tasks do when their timer has fired. If one of them
+/// takes long, the watchdog sees that and wakes a peer for the others.
+const FEW_TIMERS: usize = 16;
+
 impl Worker {
     /// A task was woken on this thread.
     #[inline]
@@ -83,12 +88,8 @@ impl Worker {
 
     /// Calls the wakers of one round of the driver; the tasks they wake go to the own deque, in order. Wakes
     /// one peer if it is more than one. `fired` of the wakers are those of timers.
-    ///
-    /// Timers alone wake no peer if there are as few as the worker runs in 200 µs at its pace: for a peer to
-    /// wake, to steal and to park again costs more than what most tasks do when their timer has fired. If one
-    /// of them takes long, the watchdog sees that and wakes a peer for the others.
     pub(super) fn dispatch(&self, mut wakes: Vec<Waker>, fired: usize) {
-        let are_few_timers = wakes.len() == fired && self.is_soon_done(fired);
+        let are_few_timers = wakes.len() == fired && fired < FEW_TIMERS;
         if !wakes.is_empty() {
             // A foreign waker may take its time, and pushes wake no worker while one counts as searching.
             self.end_search();
@@ -110,12 +111,9 @@ mod tests {
     use super::MOST_UNANNOUNCED;
     use crate::engine::driver::Driver;
     use crate::engine::scheduler::idle::LastLook;
-    use crate::engine::scheduler::pace::FAIR_INTERVAL;
     use crate::engine::sync_shim::Arc;
     use crate::engine::task::cell::new_send_task;
     use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-    use std::task::Waker;
-    use std::time::{Duration, Instant};
 
     /// A worker that the test plays, beside one that is parked.
     fn beside_a_parked_peer() -> (Arc<Shared>, Worker) {
@@ -147,49 +145,6 @@ mod tests {
                 next.map(|task| self.shared.cancel(task)).count(),
                 ready.map(|task| self.shared.cancel(task)).count(),
             ]
-        }
-    }
-
-    /// So many tasks are ready, and a round of the driver has called as many wakers, `fired` of them those
-    /// of timers: whether the peer sleeps on.
-    fn peer_sleeps_after(tasks: usize, fired: usize, slow: bool) -> bool {
-        let (shared, worker) = beside_a_parked_peer();
-        if slow {
-            let (mut pace, now) = (worker.pace.get(), Instant::now());
-            pace.next(now);
-            pace.next(now + Duration::from_secs(1));
-            worker.pace.set(pace);
-        }
-        for _ in 0..tasks {
-            worker.ready.push(new_send_task(async {}, &shared, Location::caller()).0);
-        }
-        worker.dispatch(vec![Waker::noop().clone(); tasks], fired);
-        let sleeps = worker.peer_sleeps();
-        worker.queued();
-        sleeps
-    }
-
-    #[test]
-    fn a_peer_is_woken_for_events_for_many_timers_and_for_slow_ones() {
-        let few = FAIR_INTERVAL as usize;
-        assert!(peer_sleeps_after(few, few, false));
-        assert!(!peer_sleeps_after(few + 1, few + 1, false), "many timers");
-        assert!(!peer_sleeps_after(few, few - 1, false), "an event among timers");
-        assert!(!peer_sleeps_after(2, 2, true), "slow tasks");
-    }
-
-    #[test]
-    fn a_fair_turn_notifies_a_peer_unless_what_came_since_the_rest_is_soon_done() {
-        for (tasks, sleeps) in [(3, true), (FAIR_INTERVAL + 1, false)] {
-            let (shared, worker) = beside_a_parked_peer();
-            for _ in 0..tasks {
-                worker.ready.push(new_send_task(async {}, &shared, Location::caller()).0);
-            }
-            worker.fair_turn();
-            assert_eq!(worker.peer_sleeps(), sleeps, "{tasks} tasks since the rest");
-            worker.fair_turn();
-            assert!(!worker.peer_sleeps(), "without a rest");
-            worker.queued();
         }
     }
 

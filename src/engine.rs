@@ -29,9 +29,10 @@
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
 //! | `scheduler` | 4,500 | workers, which thread wakes which, and the watchdog |
 //!
-//! Calls upwards go through three traits. A task calls [`task::header::Schedule`], which the scheduler, local
-//! executors and blocking tasks implement. [`blocking::Job`] and [`scheduler::CountsRoots`] are implemented
-//! in `runtime`. The driver knows wakers and no workers.
+//! Calls upwards go through traits. A task calls [`task::header::Schedule`], and the thread that polls or
+//! ends it as [`task::header::Runner`] and `Completer`; the scheduler, local executors and blocking tasks
+//! implement them. [`blocking::Job`] and [`scheduler::CountsRoots`] are implemented in `runtime`. The driver
+//! knows wakers and no workers.
 //!
 //! # Words
 //!
@@ -40,7 +41,7 @@
 //! | word | meaning |
 //! |---|---|
 //! | `Alarm` | What ends a sleep in the poller: a call by another thread, or the time. |
-//! | `Alone` | What comes before a task that has given way runs while no other is ready. |
+//! | `Alone` | What to do before a task that has given way runs, when no task is ready. |
 //! | `Around` | A function that encloses the life of a thread of the runtime. |
 //! | `Awake` | A thread is awake while it does not sleep; such threads are counted for a paused clock. |
 //! | `Batch` | Tasks, or wakers, that are taken together. |

@@ -92,8 +92,8 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A driver with an empty seat; `timer_shards` is the number of timer wheels, one per
-    /// worker.
+    /// A driver with an empty seat; `timer_shards` is the number of timer wheels: one for each worker, and
+    /// one for all other threads.
     ///
     /// # Errors
     ///

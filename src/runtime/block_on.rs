@@ -16,7 +16,7 @@ pub(crate) use super::root::{outside_root, wait_outside};
 /// `None` on a thread that calls `block_on` and runs no tasks there, on threads for blocking work and for
 /// pinned tasks, inside [`block_in_place`](crate::task::block_in_place), and outside a runtime. The index is
 /// what [`RuntimeMetrics`](super::RuntimeMetrics) asks for; that of a spare worker, or of one that is to
-/// leave, is above those of the workers that there should be.
+/// leave, is above those of the regular workers.
 ///
 /// # Examples
 ///

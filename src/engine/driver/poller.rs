@@ -24,7 +24,7 @@ pub(super) struct Poller {
     poll: Poll,
     pub(super) events: mio::Events,
     clock: AlarmClock,
-    /// That of the driver's clock when `clock` was set.
+    /// The offset of the driver's clock when `clock` was set.
     offset: ClockOffset,
     /// The time of the last turn that fired timers.
     pub(super) served: u64,

@@ -7,7 +7,7 @@
 //!
 //! | what happens | ready bits | tick | wakes |
 //! |---|---|---|---|
-//! | registration | assumed: what the interest asks for | 0 | none |
+//! | registration | assumed: readable and writable, as the interest asks for | 0 | none |
 //! | event: `set` | the reported ones are added | +1 | all waiters of its directions |
 //! | short count: `clear` | data of the direction goes, unless there is a mark | same | none |
 //! | `WouldBlock`: `clear_would_block` | data, closed, mark of the direction go | same | none |
@@ -18,8 +18,8 @@
 //! # Clearing
 //!
 //! The source is registered edge-triggered: an event lost is lost for good. So the caller that clears names
-//! the event he acted upon, and the bits go only if the tick is still the same, in one
-//! compare-and-swap. Had a newer event been written between his system call and the clear, its bits
+//! the event that it acted upon, and the bits go only if the tick is still the same, in one
+//! compare-and-swap. Had a newer event been written between its system call and the clear, its bits
 //! would otherwise vanish although no task has acted on them. An event that the system has raised
 //! but the driver not yet written needs no care: `set` comes later and adds its bits again. The
 //! tick counts the events of both directions. An event for the other side may thus keep the bits of
@@ -39,9 +39,9 @@
 //!
 //! # No wake is lost
 //!
-//! The dispatcher writes the word first and takes the waiters afterwards, under the lock. A waiter
+//! The holder of the seat writes the word first and takes the waiters afterwards, under the lock. A waiter
 //! reads the word, takes the lock, reads the word *again*, and only then stores its waker. Two
-//! cases: the dispatcher locks after the waiter unlocks, then it finds the waker; or it locks
+//! cases: the holder locks after the waiter unlocks, then it finds the waker; or it locks
 //! before, then its write happens before the waiter's second read, which sees it. The lock alone
 //! carries the argument, no fence is needed. The first read is a short cut. Models: `readiness/loom.rs`, of
 //! both kinds of waiters (`event_against_a_new_poll_waiter`, `event_against_a_new_keyed_waiter`).
@@ -190,7 +190,7 @@ impl Readiness {
     }
 
     /// A read or write moved fewer bytes than it could have: the data, or the room, is used up.
-    /// Without effect if an event came after the given one, and if urgent data may have stopped a read.
+    /// Does nothing if an event came after the given one, or if urgent data may have stopped a read.
     ///
     /// Not for a source on which a short count means nothing, such as a datagram socket, and not on
     /// a system whose selector wants to see `WouldBlock` before it reports again (Windows).
@@ -203,8 +203,8 @@ impl Readiness {
         self.forget(event, direction.mask() | direction.mark(), Ready::EMPTY);
     }
 
-    /// The system said `WouldBlock` where urgent data or an error was wanted, `bits`. Without effect on the
-    /// two directions, and if an event came after the given one.
+    /// The system said `WouldBlock` where urgent data or an error was wanted, `bits`. Does nothing to the two
+    /// directions, and nothing at all if an event came after the given one.
     pub(crate) fn clear_apart(&self, event: ReadyEvent, bits: Ready) {
         let apart = Ready::PRIORITY | Ready::ERROR;
         self.forget(event, bits.intersection(apart), Ready::EMPTY);

@@ -4,9 +4,9 @@
 //!
 //! At the earliest timer by the alarm clock (`alarm_clock`), which is as exact as the system allows; at the
 //! caller's limit by the poller's timeout, which is coarse: a limit only makes the holder look around, and no
-//! task waits for that moment. The limit is rounded up first, so that the word names no earlier end than the
-//! true one: a timer between the two would not ring, and be as late as the timeout is coarse. Where timers
-//! are gathered the two differ on purpose.
+//! task waits for that moment. The limit is rounded up before it is announced in the alarm's word. Otherwise
+//! a timer between the announced end and the real one would not ring, and would be as late as the timeout is
+//! coarse. Where timers are gathered the two ends differ on purpose.
 
 #[cfg(all(test, liten_loom))]
 mod loom;
@@ -30,7 +30,7 @@ use crate::engine::sync_shim::{Mutex, MutexGuard};
 /// what epoll counts in.
 const LIMIT_UNIT_NS: u64 = 1_000_000;
 
-/// The right to poll. Its holder calls no waker; it drops it first.
+/// The right to poll. The holder drops this before it calls a waker.
 pub(crate) struct SeatGuard<'a> {
     driver: &'a Driver,
     pub(super) poller: MutexGuard<'a, Poller>,

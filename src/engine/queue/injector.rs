@@ -1,5 +1,5 @@
-//! The queue that every thread may push to: tasks spawned outside the workers and what a retired worker
-//! leaves behind.
+//! The queue that every thread may push to: tasks spawned outside the workers, woken tasks that no worker has
+//! run yet, and what a worker leaves behind that retires or blocks in place.
 //!
 //! A thin coat over crossbeam's block list. A worker takes a batch at a time, so the shared lines are
 //! touched once per batch and not once per task.

@@ -5,8 +5,8 @@
 //! same price. A taker takes everything with one swap, so there is no ABA problem: no thread ever pops a
 //! single node from the shared head. Taking reverses the chain, which makes the whole FIFO.
 //!
-//! Every thread may take. The worker itself does, an idle worker does when the owner is stuck in a long
-//! poll, and a retiring worker empties it for good.
+//! Every thread may take. The worker itself does, thieves do, and a retiring worker empties it. A later
+//! pusher finds the worker's slot inactive, and empties the channel itself.
 //!
 //! | shared head | means |
 //! |---|---|

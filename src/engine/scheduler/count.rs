@@ -11,8 +11,8 @@ impl Count {
     #[inline]
     pub(super) fn add(&self, n: u64) {
         // Ordering: Release pairs with `get`'s Acquire: a thread that sees the number sees what was done
-        // before it was counted. A load and a store and no RMW: there is one writer at a time, and writers
-        // hand over through a lock or a thread's start.
+        // before it was counted. A load and a store and no RMW: there is one writer at a time. Writers hand
+        // over through a lock, a thread's start, or the word of the guests.
         self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);
     }
 
@@ -22,7 +22,7 @@ impl Count {
     }
 }
 
-/// Tasks spawned, and ended, on threads that have no slot.
+/// Tasks spawned on threads without a slot of their own, and tasks cancelled on any thread.
 pub(super) struct ForeignTasks {
     pub(super) spawned: CachePadded<AtomicU64>,
     pub(super) completed: CachePadded<AtomicU64>,

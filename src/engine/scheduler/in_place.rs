@@ -13,20 +13,20 @@
 //!
 //! # Nothing is lost
 //!
-//! *What was queued here* is in the injector, and the push is announced like any other from outside. *A task
-//! whose home this is, woken meanwhile*, is pushed to the channel of an inactive slot. The pusher pushes,
-//! fences and reads `active`; the worker deactivates, fences and empties the channel: either the worker sees
-//! the push, or the pusher sees the inactive slot and moves the channel to the injector itself (model
-//! `a_wake_while_the_worker_blocks_in_place_is_not_left_behind`). A pusher that reads `active` only after
-//! the worker is back leaves the task to it: it is awake, and looks at its channel before its next task
+//! *What was queued here* is in the shared queues, and the push is announced like any other from outside. *A
+//! task whose home this is, woken meanwhile*, is pushed to the channel of an inactive slot. The pusher
+//! pushes, fences and reads `active`; the worker deactivates, fences and empties the channel: either the
+//! worker sees the push, or the pusher sees the inactive slot and moves the channel to the injector itself
+//! (model `a_wake_while_the_worker_blocks_in_place_is_not_left_behind`). A pusher that reads `active` only
+//! after the worker is back leaves the task to it: it is awake, and looks at its channel before its next task
 //! (model `a_wake_that_ends_after_the_worker_is_back_reaches_the_worker`). *The poll itself* goes on: the
 //! task is running all the time, and a wake of it is noted in its word.
 //!
 //! # Nothing is stuck
 //!
-//! A push from outside relies on workers that are awake only when none is parked, and a worker that blocks
-//! in place is awake no longer. So it asks for one in its stead if none is parked. If one is, later pushes
-//! wake it. Two that begin to block at the same time count each other: each marks itself first, and they
+//! A push from outside relies on workers that are awake only when none is parked, and a worker that blocks in
+//! place is awake no longer. If no worker is parked, it asks for a spare. If one is parked, later pushes wake
+//! that one. Two that begin to block at the same time count each other: each marks itself first, and they
 //! look under one lock. If the bound is reached, the function runs all the same, and the tasks wait for the
 //! worker that comes back first: that is what the bound is for. If a thread cannot be made, or all parked
 //! workers get stuck later, the watchdog, to which a worker that blocks in place is not free, starts a spare

@@ -3,20 +3,20 @@
 //! # Resizing
 //!
 //! `PoolSize::regular` says how many workers there should be. A worker whose index is not below it leaves
-//! when it notices: it moves what it has queued to the injector and ends. Starting and leaving are decided
-//! under one lock, so a worker that was asked to leave and then to stay either has left (and a new thread
-//! starts in its slot) or stays. Workers above `regular` that are to stay for a while are *spares*
-//! (watchdog.rs); `staying` counts them in. The slots, the idle word and `staying` know no difference
-//! between a spare and a worker that `set_worker_threads` has added. Models
+//! when it notices: it moves what it has queued to the queues that all share, and ends. Starting and leaving
+//! are decided under one lock, so a worker that was asked to leave and then to stay either has left (and a
+//! new thread starts in its slot) or stays. Workers above `regular` that are to stay for a while are *spares*
+//! (watchdog.rs); `staying` counts them in. The slots, the idle word and `staying` know no difference between
+//! a spare and a worker that `set_worker_threads` has added. Models
 //! `a_worker_that_is_asked_to_stay_has_left_or_stays`,
 //! `a_wake_beside_a_leaving_worker_is_not_left_in_its_channel`.
 //!
 //! # The end
 //!
-//! 1. `close` sets `closed`, fences, and wakes all workers. From here on no worker starts another task. A
-//!    thread that spawns from outside counts the task, fences, sees `closed` and cancels the task itself. A
-//!    wake from outside only queues: only the workers run destructors of tasks that they have not spawned
-//!    themselves.
+//! 1. `close` sets `closed`, fences, and wakes all workers. From here on a worker starts one more task at
+//!    most. A thread that spawns from outside counts the task, fences, sees `closed` and cancels the task
+//!    itself. A wake from outside only queues: only the workers run destructors of tasks that they have not
+//!    spawned themselves.
 //! 2. Each worker drains: it cancels all cold tasks (their registries are closed: later ones are cancelled on
 //!    the way in) and everything in every queue. It holds one task at a time, and ends when it finds no
 //!    other: a destructor may wait for that of another task, which then must not be in its own thread's
@@ -332,7 +332,7 @@ impl Shared {
 
     /// One pass over everything that may hold a task: cancels what it finds. `true`: it found something.
     ///
-    /// `note`: where the calling thread, if it is a worker, says whose destructor it runs.
+    /// `note`: where the calling thread says whose destructor it runs, if other threads look there.
     pub(super) fn drain(&self, note: Option<&Running>) -> bool {
         self.lay_out();
         let mut found = false;

@@ -8,19 +8,19 @@
 
 use std::time::{Duration, Instant};
 
-/// The most tasks between two polls of the driver. tokio's event interval is 61 too; a prime does not beat
-/// with task counts.
+/// The most tasks between two polls of the driver. tokio's event interval is 61 too; a prime does not
+/// fall into step with common numbers of tasks.
 pub(super) const FAIR_INTERVAL: u32 = 61;
 
 /// What the time between two polls of the driver should be. Long enough that a poll that finds nothing, which
 /// costs about a microsecond, is no burden.
 const WANTED: Duration = Duration::from_micros(200);
 
-/// So few tasks between two polls of the driver are long ones.
+/// If the interval is this small, the tasks are long.
 const LONG: u32 = 2;
 
 /// A worker that computes beside a helper offers its core to others after so much time. The helper, and
-/// whatever it works for on this machine, waits for a core that a worker would keep to the end of its slice,
+/// the clients that it serves on this machine, need a core that a worker would keep to the end of its slice,
 /// some milliseconds. Not more often: a thread that gives its core up loses the rest of its slice to threads
 /// that do not. Measured (`mixed_0.2ms`; two workers, the load on the same two cores): the 99th percentile is
 /// 0.8 to 1.2 of tokio's without it.

@@ -78,7 +78,7 @@ pub(crate) fn set_current(scheduler: Option<&Arc<Shared>>) {
     CURRENT.set(scheduler.map_or(ptr::null(), Arc::as_ptr));
 }
 
-/// Whether the calling thread polls tasks, or drops them, which it must not do while it is blocked.
+/// Whether the calling thread polls or drops tasks, so that it must not block.
 pub(crate) fn is_polling() -> bool {
     with(|role| matches!(role, Some(Role::Worker(_) | Role::Drainer)))
 }

@@ -71,8 +71,8 @@ impl Shared {
     /// the runtime is closed, and the caller cancels the task, which is its own.
     pub(super) fn may_spawn(&self) -> bool {
         // Ordering: Dekker with the end of the runtime: count, fence, look at `closed`; close, fence,
-        // look at the counts. A caller that sees `false` here is seen by the last worker, which does not
-        // end before it has found the task.
+        // look at the counts. A caller that finds the runtime open is seen by the last worker, which does
+        // not end before it has found the task.
         fence(Ordering::SeqCst);
         !self.shutdown.is_closed()
     }
@@ -95,7 +95,7 @@ impl Shared {
         }
     }
 
-    /// A helper does not keep a task that has given way: one of the workers that there should be takes it.
+    /// A helper does not keep a task that has given way: a regular worker takes it.
     #[cold]
     pub(super) fn leave_to_workers(&self, task: Hot) {
         self.outside.yielded.push(task);
@@ -173,7 +173,7 @@ impl Shared {
 
     /// After the push that made `home`'s channel non-empty: makes sure that a worker is awake to take it.
     pub(super) fn sent(&self, home: usize) {
-        // Ordering: as in `pushed_from_outside`; also against the slot's retirement, which clears
+        // Ordering: as in `announce_outside`; also against the slot's retirement, which clears
         // `active`, fences, then empties the channel.
         fence(Ordering::SeqCst);
         if !self.slots.get(home).is_active() {
@@ -191,7 +191,7 @@ impl Shared {
         self.inject_all(self.slots.get(home).channel.take_all());
     }
 
-    /// Whether something waits in the injector or a guest's deque. As for `has_work`.
+    /// Whether something waits in the injector or a guest's deque. As for `has_ready`.
     pub(super) fn has_ready_outside(&self) -> bool {
         !self.outside.injector.is_empty() || self.slots.guests(0).any(Slot::has_ready)
     }
@@ -287,8 +287,8 @@ impl Shared {
         self.cancel_noted(task, None);
     }
 
-    /// As [`Shared::cancel`]. `note`: where the calling thread, if it is a worker, says whose destructor it
-    /// runs.
+    /// As [`Shared::cancel`]. `note`: where the calling thread says whose destructor it runs, if other
+    /// threads look there.
     pub(super) fn cancel_noted(&self, task: Hot, note: Option<&Running>) {
         note.inspect(|note| note.begin(task.identity()));
         task.cancel(&Canceller(self));
@@ -313,8 +313,8 @@ pub(crate) struct WorkerCounts {
     pub(crate) busy: Duration,
 }
 
-/// Completes tasks on a thread that is not a worker: those that were spawned too late, and those found
-/// at shutdown.
+/// Cancels tasks and counts them as foreign: those that were spawned too late, and those that any thread
+/// finds at shutdown.
 struct Canceller<'a>(&'a Shared);
 
 impl Completer for Canceller<'_> {

@@ -89,14 +89,14 @@ impl PoolSize {
         self.blocked_in_place.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The workers that run what has given way have indices below this one: those that there should be, and
+    /// The workers that run what has given way have indices below this one: the regular workers, and
     /// as many spares as workers block in place.
     pub(super) fn first_helper(&self) -> usize {
         self.regular() + self.blocked_in_place()
     }
 
-    /// Whether worker `index` is there for what waits behind long polls only: neither one of those that there
-    /// should be, nor in the place of one that blocks in place.
+    /// Whether worker `index` is a helper: a spare beyond the regular workers and those that replace a worker
+    /// which is blocked in place. It is there for what waits behind long polls only.
     pub(super) fn is_helper(&self, index: usize) -> bool {
         index >= self.first_helper()
     }

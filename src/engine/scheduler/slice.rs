@@ -29,7 +29,8 @@ mod imp {
 
     /// Asks for short slices for the calling thread, if it is scheduled like any other.
     pub(in crate::engine::scheduler) fn shorten() {
-        // SAFETY: the call takes no pointers. Filters allow it, or no thread could be given a name.
+        // SAFETY: the call takes no pointers. Filters of system calls allow
+        // `prctl`, because naming a thread needs it.
         if unsafe { libc::prctl(libc::PR_GET_SECCOMP) } != 0 {
             return;
         }

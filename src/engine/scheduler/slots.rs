@@ -230,8 +230,8 @@ impl Slot {
     /// Takes the oldest task of one of the deques, whichever worker owns them.
     pub(super) fn steal_one(&self) -> Option<Hot> {
         let stealers = self.stealers.get()?;
-        // An empty one is not reached into, for which a thread would first have to join those that look after
-        // the deques' memory.
+        // No steal from an empty deque: it would first register the thread with crossbeam's collector of
+        // memory.
         let steal = |deque: &Stealer<Hot>| if deque.is_empty() { None } else { deque.steal() };
         steal(&stealers.ready).or_else(|| steal(&stealers.yielded))
     }

@@ -35,7 +35,7 @@ pub(crate) struct ThreadSetup {
 pub(super) struct Threads {
     /// Serialises starting, retiring and joining of threads.
     list: Mutex<ThreadList>,
-    /// What it takes to start a spare worker; none before the driver thread is there.
+    /// What it takes to start a thread. Set once, before the first one starts.
     pub(super) setup: OnceLock<ThreadSetup>,
     /// Threads, the driver thread among them, that are not through with all that is to be done on them.
     pub(super) working: Mutex<usize>,

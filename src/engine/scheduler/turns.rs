@@ -11,15 +11,15 @@ pub(super) const NEXT_CAP: u32 = 3;
 /// How many tasks that have given way run, with no other task ready, before the driver is polled. A task that
 /// yields until an event has come then finds the event after a few yields, and not after those of 200 µs.
 ///
-/// Once in such a row, and again after a look at the ready deque that was not known to be empty: the poll is
-/// a call to the system, which a task that yields for long pays by the clock (pace.rs). A task from the next
-/// slot does not end the row. tokio polls its driver at each of these yields.
+/// At most once in a row of yields: the poll is a call to the system, which a task that yields for long pays
+/// by the clock (pace.rs). A pop of the ready deque, and a park, begin a new row; a task from the next slot
+/// does not. tokio polls its driver at each of these yields.
 pub(super) const YIELDS_ALONE: usize = 4;
 
 /// The state in which such a row begins.
 const ROW: usize = INTAKE + YIELDS_ALONE;
 
-/// What comes before a task that has given way, with no other task ready.
+/// What to do before a task that has given way runs, when no task is ready.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Alone {
     /// Nothing.
@@ -32,11 +32,13 @@ pub(super) enum Alone {
 pub(super) struct Turns {
     /// Polls in a row that came from the next slot.
     next_polls: Cell<u32>,
-    /// Up to [`INTAKE`]: pops of ready tasks until one that has given way has its turn in spite of them.
-    /// Above, while tasks that have given way run alone: how many more pops of these until the driver is
-    /// polled. At `INTAKE` it mostly has been.
+    /// One number with two meanings, because each tick with a task reads it:
     ///
-    /// One number for both, because each tick with a task reads it.
+    /// | number | meaning |
+    /// |---|---|
+    /// | below [`INTAKE`] | pops of ready tasks until one that has given way has its turn in spite of them |
+    /// | `INTAKE` | in a row of yields, the driver has been polled; or a ready task is popped next |
+    /// | above | pops of tasks that have given way until the driver is polled, plus `INTAKE` |
     until_yielded: Cell<usize>,
 }
 

@@ -9,15 +9,15 @@
 //!
 //! | order | act |
 //! |---|---|
-//! | `Fetch` | takes the seat, and keeps it until a worker is idle |
+//! | `Fetch` | takes the seat, until events come while a worker is parked |
 //! | `WakePeer` | wakes a parked worker, which finds the tasks as a thief |
-//! | `Rescue` | opens the stalled workers' queues; workers that move empty them before their next task |
+//! | `Rescue` | opens the stalled workers' queues; the other workers empty them before their next task |
 //! | `AddSpare` | starts one worker more, a *spare*, in the slot behind the others |
 //! | `RetireSpares` | asks all spares to leave, as surplus workers |
 //! | `Report` | counts the poll, and sends a warning to a collector, if there is one |
 //! | `Drain` | starts a thread that drops the tasks of a closed runtime (lifecycle.rs) |
 //!
-//! It never holds a task itself: what it opens, workers take. So nothing that it does can be caught half-
+//! It never takes a queued task: what it opens, workers take. So nothing that it does can be caught half-
 //! way between two queues, and nothing that was rescued goes back behind the poll that blocked it: it is
 //! run by the worker that took it, or waits among the ready tasks, which run before those that have given
 //! way.
@@ -36,8 +36,8 @@
 //! thread, which is a wake per event where workers are busy for some microseconds at a time.
 //!
 //! While it sits, it waits in the poller, so that an event wakes it at once, and the system takes a core from
-//! a task that computes to let it run. It stays while each round finds no worker parked. When one is, the
-//! seat goes to it, so that the slower way over this thread is not kept longer than needed.
+//! a task that computes to let it run. It stays while each round finds no worker parked. When one is, it
+//! leaves the seat to that worker, so that the slower way over this thread is not kept longer than needed.
 //!
 //! # Sleep
 //!
@@ -74,7 +74,7 @@ use std::time::{Duration, Instant};
 /// Time between two looks while only spares are to be let go.
 const EASY_LOOK: Duration = Duration::from_millis(50);
 
-/// How long a future waits for a moment at which everything waits, if there is none.
+/// After so long a wait for a quiescent point ends although there was none.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Looks without any work before the thread sleeps without a limit: long enough that sparse traffic does not
@@ -100,9 +100,8 @@ impl Shared {
         if self.watchdog.unparker.get().is_some() {
             self.watchdog.wake(&self.driver);
         } else if self.start_driver().is_err() {
-            // Workers that are idle or give way fetch events all the same. The next one that leaves its park
-            // tries again.
-            // Ordering: Relaxed, there is no thread that could read it.
+            // Idle workers, and busy ones between two polls, fetch events all the same. The next one that
+            // leaves its park tries again. Ordering: Relaxed, there is no thread that could read it.
             self.watchdog.asleep.store(true, Ordering::Relaxed);
         }
     }
@@ -115,8 +114,8 @@ impl Shared {
     }
 }
 
-/// No worker can run a task without leaving its park first, which tells us, or comes back, which tells us
-/// too; and no worker waits for just this moment.
+/// Whether every worker is parked or blocked in place, so that each of them wakes this thread before it runs
+/// a task, and no future waits for a quiescent point.
 fn all_rest(shared: &Shared) -> bool {
     let (parked, blocked) = (shared.idle.parked(), shared.size.blocked_in_place());
     // Ordering: Relaxed; a thread that is starting is counted before it runs, and when it first leaves a

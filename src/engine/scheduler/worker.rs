@@ -62,7 +62,7 @@
 //! # Helpers
 //!
 //! A spare worker that the watchdog has started is a *helper* (`PoolSize::is_helper`): it runs what is ready,
-//! and leaves what gives way to the workers that there should be, through `Outside::yielded`. Otherwise it
+//! and leaves what gives way to the regular workers, through `Outside::yielded`. Otherwise it
 //! would soon be as busy as they are, and there would be more threads that compute than cores. Only when all
 //! workers have been in one poll for long does it run what has given way too, and only if another helper can
 //! follow it.
@@ -97,7 +97,7 @@ pub(super) struct Worker {
     yielded: Local<Hot>,
     /// Which of the queues here is next.
     turns: Turns,
-    /// Not one of the workers that there should be: leaves tasks that have given way to those.
+    /// A helper leaves tasks that have given way to the regular workers.
     helps: Cell<bool>,
     parker: Parker,
     rng: RefCell<Rng>,
@@ -506,8 +506,8 @@ impl Worker {
     /// The task that ran is queued again.
     #[inline]
     fn requeued(&self) {
-        // Otherwise there are as many runnable tasks as before its poll. A peer that parked in spite of them
-        // is woken at the next fair turn.
+        // If the task has made no other one runnable, there are as many as before its poll, and no peer is
+        // needed. A peer that parked in spite of them is woken at the next fair turn.
         if self.pushed.get() {
             self.notify_surplus();
         }
@@ -533,8 +533,8 @@ impl Worker {
         }
     }
 
-    /// Gives up the slot's queues: moves what is in them to the injector. A later push to the channel finds
-    /// the slot inactive. `true`: something was moved, and has to be announced.
+    /// Gives up the slot's queues: moves what is in them to the shared ones. A later push to the channel
+    /// finds the slot inactive. `true`: something was moved, and has to be announced.
     pub(super) fn hand_over(&self) -> bool {
         self.slot.deactivate();
         // Ordering: SeqCst, the pair of the fence in `Shared::sent`: deactivate, fence, empty the channel.

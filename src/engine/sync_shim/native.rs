@@ -30,17 +30,16 @@ pub(super) const ATTEMPTS: u32 = 8;
 /// | 1500 | 0.51, 0.58 | 0.45 | 0.59 | 0.69 |
 const BACKOFF: std::time::Duration = std::time::Duration::from_nanos(1_500);
 
-/// More than there are in [`BACKOFF`] on the fastest of processors, where each of them takes 50 ns with its
-/// reading of the clock.
-const MOST_PAUSES: u32 = 200;
+/// The most readings of the clock in one [`BACKOFF`], which has some 20 of them where the clock goes.
+const MOST_READINGS: u32 = 200;
 
 /// Does nothing for [`BACKOFF`].
 #[cold]
 #[inline(never)]
 pub(super) fn back_off() {
     let start = clock::now();
-    // The number ends it where the clock stands still.
-    for _ in 0..MOST_PAUSES {
+    // The number ends it where the clock stands still, as in a replay.
+    for _ in 0..MOST_READINGS {
         (0..4).for_each(|_| std::hint::spin_loop());
         if clock::now().saturating_duration_since(start) >= BACKOFF {
             return;

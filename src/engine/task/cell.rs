@@ -1,7 +1,7 @@
 //! The one allocation of a task: header, future, later its output.
 //!
 //! ```text
-//! Header (72 B): link | state | vtable | scheduler | id | home, registry place | spawned at | join waker
+//! Header (72 B): link | state | vtable | scheduler | id | home, registry key | spawned at | join waker
 //! Stage        : future, then output, then nothing
 //! ```
 //!
@@ -17,7 +17,7 @@
 //! | `stage` | the owner of the `Hot` | until COMPLETE |
 //! |         | the JoinHandle (JOIN_INTEREST), once | after COMPLETE |
 //! | `registry_key` | the owner of the `Hot` | until COMPLETE |
-//! | `join_waker` | the JoinHandle | while JOIN_WAKER is 0 and COMPLETE is 0 |
+//! | `join_waker` | the JoinHandle | while JOIN_WAKER is 0 |
 //! |              | read by the task and the JoinHandle | while JOIN_WAKER is 1 |
 //! |              | the later of: the task, having woken; the JoinHandle's drop | after COMPLETE |
 //! | the rest | nothing (or atomic) | |
@@ -143,11 +143,11 @@ unsafe fn stage<F: Future>(header: NonNull<Header>) -> *mut Stage<F> {
     unsafe { (*header.cast::<Cell<F>>().as_ptr()).stage.with_mut(|stage| stage) }
 }
 
-/// Drops a future whose poll panics while the panic is still under way, as that of an `async` block drops its
-/// variables: destructors ask [`thread::panicking`](std::thread::panicking), to poison a lock for instance.
-/// It leaves the stage `Empty`, or the destructor's panic as the output. Forgotten when the poll returns.
+/// If the poll panics, drops the future during the unwinding, as an `async` block drops its variables then:
+/// destructors ask [`thread::panicking`](std::thread::panicking), to poison a lock for instance. The stage is
+/// `Empty` afterwards, or holds the destructor's panic as the output. Forgotten when the poll returns.
 ///
-/// It holds a pointer only, and finds the rest there: each poll makes one.
+/// Each poll makes one of these, so it is only a pointer, through which it finds everything else.
 struct DropUnwinding<F: Future>(NonNull<Header>, PhantomData<F>);
 
 impl<F: Future> DropUnwinding<F> {
@@ -232,14 +232,14 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
         }
         (Ok(_), Some(output)) => Ok(output),
         (Err(payload), Some(output)) => {
-            // The destructor's panic is the news; the output it came with goes, and may panic in turn.
+            // The destructor's panic is reported. The output is dropped, which may panic in turn.
             wakers::guard(|| drop(output));
             Err(JoinError::panic(id, payload))
         }
         (Err(payload), None) => {
             // SAFETY: the stage is ours, and `DropUnwinding` has left a value in it.
             if let Stage::Output(_) = unsafe { &*stage } {
-                // The panic of the future's destructor: it came last, and is the news.
+                // The panic of the future's destructor came last, and is the one that is reported.
                 wakers::guard(|| drop(payload));
                 return Polled::Ready;
             }

@@ -52,9 +52,9 @@ struct Current {
 
 /// Runs `f`, the poll of the task `id` whose wakers carry `data`, with a budget of `budget` operations.
 ///
-/// The flag returned beside the output says that the task asked for another turn through `waker::yield_to`:
-/// it was not woken for that. If the poll ended `Pending`, the caller must requeue the task, at the
-/// back. If it ended `Ready` or unwound, the flag means nothing.
+/// The flag returned beside the output says that the task asked for another poll, through `waker::yield_to`
+/// or by waking itself. If the poll ended `Pending`, the caller must requeue the task, at the back. If it
+/// ended `Ready` or unwound, the flag means nothing.
 #[inline]
 pub(crate) fn enter<R>(
     data: *const (),

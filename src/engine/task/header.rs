@@ -6,7 +6,7 @@
 //! | [`Cold`] | the registry | nothing: it is valid while the task is registered |
 //! | [`TaskRef`] | wakers, JoinHandle, AbortHandles | one count of the word |
 //!
-//! What each of them may use of the cell says cell.rs.
+//! cell.rs says which fields of the cell each of them may use.
 #![allow(unsafe_code)]
 
 use super::current;
@@ -25,7 +25,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 
-/// The single upward door of the task module: what a task asks of the scheduler it belongs to.
+/// What a task asks of the scheduler that it belongs to.
 ///
 /// # Safety
 ///
@@ -108,7 +108,7 @@ pub(super) enum Polled {
     /// The output has been stored.
     Ready,
     Pending,
-    /// Pending, and the task asked for another turn (`yield_now`): it was not woken for that.
+    /// Pending, and the task asked for another poll itself: by `yield_now`, or by waking itself.
     Yielded,
 }
 
@@ -242,8 +242,7 @@ impl Hot {
         }
         self.ensure_registered(runner);
         match self.header().state.pending() {
-            // Another thread may own the task from here on: `self` is only a pointer now, and it is
-            // forgotten.
+            // Another thread may own the task from here on, so `self` must not be used any more.
             Pending::Cold => {}
             Pending::Requeue => runner.requeue(self),
             Pending::Cancel => self.cancel(runner),
@@ -348,7 +347,7 @@ impl TaskRef {
     pub(super) fn wake(&self) {
         match self.header().state.wake() {
             Wake::Schedule => self.schedule(),
-            // By itself, in its poll, which is how futures give way that know no runtime.
+            // A task that wakes itself in its poll has yielded: a future that knows no runtime yields so.
             Wake::Noted => {
                 current::note_wake(self.0.as_ptr().cast_const().cast());
             }
@@ -386,15 +385,15 @@ impl TaskRef {
         unsafe { schedule(scheduler, Hot(self.0)) };
     }
 
-    /// Moves the output out, if the task is complete.
+    /// Moves the output out.
     ///
     /// # Safety
     ///
-    /// Called by the JoinHandle of a task whose future has the output `T`.
+    /// Called by the JoinHandle of a task whose future has the output `T`, and which has seen COMPLETE.
     pub(super) unsafe fn take_output<T>(&self) -> Poll<Result<T, JoinError>> {
         let mut output = Poll::Pending;
-        // SAFETY: COMPLETE was seen by the caller, so the stage belongs to the JoinHandle; the type is
-        // the caller's promise.
+        // SAFETY: the caller's promises: after COMPLETE the stage belongs to the JoinHandle, and the type is
+        // that of the output.
         unsafe { (self.header().vtable.take_output)(self.0, (&raw mut output).cast()) };
         output
     }

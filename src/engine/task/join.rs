@@ -108,8 +108,8 @@ impl<T> JoinHandle<T> {
         if state.has_join_waker() && state.unset_join_waker() == JoinSlot::Complete {
             return true;
         }
-        // SAFETY: JOIN_WAKER is 0 and the task was not complete when it became so: the slot is ours
-        // alone until `set_join_waker` gives it to the task.
+        // SAFETY: JOIN_WAKER is 0, so the slot is ours alone until `set_join_waker` gives it to the task,
+        // whether or not the task is complete.
         let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(waker) });
         let complete = state.set_join_waker() == JoinSlot::Complete;
         wakers::drop_all(old);

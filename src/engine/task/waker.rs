@@ -149,7 +149,7 @@ pub(crate) mod tests {
         let (count, waker) = waker();
         yield_to(&waker);
         assert_eq!(count.0.load(Ordering::Relaxed), 1);
-        // Its data pointer is null, as is the pointer of no task.
+        // Its data pointer is null, and null also stands for "no task".
         yield_to(Waker::noop());
         let ((), yielded) = enter(waker.data(), TaskId::next(), 1, || ());
         assert!(!yielded);

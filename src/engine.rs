@@ -3,10 +3,10 @@
 //!
 //! Those modules (`runtime`, `task`, `net` and the others beside this folder) import the engine, and never
 //! the other way round. Each module of the engine imports only modules that stand before it in the table, so
-//! that it can be read by someone who knows those. Most readers want `task`, `driver` and `scheduler`, and
-//! look the others up. The lines are those of the code that is shipped, with comments; models and tests are
-//! not counted. `tests/tidy.rs` checks all this, that no modules import each other in a circle, and that
-//! files of one module do so only where it says why.
+//! that it can be read after those. Most readers want `task`, `driver` and `scheduler`, and look the others
+//! up. The lines are those of the code that is shipped, with comments; models and tests are not counted.
+//! `tests/tidy.rs` checks all this, that no modules import each other in a circle, and that files of one
+//! module do so only where it says why.
 //!
 //! | module | lines | what it is |
 //! |---|---|---|

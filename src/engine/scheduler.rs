@@ -20,7 +20,7 @@
 //! | `pace` | how many tasks a worker runs between two polls of the driver |
 //! | `role` | what the calling thread is to a scheduler |
 //! | `entry` | how tasks come in: those that are spawned, and those that are woken |
-//! | `shared` | what all workers share, and whom they wake |
+//! | `shared` | what all workers share, and which worker is woken |
 //! | `idle` | the word that says which workers are parked and which search |
 //! | `outside` | the queues that all workers look at, beside those of their own |
 //! | `slots` | what others see of one worker |

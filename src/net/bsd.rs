@@ -1,4 +1,4 @@
-//! What the BSDs and Apple's systems do in their own way: who is at the other end of a Unix socket, and its
+//! What the BSDs and Apple's systems do in their own way: the peer of a Unix socket, and its
 //! addresses.
 
 use super::UnixStream;

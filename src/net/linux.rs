@@ -1,4 +1,4 @@
-//! What is Linux and Android only: options that other systems lack, who is at the other end of a Unix socket,
+//! What is Linux and Android only: options that other systems lack, the peer of a Unix socket,
 //! and abstract addresses.
 
 use super::unix::UCred;

@@ -18,7 +18,8 @@ impl QuietWaiters {
     pub(super) fn wait(&self, parker: &Parker, is_quiet: impl Fn() -> bool) {
         // Ordering: SeqCst for the count, as the waiter's half of a Dekker pair: announce, fence, count
         // tasks and look at the notes. The other half is a worker that parks: complete, end the note, fence,
-        // look for waiters and at the notes of the others, of whom the last one sees that it is.
+        // look for waiters and at the notes of the other workers. The last worker to do so sees that it is
+        // the last.
         self.count.fetch_add(1, Ordering::SeqCst);
         loop {
             self.threads.lock().push(parker.unparker());

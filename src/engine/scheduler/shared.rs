@@ -1,4 +1,4 @@
-//! What the workers share, and whom they wake: what is pushed from outside must be seen by a worker.
+//! What the workers share, and which worker is woken: what is pushed from outside must be seen by a worker.
 
 use super::awake_threads::AwakeThreads;
 use super::count::ForeignTasks;

@@ -100,6 +100,7 @@ pub(crate) mod tests {
         assert!(run.poll(&mut Context::from_waker(Waker::noop())).is_pending());
         left.take().expect("polled once")
     }
+
     #[derive(Default)]
     struct Count(AtomicUsize);
 

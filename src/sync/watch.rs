@@ -95,14 +95,18 @@ const STEP: usize = 2 * SPREAD;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Version(usize);
 
+/// In this order, so that the lists lie between the state, which a send changes, and the lock of the value,
+/// which each look at the value changes. On one cache line, each look would take the state from the other
+/// cores, whose receivers read it before they wait.
+#[repr(C)]
 struct Shared<T> {
-    value: RwLock<T>,
     state: AtomicUsize,
-    receivers: AtomicUsize,
     senders: AtomicUsize,
-    changed: [Notify; SPREAD],
     /// The last receiver was dropped.
     unwatched: Notify,
+    changed: [Notify; SPREAD],
+    receivers: AtomicUsize,
+    value: RwLock<T>,
 }
 
 impl<T> Shared<T> {

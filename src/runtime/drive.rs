@@ -80,7 +80,7 @@ impl<'a> Busy<'a> {
     fn rest(&mut self, sleep: impl FnOnce()) {
         let Rests { sleeps, hooks } = self.rests;
         hooks.inspect(|hooks| hooks.before());
-        sleeps.begin(self.since);
+        sleeps.begin(self.since, clock::now());
         sleep();
         self.since = sleeps.end();
         hooks.inspect(|hooks| hooks.after());

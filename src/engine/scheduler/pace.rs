@@ -1,10 +1,11 @@
-//! How many tasks a worker runs between two polls of the driver: so many that the time between them is about
-//! the same, whatever the tasks cost. Pure: the time is passed in.
+//! What a worker's tasks cost, and what follows from it: how many of them run between two polls of the driver,
+//! and whether they are worth a peer. Pure: the time is passed in.
 //!
-//! A count alone is no bound: 61 polls of 1 ms are 61 ms. A reading of the clock per task costs a third of
-//! the cheapest task. So the worker reads the clock when it polls the driver anyway, and judges by the time
-//! since the last reading how many tasks to run until the next. Tasks that become long are noticed at once,
-//! and tasks that become short step by step: one long poll says more about the next than ten short ones.
+//! A count alone is no bound between two polls: 61 polls of 1 ms are 61 ms. A reading of the clock per task
+//! costs a third of the cheapest task. So the worker reads the clock when it polls the driver or rests anyway,
+//! and divides the time since the last reading by the tasks that have run. Tasks that become long are noticed
+//! at once, and tasks that become short step by step: one long poll says more about the next than ten short
+//! ones.
 
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,17 @@ const WANTED: Duration = Duration::from_micros(200);
 /// If the interval is this small, the tasks are long.
 const LONG: u32 = 2;
 
+/// Tasks that cost less than this, and that were woken together, are not worth a peer: they are done sooner
+/// than they come to another core. The lines of a task's header, of its future and of its place in what it
+/// waits for take some 100 ns each to get there, and as long to come back with its next wake. Measured
+/// (`sync_watch`, two cores): a task costs 98 ns if one worker runs all of them, and 300 on each of two
+/// workers. With 300 ns here the second worker would stay, because by then the tasks cost as much.
+const CHEAP: Duration = Duration::from_micros(1);
+
+/// So long may the last of such tasks wait for its turn. The watchdog takes as long to notice a task that
+/// blocks.
+const CROWD: Duration = Duration::from_millis(1);
+
 /// A worker that computes beside a helper offers its core to others after so much time. The helper, and
 /// the clients that it serves on this machine, need a core that a worker would keep to the end of its slice,
 /// some milliseconds. Not more often: a thread that gives its core up loses the rest of its slice to threads
@@ -28,42 +40,63 @@ const OFFER: Duration = Duration::from_millis(1);
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    interval: u32,
-    /// The last reading of the clock; none if the worker has rested since.
+    /// What a task costs, at the most [`WANTED`].
+    cost: Duration,
+    /// The last reading of the clock; none before the first.
     since: Option<Instant>,
+    /// It has rested since the last poll of the driver that is due after so many tasks.
+    rested: bool,
     /// The last time that the worker offered its core.
     offered: Option<Instant>,
 }
 
 impl Pace {
     pub(super) fn new() -> Self {
-        Self { interval: FAIR_INTERVAL, since: None, offered: None }
+        Self { cost: WANTED / FAIR_INTERVAL, since: None, rested: true, offered: None }
     }
 
-    /// The worker has rested, so the time since the last reading says nothing about its tasks.
-    pub(super) fn rested(self) -> Self {
-        Self { since: None, ..self }
+    /// The worker goes on after a rest, which is no task.
+    pub(super) fn rested(self, now: Instant) -> Self {
+        Self { since: Some(now), rested: true, ..self }
     }
 
-    /// As many tasks as the last answer said have run, and it is `now`: how many may run until the next poll
-    /// of the driver?
-    pub(super) fn next(&mut self, now: Instant) -> u32 {
-        if let Some(since) = self.since.replace(now) {
-            let spent = now.saturating_duration_since(since);
-            self.interval = if spent > WANTED {
-                let fit = u128::from(self.interval) * WANTED.as_nanos() / spent.as_nanos();
-                u32::try_from(fit).unwrap_or(FAIR_INTERVAL).max(1)
-            } else {
-                (self.interval * 2).min(FAIR_INTERVAL)
-            };
+    /// Whether the worker has rested since the last call.
+    pub(super) fn take_rested(&mut self) -> bool {
+        std::mem::take(&mut self.rested)
+    }
+
+    /// It is `now`, and so many tasks `ran` since the last reading of the clock.
+    pub(super) fn ran(&mut self, ran: u32, now: Instant) {
+        if let Some(since) = self.since.replace(now).filter(|_| ran != 0) {
+            let each = now.saturating_duration_since(since) / ran;
+            self.cost = each.max(self.cost / 2).min(WANTED);
         }
-        self.interval
     }
 
-    /// After [`Pace::next`]: whether the worker computes, and has done so for long enough to offer its core
+    /// How many tasks run until the next poll of the driver.
+    pub(super) fn interval(&self) -> u32 {
+        let fit = WANTED.as_nanos() / self.cost.as_nanos().max(1);
+        u32::try_from(fit).unwrap_or(FAIR_INTERVAL).clamp(1, FAIR_INTERVAL)
+    }
+
+    /// Whether so many tasks take no longer than there should be between two polls of the driver.
+    pub(super) fn are_soon_done(&self, tasks: usize) -> bool {
+        self.of(tasks) <= WANTED
+    }
+
+    /// Whether so many tasks that were woken together are done sooner by this worker alone.
+    pub(super) fn are_cheap(&self, tasks: usize) -> bool {
+        self.cost < CHEAP && self.of(tasks) <= CROWD
+    }
+
+    fn of(&self, tasks: usize) -> Duration {
+        self.cost.saturating_mul(u32::try_from(tasks).unwrap_or(u32::MAX))
+    }
+
+    /// After [`Pace::ran`]: whether the worker computes, and has done so for long enough to offer its core
     /// to others once.
     pub(super) fn offers(&mut self) -> bool {
-        let Some(now) = self.since.filter(|_| self.interval <= LONG) else {
+        let Some(now) = self.since.filter(|_| self.interval() <= LONG) else {
             return false;
         };
         let offered = *self.offered.get_or_insert(now);
@@ -79,14 +112,17 @@ impl Pace {
 mod tests {
     use super::*;
 
+    /// Runs as many tasks as the last answer said, in that time.
+    fn next(pace: &mut Pace, now: &mut Instant, time: Duration) -> u32 {
+        *now += time;
+        pace.ran(pace.interval(), *now);
+        pace.interval()
+    }
+
     #[test]
     fn tasks_that_become_long_are_noticed_at_once_and_short_ones_step_by_step() {
-        let mut now = Instant::now();
-        let mut pace = Pace::new();
-        let mut after = |time: Duration| {
-            now += time;
-            pace.next(now)
-        };
+        let (mut pace, mut now) = (Pace::new(), Instant::now());
+        let mut after = |time| next(&mut pace, &mut now, time);
         assert_eq!(after(Duration::ZERO), FAIR_INTERVAL);
         assert_eq!(after(WANTED), FAIR_INTERVAL);
         assert_eq!(after(10 * WANTED), FAIR_INTERVAL / 10);
@@ -100,11 +136,9 @@ mod tests {
 
     #[test]
     fn a_core_is_offered_by_a_worker_that_computes_and_once_in_a_while() {
-        let mut now = Instant::now();
-        let mut pace = Pace::new();
-        let mut offers = |time: Duration| {
-            now += time;
-            pace.next(now);
+        let (mut pace, mut now) = (Pace::new(), Instant::now());
+        let mut offers = |time| {
+            next(&mut pace, &mut now, time);
             pace.offers()
         };
         assert_eq!([0; 4].map(|_| offers(WANTED)), [false; 4], "short tasks");
@@ -119,9 +153,37 @@ mod tests {
     fn a_rest_is_no_long_task() {
         let start = Instant::now();
         let mut pace = Pace::new();
-        pace.next(start);
-        pace = pace.rested();
-        assert_eq!(pace.next(start + Duration::from_secs(1)), FAIR_INTERVAL);
-        assert_eq!(pace.next(start + Duration::from_secs(1) + 2 * WANTED), FAIR_INTERVAL / 2);
+        pace.ran(1, start);
+        let awake = start + Duration::from_secs(1);
+        pace = pace.rested(awake);
+        assert_eq!(pace.interval(), FAIR_INTERVAL);
+        pace.ran(FAIR_INTERVAL, awake + 2 * WANTED);
+        assert_eq!(pace.interval(), FAIR_INTERVAL / 2);
+        // Nothing ran: that says nothing about the tasks.
+        pace.ran(0, awake + Duration::from_secs(1));
+        assert_eq!(pace.interval(), FAIR_INTERVAL / 2);
+    }
+
+    #[test]
+    fn a_worker_knows_which_tasks_are_worth_a_peer() {
+        let (mut pace, mut now) = (Pace::new(), Instant::now());
+        pace.ran(1, now);
+        assert!(pace.are_soon_done(FAIR_INTERVAL as usize) && !pace.are_cheap(1), "not known");
+        assert!(!pace.are_soon_done(FAIR_INTERVAL as usize + 1));
+        let mut costs = |each: Duration| {
+            // Until it is known, which takes several readings for shorter ones.
+            for _ in 0..10 {
+                now += 10 * each;
+                pace.ran(10, now);
+            }
+            pace
+        };
+        let cheap = costs(CHEAP / 2);
+        assert!(cheap.are_cheap(2_000) && !cheap.are_cheap(2_001));
+        assert!(!costs(CHEAP).are_cheap(1));
+        let slow = costs(WANTED / 4);
+        assert!(slow.are_soon_done(4) && !slow.are_soon_done(5));
+        assert!(!costs(Duration::from_secs(1)).are_soon_done(2));
+        assert!(!slow.are_soon_done(usize::MAX));
     }
 }

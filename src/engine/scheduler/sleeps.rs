@@ -27,9 +27,9 @@ impl Sleeps {
         self.busy.add(busy.as_secs() * 1_000_000_000 + u64::from(busy.subsec_nanos()));
     }
 
-    /// The thread has been busy since that moment, and goes to sleep.
-    pub(crate) fn begin(&self, busy_since: Instant) {
-        self.was_busy(busy_since, clock::now());
+    /// The thread has been busy since the first moment, and goes to sleep.
+    pub(crate) fn begin(&self, busy_since: Instant, now: Instant) {
+        self.was_busy(busy_since, now);
         self.turns.add(1);
     }
 

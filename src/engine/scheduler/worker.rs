@@ -103,6 +103,9 @@ pub(super) struct Worker {
     rng: RefCell<Rng>,
     /// Ticks until the next fair turn.
     until_fair: Cell<u32>,
+    /// What `until_fair` was when the clock was last read for `pace`; one more if that was in a fair turn,
+    /// after which the same tick runs a task.
+    paced_at: Cell<u32>,
     pace: Cell<Pace>,
     /// Up to this moment its time has been counted.
     busy_since: Cell<Instant>,
@@ -133,6 +136,7 @@ impl Worker {
             parker: Parker::new(),
             rng: RefCell::new(Rng::new(index as u64)),
             until_fair: Cell::new(FAIR_INTERVAL),
+            paced_at: Cell::new(FAIR_INTERVAL),
             pace: Cell::new(Pace::new()),
             busy_since: Cell::new(clock::now()),
             intake: Intake::new(),
@@ -186,6 +190,23 @@ impl Worker {
 
     fn count_busy(&self, now: Instant) {
         self.slot.sleeps.was_busy(self.busy_since.replace(now), now);
+    }
+
+    /// The worker goes to sleep.
+    fn begin_sleep(&self) {
+        let (mut pace, now) = (self.pace.get(), clock::now());
+        // One of the ticks has found no task.
+        pace.ran((self.paced_at.get() - self.until_fair.get()).saturating_sub(1), now);
+        self.pace.set(pace);
+        self.slot.sleeps.begin(self.busy_since.get(), now);
+    }
+
+    /// The worker has slept.
+    fn end_sleep(&self) {
+        let now = self.slot.sleeps.end();
+        self.busy_since.set(now);
+        self.pace.set(self.pace.get().rested(now));
+        self.paced_at.set(self.until_fair.get());
     }
 
     /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
@@ -335,7 +356,10 @@ impl Worker {
         let mut pace = self.pace.get();
         let now = clock::now();
         self.count_busy(now);
-        self.until_fair.set(pace.next(now) - 1);
+        pace.ran(self.paced_at.get(), now);
+        let rested = pace.take_rested();
+        self.paced_at.set(pace.interval());
+        self.until_fair.set(pace.interval() - 1);
         if pace.offers() && self.shared.size.spares() != 0 {
             thread::yield_now();
         }
@@ -345,12 +369,24 @@ impl Worker {
             self.take_in();
         }
         self.poll_driver();
-        self.notify_surplus();
+        if !self.keeps_surplus(rested) {
+            self.notify_surplus();
+        }
+    }
+
+    /// Whether the tasks that are ready here are not worth a peer: because they are cheap, or because the
+    /// worker has `rested` since the last fair turn and will have run them before a peer is awake. A task
+    /// that has given way comes back, so it is worth one.
+    fn keeps_surplus(&self, rested: bool) -> bool {
+        let (pace, ready) = (self.pace.get(), self.ready.len());
+        self.yielded.len() == 0
+            && (pace.are_cheap(ready) || rested && pace.are_soon_done(ready))
     }
 
     /// Brings what waits outside to the back of the deque.
     #[cold]
     fn take_in(&self) {
+        let queued = self.ready.len() + self.yielded.len();
         self.take_in_yielded();
         if self.shared.watchdog.take_rescue() {
             self.rescue();
@@ -362,7 +398,9 @@ impl Worker {
         }
         let brought = if room == 0 { 0 } else { self.take_batch(room) };
         self.intake.end_look(room, brought, self.ready.len().saturating_sub(before));
-        self.notify_surplus();
+        if self.ready.len() + self.yielded.len() > queued {
+            self.notify_surplus();
+        }
     }
 
     /// Brings in what is queued at workers that are stuck, if the watchdog has said so.

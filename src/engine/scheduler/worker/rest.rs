@@ -59,12 +59,12 @@ impl Worker {
             self.awake();
             return None;
         }
-        self.slot.sleeps.begin(self.busy_since.get());
+        self.begin_sleep();
         if !self.sit() {
             self.shared.goes();
             self.parker.park();
             self.shared.comes();
-            self.busy_since.set(self.slot.sleeps.end());
+            self.end_sleep();
             self.awake();
         }
         None
@@ -98,7 +98,6 @@ impl Worker {
     pub(in crate::engine::scheduler) fn awake(&self) {
         self.searching.set(self.shared.idle.unpark_self(self.index) == Unparked::Claimed);
         self.helps.set(self.shared.size.is_helper(self.index));
-        self.pace.set(self.pace.get().rested());
         // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence, look
         // at the bit (watchdog.rs). A SeqCst RMW in the place of the fence would not do: it does not order a
         // relaxed load that follows it, and a processor whose RMWs are load and store apart swaps the two.
@@ -118,7 +117,7 @@ impl Worker {
             self.shared.turn(&mut seat, None, &mut wakes);
         }
         self.parker.leave_seat();
-        self.busy_since.set(self.slot.sleeps.end());
+        self.end_sleep();
         // Ordering: Relaxed, as above. Before the seat is free, so that the next holder's store comes later.
         self.shared.seated.store(usize::MAX, Ordering::Relaxed);
         let fired = seat.fired();

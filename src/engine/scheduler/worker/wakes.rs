@@ -24,11 +24,6 @@ const SEVERAL: usize = 2;
 /// wake it.
 const MOST_UNANNOUNCED: usize = 256;
 
-/// Fewer timers than this, with no events beside them, are no reason to wake a peer: to wake it, and for it
-/// to steal and to park again, costs more than what most tasks do when their timer has fired. If one of them
-/// takes long, the watchdog sees that and wakes a peer for the others.
-const FEW_TIMERS: usize = 16;
-
 impl Worker {
     /// A task was woken on this thread.
     #[inline]
@@ -61,6 +56,14 @@ impl Worker {
         let is_due = unannounced == MOST_UNANNOUNCED;
         self.unannounced.set(Some(if is_due { SEVERAL } else { unannounced + 1 }));
         if is_due {
+            self.announce_crowd();
+        }
+    }
+
+    /// Wakes a peer for tasks that were woken together, unless they are cheap. They have one source, so they
+    /// come back to it, and each of them would move between the cores each time.
+    fn announce_crowd(&self) {
+        if !self.pace.get().are_cheap(self.ready.len()) {
             self.notify_surplus();
         }
     }
@@ -73,7 +76,7 @@ impl Worker {
             fn drop(&mut self) {
                 if self.0.unannounced.take() != Some(0) {
                     self.0.pushed.set(true);
-                    self.0.notify_surplus();
+                    self.0.announce_crowd();
                 }
             }
         }
@@ -88,8 +91,12 @@ impl Worker {
 
     /// Calls the wakers of one round of the driver; the tasks they wake go to the own deque, in order. Wakes
     /// one peer if it is more than one. `fired` of the wakers are those of timers.
+    ///
+    /// Timers alone wake no peer if there are as few as the worker runs in 200 µs at its pace: for a peer to
+    /// wake, to steal and to park again costs more than what most tasks do when their timer has fired. If one
+    /// of them takes long, the watchdog sees that and wakes a peer for the others.
     pub(super) fn dispatch(&self, mut wakes: Vec<Waker>, fired: usize) {
-        let are_few_timers = wakes.len() == fired && fired < FEW_TIMERS;
+        let are_few_timers = wakes.len() == fired && self.pace.get().are_soon_done(fired);
         if !wakes.is_empty() {
             // A foreign waker may take its time, and pushes wake no worker while one counts as searching.
             self.end_search();

@@ -91,6 +91,7 @@ impl Drop for BlockedInPlace<'_> {
         let shared = self.0.shared();
         self.slot().set_blocked_in_place(false);
         shared.size.unblock_in_place();
+        self.0.back_from_place();
         self.slot().reactivate();
         // Ordering: SeqCst, Dekker with the watchdog, as in `Worker::awake`.
         fence(Ordering::SeqCst);

@@ -42,7 +42,7 @@ const OFFER: Duration = Duration::from_millis(1);
 pub(super) struct Pace {
     /// What a task costs, at the most [`WANTED`].
     cost: Duration,
-    /// The last reading of the clock; none before the first.
+    /// The last reading of the clock; none before the first, and after a task that has blocked in place.
     since: Option<Instant>,
     /// It has rested since the last poll of the driver that is due after so many tasks.
     rested: bool,
@@ -58,6 +58,11 @@ impl Pace {
     /// The worker goes on after a rest, which is no task.
     pub(super) fn rested(self, now: Instant) -> Self {
         Self { since: Some(now), rested: true, ..self }
+    }
+
+    /// A task of the worker has blocked the thread in place, which says nothing about the others.
+    pub(super) fn blocked_in_place(self) -> Self {
+        Self { since: None, ..self }
     }
 
     /// Whether the worker has rested since the last call.
@@ -159,8 +164,10 @@ mod tests {
         assert_eq!(pace.interval(), FAIR_INTERVAL);
         pace.ran(FAIR_INTERVAL, awake + 2 * WANTED);
         assert_eq!(pace.interval(), FAIR_INTERVAL / 2);
-        // Nothing ran: that says nothing about the tasks.
+        // Nothing ran, or what blocked in place: that says nothing about the tasks.
         pace.ran(0, awake + Duration::from_secs(1));
+        pace = pace.blocked_in_place();
+        pace.ran(1, awake + Duration::from_secs(2));
         assert_eq!(pace.interval(), FAIR_INTERVAL / 2);
     }
 

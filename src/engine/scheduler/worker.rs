@@ -209,6 +209,11 @@ impl Worker {
         self.paced_at.set(self.until_fair.get());
     }
 
+    /// The task that runs has blocked the thread in place, and goes on.
+    pub(super) fn back_from_place(&self) {
+        self.pace.set(self.pace.get().blocked_in_place());
+    }
+
     /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
     #[cold]
     fn arrive(&self) {
@@ -374,12 +379,20 @@ impl Worker {
         }
     }
 
+    /// Whether a peer may be left asleep although tasks are ready. Not while there are spares: then a worker
+    /// is stuck or blocks in place, this one may have to wait for its core, and its tasks with it. Measured
+    /// (`mixed_in_place`): without this, the 99th percentile is 27 to 60 ms, and 8 to 18 with it.
+    fn may_keep(&self) -> bool {
+        self.shared.size.spares() == 0
+    }
+
     /// Whether the tasks that are ready here are not worth a peer: because they are cheap, or because the
     /// worker has `rested` since the last fair turn and will have run them before a peer is awake. A task
     /// that has given way comes back, so it is worth one.
     fn keeps_surplus(&self, rested: bool) -> bool {
         let (pace, ready) = (self.pace.get(), self.ready.len());
-        self.yielded.len() == 0
+        self.may_keep()
+            && self.yielded.len() == 0
             && (pace.are_cheap(ready) || rested && pace.are_soon_done(ready))
     }
 
@@ -398,7 +411,7 @@ impl Worker {
         }
         let brought = if room == 0 { 0 } else { self.take_batch(room) };
         self.intake.end_look(room, brought, self.ready.len().saturating_sub(before));
-        if self.ready.len() + self.yielded.len() > queued {
+        if !self.may_keep() || self.ready.len() + self.yielded.len() > queued {
             self.notify_surplus();
         }
     }

@@ -63,7 +63,7 @@ impl Worker {
     /// Wakes a peer for tasks that were woken together, unless they are cheap. They have one source, so they
     /// come back to it, and each of them would move between the cores each time.
     fn announce_crowd(&self) {
-        if !self.pace.get().are_cheap(self.ready.len()) {
+        if !self.may_keep() || !self.pace.get().are_cheap(self.ready.len()) {
             self.notify_surplus();
         }
     }
@@ -96,7 +96,8 @@ impl Worker {
     /// wake, to steal and to park again costs more than what most tasks do when their timer has fired. If one
     /// of them takes long, the watchdog sees that and wakes a peer for the others.
     pub(super) fn dispatch(&self, mut wakes: Vec<Waker>, fired: usize) {
-        let are_few_timers = wakes.len() == fired && self.pace.get().are_soon_done(fired);
+        let are_few_timers =
+            wakes.len() == fired && self.may_keep() && self.pace.get().are_soon_done(fired);
         if !wakes.is_empty() {
             // A foreign waker may take its time, and pushes wake no worker while one counts as searching.
             self.end_search();

@@ -1,11 +1,11 @@
-//! What a worker's tasks cost, and what follows from it: how many of them run between two polls of the driver,
-//! and whether they are worth a peer. Pure: the time is passed in.
+//! What a worker's tasks cost, and what follows from it: how many of them run between two polls of the
+//! driver, and whether they are worth a peer. Pure: the time is passed in.
 //!
 //! A count alone is no bound between two polls: 61 polls of 1 ms are 61 ms. A reading of the clock per task
-//! costs a third of the cheapest task. So the worker reads the clock when it polls the driver or rests anyway,
-//! and divides the time since the last reading by the tasks that have run. Tasks that become long are noticed
-//! at once, and tasks that become short step by step: one long poll says more about the next than ten short
-//! ones.
+//! costs a third of the cheapest task. So the worker reads the clock when it polls the driver or rests
+//! anyway, and divides the time since the last reading by the tasks that have run. Tasks that become long are
+//! noticed at once, and tasks that become short step by step: one long poll says more about the next than ten
+//! short ones.
 
 use std::time::{Duration, Instant};
 
@@ -38,10 +38,15 @@ const CROWD: Duration = Duration::from_millis(1);
 /// 0.8 to 1.2 of tokio's without it.
 const OFFER: Duration = Duration::from_millis(1);
 
+/// Of one of the constants, or less.
+const fn nanoseconds(time: Duration) -> u32 {
+    time.as_nanos() as u32
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// What a task costs, at the most [`WANTED`].
-    cost: Duration,
+    /// What a task costs in nanoseconds, at the most [`WANTED`].
+    cost: u32,
     /// The last reading of the clock; none before the first, and after a task that has blocked in place.
     since: Option<Instant>,
     /// It has rested since the last poll of the driver that is due after so many tasks.
@@ -52,7 +57,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new() -> Self {
-        Self { cost: WANTED / FAIR_INTERVAL, since: None, rested: true, offered: None }
+        Self { cost: nanoseconds(WANTED) / FAIR_INTERVAL, since: None, rested: true, offered: None }
     }
 
     /// The worker goes on after a rest, which is no task.
@@ -73,15 +78,14 @@ impl Pace {
     /// It is `now`, and so many tasks `ran` since the last reading of the clock.
     pub(super) fn ran(&mut self, ran: u32, now: Instant) {
         if let Some(since) = self.since.replace(now).filter(|_| ran != 0) {
-            let each = now.saturating_duration_since(since) / ran;
-            self.cost = each.max(self.cost / 2).min(WANTED);
+            let each = nanoseconds((now.saturating_duration_since(since) / ran).min(WANTED));
+            self.cost = each.max(self.cost / 2);
         }
     }
 
     /// How many tasks run until the next poll of the driver.
     pub(super) fn interval(&self) -> u32 {
-        let fit = WANTED.as_nanos() / self.cost.as_nanos().max(1);
-        u32::try_from(fit).unwrap_or(FAIR_INTERVAL).clamp(1, FAIR_INTERVAL)
+        (nanoseconds(WANTED) / self.cost.max(1)).clamp(1, FAIR_INTERVAL)
     }
 
     /// Whether so many tasks take no longer than there should be between two polls of the driver.
@@ -91,11 +95,12 @@ impl Pace {
 
     /// Whether so many tasks that were woken together are done sooner by this worker alone.
     pub(super) fn are_cheap(&self, tasks: usize) -> bool {
-        self.cost < CHEAP && self.of(tasks) <= CROWD
+        self.of(1) < CHEAP && self.of(tasks) <= CROWD
     }
 
+    /// What so many tasks cost.
     fn of(&self, tasks: usize) -> Duration {
-        self.cost.saturating_mul(u32::try_from(tasks).unwrap_or(u32::MAX))
+        Duration::from_nanos((tasks as u64).saturating_mul(u64::from(self.cost)))
     }
 
     /// After [`Pace::ran`]: whether the worker computes, and has done so for long enough to offer its core

@@ -2,14 +2,15 @@
 //!
 //! A task that is woken alone comes into the next slot, and a parked peer is notified if there is more than
 //! one task to run. Wakers that are called together notify a peer once, when all have been called; a large
-//! crowd also after each [`MOST_UNANNOUNCED`] tasks. If each wake of a crowd notified, the peer would run the
-//! first task, find no other, park, and be notified again: some 15 times for a crowd of 1,000. Where the
-//! cores have other work too, once takes two thirds of the time (`sync_watch`, `sync_notify`); where they
-//! are free, as long.
+//! crowd also after each [`MOST_UNANNOUNCED`] tasks; and a crowd of cheap tasks notifies none (pace.rs). If
+//! each wake of a crowd notified, the peer would run the first task, find no other, park, and be notified
+//! again: some 15 times for a crowd of 1,000. Where the cores have other work too, once takes two thirds of
+//! the time (`sync_watch`, `sync_notify`); where they are free, as long.
 //!
 //! No wake is lost: the tasks lie in a deque that thieves see, and the worker is awake. The notification at
-//! the end comes in spite of a panic. If a waker does not return, the worker is stuck with tasks in its queue
-//! like one whose task does not return, and the watchdog helps (model
+//! the end comes in spite of a panic. Tasks that are kept from the peers are run by this worker, and its next
+//! fair turn notifies a peer if they cost more than those before. If a waker does not return, the worker is
+//! stuck with tasks in its queue like one whose task does not return, and the watchdog helps (model
 //! `tasks_that_are_woken_together_do_not_wait_for_their_waker`).
 
 use super::Worker;
@@ -119,9 +120,12 @@ mod tests {
     use super::MOST_UNANNOUNCED;
     use crate::engine::driver::Driver;
     use crate::engine::scheduler::idle::LastLook;
+    use crate::engine::scheduler::pace::FAIR_INTERVAL;
     use crate::engine::sync_shim::Arc;
     use crate::engine::task::cell::new_send_task;
     use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+    use std::task::Waker;
+    use std::time::{Duration, Instant};
 
     /// A worker that the test plays, beside one that is parked.
     fn beside_a_parked_peer() -> (Arc<Shared>, Worker) {
@@ -153,6 +157,96 @@ mod tests {
                 next.map(|task| self.shared.cancel(task)).count(),
                 ready.map(|task| self.shared.cancel(task)).count(),
             ]
+        }
+    }
+
+    impl Worker {
+        fn push_new(&self) {
+            self.ready.push(new_send_task(async {}, &self.shared, Location::caller()).0);
+        }
+
+        /// As if its tasks had cost so much for a while.
+        fn learn(&self, cost: Duration) {
+            let (mut pace, mut now) = (self.pace.get(), Instant::now());
+            for _ in 0..20 {
+                pace.ran(1, now);
+                now += cost;
+            }
+            // The time that the test takes is no task's.
+            self.pace.set(pace.blocked_in_place());
+        }
+    }
+
+    const NANOSECOND: Duration = Duration::from_nanos(1);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// So many tasks are ready, and a round of the driver has called as many wakers, `fired` of them those
+    /// of timers: whether the peer sleeps on.
+    fn peer_sleeps_after(tasks: usize, fired: usize, cost: Option<Duration>) -> bool {
+        let (_shared, worker) = beside_a_parked_peer();
+        cost.into_iter().for_each(|cost| worker.learn(cost));
+        (0..tasks).for_each(|_| worker.push_new());
+        worker.dispatch(vec![Waker::noop().clone(); tasks], fired);
+        let sleeps = worker.peer_sleeps();
+        worker.queued();
+        sleeps
+    }
+
+    #[test]
+    fn a_peer_is_woken_for_events_for_many_timers_and_for_slow_ones() {
+        let few = FAIR_INTERVAL as usize;
+        assert!(peer_sleeps_after(few, few, None));
+        assert!(!peer_sleeps_after(few + 1, few + 1, None), "many timers");
+        assert!(!peer_sleeps_after(few, few - 1, None), "an event among timers");
+        assert!(!peer_sleeps_after(2, 2, Some(SECOND)), "slow tasks");
+        assert!(peer_sleeps_after(10 * few, 10 * few, Some(NANOSECOND)), "fast ones");
+    }
+
+    #[test]
+    fn a_crowd_of_cheap_tasks_wakes_no_peer_unless_there_is_a_spare() {
+        for (cost, spares, sleeps) in
+            [(NANOSECOND, 0, true), (SECOND, 0, false), (NANOSECOND, 1, false)]
+        {
+            let (shared, worker) = beside_a_parked_peer();
+            shared.size.set_staying(2 + spares);
+            worker.learn(cost);
+            let tasks = 2 * MOST_UNANNOUNCED;
+            worker.wake_together(|| (0..tasks).for_each(|_| worker.wake_new()));
+            assert_eq!(worker.peer_sleeps(), sleeps, "{cost:?} each, {spares} spares");
+            assert_eq!(worker.queued(), [0, tasks]);
+        }
+    }
+
+    #[test]
+    fn a_fair_turn_wakes_a_peer_unless_the_tasks_are_cheap_or_soon_done_after_a_rest() {
+        let few = FAIR_INTERVAL as usize;
+        for (tasks, cost, sleeps) in
+            [(few, None, true), (few + 1, None, false), (few + 1, Some(NANOSECOND), true)]
+        {
+            let (_shared, worker) = beside_a_parked_peer();
+            cost.into_iter().for_each(|cost| worker.learn(cost));
+            (0..tasks).for_each(|_| worker.push_new());
+            worker.fair_turn();
+            assert_eq!(worker.peer_sleeps(), sleeps, "{tasks} tasks, {cost:?} each");
+            if cost.is_none() {
+                worker.fair_turn();
+                assert!(!worker.peer_sleeps(), "without a rest in between");
+            }
+            worker.queued();
+        }
+    }
+
+    #[test]
+    fn a_fair_turn_wakes_a_peer_for_tasks_that_have_given_way() {
+        let (_shared, worker) = beside_a_parked_peer();
+        worker.learn(NANOSECOND);
+        (0..2).for_each(|_| {
+            worker.yielded.push(new_send_task(async {}, &worker.shared, Location::caller()).0)
+        });
+        worker.fair_turn();
+        assert!(!worker.peer_sleeps());
+        while let Some(task) = worker.yielded.pop() {
+            worker.shared.cancel(task);
         }
     }
 

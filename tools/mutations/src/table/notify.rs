@@ -102,8 +102,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: RECEIVER,
         models: "sync::watch::loom",
-        from: "let notified = shared.changed[memory.seat()].notified();\n        let (version, closed) = shared.state();",
-        to: "let (version, closed) = shared.state();\n        let notified = shared.changed[memory.seat()].notified();",
+        from: "let (version, closed) = self.shared.state();\n            if self.memory.see(version) {",
+        to: "let (version, closed) = self.shared.state();\n            notified.set(self.notified());\n            if self.memory.see(version) {",
         breaks: "`changed` looks before it can be told",
     },
     Mutation {

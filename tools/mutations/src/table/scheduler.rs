@@ -469,7 +469,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WAKES,
         models: "scheduler::worker",
-        from: "                    self.0.pushed.set(true);\n                    self.0.notify_surplus();",
+        from: "                    self.0.pushed.set(true);\n                    self.0.announce_crowd();",
         to: "                    self.0.pushed.set(true);",
         breaks: "the end of a wake of several tasks notifies no peer",
     },

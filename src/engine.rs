@@ -44,7 +44,7 @@
 //! | `Alone` | What to do before a task that has given way runs, when no task is ready. |
 //! | `Around` | A function that encloses the life of a thread of the runtime. |
 //! | `Awake` | A thread is awake while it does not sleep; such threads are counted for a paused clock. |
-//! | `Batch` | Tasks, or wakers, that are taken together. |
+//! | `Batch` | Tasks that are taken together. |
 //! | `Blocked` | A worker is blocked in place while its task blocks the thread, and has said so. |
 //! | `Bucket` | The timers of one span of time. |
 //! | `Cache` | The free memory that a thread keeps for tasks. |
@@ -65,7 +65,7 @@
 //! | `Intake` | When a busy worker looks at the queues outside, and how much it brings in. |
 //! | `Interest` | For which events a source is registered. |
 //! | `Job` | Work for the blocking pool. |
-//! | `Line` | The wakers that wait for a source in one direction. |
+//! | `Line` | The wakers that wait for a source in one direction, for functions that poll. |
 //! | `Link`, `Linked` | The part of a node that refers to its neighbours. |
 //! | `Local` | The owner's end of a worker's queue. |
 //! | `Look` | Where a worker that parks looks once more before it sleeps. |

@@ -24,7 +24,7 @@
 
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};
-use crate::engine::wakers::{Batch, Place, WaitList};
+use crate::engine::wakers::{Place, WaitList, WakeList};
 use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -203,13 +203,13 @@ impl CancellationToken {
             signal.cancelled.store(true, Ordering::Release);
         }
         drop(tree);
-        let mut batch = Batch::new();
+        let mut wakes = WakeList::new();
         for signal in &signals {
-            while !signal.waiting.lock().pop_into(&mut batch, WAITS, |_| true) {
-                batch.wake();
+            while !signal.waiting.lock().pop_into(&mut wakes, WAITS, |_| true) {
+                wakes.wake();
             }
         }
-        batch.wake();
+        wakes.wake();
     }
 
     /// Returns whether the token is cancelled.

@@ -149,7 +149,7 @@ impl Unparker {
 }
 
 #[cfg(all(test, liten_loom))]
-mod loom;
+pub(crate) mod loom;
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {

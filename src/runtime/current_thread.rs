@@ -16,10 +16,10 @@
 //! wait on because another one does, or leave the line.
 //!
 //! The executor and the line are under one lock. A thread looks for the executor and enters the line under
-//! it. One that stops driving puts the executor back and reads the line under it, and wakes all threads in
-//! line. So one that leaves the line without having driven need not tell the others. A thread that comes new
-//! may take the executor before those that were woken; they stay in line, and the newcomer wakes them when it
-//! stops. Models: `the_driving_is_handed_over`,
+//! it. One that stops driving puts the executor back and takes all threads out of the line under it, and
+//! wakes them. So one that leaves the line without having driven need not tell the others. A thread that
+//! comes new may take the executor before those that were woken; they enter the line again, and the newcomer
+//! wakes them when it stops. Models: `the_driving_is_handed_over`,
 //! `a_root_that_is_ready_when_it_is_told_to_drive_leaves_it_to_the_next`.
 //!
 //! Rejected: to wake the first alone. It may be stuck in its root's poll, perhaps until a task has run, and
@@ -59,18 +59,20 @@ use super::local_thread::in_local;
 use super::root::{self, Present};
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::{CountsRoots, Presence};
+use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
-use crate::engine::sync_shim::{Arc, Mutex};
-use crate::engine::wakers;
+use crate::engine::wakers::WaitList;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 pub(super) struct CurrentThread {
     local: Arc<LocalShared>,
-    line: Mutex<Line>,
-    /// The wakers of roots that wait until no task is alive.
-    quiet: Mutex<Vec<Waker>>,
+    /// Roots whose threads do not drive. Beside them the executor, which is away while a thread drives, and
+    /// after the end.
+    line: WaitList<Option<SendExecutor>>,
+    /// Roots that wait until no task is alive.
+    quiet: WaitList<()>,
     others: Arc<Others>,
 }
 
@@ -126,21 +128,13 @@ impl CountsRoots for Others {
     }
 }
 
-struct Line {
-    /// Away while a thread drives, and after the end.
-    executor: Option<SendExecutor>,
-    /// The wakers of roots in `block_on`, so the house's own, each with the number of its place.
-    waiting: Vec<(u64, Waker)>,
-    places: u64,
-}
-
 impl CurrentThread {
     pub(super) fn new(driver: Arc<Driver>) -> Self {
         let executor = SendExecutor::new();
         Self {
             local: executor.shared().clone(),
-            line: Mutex::new(Line { executor: Some(executor), waiting: Vec::new(), places: 0 }),
-            quiet: Mutex::new(Vec::new()),
+            line: WaitList::new(Some(executor)),
+            quiet: WaitList::new(()),
             others: Others::new(driver),
         }
     }
@@ -164,7 +158,7 @@ impl CurrentThread {
         root: F,
     ) -> F::Output {
         let mut root = pin!(root);
-        let executor = self.line.lock().executor.take();
+        let executor = self.line.lock().take();
         let driving = match executor {
             Some(executor) => Driving::begin(self, executor),
             None => match self.wait(root.as_mut()) {
@@ -177,47 +171,38 @@ impl CurrentThread {
 
     /// Polls `root` while another thread drives.
     fn wait<F: Future>(&self, mut root: Pin<&mut F>) -> Turn<'_, F::Output> {
-        let place = Place::new(self);
-        let turn = poll_fn(|cx| match place.take_turn(cx) {
-            Some(executor) => Poll::Ready(Turn::Drive(Driving::begin(self, executor))),
-            None => in_local(|| root.as_mut().poll(cx)).map(Turn::Done),
+        let mut line = pin!(self.wait_in_line());
+        let turn = poll_fn(|cx| match line.as_mut().poll(cx) {
+            Poll::Ready(executor) => Poll::Ready(Turn::Drive(Driving::begin(self, executor))),
+            Poll::Pending => in_local(|| root.as_mut().poll(cx)).map(Turn::Done),
         });
         let present = self.present();
         root::run(turn, present.0.clone())
     }
 
+    /// Returns the executor when no thread drives.
+    async fn wait_in_line(&self) -> SendExecutor {
+        let free = |executor: Option<_>| executor.map_or(Poll::Pending, Poll::Ready);
+        self.line.wait(0, |line| free(line.take())).await
+    }
+
     /// Lets another thread drive: wakes all that are in line.
     fn hand_over(&self, executor: Option<SendExecutor>) {
         let mut line = self.line.lock();
-        line.executor = executor;
-        let mut wakes: Vec<_> = line.waiting.iter().map(|(_, waker)| waker.clone()).collect();
-        drop(line);
-        wakers::wake_all(&mut wakes);
+        *line = executor;
+        self.line.wake_all(line);
     }
 
-    /// Ready when no task is alive. For roots in `block_on`.
-    pub(super) fn poll_quiet(&self, cx: &Context<'_>) -> Poll<()> {
-        if self.local.alive_tasks() == 0 {
-            return Poll::Ready(());
-        }
-        let mut quiet = self.quiet.lock();
-        if !quiet.iter().any(|waker| waker.will_wake(cx.waker())) {
-            quiet.push(cx.waker().clone());
-        }
-        drop(quiet);
-        // Once more: the thread that drives looks first, and then wakes those it finds here.
-        if self.local.alive_tasks() > 0 {
-            return Poll::Pending;
-        }
-        // That thread may have looked before, and may not look again for long.
-        self.quiet.lock().retain(|waker| !waker.will_wake(cx.waker()));
-        Poll::Ready(())
+    /// Returns when no task is alive. For roots in `block_on`.
+    pub(super) async fn wait_until_quiet(&self) {
+        let look = || if self.local.alive_tasks() == 0 { Poll::Ready(()) } else { Poll::Pending };
+        self.quiet.wait(0, |_| look()).await;
     }
 
     /// Drops all tasks, on the calling thread, and takes none any more. Called by the owner of the runtime,
     /// from whom each thread in `block_on` borrows it: none drives.
     pub(super) fn close(&self) {
-        let executor = self.line.lock().executor.take();
+        let executor = self.line.lock().take();
         drop(executor);
     }
 }
@@ -227,36 +212,6 @@ enum Turn<'a, T> {
     Drive(Driving<'a>),
     /// Nothing: its root is ready.
     Done(T),
-}
-
-/// A place in line, from which a thread goes when it is dropped.
-struct Place<'a> {
-    runtime: &'a CurrentThread,
-    number: u64,
-}
-
-impl<'a> Place<'a> {
-    fn new(runtime: &'a CurrentThread) -> Self {
-        let mut line = runtime.line.lock();
-        line.places += 1;
-        Self { runtime, number: line.places }
-    }
-
-    /// The executor, if no thread drives. Otherwise leaves the waker, which is always the same.
-    fn take_turn(&self, cx: &Context<'_>) -> Option<SendExecutor> {
-        let mut line = self.runtime.line.lock();
-        let executor = line.executor.take();
-        if executor.is_none() && !line.waiting.iter().any(|(number, _)| *number == self.number) {
-            line.waiting.push((self.number, cx.waker().clone()));
-        }
-        executor
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.runtime.line.lock().waiting.retain(|(number, _)| *number != self.number);
-    }
 }
 
 /// A thread that drives, until it is dropped.
@@ -290,11 +245,10 @@ impl<'a> Driving<'a> {
     }
 
     /// After a turn of the tasks: wakes the roots that wait until none is alive. The lock is what makes sure
-    /// that they have left their wakers already, or look after the tasks have been counted.
+    /// that they wait already, or look after the tasks have been counted.
     fn tell_quiet(&self) {
         if self.runtime.local.alive_tasks() == 0 {
-            let mut quiet = std::mem::take(&mut *self.runtime.quiet.lock());
-            wakers::wake_all(&mut quiet);
+            self.runtime.quiet.wake_all(self.runtime.quiet.lock());
         }
     }
 }

@@ -23,7 +23,8 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::Location;
-use std::task::{Poll, ready};
+use std::pin::pin;
+use std::task::Poll;
 
 /// Spawns into a runtime from any thread, and asks about it.
 ///
@@ -266,22 +267,22 @@ impl Handle {
             Flavor::MultiThread { scheduler, .. } => {
                 let parker = Parker::new();
                 loop {
-                    let before = root::run(poll_fn(|cx| pinned.poll_quiet(cx)), None);
+                    let before = root::run(pinned.wait_until_quiet(), None);
                     scheduler.wait_until_quiet(&parker);
                     if pinned.spawned_tasks() == before {
                         return;
                     }
                 }
             }
-            Flavor::CurrentThread(current) => self.run(poll_fn(|cx| {
+            Flavor::CurrentThread(current) => self.run(async {
                 loop {
-                    let before = ready!(pinned.poll_quiet(cx));
-                    ready!(current.poll_quiet(cx));
+                    let before = pinned.wait_until_quiet().await;
+                    current.wait_until_quiet().await;
                     if pinned.spawned_tasks() == before {
-                        return Poll::Ready(());
+                        return;
                     }
                 }
-            })),
+            }),
             Flavor::Local(_) => unreachable!("a LocalRuntime has its own"),
         }
     }
@@ -381,8 +382,9 @@ impl Handle {
         if self.inner.flavor.local().is_some_and(|local| !local_thread::runs_here(local)) {
             return;
         }
+        let mut point = pin!(self.driver().quiescent_points().wait(seen));
         poll_fn(|cx| {
-            let polled = self.driver().quiescent_points().poll(seen, cx);
+            let polled = point.as_mut().poll(cx);
             if let (Poll::Pending, Some(scheduler)) = (polled, self.scheduler()) {
                 scheduler.begin_quiescent_wait();
             }

@@ -27,6 +27,7 @@ use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Sch
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
 use crate::engine::task::{JoinHandle, RunningTask};
+use crate::engine::wakers::Place;
 use queue::{Home, Next, Queue, Visit};
 use root::Root;
 use std::cell::Cell;
@@ -190,7 +191,8 @@ impl<'a> LocalExecutor<'a> {
     /// # });
     /// ```
     pub async fn run<F: Future>(&self, future: F) -> F::Output {
-        let visit = Visit::new(self.home());
+        let place = pin!(Place::new(0));
+        let visit = Visit::new(self.home(), place.into_ref());
         let mut root = None;
         let mut future = pin!(future);
         poll_fn(|cx| {
@@ -251,7 +253,8 @@ impl<'a> LocalExecutor<'a> {
     /// assert_eq!(count.get(), 3);
     /// ```
     pub async fn run_until_completion(&self) {
-        let visit = Visit::new(self.home());
+        let place = pin!(Place::new(0));
+        let visit = Visit::new(self.home(), place.into_ref());
         let waits = Waits::begin(self);
         poll_fn(|cx| {
             self.polling(|| {
@@ -275,7 +278,8 @@ impl<'a> LocalExecutor<'a> {
 
     /// Runs the tasks until [`LocalShared::close`]; calls `idle` whenever none is alive.
     pub(super) async fn run_until_closed(&self, idle: impl Fn()) {
-        let visit = Visit::new(self.home());
+        let place = pin!(Place::new(0));
+        let visit = Visit::new(self.home(), place.into_ref());
         poll_fn(|cx| {
             self.polling(|| self.turn(&visit, cx, || false));
             // After the turn has left the waker, which `close` calls.
@@ -299,7 +303,7 @@ impl<'a> LocalExecutor<'a> {
         let mut rounds = 0;
         visit.begin();
         for _ in 0..TURN {
-            match visit.next(cx.waker()) {
+            match visit.next(cx) {
                 Next::Task(task) => {
                     self.shared.running.begin(task.identity());
                     task.run(&runner);

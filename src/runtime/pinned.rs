@@ -22,16 +22,18 @@ use super::root::{self, Present};
 use crate::engine::blocking::{self, Job, SpawnError};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::{JoinHandle, RunningTask};
-use crate::engine::wakers;
+use crate::engine::wakers::WaitList;
 use std::future::Future;
 use std::panic::Location;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::time::Instant;
 
 pub(super) struct Pinned {
     pool: Arc<blocking::Pool<Post>>,
     /// No user code runs under this lock.
     seats: Mutex<Seats>,
+    /// Roots that wait until no task is alive.
+    quiet: WaitList<()>,
 }
 
 #[derive(Default)]
@@ -39,8 +41,6 @@ struct Seats {
     /// One executor per thread.
     all: Vec<Arc<LocalShared>>,
     closed: bool,
-    /// The wakers of roots that wait until no task is alive.
-    quiet: Vec<Waker>,
 }
 
 impl Seats {
@@ -86,7 +86,8 @@ impl Job for Post {
 
 impl Pinned {
     pub(super) fn new(config: blocking::Config) -> Arc<Self> {
-        Arc::new(Self { pool: blocking::Pool::new(config), seats: Mutex::new(Seats::default()) })
+        let pool = blocking::Pool::new(config);
+        Arc::new(Self { pool, seats: Mutex::new(Seats::default()), quiet: WaitList::new(()) })
     }
 
     /// Starts a task that `make` makes on one of at most `most` threads. If the runtime has ended, or no
@@ -192,24 +193,20 @@ impl Pinned {
         self.seats.lock().all.iter().filter_map(|seat| seat.running_task()).collect()
     }
 
-    /// Ready when no task is alive, and each JoinHandle knows; with the number of those that there have been
-    /// until then. For roots in `block_on`, whose wakers are the house's.
-    pub(super) fn poll_quiet(&self, cx: &Context<'_>) -> Poll<u64> {
-        let mut seats = self.seats.lock();
-        if seats.is_quiet() {
-            return Poll::Ready(seats.spawned());
-        }
-        if !seats.quiet.iter().any(|waker| waker.will_wake(cx.waker())) {
-            seats.quiet.push(cx.waker().clone());
-        }
-        Poll::Pending
+    /// Returns when no task is alive, and each JoinHandle knows: the number of those that there have been until
+    /// then.
+    pub(super) async fn wait_until_quiet(&self) -> u64 {
+        let look = || {
+            let seats = self.seats.lock();
+            if seats.is_quiet() { Poll::Ready(seats.spawned()) } else { Poll::Pending }
+        };
+        self.quiet.wait(0, |_| look()).await
     }
 
     /// A thread has no task left: tells the roots that wait for that. The lock after its last task's end is
-    /// what makes sure that they have left their wakers already, or look again.
+    /// what makes sure that they wait already, or look again.
     fn tell_quiet(&self) {
-        let mut quiet = std::mem::take(&mut self.seats.lock().quiet);
-        wakers::wake_all(&mut quiet);
+        self.quiet.wake_all(self.quiet.lock());
     }
 }
 

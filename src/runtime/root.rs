@@ -115,6 +115,11 @@ pub fn may_block() -> bool {
 }
 
 /// The root's waker: unparks the thread.
+///
+/// Three other wakers of roots do something else. That of a thread which drives ends its sleep in the poller
+/// (`DriverWaker` in drive.rs). That of a root beside the tasks of a local executor remembers that the root was
+/// woken and not a task, and wakes whatever polls the executor (`RootWakes` in local/root.rs). That of a root
+/// of WASI interrupts the host, and the last one to be dropped does so, too (`Hand` in wasi/root.rs).
 struct RootWaker {
     unparker: Unparker,
     presence: Option<Arc<Presence>>,
@@ -185,7 +190,7 @@ fn rest(parker: &Parker, presence: Option<&Presence>) {
     }
     let mut habit = HABIT.get();
     let start = clock::now();
-    if habit.yields_now() {
+    if habit.yields() {
         thread::yield_now();
         habit.yielded(parker.is_notified(), clock::now() - start);
     }
@@ -200,64 +205,46 @@ fn rest(parker: &Parker, presence: Option<&Presence>) {
 /// A sleep that is not worth two changes of thread, and a yield that cost no more than one.
 const SHORT: Duration = Duration::from_micros(50);
 /// So many short sleeps in a row are no accident.
-const ENOUGH: u32 = 8;
-/// So many sleeps begin without a yield after a quick one that did not bring the wake; twice as many after
-/// the next.
-const FIRST_BAR: u32 = 64;
-const LAST_BAR: u32 = 1 << 16;
-/// What a slow yield may cost in the mean of the sleeps that follow: a tenth of what a sleep costs.
+const ENOUGH: i32 = 8;
+/// What yields that do not pay may cost in the mean of the sleeps that follow: a tenth of what a sleep costs.
 const SHARE: Duration = Duration::from_nanos(500);
 
 modelled_thread_local! {
     /// Outlives the call: a program that comes back for each request learns, too.
-    static HABIT: Cell<Habit> = const { Cell::new(Habit::new()) };
+    static HABIT: Cell<Habit> = const { Cell::new(Habit(0)) };
 }
 
-/// Whether the thread of a root lets another one have its core before it sleeps.
+/// Whether the thread of a root lets another one have its core before it sleeps: how many short sleeps there
+/// were in a row, or, below zero, how many sleeps have yet to pay for a yield.
 ///
 /// A root that joins tasks one by one on a machine whose cores are all taken is woken by the first that
 /// completes, on the core of the worker that completed it and in its place; it finds the second one not
-/// done, and sleeps. Two changes of thread for each task made such a join five times as long. When sleeps
-/// are that short, the worker should go on, and its wake find no thread asleep. The root stops yielding for a
-/// while when that took long, because another thread needs the core for longer, or did not bring the wake.
+/// done, and sleeps. Two changes of thread for each task made such a join five times as long
+/// (`spawn_many_remote_busy1` of `versus`). When sleeps are that short, the worker should go on, and its wake
+/// find no thread asleep. A yield does not pay if it took long, because another thread needs the core for
+/// longer, or did not bring the wake.
 ///
 /// Rejected: always to yield first, or always while workers are awake. Beside workers that compute, a root
 /// that waited for timers was 0.9 ms late instead of 0.24.
 #[derive(Clone, Copy)]
-struct Habit {
-    /// Short sleeps in a row.
-    short: u32,
-    /// So many sleeps begin without a yield, whatever those before were like.
-    barred: u32,
-    next_bar: u32,
-}
+struct Habit(i32);
 
 impl Habit {
-    const fn new() -> Self {
-        Self { short: 0, barred: 0, next_bar: FIRST_BAR }
-    }
-
-    fn yields_now(&mut self) -> bool {
-        let free = self.barred == 0;
-        self.barred = self.barred.saturating_sub(1);
-        free && self.short >= ENOUGH
+    fn yields(self) -> bool {
+        self.0 >= ENOUGH
     }
 
     /// After a yield that took so long, and did or did not bring the wake.
     fn yielded(&mut self, woken: bool, taken: Duration) {
-        if taken >= SHORT {
+        if taken >= SHORT || !woken {
             let sleeps = taken.as_nanos() / SHARE.as_nanos();
-            self.barred = u32::try_from(sleeps).unwrap_or(u32::MAX);
-        } else if woken {
-            self.next_bar = FIRST_BAR;
-        } else {
-            self.barred = self.next_bar;
-            self.next_bar = (self.next_bar * 2).min(LAST_BAR);
+            self.0 = i32::try_from(sleeps).map_or(i32::MIN, |sleeps| -sleeps);
         }
     }
 
     fn slept(&mut self, taken: Duration) {
-        self.short = if taken < SHORT { self.short.saturating_add(1) } else { 0 };
+        let counts = taken < SHORT || self.0 < 0;
+        self.0 = if counts { self.0.saturating_add(1) } else { 0 };
     }
 }
 

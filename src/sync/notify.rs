@@ -43,7 +43,7 @@ pub use self::notified::{Notified, OwnedNotified};
 
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
-use crate::engine::wakers::{self, Batch, Locked, Place, WaitList, guard};
+use crate::engine::wakers::{self, Locked, Place, WaitList, WakeList, guard};
 use crate::runtime::context;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -324,13 +324,13 @@ impl Notify {
     /// Wakes the futures of all turns before that of `now`.
     #[cold]
     fn wake_before(&self, now: usize) {
-        let mut batch = Batch::new();
+        let mut wakes = WakeList::new();
         loop {
             let mut locked = self.waiting.lock();
-            let done = locked.pop_into(&mut batch, THROUGH, |word| is_before(word, now));
+            let done = locked.pop_into(&mut wakes, THROUGH, |word| is_before(word, now));
             self.settle(&locked);
             drop(locked);
-            batch.wake();
+            wakes.wake();
             if done {
                 return;
             }

@@ -32,7 +32,7 @@
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::task::budget;
-use crate::engine::wakers::{self, Batch, Locked, Place, WaitList, guard};
+use crate::engine::wakers::{self, Locked, Place, WaitList, WakeList, guard};
 use crate::engine::words::NOTE;
 use crate::runtime::context;
 use pin_project_lite::pin_project;
@@ -200,7 +200,7 @@ impl Permits {
         }
     }
 
-    /// As [`Self::hand_out_in_rounds`], without a [`Batch`], which takes more instructions to make and to
+    /// As [`Self::hand_out_in_rounds`], without a [`WakeList`], which takes more instructions to make and to
     /// drop than the rest: 150 of the 1,210 of a turn in which 64 tasks read and write under a `RwLock`.
     fn hand_out_one<'a>(&'a self, mut locked: Locked<'a, ()>) {
         let missing = locked.front();
@@ -224,24 +224,24 @@ impl Permits {
     }
 
     fn hand_out_in_rounds<'a>(&'a self, mut locked: Locked<'a, ()>, mut count: usize) {
-        let mut batch = Batch::new();
+        let mut wakes = WakeList::new();
         loop {
             while let Some(missing) = locked.front() {
                 if count < missing {
                     locked.set_front(missing - count);
                     count = 0;
                 }
-                if count == 0 || batch.is_full() {
+                if count == 0 || wakes.is_full() {
                     break;
                 }
                 count -= missing;
-                batch.push(locked.pop_front(0));
+                wakes.push(locked.pop_front(0));
             }
             let kept = if locked.is_empty() { self.keep(count) } else { Ok(()) };
             let done = count == 0 || locked.is_empty();
             drop(locked);
             // Before the panic below, too, because these futures have been given their permits.
-            batch.wake();
+            wakes.wake();
             if let Err(before) = kept {
                 too_many(before, count);
             }
@@ -296,15 +296,15 @@ impl Permits {
     }
 
     fn close_in_rounds(&self) {
-        let mut batch = Batch::new();
+        let mut wakes = WakeList::new();
         loop {
             let mut locked = self.waiting.lock();
             // Ordering: Release pairs with the Acquire in `is_closed`. Under the lock, so that no future
             // joins later.
             self.state.fetch_or(CLOSED, Ordering::Release);
-            while !batch.is_full() {
+            while !wakes.is_full() {
                 let Some(missing) = locked.front() else { break };
-                batch.push(locked.pop_front(missing | CLOSED_PLACE));
+                wakes.push(locked.pop_front(missing | CLOSED_PLACE));
             }
             let done = locked.is_empty();
             if done {
@@ -312,7 +312,7 @@ impl Permits {
                 let _ = self.keep(0);
             }
             drop(locked);
-            batch.wake();
+            wakes.wake();
             if done {
                 return;
             }

@@ -47,20 +47,10 @@ mod tests {
     use crate::engine::task::budget::INITIAL;
     use crate::engine::task::current;
     use crate::engine::task::waker::tests::of_a_task;
+    use crate::engine::wakers::tests::Count;
     use futures_util::stream::{FuturesUnordered, StreamExt};
     use std::pin::{Pin, pin};
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::{Context, Poll, Wake, Waker};
-
-    #[derive(Default)]
-    struct Count(AtomicUsize);
-
-    impl Wake for Count {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
+    use std::task::{Context, Poll, Waker};
 
     fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker, own: &Waker) -> (Poll<F::Output>, bool) {
         current::enter(own.data(), TaskId::next(), INITIAL, || {
@@ -79,22 +69,20 @@ mod tests {
     #[test]
     fn a_foreign_waker_inside_a_task_is_woken() {
         let own = of_a_task();
-        let count = Arc::new(Count::default());
-        let foreign = Waker::from(count.clone());
+        let (count, foreign) = Count::new();
         let mut future = pin!(yield_now());
         assert_eq!(poll(future.as_mut(), &foreign, &own), (Poll::Pending, false));
-        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(count.get(), 1);
         assert_eq!(poll(future.as_mut(), &foreign, &own), (Poll::Ready(()), false));
     }
 
     #[test]
     fn outside_a_task_the_waker_is_woken() {
-        let count = Arc::new(Count::default());
-        let waker = Waker::from(count.clone());
+        let (count, waker) = Count::new();
         let mut cx = Context::from_waker(&waker);
         let mut future = pin!(yield_now());
         assert_eq!(future.as_mut().poll(&mut cx), Poll::Pending);
-        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(count.get(), 1);
         assert_eq!(future.as_mut().poll(&mut cx), Poll::Ready(()));
     }
 
@@ -102,8 +90,7 @@ mod tests {
     /// asleep.
     #[test]
     fn children_of_a_set_all_finish() {
-        let count = Arc::new(Count::default());
-        let (own, given) = (of_a_task(), Waker::from(count.clone()));
+        let (own, (count, given)) = (of_a_task(), Count::new());
         let mut set: FuturesUnordered<_> = (0..10).map(|_| yield_now()).collect();
         let (mut done, mut turns) = (0, 0);
         while done < 10 {
@@ -111,7 +98,7 @@ mod tests {
             let (polled, yielded) = poll(Pin::new(&mut next), &given, &own);
             match polled {
                 Poll::Ready(item) => done += usize::from(item.is_some()),
-                Poll::Pending => assert!(yielded || count.0.swap(0, Ordering::Relaxed) > 0),
+                Poll::Pending => assert!(yielded || count.take() > 0),
             }
             turns += 1;
             assert!(turns < 1_000, "a child sleeps on");

@@ -1,12 +1,12 @@
 use super::error::Elapsed;
 use super::*;
+use crate::engine::wakers::tests::Flag;
 use crate::runtime::Runtime;
 use std::future::{Future, pending, ready};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, set_hook, take_hook};
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
 const MS: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -111,27 +111,20 @@ fn mistakes_are_explained_and_name_the_caller() {
 
 #[test]
 fn after_the_shutdown_only_what_has_passed_is_ready() {
-    struct Flag(AtomicBool);
-    impl Wake for Flag {
-        fn wake(self: Arc<Self>) {
-            self.0.store(true, Ordering::SeqCst);
-        }
-    }
     let runtime = runtime();
     let (mut passed, mut unpolled, mut waiting, mut limited) = {
         let _entered = runtime.enter();
         let limited = timeout(HOUR, pending::<()>());
         (sleep(MS), sleep(HOUR), sleep(HOUR), limited)
     };
-    let flag = Arc::new(Flag(AtomicBool::new(false)));
-    let waker = Waker::from(flag.clone());
+    let (flag, waker) = Flag::new();
     let mut cx = Context::from_waker(&waker);
     assert!(Pin::new(&mut waiting).poll(&mut cx).is_pending());
     drop(runtime);
     while !passed.is_elapsed() {
         std::thread::yield_now();
     }
-    assert!(flag.0.load(Ordering::SeqCst), "a task that waits is told");
+    assert!(flag.is_set(), "a task that waits is told");
 
     assert_eq!(poll_once(&mut passed), Poll::Ready(()));
     for lost in [&mut unpolled, &mut waiting] {

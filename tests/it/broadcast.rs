@@ -1,7 +1,7 @@
 //! Broadcast channels: what tokio's own tests do not look at.
 
 use crate::guard::{guarded, workers};
-use crate::probe::{Count, OnDrop};
+use crate::probe::{Calls, Count, OnDrop};
 use liten::sync::broadcast::error::{RecvError, TryRecvError};
 use liten::sync::broadcast::{self, Receiver, Sender};
 use proptest::collection::vec;
@@ -9,7 +9,6 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -150,25 +149,17 @@ impl Wake for Panics {
     }
 }
 
-struct Counts(AtomicUsize);
-
-impl Wake for Counts {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 #[test]
 fn a_waker_that_panics_costs_no_other_receiver_its_wake() {
     guarded(|| {
         let (sender, mut first) = broadcast::channel(4);
-        let (mut second, counts) = (sender.subscribe(), Arc::new(Counts(AtomicUsize::new(0))));
-        let (panics, waker) = (Waker::from(Arc::new(Panics)), Waker::from(counts.clone()));
+        let (mut second, (calls, waker)) = (sender.subscribe(), Calls::new());
+        let panics = Waker::from(Arc::new(Panics));
         let (mut one, mut two) = (pin!(first.recv()), pin!(second.recv()));
         assert!(one.as_mut().poll(&mut Context::from_waker(&panics)).is_pending());
         assert!(two.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         assert_eq!(sender.send(5).unwrap(), 2);
-        assert_eq!(counts.0.load(Ordering::SeqCst), 1);
+        assert_eq!(calls.get(), 1);
         for receiver in [one, two] {
             assert_eq!(receiver.poll(&mut Context::from_waker(&waker)), Poll::Ready(Ok(5)));
         }
@@ -227,8 +218,7 @@ fn a_receiver_that_is_overtaken_while_it_leaves_takes_nothing_from_the_others() 
 fn a_destructor_that_panics_keeps_no_value_and_no_wait_for_the_last_receiver() {
     guarded(|| {
         let (sender, receiver) = broadcast::channel(4);
-        let (counts, dropped) = (Arc::new(Counts(AtomicUsize::new(0))), Count::default());
-        let waker = Waker::from(counts.clone());
+        let ((calls, waker), dropped) = (Calls::new(), Count::default());
         let mut closed = pin!(sender.closed());
         assert!(closed.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         sender.send(runs(|| panic!("a destructor that panics"))).unwrap();
@@ -237,7 +227,7 @@ fn a_destructor_that_panics_keeps_no_value_and_no_wait_for_the_last_receiver() {
         let leave = std::panic::AssertUnwindSafe(move || drop(receiver));
         assert!(std::panic::catch_unwind(leave).is_err());
         assert_eq!((sender.len(), dropped.get()), (0, 1));
-        assert_eq!(counts.0.load(Ordering::SeqCst), 1);
+        assert_eq!(calls.get(), 1);
         assert!(closed.poll(&mut Context::from_waker(&waker)).is_ready());
     });
 }

@@ -2,7 +2,7 @@
 
 use crate::faulty::{Fault, Faulty, caught};
 use crate::guard::{guarded, until, workers};
-use crate::probe::Count;
+use crate::probe::{Calls, Count};
 use liten::sync::futures::{Notified, OwnedNotified};
 use liten::sync::{Barrier, BarrierWaitResult, Notify, SetOnce, SetOnceError};
 use std::future::Future;
@@ -15,26 +15,13 @@ fn idly<F: Future + ?Sized>(future: Pin<&mut F>) -> bool {
     future.poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
-struct Counting(Count);
-
-impl Wake for Counting {
-    fn wake(self: Arc<Self>) {
-        self.0.add();
-    }
-}
-
-fn counting() -> (Waker, Count) {
-    let count = Count::default();
-    (Waker::from(Arc::new(Counting(count.clone()))), count)
-}
-
 #[test]
 fn a_future_that_is_forgotten_is_leaked_and_harms_none() {
     guarded(|| {
         for _ in 0..100 {
             let notify = Notify::new();
             let mut forgotten = Box::pin(notify.notified());
-            let (waker, woken) = counting();
+            let (woken, waker) = Calls::new();
             let _ = forgotten.as_mut().poll(&mut Context::from_waker(&waker));
             std::mem::forget(forgotten);
             let mut waits = pin!(notify.notified());
@@ -68,7 +55,7 @@ fn a_waker_that_panics_costs_no_other_a_notification() {
         for fault in [Fault::Clone, Fault::Wake, Fault::Drop] {
             for call in [Call::One, Call::Last, Call::All] {
                 let notify = Notify::new();
-                let (good, woken) = counting();
+                let (woken, good) = Calls::new();
                 let mut cx = Context::from_waker(&good);
                 let mut before = pin!(notify.notified());
                 assert!(before.as_mut().poll(&mut cx).is_pending());
@@ -317,7 +304,7 @@ fn a_barrier_counts_a_future_that_has_arrived_and_is_gone() {
         drop(gives_up);
         let never_polled = barrier.wait();
         drop(never_polled);
-        let (good, woken) = counting();
+        let (woken, good) = Calls::new();
         let mut waits = pin!(barrier.wait());
         assert!(waits.as_mut().poll(&mut Context::from_waker(&good)).is_pending());
         assert!(liten::block_on(barrier.wait()).is_leader());
@@ -334,7 +321,7 @@ fn a_waker_that_panics_keeps_no_task_at_the_barrier() {
     guarded(|| {
         for fault in [Fault::Wake, Fault::Drop] {
             let barrier = Barrier::new(4);
-            let (good, woken) = counting();
+            let (woken, good) = Calls::new();
             let (waker, _) = Faulty::waker(fault);
             let mut all = [(); 3].map(|()| Box::pin(barrier.wait()));
             for (at, wait) in all.iter_mut().enumerate() {

@@ -3,7 +3,7 @@
 
 use crate::faulty::{Fault, Faulty, caught};
 use crate::guard::{guarded, workers};
-use crate::probe::{Count, OnDrop};
+use crate::probe::{Calls, Count, OnDrop};
 use liten::runtime::LocalRuntime;
 use liten::sync::oneshot::error::{RecvError, TryRecvError};
 use liten::sync::oneshot::{Receiver, Sender, channel};
@@ -12,34 +12,12 @@ use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::panic::resume_unwind;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 
 fn poll<T>(receiver: &mut Receiver<T>, waker: &Waker) -> Poll<Result<T, RecvError>> {
     Pin::new(receiver).poll(&mut Context::from_waker(waker))
-}
-
-/// Counts its wakes.
-#[derive(Default)]
-struct Bell(AtomicUsize);
-
-impl Bell {
-    fn rings(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
-    }
-}
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-fn bell() -> (Arc<Bell>, Waker) {
-    let bell = Arc::new(Bell::default());
-    (bell.clone(), Waker::from(bell))
 }
 
 /// The errors, traits and bounds that programs written for tokio's channel count on.
@@ -65,7 +43,7 @@ fn a_faulty_waker_of_the_receiver_loses_nothing() {
         for fault in [Fault::Clone, Fault::Wake, Fault::Drop] {
             for polled_before in [false, true] {
                 let (sender, mut receiver) = channel();
-                let (bell, good) = bell();
+                let (bell, good) = Calls::new();
                 if polled_before {
                     assert!(poll(&mut receiver, &good).is_pending());
                 }
@@ -74,7 +52,7 @@ fn a_faulty_waker_of_the_receiver_loses_nothing() {
                 assert_eq!(polled, (fault != Fault::Clone).then_some(true), "{fault:?}");
                 sender.send(42).unwrap();
                 let stays = fault == Fault::Clone && polled_before;
-                assert_eq!(bell.rings(), usize::from(stays), "{fault:?}");
+                assert_eq!(bell.get(), usize::from(stays), "{fault:?}");
                 assert_eq!(poll(&mut receiver, &good), Poll::Ready(Ok(42)), "{fault:?}");
                 drop((receiver, good));
                 assert_eq!(Arc::strong_count(&bell), 1, "{fault:?}");
@@ -92,7 +70,7 @@ fn a_faulty_waker_of_the_sender_loses_nothing() {
             for closes in [false, true] {
                 let (mut sender, mut receiver) = channel();
                 let (bad, _) = Faulty::waker(fault);
-                let (bell, good) = bell();
+                let (bell, good) = Calls::new();
                 assert!(sender.poll_closed(&mut Context::from_waker(&good)).is_pending());
                 let mut cx = Context::from_waker(&bad);
                 let polled = caught(|| sender.poll_closed(&mut cx).is_pending());
@@ -102,7 +80,7 @@ fn a_faulty_waker_of_the_sender_loses_nothing() {
                     assert_eq!(receiver.try_recv(), Err(TryRecvError::Closed));
                 }
                 drop(receiver);
-                assert_eq!(bell.rings(), usize::from(fault == Fault::Clone), "{fault:?}");
+                assert_eq!(bell.get(), usize::from(fault == Fault::Clone), "{fault:?}");
                 assert!(sender.is_closed());
                 assert_eq!(sender.send(42), Err(42));
                 drop(good);
@@ -120,10 +98,10 @@ fn a_waker_that_panics_when_it_is_replaced_is_replaced() {
         let (sender, mut receiver) = channel();
         let (bad, _) = Faulty::waker(Fault::Drop);
         assert!(poll(&mut receiver, &bad).is_pending());
-        let (bell, good) = bell();
+        let (bell, good) = Calls::new();
         assert!(poll(&mut receiver, &good).is_pending());
         sender.send(1).unwrap();
-        assert_eq!(bell.rings(), 1);
+        assert_eq!(bell.get(), 1);
         assert_eq!(poll(&mut receiver, &good), Poll::Ready(Ok(1)));
         let _ = caught(|| drop(bad));
     });

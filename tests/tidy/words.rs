@@ -71,7 +71,6 @@ const ORDINARY: &[&str] = &[
     "Flag",
     "Free",
     "Hook",
-    "Keyed",
     "Last",
     "May",
     "Name",

@@ -3,28 +3,8 @@
 use super::*;
 use crate::engine::sync_shim::{both_ways, thread};
 use crate::engine::task::loom::Plain;
-use std::sync::Arc as StdArc;
-use std::task::{Wake, Waker};
-
-/// Says whether it was called.
-struct Flag(AtomicBool);
-
-impl Flag {
-    fn new() -> (StdArc<Self>, Waker) {
-        let flag = StdArc::new(Self(AtomicBool::new(false)));
-        (flag.clone(), Waker::from(flag))
-    }
-
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-}
-
-impl Wake for Flag {
-    fn wake(self: StdArc<Self>) {
-        self.0.store(true, Ordering::Release);
-    }
-}
+use crate::engine::wakers::tests::Flag;
+use std::task::Waker;
 
 fn is_ready(wait: Pin<&mut impl Future>, waker: &Waker) -> bool {
     wait.poll(&mut Context::from_waker(waker)).is_ready()

@@ -5,81 +5,73 @@
 //! over as soon as a future is woken, so a future compares counts, and does not ask whether it is quiescent
 //! now.
 
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 
-use crate::engine::sync_shim::Mutex;
+use crate::engine::wakers::WaitList;
 
 /// The quiescent points of one driver, while its clock stands still.
 pub(crate) struct QuiescentPoints {
-    points: Mutex<Points>,
-}
-
-struct Points {
-    /// How many have begun.
-    count: u64,
-    waiting: Vec<Waker>,
+    /// Beside the futures: how many points have begun.
+    waiting: WaitList<u64>,
 }
 
 impl QuiescentPoints {
     pub(super) fn new() -> Self {
-        Self { points: Mutex::new(Points { count: 0, waiting: Vec::new() }) }
+        Self { waiting: WaitList::new(0) }
     }
 
     /// How many there have been.
     pub(crate) fn count(&self) -> u64 {
-        self.points.lock().count
+        *self.waiting.lock()
     }
 
-    /// Ready when there have been more than `seen`; until then the waker is woken by the next one.
-    pub(crate) fn poll(&self, seen: u64, cx: &Context<'_>) -> Poll<()> {
-        // Cloned and dropped outside the lock: both are user code.
-        let waker = cx.waker().clone();
-        let mut points = self.points.lock();
-        if points.count > seen {
-            drop(points);
-            drop(waker);
-            return Poll::Ready(());
-        }
-        if points.waiting.iter().any(|known| known.will_wake(&waker)) {
-            drop(points);
-            drop(waker);
-        } else {
-            points.waiting.push(waker);
-        }
-        Poll::Pending
+    /// Ready when there have been more than `seen`.
+    pub(crate) async fn wait(&self, seen: u64) {
+        let is_over = |count: u64| if count > seen { Poll::Ready(()) } else { Poll::Pending };
+        self.waiting.wait(0, |count| is_over(**count)).await;
     }
 
     pub(crate) fn is_awaited(&self) -> bool {
-        !self.points.lock().waiting.is_empty()
+        !self.waiting.lock().is_empty()
     }
 
     /// Begins a quiescent point: moves the wakers of all waiting futures into `wakes`.
     pub(crate) fn begin(&self, wakes: &mut Vec<Waker>) {
-        let mut points = self.points.lock();
-        points.count += 1;
-        wakes.append(&mut points.waiting);
+        let mut waiting = self.waiting.lock();
+        *waiting += 1;
+        waiting.take_owed(wakes, |_| true);
     }
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::Context;
 
     #[test]
     fn a_quiescent_point_wakes_each_waiter_once_and_is_seen_by_those_who_waited_for_it() {
         let (quiescent_points, mut wakes) = (QuiescentPoints::new(), Vec::new());
-        let cx = Context::from_waker(Waker::noop());
-        let seen = quiescent_points.count();
-        assert!(quiescent_points.poll(seen, &cx).is_pending());
-        assert!(quiescent_points.poll(seen, &cx).is_pending(), "polled for another reason");
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut waiting = pin!(quiescent_points.wait(quiescent_points.count()));
+        assert!(waiting.as_mut().poll(&mut cx).is_pending());
+        assert!(waiting.as_mut().poll(&mut cx).is_pending(), "polled for another reason");
         assert!(quiescent_points.is_awaited());
         quiescent_points.begin(&mut wakes);
         assert_eq!(wakes.len(), 1);
         assert!(!quiescent_points.is_awaited());
-        assert!(quiescent_points.poll(seen, &cx).is_ready());
-        assert!(
-            quiescent_points.poll(quiescent_points.count(), &cx).is_pending(),
-            "this one is for the next"
-        );
+        assert!(waiting.as_mut().poll(&mut cx).is_ready());
+        let mut next = pin!(quiescent_points.wait(quiescent_points.count()));
+        assert!(next.as_mut().poll(&mut cx).is_pending(), "this one is for the next");
+    }
+
+    #[test]
+    fn a_future_that_is_dropped_waits_for_no_quiescent_point() {
+        let quiescent_points = QuiescentPoints::new();
+        let mut waiting = Box::pin(quiescent_points.wait(0));
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(waiting);
+        assert!(!quiescent_points.is_awaited());
     }
 }

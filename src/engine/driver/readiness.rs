@@ -40,11 +40,11 @@
 //! # No wake is lost
 //!
 //! The holder of the seat writes the word first and takes the waiters afterwards, under the lock. A waiter
-//! reads the word, takes the lock, reads the word *again*, and only then stores its waker. Two
+//! reads the word, takes the lock, reads the word *again*, and only then leaves its waker. Two
 //! cases: the holder locks after the waiter unlocks, then it finds the waker; or it locks
 //! before, then its write happens before the waiter's second read, which sees it. The lock alone
 //! carries the argument, no fence is needed. The first read is a short cut. Models: `readiness/loom.rs`, of
-//! both kinds of waiters (`event_against_a_new_poll_waiter`, `event_against_a_new_keyed_waiter`).
+//! both kinds of waiters (`event_against_a_new_poll_waiter`, `event_against_a_new_future`).
 //!
 //! Every event wakes all waiters of its direction. So a waiter that goes away with a wake in its
 //! hands takes nothing from the others, and nothing has to be passed on.
@@ -68,12 +68,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use crate::engine::ended::ended;
-use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
-use crate::engine::wakers;
+use crate::engine::wakers::{self, Place};
+use pin_project_lite::pin_project;
 
 pub use ready::{Direction, Ready};
-use waiters::Waiters;
+use waiters::{Lines, Waiters, take};
 
 /// The driver is gone; follows the seven ready bits.
 const SHUTDOWN: u64 = 1 << 7;
@@ -84,7 +84,7 @@ const TICK: u64 = 1 << TICK_SHIFT;
 /// The readiness of one source.
 pub(crate) struct Readiness {
     state: AtomicU64,
-    waiters: Mutex<Waiters>,
+    waiters: Waiters,
 }
 
 /// What was ready at one moment; `clear` takes it back to tell that moment from a later one.
@@ -107,7 +107,7 @@ impl Readiness {
     /// be worth trying.
     pub(crate) fn new(interest: mio::Interest) -> Self {
         let unknown = Ready::from(interest).intersection(Ready::READABLE | Ready::WRITABLE);
-        Self { state: AtomicU64::new(unknown.bits()), waiters: Mutex::new(Waiters::new()) }
+        Self { state: AtomicU64::new(unknown.bits()), waiters: Waiters::new(Lines::new()) }
     }
 
     /// Writes down an event and moves the wakers of all whom it concerns into `wakes`; calls none
@@ -130,7 +130,7 @@ impl Readiness {
                 Err(actual) => state = actual,
             }
         }
-        self.waiters.lock().take(ready, wakes);
+        take(self.waiters.lock(), ready, wakes);
     }
 
     /// Waits, for futures that are plain `poll_` functions. Any number of tasks may wait in one
@@ -153,7 +153,7 @@ impl Readiness {
             if let Some(answer) = self.answer(direction.mask()) {
                 return Poll::Ready(answer);
             }
-            let line = waiters.line(direction);
+            let line = waiters.of(direction);
             if line.holds(cx.waker()) {
                 return Poll::Pending;
             }
@@ -180,7 +180,8 @@ impl Readiness {
     ///
     /// The driver has been shut down.
     pub(crate) fn ready(&self, wanted: impl Into<Ready>) -> ReadyFuture<'_> {
-        ReadyFuture { readiness: self, mask: wanted.into(), key: None }
+        let mask = wanted.into();
+        ReadyFuture { readiness: self, mask, place: Place::new(mask.bits() as usize) }
     }
 
     /// What is known of these bits now, without waiting.
@@ -235,7 +236,7 @@ impl Readiness {
         // Ordering: Release pairs with the Acquire in `answer`, for a first look without the lock; the second
         // look is ordered by the lock, as for `set`.
         self.state.fetch_or(SHUTDOWN, Ordering::Release);
-        self.waiters.lock().take(Ready::EVERY, wakes);
+        take(self.waiters.lock(), Ready::EVERY, wakes);
     }
 
     /// What a waiter is told; `None` if it has to wait.
@@ -256,7 +257,7 @@ impl Drop for Readiness {
     /// the process.
     fn drop(&mut self) {
         let mut left = Vec::new();
-        self.waiters.lock().take(Ready::EVERY, &mut left);
+        take(self.waiters.lock(), Ready::EVERY, &mut left);
         wakers::drop_all(left);
     }
 }
@@ -271,56 +272,33 @@ pub(crate) fn shutdown_error() -> io::Error {
     ended("the runtime that drives this source has been shut down")
 }
 
-/// Waits for a source with a waiter of its own; see `Readiness::ready`.
-#[must_use = "futures do nothing unless awaited"]
-pub(crate) struct ReadyFuture<'a> {
-    readiness: &'a Readiness,
-    mask: Ready,
-    /// The entry among the waiters, from the first pending poll until the drop.
-    key: Option<usize>,
+pin_project! {
+    /// Waits for a source with a place of its own; see `Readiness::ready`.
+    #[must_use = "futures do nothing unless awaited"]
+    pub(crate) struct ReadyFuture<'a> {
+        readiness: &'a Readiness,
+        mask: Ready,
+        #[pin]
+        place: Place,
+    }
+
+    impl PinnedDrop for ReadyFuture<'_> {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            this.readiness.waiters.leave(this.place.as_ref());
+        }
+    }
 }
 
 impl Future for ReadyFuture<'_> {
     type Output = io::Result<ReadyEvent>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let readiness = self.readiness;
-        if let Some(answer) = readiness.answer(self.mask) {
-            return Poll::Ready(answer);
-        }
-        let mut clone = None;
-        let replaced = loop {
-            let mut waiters = readiness.waiters.lock();
-            if let Some(answer) = readiness.answer(self.mask) {
-                return Poll::Ready(answer);
-            }
-            let keyed = waiters.keyed();
-            if self.key.is_some_and(|key| keyed.holds(key, cx.waker())) {
-                return Poll::Pending;
-            }
-            if let Some(clone) = clone.take() {
-                if let Some(key) = self.key {
-                    break keyed.rearm(key, clone);
-                }
-                self.key = Some(keyed.insert(self.mask, clone));
-                break None;
-            }
-            drop(waiters);
-            // Outside the lock: it may come back to this source.
-            clone = Some(cx.waker().clone());
-        };
-        wakers::drop_all(replaced);
-        Poll::Pending
-    }
-}
-
-impl Drop for ReadyFuture<'_> {
-    fn drop(&mut self) {
-        if let Some(key) = self.key.take() {
-            // The guard ends with the statement, the waker in it lives on: it is dropped after the
-            // unlock.
-            let waker = self.readiness.waiters.lock().keyed().remove(key);
-            wakers::drop_all(waker);
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let look = || this.readiness.answer(*this.mask).map_or(Poll::Pending, Poll::Ready);
+        match look() {
+            Poll::Pending => this.readiness.waiters.poll(this.place.as_ref(), cx, |_| look()),
+            answer => answer,
         }
     }
 }

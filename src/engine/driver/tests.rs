@@ -2,7 +2,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,31 +13,11 @@ use super::Driver;
 use super::readiness::{Direction, Ready};
 use super::registration::Registration;
 use super::timers::TimerEntry;
+use crate::engine::wakers::tests::Count;
 
 pub(super) const BOTH: Interest = Interest::READABLE.add(Interest::WRITABLE);
 /// Longer than any test may take: a turn that sleeps this long has missed its wake.
 pub(super) const TOO_LONG: Duration = Duration::from_secs(30);
-
-/// A waker that counts its calls.
-#[derive(Default)]
-pub(super) struct Count(AtomicUsize);
-
-impl Count {
-    pub(super) fn new() -> (Arc<Self>, Waker) {
-        let count = Arc::new(Self::default());
-        (count.clone(), Waker::from(count))
-    }
-
-    pub(super) fn get(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
 
 /// Two connected sockets.
 pub(super) fn pair() -> (TcpStream, TcpStream) {

@@ -2,6 +2,19 @@
 
 use super::*;
 use crate::engine::sync_shim::atomic::AtomicBool;
+use std::task::{Wake, Waker};
+
+/// Wakes the thread of `parker`. Not by loom's own token, which is lost if it comes while the thread waits
+/// for a lock.
+pub(crate) fn waker_of(parker: &Parker) -> Waker {
+    struct Sleeper(Unparker);
+    impl Wake for Sleeper {
+        fn wake(self: std::sync::Arc<Self>) {
+            assert_eq!(self.0.unpark(), Unpark::Done);
+        }
+    }
+    Waker::from(std::sync::Arc::new(Sleeper(parker.unparker())))
+}
 
 /// Whatever was published before `unpark` is seen after `park`, and `park` returns.
 #[test]

@@ -10,6 +10,7 @@ use super::state::{
 };
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
+use crate::engine::wakers::tests::Flag;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
@@ -255,25 +256,18 @@ fn two_wakes_queue_the_task_once() {
 #[test]
 fn a_joiner_is_woken_or_finds_the_output() {
     both_ways(|way| {
-        struct Flag(AtomicBool);
-        impl Wake for Flag {
-            fn wake(self: StdArc<Self>) {
-                self.0.store(true, Ordering::Release);
-            }
-        }
         let queue = Queue::new();
         let mut join = queue.spawn(async { 5 });
         let runner = {
             let queue = queue.clone();
             thread::spawn(move || queue.run())
         };
-        let flag = StdArc::new(Flag(AtomicBool::new(false)));
-        let waker = Waker::from(flag.clone());
+        let (flag, waker) = Flag::new();
         let mut cx = Context::from_waker(&waker);
         way.here();
         let mut polled = Pin::new(&mut join).poll(&mut cx);
         while polled.is_pending() {
-            while !flag.0.load(Ordering::Acquire) {
+            while !flag.is_set() {
                 thread::yield_now();
             }
             polled = Pin::new(&mut join).poll(&mut cx);
@@ -288,12 +282,6 @@ fn a_joiner_is_woken_or_finds_the_output() {
 #[test]
 fn a_joiner_that_changes_its_waker_is_not_forgotten() {
     both_ways(|way| {
-        struct Flag(AtomicBool);
-        impl Wake for Flag {
-            fn wake(self: StdArc<Self>) {
-                self.0.store(true, Ordering::Release);
-            }
-        }
         let queue = Queue::new();
         let mut join = queue.spawn(async { 5 });
         assert!(poll_once(&mut join).is_pending());
@@ -302,11 +290,10 @@ fn a_joiner_that_changes_its_waker_is_not_forgotten() {
             thread::spawn(move || queue.run())
         };
         way.here();
-        let flag = StdArc::new(Flag(AtomicBool::new(false)));
-        let waker = Waker::from(flag.clone());
+        let (flag, waker) = Flag::new();
         let polled = Pin::new(&mut join).poll(&mut Context::from_waker(&waker));
         runner.join().expect("no panic");
-        assert!(polled.is_ready() || flag.0.load(Ordering::Acquire));
+        assert!(polled.is_ready() || flag.is_set());
     });
 }
 

@@ -79,14 +79,13 @@ pub(crate) mod tests {
     use super::yield_to;
     use crate::engine::task::current::{enter, id, outside};
     use crate::engine::task::id::TaskId;
+    use crate::engine::wakers::tests::Count;
     use crate::task::LocalExecutor;
     use std::cell::RefCell;
     use std::future::{pending, poll_fn};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::pin::pin;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::{Context, Poll, Wake, Waker};
+    use std::task::{Context, Poll, Waker};
 
     /// A task's waker, for tests that play a poll of that task. The task has ended: no wake reaches it.
     pub(crate) fn of_a_task() -> Waker {
@@ -99,20 +98,6 @@ pub(crate) mod tests {
         let run = pin!(executor.run(pending::<()>()));
         assert!(run.poll(&mut Context::from_waker(Waker::noop())).is_pending());
         left.take().expect("polled once")
-    }
-
-    #[derive(Default)]
-    struct Count(AtomicUsize);
-
-    impl Wake for Count {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn waker() -> (Arc<Count>, Waker) {
-        let count = Arc::new(Count::default());
-        (count.clone(), Waker::from(count))
     }
 
     #[test]
@@ -139,17 +124,17 @@ pub(crate) mod tests {
 
     #[test]
     fn another_waker_is_woken_and_sets_no_flag() {
-        let (own, (count, foreign)) = (of_a_task(), waker());
+        let (own, (count, foreign)) = (of_a_task(), Count::new());
         let ((), yielded) = enter(own.data(), TaskId::next(), 1, || yield_to(&foreign));
         assert!(!yielded);
-        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(count.get(), 1);
     }
 
     #[test]
     fn outside_a_task_every_waker_is_woken() {
-        let (count, waker) = waker();
+        let (count, waker) = Count::new();
         yield_to(&waker);
-        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(count.get(), 1);
         // Its data pointer is null, and null also stands for "no task".
         yield_to(Waker::noop());
         let ((), yielded) = enter(waker.data(), TaskId::next(), 1, || ());

@@ -1,15 +1,18 @@
 //! A list of waiting futures whose places lie inside the futures: nothing is allocated to wait.
 //!
-//! The locks and channels of `sync`, `CancellationToken` and `TaskTracker` are built on it. A future that
-//! waits owns a [`Place`], pinned with it. The place contains the future's waker, and one word. The word says
-//! what the future waits for, or what it was given. The owner of the list defines what its values mean.
+//! The locks and channels of `sync` are built on it, `CancellationToken` and `TaskTracker`, and what else a
+//! future waits for in the engine and in the runtimes: a source, a quiescent point, a task for a local
+//! executor. A future that waits owns a [`Place`], pinned with it. The place contains the future's waker, and
+//! one word. The word says what the future waits for, or what it was given. The owner of the list defines
+//! what its values mean.
 //!
 //! | place | `list` | `links` are reached by | `word` is written by |
 //! |---|---|---|---|
 //! | apart | null | its future | its future |
 //! | linked | the list's address | the list's lock | under the list's lock |
 //!
-//! apart → linked: [`Locked::join`]. linked → apart: [`Locked::leave`], `pop_front`, `pop_back`.
+//! apart → linked: [`Locked::join`]. linked → apart: [`Locked::leave`], `pop_front`, `pop_back`,
+//! `take_owed`.
 //!
 //! Why nothing here uses memory that was freed: a linked place is never freed, because dropping it ends the
 //! process, and pinned memory is not reused before it was dropped.
@@ -38,13 +41,15 @@
 //! keeps others from being called.
 #![allow(unsafe_code)]
 
-use super::{Batch, drop_all, guard};
+use super::{WakeList, drop_all, guard};
 use crate::engine::sync_shim::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{SpinMutex, SpinMutexGuard, UnsafeCell, const_fn};
+use pin_project_lite::pin_project;
+use std::future::poll_fn;
 use std::marker::PhantomPinned;
 use std::ops::{Deref, DerefMut};
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
@@ -202,6 +207,19 @@ impl<T> WaitList<T> {
         poll
     }
 
+    /// Waits until `attempt`, which is called under the lock, is ready. `word` says what for.
+    ///
+    /// For futures that need no more than that; the others have a [`Place`], and leave the list themselves.
+    pub(crate) async fn wait<R>(
+        &self,
+        word: usize,
+        mut attempt: impl FnMut(&mut Locked<'_, T>) -> Poll<R>,
+    ) -> R {
+        let waiting = pin!(PlaceGuard { list: self, place: Place::new(word) });
+        let place = waiting.as_ref().project_ref().place;
+        poll_fn(|cx| self.poll(place, cx, &mut attempt)).await
+    }
+
     /// Takes `place`, whose future does not wait any more, out of the list, if it is in it.
     pub(crate) fn leave(&self, place: Pin<&Place>) {
         if place.is_linked() {
@@ -218,15 +236,41 @@ impl<T> WaitList<T> {
         word: usize,
         is_owed: impl Fn(usize) -> bool,
     ) {
-        let mut batch = Batch::new();
+        let mut wakes = WakeList::new();
         loop {
-            let done = locked.pop_into(&mut batch, word, &is_owed);
+            let done = locked.pop_into(&mut wakes, word, &is_owed);
             drop(locked);
-            batch.wake();
+            wakes.wake();
             if done {
                 return;
             }
             locked = self.lock();
+        }
+    }
+
+    /// Takes all places out and wakes their futures. Those that join meanwhile are not woken, however many
+    /// there are.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn wake_all(&self, mut locked: Locked<'_, T>) {
+        let mut wakes = Vec::new();
+        locked.take_owed(&mut wakes, |_| true);
+        drop(locked);
+        super::wake_all(&mut wakes);
+    }
+}
+
+pin_project! {
+    /// A place that leaves `list` when it is dropped.
+    struct PlaceGuard<'a, T> {
+        list: &'a WaitList<T>,
+        #[pin]
+        place: Place,
+    }
+
+    impl<T> PinnedDrop for PlaceGuard<'_, T> {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            this.list.leave(this.place.as_ref());
         }
     }
 }
@@ -332,20 +376,37 @@ impl<T> Locked<'_, T> {
     }
 
     /// Takes the first place out as long as `is_owed` returns true for its word, gives it `word`, and adds
-    /// its waker to `batch`. Returns false if `batch` is full and there are more such places.
+    /// its waker to `wakes`. Returns false if `wakes` is full and there are more such places.
     pub(crate) fn pop_into(
         &mut self,
-        batch: &mut Batch,
+        wakes: &mut WakeList,
         word: usize,
         is_owed: impl Fn(usize) -> bool,
     ) -> bool {
         while self.front().is_some_and(&is_owed) {
-            if batch.is_full() {
+            if wakes.is_full() {
                 return false;
             }
-            batch.push(self.pop_front(word));
+            wakes.push(self.pop_front(word));
         }
         true
+    }
+
+    /// Takes all places out for whose word `is_owed` returns true, and adds their wakers to `wakes`, in the
+    /// order in which the places have joined. They keep their words.
+    pub(crate) fn take_owed(&mut self, wakes: &mut Vec<Waker>, is_owed: impl Fn(usize) -> bool) {
+        let mut next = self.chain.first;
+        while let Some(this) = next {
+            // SAFETY: linked here, so it is alive, and the lock is held.
+            let place = unsafe { this.as_ref() };
+            // SAFETY: as above.
+            next = place.links.with(|links| unsafe { (*links).after });
+            // Ordering: Relaxed, written under this lock.
+            let word = place.word.load(Ordering::Relaxed);
+            if is_owed(word) {
+                wakes.push(self.take_out(this, word));
+            }
+        }
     }
 
     /// Takes a place of this list out.

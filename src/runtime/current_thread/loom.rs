@@ -2,12 +2,13 @@
 //! the driving over.
 
 use super::*;
-use crate::engine::park::{Parker, Unpark, Unparker};
+use crate::engine::park::Parker;
+use crate::engine::park::loom::waker_of;
 use crate::engine::scheduler::Sleeps;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::engine::sync_shim::thread;
+use crate::engine::sync_shim::{Mutex, thread};
 use crate::runtime::root::loom::forget_habit;
-use std::task::Wake;
+use std::task::{Context, Waker};
 
 fn new() -> CurrentThread {
     CurrentThread::new(Driver::new(1).expect("a selector"))
@@ -16,14 +17,6 @@ fn new() -> CurrentThread {
 fn block_on_root<F: Future>(runtime: &CurrentThread, root: F) -> F::Output {
     let rests = Rests { sleeps: &Sleeps::default(), hooks: None };
     runtime.block_on(rests, &|| true, root)
-}
-
-struct Sleeper(Unparker);
-
-impl Wake for Sleeper {
-    fn wake(self: std::sync::Arc<Self>) {
-        assert_eq!(self.0.unpark(), Unpark::Done);
-    }
 }
 
 type Left = Arc<Mutex<Option<Waker>>>;
@@ -90,25 +83,24 @@ fn the_driving_is_handed_over() {
 fn a_root_that_is_ready_when_it_is_told_to_drive_leaves_it_to_the_next() {
     ::loom::model(|| {
         let runtime = Arc::new(new());
-        let executor = runtime.line.lock().executor.take().expect("not driven yet");
+        let executor = runtime.line.lock().take().expect("not driven yet");
         let driving = Driving::begin(&runtime, executor);
         let leaves = {
             let runtime = runtime.clone();
-            let first = Place::new(&runtime);
-            assert!(first.take_turn(&Context::from_waker(Waker::noop())).is_none());
-            std::mem::forget(first);
-            thread::spawn(move || drop(Place { runtime: &runtime, number: 1 }))
+            let mut first = Box::pin(async move { runtime.wait_in_line().await });
+            assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            thread::spawn(move || drop(first))
         };
         let waits = {
             let runtime = runtime.clone();
             thread::spawn(move || {
                 // As `CurrentThread::wait`, without its root.
-                let (parker, place) = (Parker::new(), Place::new(&runtime));
-                let waker = Waker::from(std::sync::Arc::new(Sleeper(parker.unparker())));
+                let (parker, mut line) = (Parker::new(), pin!(runtime.wait_in_line()));
+                let waker = waker_of(&parker);
                 loop {
-                    match place.take_turn(&Context::from_waker(&waker)) {
-                        Some(executor) => return drop(Driving::begin(&runtime, executor)),
-                        None => parker.park(),
+                    match line.as_mut().poll(&mut Context::from_waker(&waker)) {
+                        Poll::Ready(executor) => return drop(Driving::begin(&runtime, executor)),
+                        Poll::Pending => parker.park(),
                     }
                 }
             })
@@ -129,7 +121,7 @@ fn a_thread_that_waits_for_the_last_task_is_told() {
         drop(runtime.local().spawn_send(async {}));
         let waits = {
             let runtime = runtime.clone();
-            thread::spawn(move || root::run(poll_fn(|cx| runtime.poll_quiet(cx)), None))
+            thread::spawn(move || root::run(runtime.wait_until_quiet(), None))
         };
         let mut polled = false;
         let root = poll_fn(|cx| {

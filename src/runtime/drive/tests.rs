@@ -3,22 +3,13 @@
 use super::*;
 use crate::engine::driver::readiness::Direction;
 use crate::engine::driver::timers::TimerEntry;
+use crate::engine::wakers::tests::Count;
 use mio::Interest;
 use std::cell::Cell;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::atomic::AtomicUsize;
 
 const HOUR: Duration = Duration::from_secs(3_600);
-
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: StdArc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
 
 /// A driver whose clock stands still, and a timer that waits for the clock to jump.
 fn still() -> (Arc<Driver>, TimerEntry) {
@@ -56,12 +47,11 @@ fn the_clock_stands_when_work_ends_and_has_written_to_a_socket() {
     let registration = driver.register(&mut ours, Interest::READABLE).unwrap();
     let readiness = registration.readiness();
     readiness.clear_would_block(readiness.current(Interest::READABLE), Direction::Read);
-    let count = StdArc::<Count>::default();
-    let waker = Waker::from(count.clone());
+    let (count, waker) = Count::new();
     assert!(readiness.poll_ready(&mut Context::from_waker(&waker), Direction::Read).is_pending());
 
     let start = driver.clock().now();
-    let is_woken = || count.0.load(Ordering::Relaxed) != 0;
+    let is_woken = || count.get() != 0;
     let ends = || {
         (&theirs).write_all(b"x").unwrap();
         // Until it has arrived, which takes no time on most systems.
@@ -77,24 +67,21 @@ fn the_clock_stands_when_work_ends_and_has_written_to_a_socket() {
 fn a_quiescent_point_waits_for_roots_of_other_threads_but_not_for_ever() {
     let (driver, _timer) = still();
     let (start, mut wakes, mut patience) = (driver.clock().now(), Vec::new(), Patience::new());
-    let count = StdArc::<Count>::default();
-    let waker = Waker::from(count.clone());
-    let awaits = || {
-        driver
-            .quiescent_points()
-            .poll(driver.quiescent_points().count(), &Context::from_waker(&waker))
-    };
+    let (count, waker) = Count::new();
+    let (points, mut cx) = (driver.quiescent_points(), Context::from_waker(&waker));
+    let mut first = pin!(points.wait(0));
     let awake = || Rest { roots: false, all: false };
     for _ in 0..LOOKS {
-        assert!(awaits().is_pending());
+        assert!(first.as_mut().poll(&mut cx).is_pending());
         idle_turn(&driver, &|| false, &awake, &mut patience, &mut wakes);
-        assert_eq!(count.0.load(Ordering::Relaxed), 0);
+        assert_eq!(count.get(), 0);
     }
     idle_turn(&driver, &|| false, &awake, &mut patience, &mut wakes);
-    assert_eq!(count.0.load(Ordering::Relaxed), 1, "they have been waited for long enough");
-    assert!(awaits().is_pending());
+    assert_eq!(count.get(), 1, "they have been waited for long enough");
+    let mut second = pin!(points.wait(points.count()));
+    assert!(second.as_mut().poll(&mut cx).is_pending());
     // Blocking work keeps the clock where it is, and holds up no quiescent point.
     let works = || Rest::alone(false);
     idle_turn(&driver, &|| false, &works, &mut patience, &mut wakes);
-    assert_eq!((count.0.load(Ordering::Relaxed), driver.clock().now()), (2, start));
+    assert_eq!((count.get(), driver.clock().now()), (2, start));
 }

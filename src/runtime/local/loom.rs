@@ -1,41 +1,24 @@
 //! Models of the local executor: what foreign threads may do to it, which is to wake and to spawn.
 
 use super::*;
-use crate::engine::park::{Parker, Unpark, Unparker};
+use crate::engine::park::Parker;
+use crate::engine::park::loom::waker_of;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize};
 use crate::engine::sync_shim::{Mutex, both_ways};
+use crate::engine::wakers::tests::Flag;
 use std::pin::Pin;
-use std::sync::Arc as StdArc;
-use std::task::{Wake, Waker};
-
-/// Wakes a thread of the model. Not by loom's own token, which is lost if it comes while the thread waits
-/// for a lock.
-struct Sleeper(Unparker);
-
-impl Wake for Sleeper {
-    fn wake(self: StdArc<Self>) {
-        assert_eq!(self.0.unpark(), Unpark::Done);
-    }
-}
+use std::task::Waker;
 
 /// Sleeps for ever if nothing wakes the future: loom reports that as a deadlock.
 fn sleep_until<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let parker = Parker::new();
-    let waker = Waker::from(StdArc::new(Sleeper(parker.unparker())));
+    let waker = waker_of(&parker);
     loop {
         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(output) => return output,
             Poll::Pending => parker.park(),
         }
-    }
-}
-
-struct Flag(AtomicBool);
-
-impl Wake for Flag {
-    fn wake(self: StdArc<Self>) {
-        self.0.store(true, Ordering::Release);
     }
 }
 
@@ -138,7 +121,8 @@ fn the_drop_waits_for_a_foreign_wake() {
             watched.await;
             drop(borrowed);
         });
-        let visit = Visit::new(executor.home());
+        let place = pin!(Place::new(0));
+        let visit = Visit::new(executor.home(), place.into_ref());
         executor.turn(&visit, &Context::from_waker(Waker::noop()), || false);
         drop(visit);
         let other = wake_beside(&flag, &left);
@@ -161,11 +145,10 @@ fn a_wake_of_the_root_reaches_whoever_polls_it_next() {
         assert!(run.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         let other = wake_beside(&flag, &left);
         way.here();
-        let next = StdArc::new(Flag(AtomicBool::new(false)));
-        let waker = Waker::from(next.clone());
+        let (next, waker) = Flag::new();
         let polled = run.as_mut().poll(&mut Context::from_waker(&waker));
         other.join().expect("no panic");
-        assert!(polled.is_ready() || next.0.load(Ordering::Acquire));
+        assert!(polled.is_ready() || next.is_set());
     });
 }
 
@@ -198,8 +181,7 @@ fn what_a_visit_leaves_behind_is_run_by_an_idle_one() {
         let executor = LocalExecutor::new();
         let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
         let join = executor.spawn(watch(&flag, &left));
-        let idle = StdArc::new(Flag(AtomicBool::new(false)));
-        let waker = Waker::from(idle.clone());
+        let (idle, waker) = Flag::new();
         let mut first = pin!(executor.run(std::future::pending::<()>()));
         assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         sleep_until(executor.run(async {
@@ -207,7 +189,7 @@ fn what_a_visit_leaves_behind_is_run_by_an_idle_one() {
             let waker = left.lock().take();
             waker.into_iter().for_each(Waker::wake);
         }));
-        assert!(idle.0.load(Ordering::Acquire));
+        assert!(idle.is_set());
         assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         assert!(join.is_finished());
     });
@@ -220,8 +202,7 @@ fn a_task_that_gives_way_is_not_left_to_a_visit_that_is_dropped() {
     ::loom::model(|| {
         const POLLS: usize = 5;
         let executor = LocalExecutor::new();
-        let idle = StdArc::new(Flag(AtomicBool::new(false)));
-        let waker = Waker::from(idle.clone());
+        let (idle, waker) = Flag::new();
         let mut first = pin!(executor.run(std::future::pending::<()>()));
         assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         let mut polls = 0;
@@ -237,7 +218,7 @@ fn a_task_that_gives_way_is_not_left_to_a_visit_that_is_dropped() {
         })));
         assert!(second.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         drop(second);
-        while idle.0.swap(false, Ordering::AcqRel) {
+        while idle.take() {
             assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         }
         assert!(join.expect("spawned").is_finished());
@@ -251,18 +232,17 @@ fn a_push_between_two_polls_wakes_the_idle() {
     ::loom::model(|| {
         let executor = LocalExecutor::new();
         let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
-        let idle = StdArc::new(Flag(AtomicBool::new(false)));
-        let waker = Waker::from(idle.clone());
+        let (idle, waker) = Flag::new();
         let mut cx = Context::from_waker(&waker);
         let mut run = pin!(executor.run(std::future::pending::<()>()));
         assert!(run.as_mut().poll(&mut cx).is_pending());
         let join = executor.spawn(watch(&flag, &left));
-        assert!(idle.0.swap(false, Ordering::AcqRel));
+        assert!(idle.take());
         assert!(run.as_mut().poll(&mut cx).is_pending());
         flag.store(true, Ordering::Relaxed);
         let waker = left.lock().take();
         at_home(&executor, || waker.into_iter().for_each(Waker::wake));
-        assert!(idle.0.swap(false, Ordering::AcqRel));
+        assert!(idle.take());
         assert!(run.as_mut().poll(&mut cx).is_pending());
         assert!(join.is_finished());
     });

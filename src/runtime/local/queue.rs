@@ -41,13 +41,14 @@
 
 use super::{Hot, TASKS};
 use crate::engine::scoped::while_replaced;
+use crate::engine::sync_shim::UnsafeCell;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::engine::sync_shim::{Mutex, MutexGuard, UnsafeCell};
-use crate::engine::wakers;
+use crate::engine::wakers::{self, Locked, Place, WaitList, is_before};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::mem;
-use std::task::Waker;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
 pub(super) struct Queue {
     own: UnsafeCell<Own>,
@@ -55,7 +56,9 @@ pub(super) struct Queue {
     length: AtomicUsize,
     /// Whether there is something in the inbox.
     mail: AtomicBool,
-    inbox: Mutex<Inbox>,
+    /// Beside the visits that found nothing to do. The word of each says after how many wakes of the idle it
+    /// has come. Usually one.
+    inbox: WaitList<Inbox>,
 }
 
 // SAFETY: `own` is reached through a `Home` only, which is on one thread at a time, that of the executor.
@@ -79,9 +82,8 @@ struct Own {
 
 struct Inbox {
     hot: VecDeque<Hot>,
-    /// The wakers of visits that found nothing to do, by the number of the visit. Usually one.
-    idle: Vec<(u64, Waker)>,
-    visits: u64,
+    /// How often the idle visits have been woken.
+    wakes: usize,
     /// Set when the executor is dropped: nothing is spawned any more.
     closed: bool,
 }
@@ -98,12 +100,7 @@ impl Queue {
             }),
             length: AtomicUsize::new(0),
             mail: AtomicBool::new(false),
-            inbox: Mutex::new(Inbox {
-                hot: VecDeque::new(),
-                idle: Vec::new(),
-                visits: 0,
-                closed: false,
-            }),
+            inbox: WaitList::new(Inbox { hot: VecDeque::new(), wakes: 0, closed: false }),
         }
     }
 
@@ -166,14 +163,15 @@ impl Queue {
         self.length.load(Ordering::Relaxed) + self.inbox.lock().hot.len()
     }
 
-    /// Wakes the idle visits, outside the lock. One by one and not the list as a whole, so that
-    /// the list keeps its memory; no more than there are now, because a visit comes back to the list when
-    /// it finds nothing.
-    fn wake_idle<'q>(&'q self, mut inbox: MutexGuard<'q, Inbox>) {
-        for _ in 0..inbox.idle.len() {
-            let Some((_, waker)) = inbox.idle.pop() else { return };
+    /// Wakes the visits that are idle, outside the lock. Not those that come back meanwhile: they have found
+    /// nothing.
+    fn wake_idle<'q>(&'q self, mut inbox: Locked<'q, Inbox>) {
+        inbox.wakes = inbox.wakes.wrapping_add(1);
+        let now = inbox.wakes;
+        while inbox.front().is_some_and(|word| is_before(word, now)) {
+            let waker = inbox.pop_front(now);
             drop(inbox);
-            wakers::guard(|| waker.wake());
+            wakers::guard(|| waker.into_iter().for_each(Waker::wake));
             inbox = self.inbox.lock();
         }
     }
@@ -289,19 +287,16 @@ pub(super) enum Next {
     Idle,
 }
 
-/// One call of `run`: what it leaves in the list of the idle goes with it.
+/// One call of `run`, which leaves the idle when it ends.
 pub(super) struct Visit<'a> {
     home: Home<'a>,
-    number: u64,
+    place: Pin<&'a Place>,
 }
 
 impl<'a> Visit<'a> {
-    pub(super) fn new(home: Home<'a>) -> Self {
-        let mut inbox = home.queue.inbox.lock();
-        inbox.visits += 1;
-        let number = inbox.visits;
-        drop(inbox);
-        Self { home, number }
+    /// A visit whose place among the idle is `place`, a new one.
+    pub(super) fn new(home: Home<'a>, place: Pin<&'a Place>) -> Self {
+        Self { home, place }
     }
 
     /// Before a number of `next`: looks into the inbox, if there is anything, and at what has given way.
@@ -316,9 +311,9 @@ impl<'a> Visit<'a> {
         }
     }
 
-    /// The next task; without one, and if none has given way, leaves `waker` behind.
+    /// The next task; without one, and if none has given way, leaves the waker of `cx` behind.
     #[inline]
-    pub(super) fn next(&self, waker: &Waker) -> Next {
+    pub(super) fn next(&self, cx: &Context<'_>) -> Next {
         if TASKS.is_noted() {
             if let Some(task) = self.home.pop() {
                 return Next::Task(task);
@@ -327,49 +322,38 @@ impl<'a> Visit<'a> {
                 return Next::GivenWay;
             }
         }
-        self.fetch_or_leave(waker).map_or(Next::Idle, Next::Task)
+        self.fetch_or_leave(cx).map_or(Next::Idle, Next::Task)
     }
 
-    /// The next task from the inbox; without one, leaves `waker` behind, under the same lock.
+    /// The next task from the inbox; without one, leaves the waker of `cx` behind, under the same lock.
     ///
-    /// Wakers are cloned and dropped outside the lock: both are user code. It may push to the own half, which
-    /// is therefore asked again afterwards.
-    fn fetch_or_leave(&self, waker: &Waker) -> Option<Hot> {
-        let mut clone = None;
-        loop {
-            let mut inbox = self.home.queue.inbox.lock();
+    /// The list clones and drops wakers outside the lock: both are user code. It may push to the own half,
+    /// which is therefore asked again afterwards.
+    fn fetch_or_leave(&self, cx: &Context<'_>) -> Option<Hot> {
+        let next = || if TASKS.is_noted() { self.home.pop() } else { None };
+        let polled = self.home.queue.inbox.poll(self.place, cx, |inbox| {
             if TASKS.is_noted() {
-                self.home.fetch_from(&mut inbox);
-                if let Some(task) = self.home.pop() {
-                    return Some(task);
-                }
+                self.home.fetch_from(inbox);
+            }
+            if let Some(task) = next() {
+                return Poll::Ready(task);
             }
             self.home.own(|own| own.idle_left = true);
-            let mine = inbox.idle.iter().position(|(number, _)| *number == self.number);
-            if mine.is_some_and(|index| inbox.idle[index].1.will_wake(waker)) {
-                return None;
+            if !self.place.is_linked() {
+                self.place.prepare(inbox.wakes);
             }
-            let Some(clone) = clone.take() else {
-                drop(inbox);
-                clone = Some(waker.clone());
-                continue;
-            };
-            let old = mine.map(|index| inbox.idle.swap_remove(index).1);
-            inbox.idle.push((self.number, clone));
-            drop(inbox);
-            wakers::drop_all(old);
-            return if TASKS.is_noted() { self.home.pop() } else { None };
+            Poll::Pending
+        });
+        match polled {
+            Poll::Ready(task) => Some(task),
+            Poll::Pending => next(),
         }
     }
 }
 
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
-        let mut inbox = self.home.queue.inbox.lock();
-        let mine = inbox.idle.iter().position(|(number, _)| *number == self.number);
-        let left = mine.map(|index| inbox.idle.swap_remove(index).1);
-        drop(inbox);
-        wakers::drop_all(left);
+        self.home.queue.inbox.leave(self.place);
         if self.home.own(|own| !own.hot.is_empty() || !own.yielded.is_empty()) {
             self.home.wake_idle();
         }

@@ -1,9 +1,9 @@
 //! What the halves of the queue owe each other.
 
 use super::*;
+use crate::engine::wakers::tests::Flag;
 use std::pin::Pin;
-use std::sync::Arc as StdArc;
-use std::task::{Wake, Waker};
+use std::task::Waker;
 
 /// Its task wakes itself in each poll, so that the own half is never empty.
 #[test]
@@ -49,26 +49,18 @@ fn a_wake_inside_another_executor_reaches_the_task_s_own() {
 /// The last task is woken in the poll of one call, which runs it too: its push wakes none of the others.
 #[test]
 fn all_waits_for_completion_end() {
-    #[derive(Default)]
-    struct Calls(std::sync::atomic::AtomicBool);
-    impl Wake for Calls {
-        fn wake(self: StdArc<Self>) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
     let (left, mut polled, mut rang) = (Cell::new(None::<Waker>), false, false);
     let executor = LocalExecutor::new();
     executor.spawn(poll_fn(|cx| {
         left.set(Some(cx.waker().clone()));
         if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
     }));
-    let calls: [StdArc<Calls>; 3] = Default::default();
-    let wakers = calls.clone().map(Waker::from);
+    let calls = [(); 3].map(|()| Flag::new());
     let poll = |future: Pin<&mut dyn Future<Output = ()>>, index: usize| {
-        calls[index].0.store(false, Ordering::Relaxed);
-        future.poll(&mut Context::from_waker(&wakers[index])).is_ready()
+        calls[index].0.take();
+        future.poll(&mut Context::from_waker(&calls[index].1)).is_ready()
     };
-    let is_woken = |index: usize| calls[index].0.load(Ordering::Relaxed);
+    let is_woken = |index: usize| calls[index].0.is_set();
     let [mut first, mut second] = [(); 2].map(|()| Box::pin(executor.run_until_completion()));
     assert!(!poll(first.as_mut(), 1) && !poll(second.as_mut(), 2));
     assert!(!is_woken(1) && !is_woken(2));

@@ -7,7 +7,7 @@ use std::future::poll_fn;
 
 /// The habit outlives a round of a model, and would make the rounds differ.
 pub(in crate::runtime) fn forget_habit() {
-    HABIT.set(Habit::new());
+    HABIT.set(Habit(0));
 }
 
 /// The root is woken while it is polled, or while its thread goes to sleep: it is polled again, and sees what

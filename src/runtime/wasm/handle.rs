@@ -8,7 +8,7 @@ use crate::engine::driver::Driver;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::panic::Location;
 
 /// Spawns into a runtime from anywhere.
@@ -98,7 +98,7 @@ impl Handle {
     /// which every task waits. Ready at once where nothing notices when that is.
     pub(crate) async fn wait_for_quiescent_point(&self, seen: u64) {
         if local_thread::runs_here(self.local.shared()) {
-            poll_fn(|cx| self.driver.quiescent_points().poll(seen, cx)).await;
+            self.driver.quiescent_points().wait(seen).await;
         }
     }
 }

@@ -27,7 +27,7 @@
 
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Mutex, MutexGuard, lock_briefly};
-use crate::engine::wakers::{Batch, WaitList};
+use crate::engine::wakers::{WaitList, WakeList};
 use crate::engine::words::noted;
 use crate::runtime::context;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -195,15 +195,15 @@ impl<T> Ring<T> {
     /// Wakes the tasks that wait until there is no receiver. Stops if there is a receiver again: the tasks
     /// would find it and wait again, and the rounds would never end.
     pub(super) fn tell_unheard(&self) {
-        let mut batch = Batch::new();
+        let mut wakes = WakeList::new();
         loop {
             let mut locked = self.unheard.lock();
             if self.tail.lock().receivers > 0 {
                 return;
             }
-            let done = locked.pop_into(&mut batch, 0, |_| true);
+            let done = locked.pop_into(&mut wakes, 0, |_| true);
             drop(locked);
-            batch.wake();
+            wakes.wake();
             if done {
                 return;
             }

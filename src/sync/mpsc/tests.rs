@@ -4,13 +4,13 @@
 use super::queue::Queue;
 use super::*;
 use crate::engine::task::budget;
+use crate::engine::wakers::tests::Count;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
@@ -87,31 +87,20 @@ fn large_values_and_values_without_a_size_are_queued_too() {
     assert_eq!(std::iter::from_fn(|| queue.pop()).count(), 1_000);
 }
 
-#[derive(Default)]
-struct Woken(AtomicUsize);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn many_messages_are_one_wake() {
-    let woken = Arc::new(Woken::default());
-    let waker = Waker::from(woken.clone());
+    let (woken, waker) = Count::new();
     let (sender, mut receiver) = unbounded_channel();
     assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
     let others: Vec<_> = (0..10).map(|_| sender.clone()).collect();
     others.iter().for_each(|sender| sender.send(()).unwrap());
-    assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+    assert_eq!(woken.get(), 1);
 }
 
 /// All that is woken is taken out of the receiver: nothing keeps the task's memory.
 #[test]
 fn the_receiver_lets_go_of_its_waker() {
-    let woken = Arc::new(Woken::default());
-    let waker = Waker::from(woken.clone());
+    let (woken, waker) = Count::new();
     let (sender, mut receiver) = channel::<()>(1);
     assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
     assert_eq!(Arc::strong_count(&woken), 3);
@@ -156,8 +145,7 @@ fn a_permit_without_a_receiver_drops_its_message() {
 /// A sender that waits for its budget has a permit. The receiver of a closed channel waits for that.
 #[test]
 fn a_send_that_is_given_up_for_lack_of_budget_wakes_the_receiver_of_a_closed_channel() {
-    let woken = Arc::new(Woken::default());
-    let waker = Waker::from(woken.clone());
+    let (woken, waker) = Count::new();
     let spent = |send: Pin<&mut dyn Future<Output = Result<(), error::SendError<u8>>>>| {
         budget::with_budget(|| {
             let cx = &mut Context::from_waker(Waker::noop());
@@ -171,14 +159,14 @@ fn a_send_that_is_given_up_for_lack_of_budget_wakes_the_receiver_of_a_closed_cha
         assert!(spent(send.as_mut()).is_pending());
         receiver.close();
         assert_eq!(receiver.capacity(), 1);
-        let before = woken.0.load(Ordering::Relaxed);
+        let before = woken.get();
         assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
         if polls_again {
             assert_eq!(now(send), Err(error::SendError(1)));
         } else {
             drop(send);
         }
-        assert_eq!(woken.0.load(Ordering::Relaxed), before + 1);
+        assert_eq!(woken.get(), before + 1);
         assert_eq!((now(receiver.recv()), receiver.capacity()), (None, 2));
     }
 }

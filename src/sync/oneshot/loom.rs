@@ -7,9 +7,11 @@ use super::error::{RecvError, TryRecvError};
 use super::{Receiver, channel};
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, thread};
+use crate::engine::wakers::tests::Count;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::Arc as StdArc;
+use std::task::{Context, Poll, Waker};
 
 /// Counts, by drop, how often it was there.
 #[derive(Debug)]
@@ -18,31 +20,6 @@ struct Value(Arc<AtomicUsize>);
 impl Drop for Value {
     fn drop(&mut self) {
         // Ordering: Relaxed: a count, read after the threads were joined.
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// A waker that counts its wakes.
-struct Bell(AtomicUsize);
-
-impl Bell {
-    fn new() -> Arc<Self> {
-        Arc::new(Self(AtomicUsize::new(0)))
-    }
-
-    fn waker(self: &Arc<Self>) -> Waker {
-        Waker::from(self.clone())
-    }
-
-    fn rings(&self) -> usize {
-        // Ordering: Relaxed: as the drops of a value.
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        // Ordering: Relaxed: as the drops of a value.
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -56,9 +33,13 @@ fn drops(count: &Arc<AtomicUsize>) -> usize {
     count.load(Ordering::Relaxed)
 }
 
+fn new_bell() -> StdArc<Count> {
+    StdArc::default()
+}
+
 /// Asserts that only its owner keeps the waker of `bell`.
-fn assert_released(bell: &Arc<Bell>) {
-    assert_eq!(Arc::strong_count(bell), 1, "a waker is left");
+fn assert_released(bell: &StdArc<Count>) {
+    assert_eq!(StdArc::strong_count(bell), 1, "a waker is left");
 }
 
 /// The receiver is polled while the value is sent: it has the value, or is woken and has it then.
@@ -66,17 +47,17 @@ fn assert_released(bell: &Arc<Bell>) {
 fn a_poll_against_a_send_loses_neither_value_nor_wake() {
     ::loom::model(|| {
         let (sender, mut receiver) = channel();
-        let (bell, count) = (Bell::new(), Arc::new(AtomicUsize::new(0)));
+        let (bell, count) = (new_bell(), Arc::new(AtomicUsize::new(0)));
         let value = Value(count.clone());
         let sending = thread::spawn(move || sender.send(value).expect("nothing closes"));
         let first = poll(&mut receiver, &bell.waker());
         if first.is_ready() {
             drop(receiver);
             sending.join().expect("no panic");
-            assert_eq!(bell.rings(), 0);
+            assert_eq!(bell.get(), 0);
         } else {
             sending.join().expect("no panic");
-            assert_eq!(bell.rings(), 1, "left before the send, and not woken");
+            assert_eq!(bell.get(), 1, "left before the send, and not woken");
             assert!(poll(&mut receiver, &bell.waker()).is_ready());
         }
         drop(first);
@@ -91,7 +72,7 @@ fn a_poll_against_a_send_loses_neither_value_nor_wake() {
 fn a_waker_is_replaced_against_a_send() {
     ::loom::model(|| {
         let (sender, mut receiver) = channel();
-        let (old, new) = (Bell::new(), Bell::new());
+        let (old, new) = (new_bell(), new_bell());
         assert!(poll(&mut receiver, &old.waker()).is_pending());
         let sending = thread::spawn(move || sender.send(42).expect("nothing closes"));
         let second = poll(&mut receiver, &new.waker());
@@ -99,10 +80,10 @@ fn a_waker_is_replaced_against_a_send() {
         match second {
             Poll::Ready(result) => {
                 assert_eq!(result, Ok(42));
-                assert_eq!(new.rings(), 0);
+                assert_eq!(new.get(), 0);
             }
             Poll::Pending => {
-                assert_eq!((old.rings(), new.rings()), (0, 1));
+                assert_eq!((old.get(), new.get()), (0, 1));
                 assert_eq!(poll(&mut receiver, &new.waker()), Poll::Ready(Ok(42)));
             }
         }
@@ -116,7 +97,7 @@ fn a_waker_is_replaced_against_a_send() {
 fn the_same_waker_again_against_a_send() {
     ::loom::model(|| {
         let (sender, mut receiver) = channel();
-        let bell = Bell::new();
+        let bell = new_bell();
         assert!(poll(&mut receiver, &bell.waker()).is_pending());
         let sending = thread::spawn(move || sender.send(42).expect("nothing closes"));
         let second = poll(&mut receiver, &bell.waker());
@@ -129,7 +110,7 @@ fn the_same_waker_again_against_a_send() {
             sending.join().expect("no panic");
             assert_eq!(poll(&mut receiver, &bell.waker()), Poll::Ready(Ok(42)));
         }
-        assert_eq!(bell.rings(), 1);
+        assert_eq!(bell.get(), 1);
         assert_released(&bell);
     });
 }
@@ -139,7 +120,7 @@ fn the_same_waker_again_against_a_send() {
 fn a_send_against_a_close_gives_the_value_to_one_of_them() {
     ::loom::model(|| {
         let (mut sender, mut receiver) = channel();
-        let (asks, waits, count) = (Bell::new(), Bell::new(), Arc::new(AtomicUsize::new(0)));
+        let (asks, waits, count) = (new_bell(), new_bell(), Arc::new(AtomicUsize::new(0)));
         assert!(sender.poll_closed(&mut Context::from_waker(&asks.waker())).is_pending());
         assert!(poll(&mut receiver, &waits.waker()).is_pending());
         let value = Value(count.clone());
@@ -152,7 +133,7 @@ fn a_send_against_a_close_gives_the_value_to_one_of_them() {
         assert_eq!(sending.join().expect("no panic"), is_received);
         assert_eq!(drops(&count), 1);
         assert_eq!(
-            (asks.rings(), waits.rings()),
+            (asks.get(), waits.get()),
             (usize::from(!is_received), usize::from(is_received))
         );
         assert_released(&asks);
@@ -167,7 +148,7 @@ fn a_send_against_the_drop_of_the_receiver_drops_the_value_once() {
     for polled in [false, true] {
         ::loom::model(move || {
             let (sender, mut receiver) = channel();
-            let (bell, count) = (Bell::new(), Arc::new(AtomicUsize::new(0)));
+            let (bell, count) = (new_bell(), Arc::new(AtomicUsize::new(0)));
             if polled {
                 assert!(poll(&mut receiver, &bell.waker()).is_pending());
             }
@@ -176,7 +157,7 @@ fn a_send_against_the_drop_of_the_receiver_drops_the_value_once() {
             drop(receiver);
             let sent = sending.join().expect("no panic");
             assert_eq!(drops(&count), 1);
-            assert_eq!(bell.rings(), usize::from(sent && polled));
+            assert_eq!(bell.get(), usize::from(sent && polled));
             assert_released(&bell);
         });
     }
@@ -187,17 +168,13 @@ fn a_send_against_the_drop_of_the_receiver_drops_the_value_once() {
 fn both_halves_are_dropped_at_once() {
     ::loom::model(|| {
         let (mut sender, mut receiver) = channel::<()>();
-        let (asks, waits) = (Bell::new(), Bell::new());
+        let (asks, waits) = (new_bell(), new_bell());
         assert!(sender.poll_closed(&mut Context::from_waker(&asks.waker())).is_pending());
         assert!(poll(&mut receiver, &waits.waker()).is_pending());
         let dropping = thread::spawn(move || drop(sender));
         drop(receiver);
         dropping.join().expect("no panic");
-        assert_eq!(
-            asks.rings() + waits.rings(),
-            1,
-            "the second half is woken, the first one is not"
-        );
+        assert_eq!(asks.get() + waits.get(), 1, "the second half is woken, the first one is not");
         assert_released(&asks);
         assert_released(&waits);
     });
@@ -208,13 +185,13 @@ fn both_halves_are_dropped_at_once() {
 fn closed_against_the_drop_of_the_receiver() {
     ::loom::model(|| {
         let (mut sender, receiver) = channel::<()>();
-        let bell = Bell::new();
+        let bell = new_bell();
         let dropping = thread::spawn(move || drop(receiver));
         let waker = bell.waker();
         let first = sender.poll_closed(&mut Context::from_waker(&waker));
         if first.is_pending() {
             dropping.join().expect("no panic");
-            assert_eq!(bell.rings(), 1, "left before the end, and not woken");
+            assert_eq!(bell.get(), 1, "left before the end, and not woken");
             assert!(sender.poll_closed(&mut Context::from_waker(&waker)).is_ready());
             assert!(sender.send(()).is_err());
         } else {
@@ -233,8 +210,8 @@ fn a_waker_of_the_sender_is_replaced_against_the_end_of_the_receiver() {
     for closes in [false, true] {
         ::loom::model(move || {
             let (mut sender, mut receiver) = channel::<()>();
-            let (old, new) = (Bell::new(), Bell::new());
-            let mut ask = |bell: &Arc<Bell>| {
+            let (old, new) = (new_bell(), new_bell());
+            let mut ask = |bell: &StdArc<Count>| {
                 sender.poll_closed(&mut Context::from_waker(&bell.waker())).is_ready()
             };
             assert!(!ask(&old));
@@ -247,12 +224,12 @@ fn a_waker_of_the_sender_is_replaced_against_the_end_of_the_receiver() {
             let seen = ask(&new);
             if !seen {
                 ending.join().expect("no panic");
-                assert_eq!((old.rings(), new.rings()), (0, 1));
+                assert_eq!((old.get(), new.get()), (0, 1));
                 assert!(ask(&new));
             } else {
                 drop(sender);
                 ending.join().expect("no panic");
-                assert_eq!(new.rings(), 0);
+                assert_eq!(new.get(), 0);
             }
             assert_released(&old);
             assert_released(&new);
@@ -280,7 +257,7 @@ fn a_closed_receiver_and_its_sender_leave_at_once() {
 fn a_wait_is_given_up_against_a_sender_that_looks() {
     ::loom::model(|| {
         let (mut sender, mut receiver) = channel::<()>();
-        let (asks, waits) = (Bell::new(), Bell::new());
+        let (asks, waits) = (new_bell(), new_bell());
         assert!(poll(&mut receiver, &waits.waker()).is_pending());
         let dropping = thread::spawn(move || drop(receiver));
         let mut ended = sender.is_closed();
@@ -290,8 +267,8 @@ fn a_wait_is_given_up_against_a_sender_that_looks() {
         dropping.join().expect("no panic");
         drop(waker);
         // Not woken if it saw the end; nor if it was the first to go.
-        assert!(asks.rings() == 0 || !ended);
-        assert!(waits.rings() <= 1);
+        assert!(asks.get() == 0 || !ended);
+        assert!(waits.get() <= 1);
         assert_released(&asks);
         assert_released(&waits);
     });

@@ -2,12 +2,13 @@
 
 use super::error::{RecvError, TryRecvError};
 use super::{Receiver, Sender, channel};
+use crate::engine::wakers::tests::Count;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// Counts its drops.
 #[derive(Debug)]
@@ -15,15 +16,6 @@ struct Value(Arc<AtomicUsize>);
 
 impl Drop for Value {
     fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-#[derive(Default)]
-struct Bell(AtomicUsize);
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -106,7 +98,7 @@ struct Pair {
     sender: Option<Sender<Value>>,
     receiver: Option<Receiver<Value>>,
     model: Model,
-    bells: [Arc<Bell>; 4],
+    bells: [Arc<Count>; 4],
     dropped: Arc<AtomicUsize>,
 }
 
@@ -147,7 +139,7 @@ impl Pair {
                 drop(sender);
             }
             Call::PollClosed(number) => {
-                let waker = Waker::from(self.bells[number].clone());
+                let waker = self.bells[number].waker();
                 let polled = sender.poll_closed(&mut Context::from_waker(&waker));
                 assert_eq!(polled.is_ready(), self.model.end == Some(End::Closed));
                 if polled.is_pending() {
@@ -164,7 +156,7 @@ impl Pair {
         let model = &mut self.model;
         match call {
             Call::Poll(number) if !model.terminated => {
-                let waker = Waker::from(self.bells[number].clone());
+                let waker = self.bells[number].waker();
                 let polled = Pin::new(&mut receiver).poll(&mut Context::from_waker(&waker));
                 assert_eq!(polled.is_ready(), model.end.is_some());
                 match polled {
@@ -207,7 +199,7 @@ impl Pair {
         }
         assert_eq!(self.dropped.load(Ordering::Relaxed), model.values_dropped);
         for (number, bell) in self.bells.iter().enumerate() {
-            assert_eq!(bell.0.load(Ordering::Relaxed), model.rings[number], "wakes of {number}");
+            assert_eq!(bell.get(), model.rings[number], "wakes of {number}");
             let kept = usize::from(model.left.contains(&Some(number)));
             assert_eq!(Arc::strong_count(bell), 1 + kept, "clones of {number}");
         }

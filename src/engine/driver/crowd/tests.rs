@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::{CROWD, GATHERING, OUTLOOK, TICK_BITS, Wheel};
 use crate::engine::driver::Driver;
-use crate::engine::driver::tests::{Count, TOO_LONG, asleep};
+use crate::engine::driver::tests::{TOO_LONG, asleep};
 use crate::engine::driver::timers::TimerEntry;
+use crate::engine::wakers::tests::Count;
 
 const TICK: u64 = 1 << TICK_BITS;
 const HOUR: u64 = 3_600_000_000_000;

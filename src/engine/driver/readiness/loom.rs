@@ -4,8 +4,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
 use ::loom::sync::Mutex;
 use ::loom::thread;
@@ -14,26 +13,10 @@ use mio::Interest;
 
 use super::{Direction, Readiness, Ready};
 use crate::engine::sync_shim::{block_on, both_ways};
+use crate::engine::wakers::tests::Count;
 
 fn both() -> Interest {
     Interest::READABLE.add(Interest::WRITABLE)
-}
-
-/// Counts its calls. Deliberately std's atomic: the count must add no synchronisation that the
-/// protocol lacks.
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Count {
-    fn get(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
 }
 
 /// A source of which `WouldBlock` has been seen, so that nothing is ready.
@@ -68,9 +51,9 @@ fn event_against_a_new_poll_waiter() {
     });
 }
 
-/// As above for a waiter with an entry of its own, which is free again when its future is gone.
+/// As above for a future, whose place is in no list when the future is gone.
 #[test]
-fn event_against_a_new_keyed_waiter() {
+fn event_against_a_new_future() {
     ::loom::model(|| {
         let readiness = drained();
         let driver = thread::spawn({
@@ -79,7 +62,7 @@ fn event_against_a_new_keyed_waiter() {
         });
         assert!(block_on(readiness.ready(both())).unwrap().ready.is_readable());
         driver.join().unwrap();
-        assert_eq!(readiness.waiters.lock().len(), 0);
+        assert!(readiness.waiters.lock().is_empty());
     });
 }
 
@@ -149,10 +132,10 @@ fn a_reader_gets_everything_that_is_sent() {
     });
 }
 
-/// A waiter leaves while the event takes the wakers: its entry is freed once, and its neighbour is
+/// A future leaves while the event takes the wakers: its place is taken out once, and its neighbour is
 /// woken in any case.
 #[test]
-fn drop_of_a_keyed_waiter_against_an_event() {
+fn drop_of_a_future_against_an_event() {
     ::loom::model(|| {
         let readiness = drained();
         let stays = Arc::new(Count::default());
@@ -174,7 +157,7 @@ fn drop_of_a_keyed_waiter_against_an_event() {
         }
         driver.join().unwrap();
 
-        assert_eq!(readiness.waiters.lock().len(), 1, "a waiter that left is still there");
+        assert!(readiness.waiters.lock().is_empty(), "a future that left is still there");
         assert_eq!(stays.get(), 1);
         assert!(leaves.get() <= 1);
         drop(leaving_waker);
@@ -182,10 +165,10 @@ fn drop_of_a_keyed_waiter_against_an_event() {
     });
 }
 
-/// A keyed waiter is polled with another waker, as after a move to another task, while an event comes: it
+/// A future is polled with another waker, as after a move to another task, while an event comes: it
 /// finds the event, or the new waker is called.
 #[test]
-fn a_keyed_waiter_that_changes_its_waker_is_not_forgotten() {
+fn a_future_that_changes_its_waker_is_not_forgotten() {
     both_ways(|way| {
         let readiness = drained();
         let (old, new) = (Arc::new(Count::default()), Arc::new(Count::default()));

@@ -6,31 +6,12 @@ use super::*;
 use crate::engine::driver::Driver;
 use crate::engine::sync_shim::atomic::AtomicBool;
 use crate::engine::sync_shim::{both_ways, thread};
-use std::task::Wake;
+use crate::engine::wakers::tests::Flag;
 use std::time::Duration;
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
 /// Later than any deadline here.
 const THE_END: u64 = u64::MAX - 1;
-
-struct Flag(AtomicBool);
-
-impl Flag {
-    fn new() -> (Arc<Self>, Waker) {
-        let flag = Arc::new(Self(AtomicBool::new(false)));
-        (flag.clone(), Waker::from(flag))
-    }
-
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-}
-
-impl Wake for Flag {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Release);
-    }
-}
 
 fn driver() -> Arc<Driver> {
     Driver::new(1).expect("a selector")

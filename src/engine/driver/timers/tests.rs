@@ -1,8 +1,9 @@
 use super::{NONE, TimerEntry};
 use crate::engine::driver::Driver;
 use crate::engine::driver::wheel::due_at;
+use crate::engine::wakers::tests::Count;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
@@ -49,31 +50,11 @@ fn turn_until(driver: &Driver, mut done: impl FnMut() -> bool) {
     }
 }
 
-#[derive(Default)]
-struct Counter(AtomicUsize);
-
-impl Wake for Counter {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-fn counter() -> (Arc<Counter>, Waker) {
-    let counter = Arc::new(Counter::default());
-    (counter.clone(), Waker::from(counter))
-}
-
-impl Counter {
-    fn get(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
-    }
-}
-
 #[test]
 fn fires_once_and_never_early() {
     let driver = driver(2);
     for delay in [MS / 10, MS, 3 * MS, 20 * MS] {
-        let (count, waker) = counter();
+        let (count, waker) = Count::new();
         let mut timer = soon(&driver, 0, delay, &waker);
         turn_until(&driver, || count.get() > 0);
         assert!(Instant::now() >= timer.deadline());
@@ -117,7 +98,7 @@ fn what_is_due_already_waits_for_nobody() {
 fn dropping_forgets_at_once() {
     let driver = driver(1);
     let shard = driver.timers().shard(0);
-    let (count, waker) = counter();
+    let (count, waker) = Count::new();
     let mut timer = entry(&driver, 0, HOUR);
     assert_eq!(shard.len(), 0, "registered at the first poll, not before");
     assert_eq!(poll(&mut timer, &waker), Poll::Pending);
@@ -137,7 +118,7 @@ fn a_timer_takes_little_room() {
 #[test]
 fn one_turn_fires_every_shard() {
     let driver = driver(4);
-    let (count, waker) = counter();
+    let (count, waker) = Count::new();
     let mut timers: Vec<TimerEntry> = (0..40).map(|n| entry(&driver, n % 4, HOUR)).collect();
     for timer in &mut timers {
         assert_eq!(poll(timer, &waker), Poll::Pending);
@@ -218,8 +199,8 @@ fn an_earlier_deadline_ends_the_sleep_of_the_seat() {
 #[test]
 fn the_last_waker_is_the_one_that_is_woken() {
     let driver = driver(1);
-    let (old_count, old) = counter();
-    let (new_count, new) = counter();
+    let (old_count, old) = Count::new();
+    let (new_count, new) = Count::new();
     let mut timer = entry(&driver, 0, HOUR);
     assert_eq!(poll(&mut timer, &old), Poll::Pending);
     assert_eq!(poll(&mut timer, &old), Poll::Pending);
@@ -271,7 +252,7 @@ fn a_waker_may_own_another_timer_of_the_shard() {
 fn a_reset_moves_the_timer_with_its_waker() {
     let driver = driver(1);
     let shard = driver.timers().shard(0);
-    let (count, waker) = counter();
+    let (count, waker) = Count::new();
     let mut timer = entry(&driver, 0, HOUR);
     timer.reset(Instant::now() + 2 * HOUR);
     assert_eq!(shard.len(), 0, "no task waits, nothing to move");
@@ -301,7 +282,7 @@ fn a_reset_to_what_is_due_needs_no_turn() {
     let driver = driver(1);
     let shard = driver.timers().shard(0);
     for past in [Duration::ZERO, MS] {
-        let (count, waker) = counter();
+        let (count, waker) = Count::new();
         let mut timer = entry(&driver, 0, HOUR);
         assert_eq!(poll(&mut timer, &waker), Poll::Pending);
         timer.reset(Instant::now().checked_sub(past).unwrap());
@@ -354,7 +335,7 @@ fn far_deadlines_wait() {
 #[test]
 fn closing_hands_out_every_waker_and_refuses_new_ones() {
     let driver = driver(3);
-    let (count, waker) = counter();
+    let (count, waker) = Count::new();
     let mut waiting: Vec<TimerEntry> = (0..9).map(|n| entry(&driver, n, HOUR)).collect();
     for timer in &mut waiting {
         assert_eq!(poll(timer, &waker), Poll::Pending);

@@ -13,6 +13,7 @@ use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
 use std::future::poll_fn;
 use std::panic::Location;
+use std::pin::pin;
 use std::sync::atomic::AtomicBool as Told;
 use std::task::{Context, Poll, Wake};
 
@@ -229,11 +230,8 @@ fn the_clock_waits_for_tasks_that_the_watchdog_tells_of_no_quiescent_point() {
         assert!(timer.poll(&mut Context::from_waker(&sleeper)).is_pending());
         let waiter = Waker::from(Arc::new(Waiter(told)));
         let quiescent_points = shared.driver.quiescent_points();
-        assert!(
-            quiescent_points
-                .poll(quiescent_points.count(), &Context::from_waker(&waiter))
-                .is_pending()
-        );
+        let mut waiting = pin!(quiescent_points.wait(quiescent_points.count()));
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(&waiter)).is_pending());
         shared.comes();
         let holder = thread::spawn({
             let shared = shared.clone();

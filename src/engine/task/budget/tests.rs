@@ -1,22 +1,12 @@
 use super::*;
 use crate::engine::task::id::TaskId;
 use crate::engine::task::waker::tests::of_a_task;
+use crate::engine::wakers::tests::Count;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Wake, Waker};
-
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
+use std::task::Waker;
 
 /// One poll of a task: `f` gets the task's context. Returns its output and whether the task yielded.
 fn poll_of_a_task<R>(f: impl FnOnce(&mut Context<'_>) -> R) -> (R, bool) {
@@ -87,12 +77,11 @@ fn unlimited_is_undone_also_by_a_panic() {
 
 #[test]
 fn a_future_beside_the_tasks_may_have_a_budget_too() {
-    let count = Arc::new(Count::default());
-    let waker = Waker::from(count.clone());
+    let (count, waker) = Count::new();
     let mut cx = Context::from_waker(&waker);
     let granted = with_budget(|| (0..).take_while(|_| poll_proceed(&mut cx).is_ready()).count());
     assert_eq!(granted, usize::from(INITIAL));
-    assert_eq!(count.0.load(Ordering::Relaxed), 1, "without a task the waker is woken");
+    assert_eq!(count.get(), 1, "without a task the waker is woken");
 }
 
 /// A combinator with wakers of its own must not get round the budget: it stops soon after the first refusal.
@@ -107,8 +96,7 @@ fn a_set_of_ready_children_is_not_emptied_in_one_poll() {
 /// An executor inside the poll, as `futures::executor::block_on` is: polls again whenever it was woken.
 #[test]
 fn a_foreign_executor_inside_a_poll_gets_through() {
-    let count = Arc::new(Count::default());
-    let waker = Waker::from(count.clone());
+    let (count, waker) = Count::new();
     poll_of_a_task(|_| {
         let mut work = pin!(async {
             for _ in 0..1_000 {
@@ -118,7 +106,7 @@ fn a_foreign_executor_inside_a_poll_gets_through() {
         let mut polls = 0;
         while work.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
             polls += 1;
-            let woken = count.0.load(Ordering::Relaxed);
+            let woken = count.get();
             assert_eq!(woken, polls, "each refusal wakes the waker it was given");
         }
     });

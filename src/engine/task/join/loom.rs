@@ -1,19 +1,10 @@
 //! Models of the JoinHandle: the slot in the task's cell is its one-shot channel.
 
 use super::*;
-use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{both_ways, thread};
 use crate::engine::task::loom::{Queue, drop_the_handle_beside_the_end};
-use std::sync::Arc as StdArc;
-use std::task::{Wake, Waker};
-
-struct Flag(AtomicBool);
-
-impl Wake for Flag {
-    fn wake(self: StdArc<Self>) {
-        self.0.store(true, Ordering::Release);
-    }
-}
+use crate::engine::wakers::tests::Flag;
+use std::task::Waker;
 
 /// A handle that no task has polled is dropped while the task completes: no waker is in the way, and the
 /// output is dropped once, by the task or by the handle.
@@ -29,8 +20,7 @@ fn a_joiner_that_looks_again_with_the_same_waker_is_woken() {
     both_ways(|way| {
         let queue = Queue::new();
         let mut join = queue.spawn(async { 5 });
-        let flag = StdArc::new(Flag(AtomicBool::new(false)));
-        let waker = Waker::from(flag.clone());
+        let (flag, waker) = Flag::new();
         let mut cx = Context::from_waker(&waker);
         assert!(Pin::new(&mut join).poll(&mut cx).is_pending());
         let runner = {
@@ -42,7 +32,7 @@ fn a_joiner_that_looks_again_with_the_same_waker_is_woken() {
         runner.join().expect("no panic");
         match polled {
             Poll::Ready(output) => assert!(matches!(output, Ok(5))),
-            Poll::Pending => assert!(flag.0.load(Ordering::Acquire)),
+            Poll::Pending => assert!(flag.is_set()),
         }
     });
 }

@@ -1,23 +1,9 @@
-use super::super::Batch;
+use super::super::WakeList;
+use super::super::tests::Count;
 use super::*;
-use std::pin::pin;
+use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize as Count;
-use std::task::Wake;
-
-/// Counts its wakes.
-struct Counts(Count);
-
-impl Wake for Counts {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-fn counts() -> (Arc<Counts>, Waker) {
-    let counts = Arc::new(Counts(Count::new(0)));
-    (counts.clone(), Waker::from(counts))
-}
+use std::task::{RawWaker, RawWakerVTable};
 
 /// Joins `list`, or stays in it.
 fn wait(list: &WaitList<()>, place: Pin<&Place>, waker: &Waker) {
@@ -85,19 +71,19 @@ fn a_place_of_another_list_is_left_alone() {
 fn a_waker_is_cloned_only_when_it_has_changed_and_the_last_one_is_woken() {
     let list = WaitList::new(());
     let place = pin!(Place::new(0));
-    let ((old, old_waker), (new, new_waker)) = (counts(), counts());
+    let ((old, old_waker), (new, new_waker)) = (Count::new(), Count::new());
     wait(&list, place.as_ref(), &old_waker);
     assert_eq!(Arc::strong_count(&old), 3);
     wait(&list, place.as_ref(), &old_waker);
     assert_eq!(Arc::strong_count(&old), 3);
     wait(&list, place.as_ref(), &new_waker);
     assert_eq!((Arc::strong_count(&old), Arc::strong_count(&new)), (2, 3));
-    let mut batch = Batch::new();
-    batch.push(list.lock().pop_front(0));
-    batch.push(None);
-    batch.wake();
-    batch.wake();
-    assert_eq!((old.0.load(Ordering::Relaxed), new.0.load(Ordering::Relaxed)), (0, 1));
+    let mut wakes = WakeList::new();
+    wakes.push(list.lock().pop_front(0));
+    wakes.push(None);
+    wakes.wake();
+    wakes.wake();
+    assert_eq!((old.get(), new.get()), (0, 1));
     assert_eq!(Arc::strong_count(&new), 2);
 }
 
@@ -105,7 +91,7 @@ fn a_waker_is_cloned_only_when_it_has_changed_and_the_last_one_is_woken() {
 fn what_is_ready_leaves_no_waker() {
     let list = WaitList::new(5);
     let place = pin!(Place::new(0));
-    let (counts, waker) = counts();
+    let (counts, waker) = Count::new();
     let poll = list.poll(place.as_ref(), &Context::from_waker(&waker), |locked| {
         **locked += 1;
         Poll::Ready(**locked)
@@ -165,4 +151,64 @@ fn a_place_does_not_join_twice() {
     let place: &'static Place = Box::leak(Box::new(Place::new(0)));
     wait(here, Pin::static_ref(place), Waker::noop());
     there.lock().join(Pin::static_ref(place), Waker::noop().clone());
+}
+
+static NOSY: RawWakerVTable = RawWakerVTable::new(
+    |data| {
+        count_use(data);
+        RawWaker::new(data, &NOSY)
+    },
+    count_use,
+    count_use,
+    count_use,
+);
+
+/// What a nosy waker does when it is cloned, called or dropped.
+fn count_use(data: *const ()) {
+    // SAFETY: `data` is a list that is never freed, see below.
+    let list = unsafe { &*data.cast::<WaitList<usize>>() };
+    *list.lock() += 1;
+}
+
+#[test]
+fn a_waker_may_use_the_list_that_it_is_left_in_whenever_its_code_runs() {
+    let list: &'static WaitList<usize> = Box::leak(Box::new(WaitList::new(0)));
+    // SAFETY: the functions of the table need a list that lives for ever.
+    let nosy = unsafe { Waker::from_raw(RawWaker::new(ptr::from_ref(list).cast(), &NOSY)) };
+    let uses = || std::mem::take(&mut *list.lock());
+    let wait = || Box::pin(list.wait(0, |_| Poll::<()>::Pending));
+    let polled = |waiting: Pin<&mut dyn Future<Output = ()>>, waker: &Waker| {
+        assert!(waiting.poll(&mut Context::from_waker(waker)).is_pending());
+        uses()
+    };
+    let (mut first, mut second) = (wait(), wait());
+    assert_eq!(polled(first.as_mut(), &nosy), 1, "cloned");
+    assert_eq!(polled(first.as_mut(), Waker::noop()), 1, "dropped for another one");
+    assert_eq!((polled(first.as_mut(), &nosy), polled(second.as_mut(), &nosy)), (1, 1));
+    list.wake_all(list.lock());
+    assert_eq!(uses(), 2, "called");
+    assert_eq!((polled(first.as_mut(), &nosy), polled(second.as_mut(), &nosy)), (1, 1));
+    drop(first);
+    assert_eq!(uses(), 1, "dropped with the future");
+    list.wake(list.lock(), 0, |_| true);
+    assert_eq!(uses(), 1, "called");
+}
+
+#[test]
+fn those_that_are_owed_are_taken_in_order_and_keep_their_words() {
+    let list = WaitList::new(());
+    let places: Vec<_> = (0..4).map(|word| Box::pin(Place::new(word))).collect();
+    let wakers: Vec<_> = (0..4).map(|_| Count::new()).collect();
+    for (place, (_, waker)) in places.iter().zip(&wakers) {
+        list.lock().join(place.as_ref(), waker.clone());
+    }
+    let mut wakes = Vec::new();
+    list.lock().take_owed(&mut wakes, |word| word != 1);
+    let taken: Vec<_> = places.iter().map(|place| place.given()).collect();
+    assert_eq!(taken, [Some(0), None, Some(2), Some(3)]);
+    for (index, waker) in [0, 2, 3].into_iter().zip(wakes) {
+        assert!(waker.will_wake(&wakers[index].1));
+    }
+    list.leave(places[1].as_ref());
+    assert!(list.lock().is_empty());
 }

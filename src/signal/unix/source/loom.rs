@@ -4,10 +4,11 @@
 
 use super::look;
 use crate::engine::driver::readiness::{Direction, Readiness, Ready};
-use crate::engine::park::{Parker, Unpark, Unparker};
+use crate::engine::park::Parker;
+use crate::engine::park::loom::waker_of;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::engine::sync_shim::{Arc, Way, thread};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
 struct SignalSource {
     count: AtomicUsize,
@@ -49,7 +50,7 @@ impl SignalSource {
     /// Sleeps until it has seen `signals`; for ever if nothing wakes it, which loom reports as a deadlock.
     fn listen(&self, signals: usize) {
         let parker = Parker::new();
-        let waker = Waker::from(Arc::new(Sleeper(parker.unparker())));
+        let waker = waker_of(&parker);
         let mut cx = Context::from_waker(&waker);
         let mut seen = 0;
         while seen != signals {
@@ -58,14 +59,6 @@ impl SignalSource {
                 parker.park();
             }
         }
-    }
-}
-
-struct Sleeper(Unparker);
-
-impl Wake for Sleeper {
-    fn wake(self: Arc<Self>) {
-        assert_eq!(self.0.unpark(), Unpark::Done);
     }
 }
 

@@ -123,7 +123,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PERMITS,
         models: "permits::loom",
-        from: "batch.push(locked.pop_front(missing | CLOSED_PLACE));",
+        from: "wakes.push(locked.pop_front(missing | CLOSED_PLACE));",
         to: "drop(locked.pop_front(missing | CLOSED_PLACE));",
         breaks: "the close wakes no future",
     },

@@ -8,12 +8,12 @@ use std::task::Waker;
 const ROOM: usize = 32;
 
 /// A list of up to [`ROOM`] wakers.
-pub(crate) struct Batch {
+pub(crate) struct WakeList {
     wakers: [Option<Waker>; ROOM],
     len: usize,
 }
 
-impl Batch {
+impl WakeList {
     pub(crate) const fn new() -> Self {
         Self { wakers: [const { None }; ROOM], len: 0 }
     }
@@ -34,7 +34,7 @@ impl Batch {
         }
     }
 
-    /// Calls all wakers, in order. The batch is empty then.
+    /// Calls all wakers, in order. The list is empty then.
     pub(crate) fn wake(&mut self) {
         let len = std::mem::take(&mut self.len);
         for waker in self.wakers[..len].iter_mut().filter_map(Option::take) {

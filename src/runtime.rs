@@ -197,8 +197,7 @@ impl Runtime {
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
     {
         self.handle.spawn(future)
     }
@@ -219,8 +218,7 @@ impl Runtime {
     pub fn spawn_pinned<F, Fut>(&self, make: F) -> JoinHandle<Fut::Output>
     where
         F: FnOnce() -> Fut + Send + 'static,
-        Fut: Future + 'static,
-        Fut::Output: Send + 'static,
+        Fut: Future<Output: Send + 'static> + 'static,
     {
         self.handle.spawn_pinned(make)
     }

@@ -35,8 +35,7 @@ use std::panic::Location;
 #[inline]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
 {
     context::spawn(future)
 }
@@ -65,8 +64,7 @@ where
 #[track_caller]
 pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
 where
-    F: Future + 'static,
-    F::Output: 'static,
+    F: Future<Output: 'static> + 'static,
 {
     let spawned_at = Location::caller();
     let tried = with_executor(|executor| match executor {
@@ -84,8 +82,7 @@ where
 #[track_caller]
 fn spawn_entered<F>(future: F, spawned_at: &'static Location<'static>) -> JoinHandle<F::Output>
 where
-    F: Future + 'static,
-    F::Output: 'static,
+    F: Future<Output: 'static> + 'static,
 {
     match context::with(|handle| handle.and_then(Handle::settled).cloned()) {
         Some(local) if local.is_here() => local.spawn_at(future, spawned_at),
@@ -137,8 +134,7 @@ where
 pub fn spawn_pinned<F, Fut>(make: F) -> JoinHandle<Fut::Output>
 where
     F: FnOnce() -> Fut + Send + 'static,
-    Fut: Future + 'static,
-    Fut::Output: Send + 'static,
+    Fut: Future<Output: Send + 'static> + 'static,
 {
     context::expect("spawn_pinned").spawn_pinned(make)
 }

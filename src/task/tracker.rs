@@ -13,6 +13,7 @@
 //! is polled before they do sees that the end is over, and leaves by itself.
 
 use super::{JoinHandle, spawn, spawn_local};
+use crate::engine::impls::{impl_debug, impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::Handle;
@@ -140,8 +141,7 @@ impl TaskTracker {
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
     {
         spawn(self.track_future(future))
     }
@@ -150,8 +150,7 @@ impl TaskTracker {
     #[track_caller]
     pub fn spawn_on<F>(&self, future: F, handle: &Handle) -> JoinHandle<F::Output>
     where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
     {
         handle.spawn(self.track_future(future))
     }
@@ -165,8 +164,7 @@ impl TaskTracker {
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + 'static,
-        F::Output: 'static,
+        F: Future<Output: 'static> + 'static,
     {
         spawn_local(self.track_future(future))
     }
@@ -185,11 +183,7 @@ impl TaskTracker {
     }
 }
 
-impl Default for TaskTracker {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([] TaskTracker);
 
 impl fmt::Debug for TaskTracker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -202,8 +196,7 @@ impl fmt::Debug for TaskTracker {
 }
 
 // A panic leaves the books as they were: no user code runs under their lock.
-impl std::panic::UnwindSafe for TaskTracker {}
-impl std::panic::RefUnwindSafe for TaskTracker {}
+impl_unwind_safe!([] TaskTracker);
 
 /// Is counted by a [`TaskTracker`] until it is dropped.
 pub struct TaskTrackerToken {
@@ -230,11 +223,7 @@ impl Drop for TaskTrackerToken {
     }
 }
 
-impl fmt::Debug for TaskTrackerToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskTrackerToken").finish_non_exhaustive()
-    }
-}
+impl_debug!([] TaskTrackerToken, "TaskTrackerToken");
 
 pin_project! {
     /// A future that a [`TaskTracker`] counts; made by [`TaskTracker::track_future`].
@@ -298,11 +287,7 @@ impl Future for TaskTrackerWaitFuture<'_> {
     }
 }
 
-impl fmt::Debug for TaskTrackerWaitFuture<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskTrackerWaitFuture").finish_non_exhaustive()
-    }
-}
+impl_debug!([] TaskTrackerWaitFuture<'_>, "TaskTrackerWaitFuture");
 
 #[cfg(all(test, liten_loom))]
 mod loom;

@@ -32,7 +32,7 @@ impl QuiescentPoints {
 
     /// Ready when there have been more than `seen`; until then the waker is woken by the next one.
     pub(crate) fn poll(&self, seen: u64, cx: &Context<'_>) -> Poll<()> {
-        // Cloned and dropped outside the lock: both are user code.
+        // Cloned and dropped without the lock: both are user code.
         let waker = cx.waker().clone();
         let mut points = self.points.lock();
         if points.count > seen {

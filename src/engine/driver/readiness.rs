@@ -49,10 +49,10 @@
 //! Every event wakes all waiters of its direction. So a waiter that goes away with a wake in its
 //! hands takes nothing from the others, and nothing has to be passed on.
 //!
-//! Wakers are cloned, called and dropped outside the lock: all three may run a task's own code, and that code
-//! may wait for this very source, or drop it. To clone outside takes the lock once more for each waker that
-//! is left. A panic of a call or a drop goes no further: it has nothing to do with the task that polls or
-//! drops a waiter.
+//! Wakers are cloned, called and dropped without the lock: all three may run a task's own code, and that code
+//! may wait for this very source, or drop it. To clone without it takes the lock once more for each waker
+//! that is left. A panic of a call or a drop goes no further: it has nothing to do with the task that polls
+//! or drops a waiter.
 
 mod ready;
 mod waiters;
@@ -77,7 +77,7 @@ use waiters::Waiters;
 
 /// The driver is gone; follows the seven ready bits.
 const SHUTDOWN: u64 = 1 << 7;
-/// The tick takes the rest of the word: 56 bits do not come round in the life of a machine.
+/// The tick takes the other bits of the word: 56 bits do not come round in the life of a machine.
 const TICK_SHIFT: u32 = 8;
 const TICK: u64 = 1 << TICK_SHIFT;
 
@@ -162,7 +162,7 @@ impl Readiness {
                 break;
             }
             drop(waiters);
-            // Outside the lock: it may come back here.
+            // Without the lock: it may come back here.
             clone = Some(cx.waker().clone());
         }
         // A waker that panics keeps no other waker from being called, and the panic does not reach this task.
@@ -306,7 +306,7 @@ impl Future for ReadyFuture<'_> {
                 break None;
             }
             drop(waiters);
-            // Outside the lock: it may come back to this source.
+            // Without the lock: it may come back to this source.
             clone = Some(cx.waker().clone());
         };
         wakers::drop_all(replaced);

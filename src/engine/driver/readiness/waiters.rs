@@ -102,7 +102,7 @@ impl KeyedWaiters {
         self.stored(key).as_ref().is_some_and(|stored| stored.will_wake(waker))
     }
 
-    /// Puts the waker into an entry. Returns the waker it replaces, to be dropped outside the lock.
+    /// Puts the waker into an entry. Returns the waker it replaces, to be dropped without the lock.
     #[must_use]
     pub(super) fn rearm(&mut self, key: usize, waker: Waker) -> Option<Waker> {
         let replaced = self.stored(key).replace(waker);
@@ -119,7 +119,7 @@ impl KeyedWaiters {
         waker
     }
 
-    /// Frees the entry. Returns the waker in it, to be dropped outside the lock.
+    /// Frees the entry. Returns the waker in it, to be dropped without the lock.
     #[must_use]
     pub(super) fn remove(&mut self, key: usize) -> Option<Waker> {
         let freed = mem::replace(&mut self.entries[key], Entry::Free { next: self.free });

@@ -197,7 +197,8 @@ impl Runtime {
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future<Output: Send + 'static> + Send + 'static,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
     {
         self.handle.spawn(future)
     }
@@ -218,7 +219,8 @@ impl Runtime {
     pub fn spawn_pinned<F, Fut>(&self, make: F) -> JoinHandle<Fut::Output>
     where
         F: FnOnce() -> Fut + Send + 'static,
-        Fut: Future<Output: Send + 'static> + 'static,
+        Fut: Future + 'static,
+        Fut::Output: Send + 'static,
     {
         self.handle.spawn_pinned(make)
     }

@@ -112,7 +112,8 @@ impl Handle {
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future<Output: Send + 'static> + Send + 'static,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
     {
         match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => scheduler.spawn(future, Location::caller()),
@@ -153,7 +154,8 @@ impl Handle {
     pub fn spawn_pinned<F, Fut>(&self, make: F) -> JoinHandle<Fut::Output>
     where
         F: FnOnce() -> Fut + Send + 'static,
-        Fut: Future<Output: Send + 'static> + 'static,
+        Fut: Future + 'static,
+        Fut::Output: Send + 'static,
     {
         let spawned_at = Location::caller();
         let pinned = &self.inner.pinned;

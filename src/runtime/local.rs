@@ -112,7 +112,8 @@ impl<'a> LocalExecutor<'a> {
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future<Output: 'a> + 'a,
+        F: Future + 'a,
+        F::Output: 'a,
     {
         self.spawn_at(future, Location::caller())
     }

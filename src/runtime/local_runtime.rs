@@ -59,7 +59,8 @@ impl LocalRuntime {
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future<Output: 'static> + 'static,
+        F: Future + 'static,
+        F::Output: 'static,
     {
         self.executor().spawn(future)
     }

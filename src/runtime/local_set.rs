@@ -66,7 +66,8 @@ impl LocalSet {
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future<Output: 'static> + 'static,
+        F: Future + 'static,
+        F::Output: 'static,
     {
         self.executor.spawn_at(future, Location::caller())
     }

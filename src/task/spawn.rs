@@ -35,7 +35,8 @@ use std::panic::Location;
 #[inline]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
-    F: Future<Output: Send + 'static> + Send + 'static,
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
 {
     context::spawn(future)
 }
@@ -64,7 +65,8 @@ where
 #[track_caller]
 pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
 where
-    F: Future<Output: 'static> + 'static,
+    F: Future + 'static,
+    F::Output: 'static,
 {
     let spawned_at = Location::caller();
     let tried = with_executor(|executor| match executor {
@@ -134,7 +136,8 @@ where
 pub fn spawn_pinned<F, Fut>(make: F) -> JoinHandle<Fut::Output>
 where
     F: FnOnce() -> Fut + Send + 'static,
-    Fut: Future<Output: Send + 'static> + 'static,
+    Fut: Future + 'static,
+    Fut::Output: Send + 'static,
 {
     context::expect("spawn_pinned").spawn_pinned(make)
 }

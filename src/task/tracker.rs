@@ -141,7 +141,8 @@ impl TaskTracker {
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future<Output: Send + 'static> + Send + 'static,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
     {
         spawn(self.track_future(future))
     }
@@ -150,7 +151,8 @@ impl TaskTracker {
     #[track_caller]
     pub fn spawn_on<F>(&self, future: F, handle: &Handle) -> JoinHandle<F::Output>
     where
-        F: Future<Output: Send + 'static> + Send + 'static,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
     {
         handle.spawn(self.track_future(future))
     }
@@ -164,7 +166,8 @@ impl TaskTracker {
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future<Output: 'static> + 'static,
+        F: Future + 'static,
+        F::Output: 'static,
     {
         spawn_local(self.track_future(future))
     }

@@ -37,7 +37,8 @@ impl Handle {
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future<Output: Send + 'static> + Send + 'static,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
     {
         self.local.shared().spawn_send(future)
     }
@@ -48,7 +49,8 @@ impl Handle {
     pub fn spawn_pinned<F, Fut>(&self, make: F) -> JoinHandle<Fut::Output>
     where
         F: FnOnce() -> Fut + Send + 'static,
-        Fut: Future<Output: Send + 'static> + 'static,
+        Fut: Future + 'static,
+        Fut::Output: Send + 'static,
     {
         self.local.shared().spawn_made(make, Location::caller())
     }

@@ -19,6 +19,7 @@
 //! | `words` | 100 | what panics say, under liten's name or tokio's |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `hint` | 50 | what to do when a crate asks for tokio |
+//! | `impls` | 100 | std's traits, for types that implement them alike |
 //! | `ended` | 40 | the error of a runtime that has ended |
 //! | `thread_name` | 40 | names of threads |
 //! | `park` | 150 | a thread sleeps until it is woken |
@@ -34,6 +35,26 @@
 //! implement them. [`blocking::Job`] and [`scheduler::CountsRoots`] are implemented in `runtime`. The driver
 //! knows wakers and no workers.
 //!
+//! # Terms to know first
+//!
+//! * *task*: a future that the runtime polls, in one allocation with its state and its output.
+//! * *hot*, *cold*: a task is hot while it is queued or polled, and cold while only its wakers know it.
+//! * *ready*, *yielded*: a queued task is ready if it was spawned or woken, and has yielded if it asked for
+//!   another poll itself.
+//! * *worker*: a thread that runs tasks from its own queues, and searches those of other workers.
+//! * *deque*: a worker's queue of ready tasks, from which the others steal; yielded tasks have a second one.
+//! * *next slot*: one place for the task that was woken last; it runs before those in the deque.
+//! * *injector*: the queue that all workers share.
+//! * *wake channel*: a worker's inbox for tasks that threads other than workers wake.
+//! * *root*, *guest*: the future given to `block_on`, and the thread that called it.
+//! * *driver*: the poller, the sources and the timers of a runtime.
+//! * *seat*: the right to wait in the poller; one thread at a time has it.
+//! * *turn*: one round of the driver; in a worker's *fair turn* it looks at all that it may have passed over.
+//! * *park*: to sleep until another thread unparks, in the seat or not.
+//! * *watchdog*: the driver thread, when it looks after workers that are stuck in long polls.
+//! * *spare*: a worker beside the regular ones for a while; one that the watchdog has started is a *helper*.
+//! * *quiet*, *quiescent*: no task is alive; all tasks and threads wait.
+//!
 //! # Words
 //!
 //! The names of the engine's types are made of these words, and of some that mean what they mean everywhere.
@@ -41,7 +62,7 @@
 //! | word | meaning |
 //! |---|---|
 //! | `Alarm` | What ends a sleep in the poller: a call by another thread, or the time. |
-//! | `Alone` | What to do before a task that has given way runs, when no task is ready. |
+//! | `Alone` | What to do before a task that has yielded runs, when no task is ready. |
 //! | `Around` | A function that encloses the life of a thread of the runtime. |
 //! | `Awake` | A thread is awake while it does not sleep; such threads are counted for a paused clock. |
 //! | `Batch` | Tasks that are taken together. |
@@ -117,6 +138,7 @@
 pub(crate) mod abort;
 pub(crate) mod ended;
 pub(crate) mod hint;
+pub(crate) mod impls;
 pub(crate) mod recycler;
 pub(crate) mod rng;
 pub(crate) mod scoped;

@@ -75,7 +75,6 @@ mod entry;
     allow(dead_code, reason = "what the traits of one or the other are made of")
 )]
 mod file;
-#[macro_use]
 mod open_options;
 mod read_dir;
 #[cfg(unix)]
@@ -110,6 +109,7 @@ use crate::engine::task::{JoinError, JoinHandle};
 use crate::runtime::blocking_task::CLOSED;
 use crate::runtime::context;
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// What becomes of a call that is queued when the runtime ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,6 +136,15 @@ async fn blocking<T: Send + 'static>(
     call: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     start(AtShutdown::Cancel, call)?.await.unwrap_or_else(|error| Err(not_made(error)))
+}
+
+/// Makes `call` with an own copy of the path, on the blocking pool, and waits for it.
+async fn blocking_at<T: Send + 'static>(
+    path: impl AsRef<Path>,
+    call: impl FnOnce(PathBuf) -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let path = path.as_ref().to_owned();
+    blocking(move || call(path)).await
 }
 
 /// The call was queued and then cancelled, which only the end of the runtime does; or it has panicked.

@@ -68,8 +68,6 @@ mod async_source;
 #[cfg(feature = "futures-io")]
 mod copy;
 #[cfg(feature = "futures-io")]
-mod copy_bidirectional;
-#[cfg(feature = "futures-io")]
 mod duplex;
 #[cfg(unix)]
 mod fd;
@@ -90,15 +88,6 @@ mod void;
 
 pub use self::async_source::Async;
 pub(crate) use self::async_source::{current_driver, driver_for};
-#[cfg(feature = "futures-io")]
-#[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
-pub use self::copy::{copy, copy_buf};
-#[cfg(feature = "futures-io")]
-#[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
-pub use self::copy_bidirectional::copy_bidirectional;
-#[cfg(feature = "futures-io")]
-#[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
-pub use self::duplex::{DuplexStream, duplex};
 #[cfg(unix)]
 pub use self::fd::Fd;
 #[cfg(feature = "futures-io")]
@@ -108,10 +97,12 @@ pub use self::interest::Interest;
 pub use self::registered::Registered;
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
-pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
-#[cfg(feature = "futures-io")]
-#[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
-pub use self::void::{Empty, Repeat, Sink, empty, repeat, sink};
+pub use self::{
+    copy::{copy, copy_bidirectional, copy_buf},
+    duplex::{DuplexStream, duplex},
+    stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout},
+    void::{Empty, Repeat, Sink, empty, repeat, sink},
+};
 pub use crate::engine::driver::readiness::Ready;
 #[doc(hidden)]
 pub use crate::engine::driver::readiness::{Direction, ReadyEvent};

@@ -46,6 +46,7 @@ const HOUSE: Plan = Plan {
         ("engine::ended", 0),
         ("engine::abort", 0),
         ("engine::hint", 0),
+        ("engine::impls", 0),
         ("engine::words", 0),
         // Waiting and handing over.
         ("engine::park", 1),

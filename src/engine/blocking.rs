@@ -10,7 +10,7 @@
 //! queue is unbounded, because a bounded one would have to block the caller, which is a worker. The number of
 //! jobs has to be bounded by the program, which knows what they cost.
 //!
-//! A thread is started under the lock of the pool's state. Outside of it, a failure to start would leave
+//! A thread is started under the lock of the pool's state. Without it, a failure to start would leave
 //! room for jobs that were queued meanwhile in trust of the thread that never came. The price is that the
 //! lock is held for the tens of microseconds of a thread creation, at most `max_threads` times per burst.
 //!

@@ -7,7 +7,7 @@
 //! [`CHAIN`] cells.
 //!
 //! What is kept is bounded: two chains per size and thread (8 kB for tasks of 128 bytes), and a depot of
-//! [`DEPOT`] bytes per size for the process; the rest goes back to the allocator. Large or over-aligned
+//! [`DEPOT`] bytes per size for the process; the remainder goes back to the allocator. Large or over-aligned
 //! cells are not kept. Nothing is given back when a runtime ends: the next one starts with it.
 //!
 //! ```text
@@ -16,7 +16,8 @@
 //!  reserve: a full chain  ───►  [chain] [chain] [chain] …            ◄───   reserve
 //! ```
 //!
-//! The reserve keeps a thread that allocates and frees in turn at the edge of a chain away from the depot.
+//! The reserve keeps a thread that allocates and frees alternately at the edge of a chain away from the
+//! depot.
 //!
 //! A thread never waits for the depot: while another one has it, the allocator serves. Such a moment is rare
 //! and costs one chain. In a forked child it may last for ever: if a thread of the parent held the lock when

@@ -42,7 +42,7 @@
 //! sees to it that a worker is awake. If a worker sits on a runnable task for long, because it is stuck in a
 //! poll, the watchdog wakes a peer, lets the peers that move take the task, or starts a spare worker.
 //!
-//! A task that has given way is a reason to wake only workers that may run it: not a helper (worker.rs).
+//! A task that has yielded is a reason to wake only workers that may run it: not a helper (worker.rs).
 //!
 //! # No wake is lost
 //!

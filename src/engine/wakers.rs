@@ -1,4 +1,4 @@
-//! Keeping, calling and dropping wakers that came from outside.
+//! Keeping, calling and dropping wakers that other code has made.
 //!
 //! | part | what it keeps | used by |
 //! |---|---|---|
@@ -50,7 +50,7 @@ pub(crate) fn guard(f: impl FnOnce()) {
     }
 }
 
-/// Drops the payload of a panic. Its destructor may panic in turn. That second payload is leaked, because its
+/// Drops the payload of a panic. Its destructor may panic as well. That second payload is leaked, because its
 /// destructor might panic, too, and so on for ever.
 fn discard(payload: Box<dyn Any + Send>) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {

@@ -1,6 +1,6 @@
 //! Whole files in one call.
 
-use super::blocking;
+use super::{blocking, blocking_at};
 use std::io;
 use std::path::Path;
 
@@ -31,8 +31,7 @@ use std::path::Path;
 /// # }
 /// ```
 pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::read(path)).await
+    blocking_at(path, std::fs::read).await
 }
 
 /// Reads a whole file as text.
@@ -61,8 +60,7 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// # }
 /// ```
 pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::read_to_string(path)).await
+    blocking_at(path, std::fs::read_to_string).await
 }
 
 /// Writes `contents` as the whole of a file, which is made if it is missing and replaced otherwise.
@@ -94,9 +92,8 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 /// # }
 /// ```
 pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
     let contents = contents.as_ref().to_owned();
-    blocking(move || std::fs::write(path, contents)).await
+    blocking_at(path, move |path| std::fs::write(path, contents)).await
 }
 
 /// Copies the contents and the permissions of a file to another one; returns the number of bytes.

@@ -1,6 +1,6 @@
 //! Directories: made and removed.
 
-use super::{blocking, system};
+use super::{blocking_at, system};
 use std::io;
 use std::path::Path;
 
@@ -29,8 +29,7 @@ use std::path::Path;
 /// # }
 /// ```
 pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::create_dir(path)).await
+    blocking_at(path, std::fs::create_dir).await
 }
 
 /// Makes a directory and all parents that are missing; it is no error if it is there already.
@@ -59,8 +58,7 @@ pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// # }
 /// ```
 pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::create_dir_all(path)).await
+    blocking_at(path, std::fs::create_dir_all).await
 }
 
 /// Removes a directory, which has to be empty.
@@ -88,8 +86,7 @@ pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// # }
 /// ```
 pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::remove_dir(path)).await
+    blocking_at(path, std::fs::remove_dir).await
 }
 
 /// Removes a directory with everything in it. Symbolic links are removed and not followed.
@@ -118,8 +115,7 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
 /// # }
 /// ```
 pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::remove_dir_all(path)).await
+    blocking_at(path, std::fs::remove_dir_all).await
 }
 
 /// Makes directories in various manners, after [`std::fs::DirBuilder`].
@@ -171,10 +167,9 @@ impl DirBuilder {
     ///
     /// When polled outside a runtime.
     pub async fn create(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        let path = path.as_ref().to_owned();
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(self.recursive);
         self.mode.apply(&mut builder);
-        blocking(move || builder.create(path)).await
+        blocking_at(path, move |path| builder.create(path)).await
     }
 }

@@ -1,6 +1,6 @@
 //! Entries of directories: asked about, renamed, linked, removed.
 
-use super::blocking;
+use super::{blocking, blocking_at};
 use std::fs::{Metadata, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,8 +31,7 @@ use std::path::{Path, PathBuf};
 /// # }
 /// ```
 pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::metadata(path)).await
+    blocking_at(path, std::fs::metadata).await
 }
 
 /// Returns what the system knows of a path; of a symbolic link itself, if it is one.
@@ -61,8 +60,7 @@ pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// # }
 /// ```
 pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::symlink_metadata(path)).await
+    blocking_at(path, std::fs::symlink_metadata).await
 }
 
 /// Returns whether something is there; symbolic links are followed.
@@ -96,8 +94,7 @@ pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// # }
 /// ```
 pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
-    let path = path.as_ref().to_owned();
-    blocking(move || path.try_exists()).await
+    blocking_at(path, |path| path.try_exists()).await
 }
 
 /// Returns the absolute path, free of symbolic links and of `.` and `..`.
@@ -125,8 +122,7 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
 /// # }
 /// ```
 pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::canonicalize(path)).await
+    blocking_at(path, std::fs::canonicalize).await
 }
 
 /// Returns where a symbolic link points to.
@@ -154,8 +150,7 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// # }
 /// ```
 pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::read_link(path)).await
+    blocking_at(path, std::fs::read_link).await
 }
 
 /// Changes the permissions of a file or directory.
@@ -185,8 +180,7 @@ pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 /// # }
 /// ```
 pub async fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::set_permissions(path, permissions)).await
+    blocking_at(path, move |path| std::fs::set_permissions(path, permissions)).await
 }
 
 /// Gives a file or directory another name; a file that has this name is replaced.
@@ -276,6 +270,5 @@ pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io
 /// # }
 /// ```
 pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref().to_owned();
-    blocking(move || std::fs::remove_file(path)).await
+    blocking_at(path, std::fs::remove_file).await
 }

@@ -1,6 +1,7 @@
 //! How a file is opened.
 
-use super::{File, blocking};
+use super::{File, blocking_at};
+use crate::engine::impls::{impl_default, setters};
 use std::io;
 use std::path::Path;
 
@@ -25,18 +26,7 @@ use std::path::Path;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct OpenOptions(std::fs::OpenOptions);
-
-/// Methods that only pass a setting on.
-macro_rules! settings {
-    ($($(#[$doc:meta])* $name:ident($argument:ident: $type:ty);)*) => {$(
-        $(#[$doc])*
-        pub fn $name(&mut self, $argument: $type) -> &mut Self {
-            self.std_mut().$name($argument);
-            self
-        }
-    )*};
-}
+pub struct OpenOptions(pub(super) std::fs::OpenOptions);
 
 impl OpenOptions {
     /// Returns options with everything off.
@@ -44,22 +34,23 @@ impl OpenOptions {
         Self(std::fs::OpenOptions::new())
     }
 
-    settings! {
+    setters! {
+        |this|
         /// Sets whether the file can be read.
-        read(read: bool);
+        read(read: bool) => this.0.read(read);
         /// Sets whether the file can be written. An existing file keeps what is not overwritten.
-        write(write: bool);
+        write(write: bool) => this.0.write(write);
         /// Sets whether each write goes to the end of the file, wherever the position is.
-        append(append: bool);
+        append(append: bool) => this.0.append(append);
         /// Sets whether an existing file is emptied; needs `write`.
-        truncate(truncate: bool);
+        truncate(truncate: bool) => this.0.truncate(truncate);
         /// Sets whether the file is made if it is missing; needs `write` or `append`.
-        create(create: bool);
+        create(create: bool) => this.0.create(create);
         /// Sets whether the file has to be made, and an existing one is an error; needs `write` or `append`.
         /// `create` and `truncate` mean nothing then.
         ///
         /// The system looks and makes in one step, so the file is new for certain.
-        create_new(create_new: bool);
+        create_new(create_new: bool) => this.0.create_new(create_new);
     }
 
     /// Opens the file.
@@ -80,21 +71,12 @@ impl OpenOptions {
     ///
     /// When polled outside a runtime.
     pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
-        let path = path.as_ref().to_owned();
         let options = self.0.clone();
-        blocking(move || options.open(path)).await.map(File::from_std)
-    }
-
-    pub(super) fn std_mut(&mut self) -> &mut std::fs::OpenOptions {
-        &mut self.0
+        blocking_at(path, move |path| options.open(path)).await.map(File::from_std)
     }
 }
 
-impl Default for OpenOptions {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([] OpenOptions);
 
 impl From<std::fs::OpenOptions> for OpenOptions {
     fn from(std: std::fs::OpenOptions) -> Self {

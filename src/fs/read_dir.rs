@@ -115,18 +115,13 @@ impl ReadDir {
                     };
                     self.0 = State::Coming(start(AtShutdown::Cancel, || Portion::take(rest))?);
                 }
-                State::Coming(job) => {
-                    let portion = ready!(Pin::new(job).poll(cx));
-                    let end = Portion { entries: VecDeque::new(), rest: None };
-                    let (portion, error) = match portion {
-                        Ok(portion) => (portion, None),
-                        Err(error) => (end, Some(not_made(error))),
-                    };
-                    self.0 = State::Here(portion);
-                    if let Some(error) = error {
-                        return Poll::Ready(Err(error));
+                State::Coming(job) => match ready!(Pin::new(job).poll(cx)) {
+                    Ok(portion) => self.0 = State::Here(portion),
+                    Err(error) => {
+                        self.0 = State::Here(Portion { entries: VecDeque::new(), rest: None });
+                        return Poll::Ready(Err(not_made(error)));
                     }
-                }
+                },
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What is Unix only: symbolic links, modes, descriptors.
 
 use super::{DirBuilder, DirEntry, File, OpenOptions, blocking};
+use crate::engine::impls::setters;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::{DirBuilderExt, DirEntryExt, OpenOptionsExt};
@@ -65,12 +66,13 @@ impl DirEntry {
 }
 
 impl OpenOptions {
-    settings! {
+    setters! {
+        |this|
         /// Sets the permissions of a file that is made, less the process's umask; 0o666 at first. Unix only.
-        mode(mode: u32);
+        mode(mode: u32) => this.0.mode(mode);
         /// Sets further flags for the system's `open`, for instance `O_NOFOLLOW`; those of the access mode
         /// are ignored. Unix only.
-        custom_flags(flags: i32);
+        custom_flags(flags: i32) => this.0.custom_flags(flags);
     }
 }
 

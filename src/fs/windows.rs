@@ -1,6 +1,7 @@
 //! What is Windows only: two kinds of symbolic links, flags of `CreateFile`, handles.
 
 use super::{File, OpenOptions, blocking};
+use crate::engine::impls::setters;
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, OwnedHandle, RawHandle};
@@ -75,20 +76,21 @@ impl DirMode {
 }
 
 impl OpenOptions {
-    settings! {
+    setters! {
+        |this|
         /// Sets the access mode in place of what `read`, `write` and `append` say (`dwDesiredAccess`).
         /// Windows only.
-        access_mode(access: u32);
+        access_mode(access: u32) => this.0.access_mode(access);
         /// Sets what others may do with the file while it is open (`dwShareMode`); everything at first.
         /// Windows only.
-        share_mode(share: u32);
+        share_mode(share: u32) => this.0.share_mode(share);
         /// Sets further flags (`dwFlagsAndAttributes`). Windows only.
-        custom_flags(flags: u32);
+        custom_flags(flags: u32) => this.0.custom_flags(flags);
         /// Sets the attributes of a file that is made (`dwFlagsAndAttributes`). Windows only.
-        attributes(attributes: u32);
+        attributes(attributes: u32) => this.0.attributes(attributes);
         /// Sets the quality of service when a named pipe is opened (`SECURITY_SQOS_PRESENT` is added).
         /// Windows only.
-        security_qos_flags(flags: u32);
+        security_qos_flags(flags: u32) => this.0.security_qos_flags(flags);
     }
 }
 

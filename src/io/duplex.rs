@@ -1,9 +1,9 @@
 //! A connection within the process.
 
 use super::{AsyncRead, AsyncWrite};
+use crate::engine::impls::impl_debug;
 use crate::engine::task::budget;
 use piper::{Reader, Writer};
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -107,13 +107,10 @@ impl AsyncWrite for DuplexStream {
     }
 }
 
-impl fmt::Debug for DuplexStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("DuplexStream");
-        debug.field("readable", &self.reader.len()).field("is_closed", &self.writer.is_none());
-        debug.finish()
-    }
-}
+impl_debug!([] DuplexStream, this => "DuplexStream" {
+    readable: this.reader.len(),
+    is_closed: this.writer.is_none(),
+});
 
 fn broken() -> io::Error {
     io::Error::new(ErrorKind::BrokenPipe, "the other end of the duplex stream no longer reads")

@@ -36,11 +36,11 @@ use super::{Interest, MOST_BYTES, SHORT_TRANSFER_DRAINS};
 use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::{Direction, Readiness, Ready, ReadyEvent};
 use crate::engine::driver::registration::Registration;
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::budget;
 use crate::runtime::Handle;
 use mio::event::Source;
-use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::task::{Context, Poll, ready};
@@ -326,11 +326,7 @@ impl Registered {
     }
 }
 
-impl fmt::Debug for Registered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registered").finish_non_exhaustive()
-    }
-}
+impl_debug!([] Registered, "Registered");
 
 fn would_block<R>(result: &io::Result<R>) -> bool {
     result.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock)

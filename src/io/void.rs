@@ -4,8 +4,8 @@
 //! `repeat` to `sink` would never return from its first poll. Here each operation costs one unit.
 
 use super::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
+use crate::engine::impls::impl_debug;
 use crate::engine::task::budget;
-use std::fmt;
 use std::io::{self, IoSlice, SeekFrom};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -159,14 +159,6 @@ macro_rules! takes_all {
 takes_all!(Empty);
 takes_all!(Sink);
 
-impl fmt::Debug for Empty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Empty").finish_non_exhaustive()
-    }
-}
+impl_debug!([] Empty, "Empty");
 
-impl fmt::Debug for Sink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sink").finish_non_exhaustive()
-    }
-}
+impl_debug!([] Sink, "Sink");

@@ -7,8 +7,6 @@
 #[cfg(feature = "futures-io")]
 mod copy;
 #[cfg(feature = "futures-io")]
-mod copy_bidirectional;
-#[cfg(feature = "futures-io")]
 mod duplex;
 // Sockets alone forward to a reference here.
 #[cfg(all(feature = "futures-io", feature = "net"))]
@@ -19,18 +17,15 @@ mod stdio;
 #[cfg(feature = "futures-io")]
 mod void;
 
-#[cfg(feature = "futures-io")]
-pub use self::copy::{copy, copy_buf};
-#[cfg(feature = "futures-io")]
-pub use self::copy_bidirectional::copy_bidirectional;
-#[cfg(feature = "futures-io")]
-pub use self::duplex::{DuplexStream, duplex};
 #[cfg(all(feature = "futures-io", feature = "net"))]
 pub(crate) use self::forward::{forward_polls, forward_read, forward_write};
 #[cfg(feature = "futures-io")]
-pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
-#[cfg(feature = "futures-io")]
-pub use self::void::{Empty, Repeat, Sink, empty, repeat, sink};
+pub use self::{
+    copy::{copy, copy_bidirectional, copy_buf},
+    duplex::{DuplexStream, duplex},
+    stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout},
+    void::{Empty, Repeat, Sink, empty, repeat, sink},
+};
 #[cfg(feature = "futures-io")]
 pub use ::futures_io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
 #[cfg(feature = "futures-io")]

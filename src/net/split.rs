@@ -13,9 +13,10 @@
 //!
 //! The system call is the same from both halves and takes no lock: a reader never waits for a writer.
 
+use crate::engine::impls::{impl_debug, impl_error};
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::{error, fmt};
 
 /// The borrowed half of a stream that reads.
 #[derive(Debug)]
@@ -108,11 +109,10 @@ impl<S> Drop for OwnedWriteHalf<S> {
     }
 }
 
-impl<S: fmt::Debug> fmt::Debug for OwnedWriteHalf<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnedWriteHalf").field("stream", &self.stream).finish_non_exhaustive()
-    }
-}
+impl_debug!([S: fmt::Debug] OwnedWriteHalf<S>, this => "OwnedWriteHalf" {
+    stream: this.stream,
+    ..
+});
 
 /// Two halves that do not belong together, given back by `reunite`.
 pub struct ReuniteError<S>(
@@ -122,19 +122,9 @@ pub struct ReuniteError<S>(
     pub OwnedWriteHalf<S>,
 );
 
-impl<S> fmt::Display for ReuniteError<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the two halves are not of the same stream")
-    }
-}
+impl_error!([S] ReuniteError<S>, "the two halves are not of the same stream");
 
-impl<S> fmt::Debug for ReuniteError<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReuniteError").finish_non_exhaustive()
-    }
-}
-
-impl<S> error::Error for ReuniteError<S> {}
+impl_debug!([S] ReuniteError<S>, "ReuniteError");
 
 /// A half lends its stream.
 macro_rules! lends_its_stream {

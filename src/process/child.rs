@@ -1,6 +1,6 @@
 //! `Child`: a process that was started.
 
-use super::stdio::{ChildStderr, ChildStdin, ChildStdout};
+use super::stdio::{ChildStderr, ChildStdin, ChildStdout, read_all};
 use super::system::Process;
 use futures_util::future::try_join3;
 use std::fmt;
@@ -154,18 +154,8 @@ impl Child {
     /// Returns the errors of [`wait`](Self::wait) and of reading the pipes.
     pub async fn wait_with_output(mut self) -> io::Result<Output> {
         let (mut stdout, mut stderr) = (self.stdout.take(), self.stderr.take());
-        let written = async {
-            match &mut stdout {
-                Some(pipe) => pipe.read_all().await,
-                None => Ok(Vec::new()),
-            }
-        };
-        let errors = async {
-            match &mut stderr {
-                Some(pipe) => pipe.read_all().await,
-                None => Ok(Vec::new()),
-            }
-        };
+        let written = read_all(stdout.as_mut().map(|stdout| &mut stdout.pipe));
+        let errors = read_all(stderr.as_mut().map(|stderr| &mut stderr.pipe));
         let (status, stdout, stderr) = try_join3(self.wait(), written, errors).await?;
         Ok(Output { status, stdout, stderr })
     }

@@ -6,6 +6,7 @@ mod unix;
 mod windows;
 
 use super::child::Child;
+use crate::engine::impls::setters;
 use crate::io::current_driver;
 use std::ffi::OsStr;
 use std::io;
@@ -56,85 +57,43 @@ impl Command {
         self.std
     }
 
-    /// Adds an argument.
-    pub fn arg<S: AsRef<OsStr>>(&mut self, arg: S) -> &mut Self {
-        self.std.arg(arg);
-        self
-    }
+    setters! {
+        |this|
+        /// Adds an argument.
+        arg[S: AsRef<OsStr>](arg: S) => this.std.arg(arg);
 
-    /// Adds several arguments.
-    pub fn args<I, S>(&mut self, args: I) -> &mut Self
-    where
-        I: IntoIterator<Item = S>,
-        S: AsRef<OsStr>,
-    {
-        self.std.args(args);
-        self
-    }
+        /// Adds several arguments.
+        args[I: IntoIterator<Item = S>, S: AsRef<OsStr>](args: I) => this.std.args(args);
 
-    /// Sets an environment variable of the child.
-    pub fn env<K, V>(&mut self, key: K, value: V) -> &mut Self
-    where
-        K: AsRef<OsStr>,
-        V: AsRef<OsStr>,
-    {
-        self.std.env(key, value);
-        self
-    }
+        /// Sets an environment variable of the child.
+        env[K: AsRef<OsStr>, V: AsRef<OsStr>](key: K, value: V) => this.std.env(key, value);
 
-    /// Sets several environment variables of the child.
-    pub fn envs<I, K, V>(&mut self, variables: I) -> &mut Self
-    where
-        I: IntoIterator<Item = (K, V)>,
-        K: AsRef<OsStr>,
-        V: AsRef<OsStr>,
-    {
-        self.std.envs(variables);
-        self
-    }
+        /// Sets several environment variables of the child.
+        envs[I: IntoIterator<Item = (K, V)>, K: AsRef<OsStr>, V: AsRef<OsStr>]
+            (variables: I) => this.std.envs(variables);
 
-    /// Keeps the child from having an environment variable.
-    pub fn env_remove<K: AsRef<OsStr>>(&mut self, key: K) -> &mut Self {
-        self.std.env_remove(key);
-        self
-    }
+        /// Keeps the child from having an environment variable.
+        env_remove[K: AsRef<OsStr>](key: K) => this.std.env_remove(key);
 
-    /// Keeps the child from inheriting any environment variable.
-    pub fn env_clear(&mut self) -> &mut Self {
-        self.std.env_clear();
-        self
-    }
+        /// Keeps the child from inheriting any environment variable.
+        env_clear() => this.std.env_clear();
 
-    /// Sets the child's current directory.
-    pub fn current_dir<P: AsRef<Path>>(&mut self, directory: P) -> &mut Self {
-        self.std.current_dir(directory);
-        self
-    }
+        /// Sets the child's current directory.
+        current_dir[P: AsRef<Path>](directory: P) => this.std.current_dir(directory);
 
-    /// Sets what the child reads from: [`Stdio::piped`] gives [`Child::stdin`]; another child's output goes
-    /// in with `Stdio::try_from`.
-    pub fn stdin<T: Into<Stdio>>(&mut self, stdin: T) -> &mut Self {
-        self.std.stdin(stdin);
-        self
-    }
+        /// Sets what the child reads from: [`Stdio::piped`] gives [`Child::stdin`]; another child's output
+        /// goes in with `Stdio::try_from`.
+        stdin[T: Into<Stdio>](stdin: T) => this.std.stdin(stdin);
 
-    /// Sets what the child writes to: [`Stdio::piped`] gives [`Child::stdout`].
-    pub fn stdout<T: Into<Stdio>>(&mut self, stdout: T) -> &mut Self {
-        self.std.stdout(stdout);
-        self
-    }
+        /// Sets what the child writes to: [`Stdio::piped`] gives [`Child::stdout`].
+        stdout[T: Into<Stdio>](stdout: T) => this.std.stdout(stdout);
 
-    /// Sets what the child writes its errors to: [`Stdio::piped`] gives [`Child::stderr`].
-    pub fn stderr<T: Into<Stdio>>(&mut self, stderr: T) -> &mut Self {
-        self.std.stderr(stderr);
-        self
-    }
+        /// Sets what the child writes its errors to: [`Stdio::piped`] gives [`Child::stderr`].
+        stderr[T: Into<Stdio>](stderr: T) => this.std.stderr(stderr);
 
-    /// Sets whether the child is killed when its [`Child`], or a future of [`status`](Self::status) or
-    /// [`output`](Self::output), is dropped before its end was seen. By default it is not.
-    pub fn kill_on_drop(&mut self, kill: bool) -> &mut Self {
-        self.kill_on_drop = kill;
-        self
+        /// Sets whether the child is killed when its [`Child`], or a future of [`status`](Self::status) or
+        /// [`output`](Self::output), is dropped before its end was seen. By default it is not.
+        kill_on_drop(kill: bool) => this.kill_on_drop = kill;
     }
 
     /// Returns what [`kill_on_drop`](Self::kill_on_drop) was set to.

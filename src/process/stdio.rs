@@ -11,6 +11,7 @@ mod futures_io;
 mod tokio_io;
 
 use super::system::{Input, Output};
+use crate::engine::impls::impl_debug;
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
@@ -27,12 +28,12 @@ pub struct ChildStdin {
 
 /// The pipe that a child writes its stdout to. The end is read when no process can write to it any more.
 pub struct ChildStdout {
-    pipe: Output,
+    pub(super) pipe: Output,
 }
 
 /// The pipe that a child writes its stderr to. The end is read when no process can write to it any more.
 pub struct ChildStderr {
-    pipe: Output,
+    pub(super) pipe: Output,
 }
 
 impl ChildStdin {
@@ -68,11 +69,7 @@ impl TryFrom<ChildStdin> for Stdio {
     }
 }
 
-impl fmt::Debug for ChildStdin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChildStdin").field("open", &self.pipe.is_some()).finish_non_exhaustive()
-    }
-}
+impl_debug!([] ChildStdin, this => "ChildStdin" { open: this.pipe.is_some(), .. });
 
 /// What the two pipes that are read have in common.
 macro_rules! output {
@@ -90,10 +87,6 @@ macro_rules! output {
             #[track_caller]
             pub fn from_std(output: process::$type) -> io::Result<Self> {
                 Ok(Self { pipe: Output::new(output)? })
-            }
-
-            pub(super) async fn read_all(&mut self) -> io::Result<Vec<u8>> {
-                read_all(&mut self.pipe).await
             }
         }
 
@@ -116,9 +109,10 @@ macro_rules! output {
 
 output!(ChildStdout ChildStderr);
 
-/// Reads to the end; not by an extension trait, because there may be none without features.
-async fn read_all(pipe: &mut Output) -> io::Result<Vec<u8>> {
+/// Reads to the end, if there is a pipe. Not by an extension trait: without features there is none.
+pub(super) async fn read_all(pipe: Option<&mut Output>) -> io::Result<Vec<u8>> {
     let mut collected = Collected::default();
+    let Some(pipe) = pipe else { return Ok(Vec::new()) };
     loop {
         let count = poll_fn(|cx| pipe.poll_read(cx, collected.room())).await?;
         if count == 0 {

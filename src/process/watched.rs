@@ -2,7 +2,7 @@
 //! which has a `Command` and pipes of its own.
 
 use super::system::Process;
-use std::fmt;
+use crate::engine::impls::impl_debug;
 use std::io;
 use std::process::{Child, ExitStatus};
 use std::task::{Context, Poll};
@@ -78,8 +78,4 @@ impl Drop for Watched {
     }
 }
 
-impl fmt::Debug for Watched {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watched").field("id", &self.id()).finish()
-    }
-}
+impl_debug!([] Watched, this => "Watched" { id: this.id() });

@@ -58,14 +58,37 @@ impl Drop for Entered {
     }
 }
 
-/// Makes `handle` the current one. The guard restores what was.
-pub(crate) fn enter(handle: &Handle) -> EnterGuard<'_> {
-    // A thread that is ending has no current runtime any more, and needs none.
-    let previous =
-        CURRENT.try_with(|current| current.replace(Some(handle.clone()))).unwrap_or(None);
-    platform::set_current(Some(handle));
-    let _entered = Entered { previous, stays: PhantomData };
-    EnterGuard { _entered, _tokio: platform::enter_tokio(handle), handle: PhantomData }
+impl Handle {
+    /// Returns the handle of the runtime that the calling thread is in.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime. [`Handle::try_current`] does not.
+    #[track_caller]
+    pub fn current() -> Self {
+        expect("Handle::current")
+    }
+
+    /// Returns the handle of the runtime that the calling thread is in.
+    ///
+    /// # Errors
+    ///
+    /// If the thread is in none.
+    pub fn try_current() -> Result<Self, TryCurrentError> {
+        let is_ending = || CURRENT.try_with(|_| ()).is_err();
+        with(|handle| handle.cloned()).ok_or_else(|| TryCurrentError { is_ending: is_ending() })
+    }
+
+    /// Makes this the runtime of the calling thread until the guard is dropped: spawns, timers and
+    /// sockets use it.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        // A thread that is ending has no current runtime any more, and needs none.
+        let previous =
+            CURRENT.try_with(|current| current.replace(Some(self.clone()))).unwrap_or(None);
+        platform::set_current(Some(self));
+        let _entered = Entered { previous, stays: PhantomData };
+        EnterGuard { _entered, _tokio: platform::enter_tokio(self), handle: PhantomData }
+    }
 }
 
 /// Calls `f` with the current handle. `None`: the thread is in no runtime, or is ending. `f` calls no
@@ -77,12 +100,6 @@ pub(crate) fn with<R>(f: impl FnOnce(Option<&Handle>) -> R) -> R {
         f(current.borrow().as_ref())
     });
     result.unwrap_or_else(|_| f.take().expect("not called above")(None))
-}
-
-/// Returns the current handle, or why there is none.
-pub(super) fn current() -> Result<Handle, TryCurrentError> {
-    let is_ending = || CURRENT.try_with(|_| ()).is_err();
-    with(|handle| handle.cloned()).ok_or_else(|| TryCurrentError { is_ending: is_ending() })
 }
 
 /// Returns the current handle.

@@ -1,7 +1,6 @@
 //! A handle to a runtime: cheap to clone, for any thread, outlives the runtime without harm.
 
 use super::blocking_task::{BlockingJob, BlockingTasks};
-use super::context::{self, EnterGuard, TryCurrentError};
 use super::current_thread::CurrentThread;
 use super::drive::Rests;
 use super::id::Id;
@@ -14,6 +13,7 @@ use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
 use crate::engine::hint;
+use crate::engine::impls::impl_unwind_safe;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::{self, MAX_WORKERS, Shared, SleepHooks, Sleeps, ThreadConfig};
 use crate::engine::sync_shim::Arc;
@@ -99,31 +99,6 @@ impl Flavor {
 }
 
 impl Handle {
-    /// Returns the handle of the runtime that the calling thread is in.
-    ///
-    /// # Panics
-    ///
-    /// Outside a runtime. [`Handle::try_current`] does not.
-    #[track_caller]
-    pub fn current() -> Self {
-        context::expect("Handle::current")
-    }
-
-    /// Returns the handle of the runtime that the calling thread is in.
-    ///
-    /// # Errors
-    ///
-    /// If the thread is in none.
-    pub fn try_current() -> Result<Self, TryCurrentError> {
-        context::current()
-    }
-
-    /// Makes this the runtime of the calling thread until the guard is dropped: spawns, timers and
-    /// sockets use it.
-    pub fn enter(&self) -> EnterGuard<'_> {
-        context::enter(self)
-    }
-
     /// The tasks of a `LocalRuntime`.
     pub(crate) fn settled(&self) -> Option<&Settled> {
         match &self.inner.flavor {
@@ -455,8 +430,7 @@ pub(super) fn invalid(message: String) -> io::Error {
 }
 
 // A panic leaves a runtime as it was: tasks' panics are caught in their cells, and the locks do not poison.
-impl std::panic::UnwindSafe for Handle {}
-impl std::panic::RefUnwindSafe for Handle {}
+impl_unwind_safe!([] Handle);
 
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

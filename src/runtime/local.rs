@@ -20,6 +20,7 @@ mod root;
 mod settled;
 
 use super::local_thread::{at_home, in_local, is_home, running, with_spawns_to};
+use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Used, thread};
 use crate::engine::task::cell::{new_send_task, new_task};
@@ -31,7 +32,6 @@ use crate::engine::wakers::Place;
 use queue::{Home, Next, Queue, Visit};
 use root::Root;
 use std::cell::Cell;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -126,8 +126,7 @@ impl<'a> LocalExecutor<'a> {
         spawned_at: &'static Location<'static>,
     ) -> JoinHandle<F::Output>
     where
-        F: Future + 'a,
-        F::Output: 'a,
+        F: Future<Output: 'a> + 'a,
     {
         // SAFETY: this executor polls and drops its tasks on this thread only, as it is neither Send nor
         // Sync: `Hot`s are run in `turn` and in `drop`, both called through it (`LocalShared` itself
@@ -350,19 +349,9 @@ impl Drop for Waits<'_> {
     }
 }
 
-impl Default for LocalExecutor<'_> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([] LocalExecutor<'_>);
 
-impl fmt::Debug for LocalExecutor<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalExecutor")
-            .field("alive", &self.shared.alive_tasks())
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!([] LocalExecutor<'_>, this => "LocalExecutor" { alive: this.shared.alive_tasks(), .. });
 
 impl Drop for LocalExecutor<'_> {
     fn drop(&mut self) {
@@ -498,8 +487,7 @@ impl LocalShared {
     #[track_caller]
     pub(super) fn spawn_send<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
     {
         let (hot, join) = new_send_task(future, self, Location::caller());
         if is_home(Arc::as_ptr(self)) {
@@ -521,8 +509,7 @@ impl LocalShared {
     ) -> JoinHandle<Fut::Output>
     where
         F: FnOnce() -> Fut + Send + 'static,
-        Fut: Future + 'static,
-        Fut::Output: Send + 'static,
+        Fut: Future<Output: Send + 'static> + 'static,
     {
         let (join, refused) = self.queue_made(make, spawned_at);
         if let Some(refused) = refused {
@@ -539,8 +526,7 @@ impl LocalShared {
     ) -> (JoinHandle<Fut::Output>, Option<Refused>)
     where
         F: FnOnce() -> Fut + Send + 'static,
-        Fut: Future + 'static,
-        Fut::Output: Send + 'static,
+        Fut: Future<Output: Send + 'static> + 'static,
     {
         let future = async move { make().await };
         // SAFETY: until its first poll the future holds `make` alone, which is Send: any thread may

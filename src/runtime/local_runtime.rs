@@ -8,8 +8,8 @@ use super::local_thread::lend;
 use super::root::refuse_in_task;
 use super::{Builder, RuntimeMetrics};
 use crate::engine::hint;
+use crate::engine::impls::impl_debug;
 use crate::engine::task::{JoinHandle, RunningTask};
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::time::Duration;
@@ -170,8 +170,4 @@ impl Drop for LocalRuntime {
     }
 }
 
-impl fmt::Debug for LocalRuntime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalRuntime").finish_non_exhaustive()
-    }
-}
+impl_debug!([] LocalRuntime, "LocalRuntime");

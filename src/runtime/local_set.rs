@@ -3,8 +3,8 @@
 use super::id::Id;
 use super::local::LocalExecutor;
 use super::local_thread::{Entered, enter};
+use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::task::JoinHandle;
-use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
@@ -128,17 +128,9 @@ impl Future for LocalSet {
     }
 }
 
-impl Default for LocalSet {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([] LocalSet);
 
-impl fmt::Debug for LocalSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalSet").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+impl_debug!([] LocalSet, this => "LocalSet" { id: this.id, .. });
 
 /// Keeps a [`LocalSet`] the one that [`spawn_local`](crate::task::spawn_local) adds tasks to; made by
 /// [`LocalSet::enter`].
@@ -147,8 +139,4 @@ pub struct LocalEnterGuard {
     _entered: Entered,
 }
 
-impl fmt::Debug for LocalEnterGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalEnterGuard").finish_non_exhaustive()
-    }
-}
+impl_debug!([] LocalEnterGuard, "LocalEnterGuard");

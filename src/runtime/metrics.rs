@@ -2,9 +2,9 @@
 
 use super::handle::Handle;
 use super::local::LocalShared;
+use crate::engine::impls::impl_debug;
 use crate::engine::scheduler::{Sleeps, WorkerCounts};
 use crate::engine::task::RunningTask;
-use std::fmt;
 use std::time::Duration;
 
 /// Numbers about what a runtime is doing. Each call reads anew; numbers read one after the other need
@@ -155,14 +155,11 @@ impl RuntimeMetrics {
     }
 }
 
-impl fmt::Debug for RuntimeMetrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RuntimeMetrics")
-            .field("num_workers", &self.num_workers())
-            .field("num_alive_tasks", &self.num_alive_tasks())
-            .field("num_cold_tasks", &self.num_cold_tasks())
-            .field("global_queue_depth", &self.global_queue_depth())
-            .field("num_blocking_threads", &self.num_blocking_threads())
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!([] RuntimeMetrics, this => "RuntimeMetrics" {
+    num_workers: this.num_workers(),
+    num_alive_tasks: this.num_alive_tasks(),
+    num_cold_tasks: this.num_cold_tasks(),
+    global_queue_depth: this.global_queue_depth(),
+    num_blocking_threads: this.num_blocking_threads(),
+    ..
+});

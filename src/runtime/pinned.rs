@@ -44,10 +44,6 @@ struct Seats {
 }
 
 impl Seats {
-    fn alive(&self) -> u64 {
-        self.all.iter().map(|seat| seat.alive_tasks()).sum()
-    }
-
     fn is_quiet(&self) -> bool {
         self.all.iter().all(|seat| seat.is_quiet())
     }
@@ -103,8 +99,7 @@ impl Pinned {
     ) -> JoinHandle<Fut::Output>
     where
         F: FnOnce() -> Fut + Send + 'static,
-        Fut: Future + 'static,
-        Fut::Output: Send + 'static,
+        Fut: Future<Output: Send + 'static> + 'static,
     {
         let mut seats = self.seats.lock();
         let seat = self.choose(&mut seats, most, present);
@@ -175,7 +170,7 @@ impl Pinned {
 
     /// How many tasks are alive.
     pub(super) fn alive_tasks(&self) -> u64 {
-        self.seats.lock().alive()
+        self.seats.lock().all.iter().map(|seat| seat.alive_tasks()).sum()
     }
 
     /// How many tasks have been cold at least once and are alive.

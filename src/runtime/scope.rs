@@ -44,12 +44,12 @@ use super::context;
 use super::handle::Handle;
 use super::local_thread::is_in_local;
 use crate::engine::abort::AbortOnUnwind;
+use crate::engine::impls::impl_debug;
 use crate::engine::scheduler;
 use crate::engine::sync_shim::{Arc, Condvar, Mutex};
 use crate::engine::task::current;
 use crate::engine::wakers;
 use std::collections::VecDeque;
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -204,12 +204,7 @@ impl<'scope> Scope<'scope, '_> {
     }
 }
 
-impl fmt::Debug for Scope<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let alive = self.shared.state.lock().alive;
-        f.debug_struct("Scope").field("alive", &alive).finish_non_exhaustive()
-    }
-}
+impl_debug!([] Scope<'_, '_>, this => "Scope" { alive: this.shared.state.lock().alive, .. });
 
 /// The owner's end of a function of a [`Scope`].
 ///
@@ -255,12 +250,10 @@ impl<T> ScopedJoinHandle<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("ScopedJoinHandle");
-        debug.field("is_finished", &self.is_finished()).finish_non_exhaustive()
-    }
-}
+impl_debug!([T] ScopedJoinHandle<'_, T>, this => "ScopedJoinHandle" {
+    is_finished: this.is_finished(),
+    ..
+});
 
 /// Where a result waits for the thread that joins; shared by the call and the handle.
 struct Packet<T> {

@@ -4,10 +4,10 @@ use super::blocking_task::BlockingTasks;
 use super::handle::{Flavor, Handle};
 use super::root;
 use crate::engine::cancellation::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::clock;
 use crate::engine::task::RunningTask;
 use crate::engine::wakers;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -171,8 +171,4 @@ impl Future for Shutdown {
     }
 }
 
-impl fmt::Debug for Shutdown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shutdown").field("running", &self.running_tasks()).finish_non_exhaustive()
-    }
-}
+impl_debug!([] Shutdown, this => "Shutdown" { running: this.running_tasks(), .. });

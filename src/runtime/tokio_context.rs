@@ -24,7 +24,7 @@
 //!
 //! # Where threads enter
 //!
-//! In `context::enter`, which every thread of a runtime goes through once, on the stack of its main function
+//! In `Handle::enter`, which every thread of a runtime goes through once, on the stack of its main function
 //! (workers, spares, the blocking pool), as `block_on` and `LocalRuntime` do around each call. So guards are
 //! left in the reverse order, which tokio insists on. It is the innermost context that counts: inside a
 //! thread of a tokio runtime liten's helper hides that runtime, because `block_on` keeps the thread from

@@ -6,8 +6,8 @@ mod source;
 pub use self::kind::SignalKind;
 
 use self::source::SignalSource;
+use crate::engine::impls::impl_debug;
 use futures_core::Stream;
-use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -109,8 +109,4 @@ impl Stream for Signal {
     }
 }
 
-impl fmt::Debug for Signal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signal").field("kind", &self.source.kind()).finish_non_exhaustive()
-    }
-}
+impl_debug!([] Signal, this => "Signal" { kind: this.source.kind(), .. });

@@ -10,13 +10,12 @@
 //! future that is polled before the rounds reach it sees that its generation is over, and leaves the list by
 //! itself.
 
+use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::task::budget;
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::context;
 use pin_project_lite::pin_project;
-use std::fmt;
 use std::future::Future;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -82,15 +81,10 @@ impl Barrier {
     }
 }
 
-impl fmt::Debug for Barrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Barrier").field("n", &self.count).finish_non_exhaustive()
-    }
-}
+impl_debug!([] Barrier, this => "Barrier" { n: this.count, .. });
 
 // No user code runs under the lock, so a panic leaves nothing half done.
-impl UnwindSafe for Barrier {}
-impl RefUnwindSafe for Barrier {}
+impl_unwind_safe!([] Barrier);
 
 /// Says whether a task was the leader of its group; made by [`Barrier::wait`].
 #[derive(Debug, Clone)]

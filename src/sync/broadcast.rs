@@ -37,12 +37,12 @@ pub use self::receiver::Receiver;
 
 use self::error::SendError;
 use self::ring::Ring;
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::task::budget;
 use crate::engine::wakers::{self, Place};
 use pin_project_lite::pin_project;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -194,11 +194,7 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("broadcast::Sender").finish_non_exhaustive()
-    }
-}
+impl_debug!([T] Sender<T>, "broadcast::Sender");
 
 /// A sender that does not keep the channel open; made by [`Sender::downgrade`].
 pub struct WeakSender<T> {
@@ -239,11 +235,7 @@ impl<T> Drop for WeakSender<T> {
     }
 }
 
-impl<T> fmt::Debug for WeakSender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("broadcast::WeakSender").finish_non_exhaustive()
-    }
-}
+impl_debug!([T] WeakSender<T>, "broadcast::WeakSender");
 
 pin_project! {
     /// Waits until there is no receiver.

@@ -7,9 +7,9 @@ pub use self::guard::{MutexGuard, OwnedMutexGuard};
 pub use self::mapped::{MappedMutexGuard, OwnedMappedMutexGuard};
 
 use super::guarded::{Guarded, Held, One};
+use crate::engine::impls::impl_error;
 use crate::engine::sync_shim::const_fn;
 use crate::runtime::block_on::wait_outside;
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -234,13 +234,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
 #[derive(Debug)]
 pub struct TryLockError(pub(super) ());
 
-impl fmt::Display for TryLockError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("operation would block")
-    }
-}
-
-impl Error for TryLockError {}
+impl_error!([] TryLockError, "operation would block");
 
 #[cfg(all(test, liten_loom))]
 mod loom;

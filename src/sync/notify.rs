@@ -41,12 +41,12 @@ mod notified;
 
 pub use self::notified::{Notified, OwnedNotified};
 
+use crate::engine::impls::{impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::wakers::{self, Locked, Place, WaitList, WakeList, guard};
 use crate::runtime::context;
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -442,11 +442,7 @@ fn is_before(word: usize, state: usize) -> bool {
     wakers::is_before(word & TURN, state & TURN)
 }
 
-impl Default for Notify {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([] Notify);
 
 impl fmt::Debug for Notify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -459,8 +455,7 @@ impl fmt::Debug for Notify {
 }
 
 // No user code runs under the lock, so a panic leaves nothing half done.
-impl UnwindSafe for Notify {}
-impl RefUnwindSafe for Notify {}
+impl_unwind_safe!([] Notify);
 
 #[cfg(all(test, liten_loom))]
 mod loom;

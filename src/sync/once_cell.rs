@@ -17,8 +17,10 @@
 #![allow(unsafe_code)]
 
 use super::{Semaphore, SemaphorePermit, TryAcquireError};
+use crate::engine::impls::{impl_debug, impl_default, impl_display};
 use crate::engine::sync_shim::const_fn;
 use std::cell::UnsafeCell;
+use std::convert::Infallible;
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
@@ -158,15 +160,9 @@ impl<T> OnceCell<T> {
         F: FnOnce() -> Fut,
         Fut: Future<Output = T>,
     {
-        if let Some(value) = self.get() {
-            return value;
-        }
-        match self.making.acquire().await {
-            Ok(permit) => {
-                let value = f().await;
-                self.fill(value, permit)
-            }
-            Err(_) => self.made(),
+        match self.get_or_try_init(|| async { Ok::<T, Infallible>(f().await) }).await {
+            Ok(value) => value,
+            Err(never) => match never {},
         }
     }
 
@@ -207,13 +203,8 @@ impl<T> OnceCell<T> {
                 let value = f().await?;
                 Ok(self.fill(value, permit))
             }
-            Err(_) => Ok(self.made()),
+            Err(_) => Ok(self.get().expect("closed after the value was stored")),
         }
-    }
-
-    /// Returns the value of a cell that is known to have one.
-    fn made(&self) -> &T {
-        self.get().expect("closed after the value was stored")
     }
 
     /// Returns the value, if the cell has one.
@@ -227,11 +218,7 @@ impl<T> OnceCell<T> {
     }
 }
 
-impl<T> Default for OnceCell<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([T] OnceCell<T>);
 
 impl<T> From<T> for OnceCell<T> {
     fn from(value: T) -> Self {
@@ -253,11 +240,7 @@ impl<T: PartialEq> PartialEq for OnceCell<T> {
 
 impl<T: Eq> Eq for OnceCell<T> {}
 
-impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OnceCell").field("value", &self.get()).finish()
-    }
-}
+impl_debug!([T: fmt::Debug] OnceCell<T>, this => "OnceCell" { value: this.get() });
 
 /// Why [`OnceCell::set`] did not set the value; contains that value.
 #[derive(Debug, PartialEq, Eq)]
@@ -280,14 +263,10 @@ impl<T> SetError<T> {
     }
 }
 
-impl<T> fmt::Display for SetError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AlreadyInitializedError(_) => "AlreadyInitializedError",
-            Self::InitializingError(_) => "InitializingError",
-        })
-    }
-}
+impl_display!([T] SetError<T>, this => match this {
+    Self::AlreadyInitializedError(_) => "AlreadyInitializedError",
+    Self::InitializingError(_) => "InitializingError",
+});
 
 impl<T: fmt::Debug> Error for SetError<T> {}
 

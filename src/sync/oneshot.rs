@@ -49,12 +49,11 @@ pub mod error;
 
 use self::cell::{ReceiveHalf, SendHalf};
 use self::error::{RecvError, TryRecvError};
+use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::task::budget;
 use crate::engine::words::noted;
 use crate::runtime::block_on::wait_outside;
-use std::fmt;
 use std::future::{Future, poll_fn};
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -180,16 +179,10 @@ impl<T> Sender<T> {
 }
 
 // A panic leaves a channel either as it was, or ended.
-impl<T> UnwindSafe for Sender<T> {}
-impl<T> RefUnwindSafe for Sender<T> {}
-impl<T> UnwindSafe for Receiver<T> {}
-impl<T> RefUnwindSafe for Receiver<T> {}
+impl_unwind_safe!([T] Sender<T>);
+impl_unwind_safe!([T] Receiver<T>);
 
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("is_closed", &self.is_closed()).finish_non_exhaustive()
-    }
-}
+impl_debug!([T] Sender<T>, this => "Sender" { is_closed: this.is_closed(), .. });
 
 /// Receives one value from its [`Sender`]; made by [`channel`].
 ///
@@ -360,13 +353,11 @@ impl<T> Future for Receiver<T> {
     }
 }
 
-impl<T> fmt::Debug for Receiver<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_struct("Receiver");
-        out.field("is_terminated", &self.is_terminated()).field("is_empty", &self.is_empty());
-        out.finish_non_exhaustive()
-    }
-}
+impl_debug!([T] Receiver<T>, this => "Receiver" {
+    is_terminated: this.is_terminated(),
+    is_empty: this.is_empty(),
+    ..
+});
 
 #[cfg(all(test, liten_loom))]
 mod loom;

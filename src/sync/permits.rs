@@ -29,6 +29,7 @@
 //! Rejected: a counter under a lock, as in tokio, which locks for each release. A release without a waiting
 //! future is one atomic exchange here, and three with a lock.
 
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::task::budget;
@@ -36,7 +37,6 @@ use crate::engine::wakers::{self, Locked, Place, WaitList, WakeList, guard};
 use crate::engine::words::NOTE;
 use crate::runtime::context;
 use pin_project_lite::pin_project;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::mem;
 use std::pin::Pin;
@@ -371,12 +371,10 @@ fn too_many(before: usize, count: usize) -> ! {
     )
 }
 
-impl fmt::Debug for Permits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Permits");
-        debug.field("available", &self.available()).field("closed", &self.is_closed()).finish()
-    }
-}
+impl_debug!([] Permits, this => "Permits" {
+    available: this.available(),
+    closed: this.is_closed(),
+});
 
 /// Permits that go back unless the future that has taken them is ready.
 struct Taken<'a> {

@@ -7,10 +7,10 @@ pub use self::errors::{AcquireError, TryAcquireError};
 pub use self::permit::{OwnedSemaphorePermit, SemaphorePermit};
 
 use super::permits::Permits;
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::const_fn;
 use crate::engine::words::{NOTE, noted};
 use crate::runtime::block_on::wait_outside;
-use std::fmt;
 use std::sync::Arc;
 
 /// A number of permits that tasks take and give back; a task waits while there are not enough.
@@ -336,10 +336,7 @@ impl Semaphore {
     }
 }
 
-impl fmt::Debug for Semaphore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Semaphore");
-        debug.field("available", &self.available_permits()).field("closed", &self.is_closed());
-        debug.finish()
-    }
-}
+impl_debug!([] Semaphore, this => "Semaphore" {
+    available: this.available_permits(),
+    closed: this.is_closed(),
+});

@@ -4,6 +4,7 @@
 //! before it notifies.
 
 use super::Notify;
+use crate::engine::impls::{impl_debug, impl_default, impl_display};
 use crate::engine::sync_shim::const_fn;
 use std::error::Error;
 use std::fmt;
@@ -135,17 +136,9 @@ impl<T> SetOnce<T> {
     }
 }
 
-impl<T> Default for SetOnce<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([T] SetOnce<T>);
 
-impl<T: fmt::Debug> fmt::Debug for SetOnce<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SetOnce").field("value", &self.get()).finish()
-    }
-}
+impl_debug!([T: fmt::Debug] SetOnce<T>, this => "SetOnce" { value: this.get() });
 
 /// The clone has the same value. Tasks that wait for the original do not wait for the clone.
 impl<T: Clone> Clone for SetOnce<T> {
@@ -172,11 +165,7 @@ impl<T> From<T> for SetOnce<T> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct SetOnceError<T>(pub T);
 
-impl<T> fmt::Display for SetOnceError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SetOnceError")
-    }
-}
+impl_display!([T] SetOnceError<T>, "SetOnceError");
 
 impl<T: fmt::Debug> Error for SetOnceError<T> {}
 

@@ -108,12 +108,7 @@ impl TaskTracker {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let token = self.token();
-        spawn_blocking(move || {
-            let result = f();
-            drop(token);
-            result
-        })
+        spawn_blocking(self.track_call(f))
     }
 
     /// As [`spawn_blocking`](Self::spawn_blocking), on the blocking pool of the runtime of `handle`.
@@ -123,11 +118,16 @@ impl TaskTracker {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        handle.spawn_blocking(self.track_call(f))
+    }
+
+    /// `f`, which is counted until it has returned, or is dropped.
+    fn track_call<F: FnOnce() -> T, T>(&self, f: F) -> impl FnOnce() -> T + use<F, T> {
         let token = self.token();
-        handle.spawn_blocking(move || {
+        move || {
             let result = f();
             drop(token);
             result
-        })
+        }
     }
 }

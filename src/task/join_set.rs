@@ -5,11 +5,11 @@
 //! the join wakers, which would be the same intrusive queue a second time.
 
 use super::{AbortHandle, JoinError, JoinHandle, TaskId};
+use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::task::budget;
 use crate::engine::words::NOTE;
 use crate::runtime::{Handle, LocalSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use std::fmt;
 use std::future::poll_fn;
 use std::panic::resume_unwind;
 use std::pin::Pin;
@@ -174,14 +174,7 @@ impl<T> JoinSet<T> {
     ///
     /// The inner result is a [`JoinError`] if the task panicked or was aborted.
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
-        // No code would try again after a refusal, so there must be none. The waker may be a dummy, because
-        // the set is borrowed exclusively: a task that waits for it polls again and leaves a real one.
-        let poll =
-            budget::unlimited(|| self.poll_join_next(&mut Context::from_waker(Waker::noop())));
-        match poll {
-            Poll::Ready(result) => result,
-            Poll::Pending => None,
-        }
+        self.try_poll(Self::poll_join_next)
     }
 
     /// As [`try_join_next`](Self::try_join_next), with the id of the task.
@@ -190,11 +183,16 @@ impl<T> JoinSet<T> {
     ///
     /// The inner result is a [`JoinError`] if the task panicked or was aborted.
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(TaskId, T), JoinError>> {
-        // As in `try_join_next`.
-        let poll = budget::unlimited(|| {
-            self.poll_join_next_with_id(&mut Context::from_waker(Waker::noop()))
-        });
-        match poll {
+        self.try_poll(Self::poll_join_next_with_id)
+    }
+
+    fn try_poll<R>(
+        &mut self,
+        poll: impl FnOnce(&mut Self, &mut Context<'_>) -> Poll<Option<R>>,
+    ) -> Option<R> {
+        // No code would try again after a refusal, so there must be none. The waker may be a dummy, because
+        // the set is borrowed exclusively: a task that waits for it polls again and leaves a real one.
+        match budget::unlimited(|| poll(self, &mut Context::from_waker(Waker::noop()))) {
             Poll::Ready(result) => result,
             Poll::Pending => None,
         }
@@ -275,17 +273,9 @@ impl<T> Drop for JoinSet<T> {
     }
 }
 
-impl<T> Default for JoinSet<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([T] JoinSet<T>);
 
-impl<T> fmt::Debug for JoinSet<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinSet").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+impl_debug!([T] JoinSet<T>, this => "JoinSet" { len: this.len(), .. });
 
 /// Spawns every future of the iterator on the current runtime.
 impl<T, F> Extend<F> for JoinSet<T>

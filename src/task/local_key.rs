@@ -7,10 +7,10 @@
 //! Rejected: a map from key to value in the task's header, which every task would pay for; and setting the
 //! value once per task, which would be lost when the task moves to another thread.
 
+use crate::engine::impls::{impl_debug, impl_error};
 use pin_project_lite::pin_project;
 use std::any::type_name;
 use std::cell::RefCell;
-use std::error::Error;
 use std::fmt;
 use std::mem;
 use std::pin::Pin;
@@ -181,11 +181,7 @@ impl<T: 'static> LocalKey<T> {
     }
 }
 
-impl<T: 'static> fmt::Debug for LocalKey<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalKey").finish_non_exhaustive()
-    }
-}
+impl_debug!([T: 'static] LocalKey<T>, "LocalKey");
 
 /// The value is in the slot; what was in the slot before is in `value`.
 struct Lent<'a, T: 'static> {
@@ -291,12 +287,8 @@ impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
     }
 }
 
-impl<T, F> fmt::Debug for TaskLocalFuture<T, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the value: during a poll the field holds the one of the scope around.
-        f.debug_struct("TaskLocalFuture").finish_non_exhaustive()
-    }
-}
+// Not the value: during a poll the field holds the one of the scope around.
+impl_debug!([T, F] TaskLocalFuture<T, F>, "TaskLocalFuture");
 
 /// The error of [`LocalKey::try_with`] and [`LocalKey::try_get`]: there is no value, because the caller is
 /// outside a scope.
@@ -311,13 +303,7 @@ impl fmt::Debug for AccessError {
     }
 }
 
-impl fmt::Display for AccessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("task local read outside a scope that sets it")
-    }
-}
-
-impl Error for AccessError {}
+impl_error!([] AccessError, "task local read outside a scope that sets it");
 
 #[cfg(all(test, not(liten_shuttle)))]
 mod tests;

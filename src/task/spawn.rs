@@ -84,8 +84,7 @@ where
 #[track_caller]
 fn spawn_entered<F>(future: F, spawned_at: &'static Location<'static>) -> JoinHandle<F::Output>
 where
-    F: Future + 'static,
-    F::Output: 'static,
+    F: Future<Output: 'static> + 'static,
 {
     match context::with(|handle| handle.and_then(Handle::settled).cloned()) {
         Some(local) if local.is_here() => local.spawn_at(future, spawned_at),

@@ -13,6 +13,7 @@
 //! is polled before they do sees that the end is over, and leaves by itself.
 
 use super::{JoinHandle, spawn, spawn_local};
+use crate::engine::impls::{impl_debug, impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::Handle;
@@ -185,11 +186,7 @@ impl TaskTracker {
     }
 }
 
-impl Default for TaskTracker {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([] TaskTracker);
 
 impl fmt::Debug for TaskTracker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -202,8 +199,7 @@ impl fmt::Debug for TaskTracker {
 }
 
 // A panic leaves the books as they were: no user code runs under their lock.
-impl std::panic::UnwindSafe for TaskTracker {}
-impl std::panic::RefUnwindSafe for TaskTracker {}
+impl_unwind_safe!([] TaskTracker);
 
 /// Is counted by a [`TaskTracker`] until it is dropped.
 pub struct TaskTrackerToken {
@@ -230,11 +226,7 @@ impl Drop for TaskTrackerToken {
     }
 }
 
-impl fmt::Debug for TaskTrackerToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskTrackerToken").finish_non_exhaustive()
-    }
-}
+impl_debug!([] TaskTrackerToken, "TaskTrackerToken");
 
 pin_project! {
     /// A future that a [`TaskTracker`] counts; made by [`TaskTracker::track_future`].
@@ -298,11 +290,7 @@ impl Future for TaskTrackerWaitFuture<'_> {
     }
 }
 
-impl fmt::Debug for TaskTrackerWaitFuture<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskTrackerWaitFuture").finish_non_exhaustive()
-    }
-}
+impl_debug!([] TaskTrackerWaitFuture<'_>, "TaskTrackerWaitFuture");
 
 #[cfg(all(test, liten_loom))]
 mod loom;

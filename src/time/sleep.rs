@@ -2,8 +2,8 @@
 
 use super::timer::Timer;
 use super::{Duration, Instant};
+use crate::engine::impls::impl_debug;
 use crate::engine::task::budget;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -134,11 +134,7 @@ impl Future for Sleep {
     }
 }
 
-impl fmt::Debug for Sleep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sleep").field("deadline", &self.deadline()).finish_non_exhaustive()
-    }
-}
+impl_debug!([] Sleep, this => "Sleep" { deadline: this.deadline(), .. });
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

@@ -2,8 +2,8 @@
 
 use super::timer::Timer;
 use super::{Duration, Instant};
+use crate::engine::impls::{impl_debug, impl_error};
 use pin_project_lite::pin_project;
-use std::error::Error;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::io;
@@ -130,26 +130,17 @@ impl<F: Future> Future for Timeout<F> {
     }
 }
 
-impl<F: fmt::Debug> fmt::Debug for Timeout<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timeout")
-            .field("value", &self.value)
-            .field("deadline", &self.timer.deadline())
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!([F: fmt::Debug] Timeout<F>, this => "Timeout" {
+    value: this.value,
+    deadline: this.timer.deadline(),
+    ..
+});
 
 /// The error of [`timeout`] and [`timeout_at`]: the time was up before the future was ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed(());
 
-impl fmt::Display for Elapsed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the time limit was reached")
-    }
-}
-
-impl Error for Elapsed {}
+impl_error!([] Elapsed, "the time limit was reached");
 
 impl From<Elapsed> for io::Error {
     fn from(elapsed: Elapsed) -> Self {

@@ -7,10 +7,10 @@
 //! begins, which gives it up atomically. So nothing is lost between the look and the sleep.
 
 use super::host::Host;
+use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Condvar, Mutex, clock};
 use std::cell::Cell;
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
@@ -59,11 +59,7 @@ impl NativeHost {
     }
 }
 
-impl Default for NativeHost {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([] NativeHost);
 
 impl Host for NativeHost {
     type Pollable = NativePollable;
@@ -98,19 +94,11 @@ impl Host for NativeHost {
     }
 }
 
-impl fmt::Debug for NativeHost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NativeHost").finish_non_exhaustive()
-    }
-}
+impl_debug!([] NativeHost, "NativeHost");
 
 /// What interrupts a host rings its bell.
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
         *self.rung.lock() = true;
         self.changed.notify_all();
     }
@@ -167,8 +155,4 @@ impl Event {
     }
 }
 
-impl fmt::Debug for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Event").field("set", &self.is_set()).finish()
-    }
-}
+impl_debug!([] Event, this => "Event" { set: this.is_set() });

@@ -18,6 +18,7 @@
 //! blocks, which turns the same mistake into a panic.
 
 use super::host::Host;
+use crate::engine::impls::impl_debug;
 use crate::engine::slab::{Key, Slab};
 use crate::engine::sync_shim::Used;
 use std::cell::{Cell, RefCell};
@@ -245,8 +246,4 @@ fn lied() -> ! {
     );
 }
 
-impl<H: Host> fmt::Debug for Poller<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Poller").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+impl_debug!([H: Host] Poller<H>, this => "Poller" { len: this.len(), .. });

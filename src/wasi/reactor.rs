@@ -36,9 +36,9 @@
 use super::SystemHost;
 use super::host::Host;
 use super::poller::{EventKey, Poller};
+use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::wakers;
 use std::cell::RefCell;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -85,11 +85,7 @@ impl Reactor {
     }
 }
 
-impl Default for Reactor {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([] Reactor);
 
 impl<H: Host> Clone for Reactor<H> {
     fn clone(&self) -> Self {
@@ -250,11 +246,7 @@ impl<H: Host> Reactor<H> {
 /// How many slots for wakers stay when no future waits.
 const KEPT: usize = 64;
 
-impl<H: Host> fmt::Debug for Reactor<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reactor").field("waits", &self.len()).finish_non_exhaustive()
-    }
-}
+impl_debug!([H: Host] Reactor<H>, this => "Reactor" { waits: this.len(), .. });
 
 /// Owns a pollable that can be waited for, by several at a time. Clones share it.
 pub struct Registration<H: Host = SystemHost> {
@@ -289,11 +281,7 @@ impl<H: Host> Clone for Registration<H> {
     }
 }
 
-impl<H: Host> fmt::Debug for Registration<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registration").finish_non_exhaustive()
-    }
-}
+impl_debug!([H: Host] Registration<H>, "Registration");
 
 /// Waits for a pollable; made by [`Reactor::wait_for`] and [`Registration::wait`].
 ///
@@ -334,8 +322,4 @@ impl<H: Host> Drop for WaitFor<H> {
     }
 }
 
-impl<H: Host> fmt::Debug for WaitFor<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitFor").finish_non_exhaustive()
-    }
-}
+impl_debug!([H: Host] WaitFor<H>, "WaitFor");

@@ -9,12 +9,12 @@
 //! poll, and waiting takes none.
 
 use super::{Reactor, Registration, WaitFor};
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::budget;
 use crate::engine::wakers::{self, Line};
 use send_wrapper::SendWrapper;
 use std::cell::RefCell;
-use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -164,11 +164,7 @@ impl Source {
     }
 }
 
-impl fmt::Debug for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source").finish_non_exhaustive()
-    }
-}
+impl_debug!([] Source, "Source");
 
 impl Tasks {
     fn join(&self, waker: &Waker) {

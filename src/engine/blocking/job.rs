@@ -12,7 +12,7 @@ pub(crate) trait Job: Send + 'static {
     /// not taken.
     fn cancel(self);
 
-    /// Whether the job, once queued, is run even if the pool is closed before its turn comes.
+    /// Whether the job, once queued, is run even if the pool is closed before a thread takes it.
     fn must_run(&self) -> bool {
         false
     }

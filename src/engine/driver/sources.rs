@@ -31,12 +31,12 @@ impl Sources {
         self.table.get(Key::from_usize(token.0)).map(|readiness| &**readiness)
     }
 
-    /// Takes a source out. The caller drops the result outside the lock: its drop may drop wakers.
+    /// Takes a source out. The caller drops the result without the lock: its drop may drop wakers.
     pub(super) fn remove(&mut self, key: Key) -> Option<Arc<Readiness>> {
         self.table.remove(key)
     }
 
-    /// From now on nothing can be added. Returns what there was, to be shut down outside the lock.
+    /// From now on nothing can be added. Returns what there was, to be shut down without the lock.
     pub(super) fn close(&mut self) -> Slab<Arc<Readiness>> {
         self.closed = true;
         std::mem::replace(&mut self.table, Slab::for_tokens())

@@ -77,7 +77,7 @@ impl Word {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum LastLook {
-    /// At what waits outside. Another worker of the group searches, and will see the rest.
+    /// At what waits outside. Another worker of the group searches, and will see everything else.
     Outside,
     /// At the other workers' queues too: no worker of the group searches any more.
     Everywhere,

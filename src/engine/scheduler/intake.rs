@@ -80,15 +80,15 @@ impl Intake {
         self.room.get()
     }
 
-    /// Which guest has the first choice in this look: each in its turn.
+    /// Which guest has the first choice in this look: one after the other.
     pub(super) fn first_guest(&self) -> usize {
         self.first_guest.replace(self.first_guest.get().wrapping_add(1))
     }
 
     /// There was `room`, and so many tasks were `brought` in, with which `queued` are in the deque.
     pub(super) fn brought(&self, room: usize, brought: usize, queued: usize) {
-        // A small rest is not worth a look: what it brings would lengthen the queue by little, and cost the
-        // next look a whole round of the worker's own tasks.
+        // A small remainder is not worth a look: what it brings would lengthen the queue by little, and cost
+        // the next look a whole round of the worker's own tasks.
         let left = room.saturating_sub(brought);
         self.room.set(if left < INTAKE / 2 { 0 } else { left });
         if brought != 0 && self.pass.get() == 0 {

@@ -243,8 +243,8 @@ impl Shared {
         self.size.alive.fetch_add(1, Ordering::AcqRel);
         self.comes();
         let started = config.spawn(&index.to_string(), move || {
-            // A panic of the house in here would leave queues without an owner; tasks' panics are caught
-            // in the cell.
+            // A panic of the runtime's own code would leave queues without an owner. Panics of tasks are
+            // caught in the task's cell.
             let abort = AbortOnUnwind;
             around(&mut || worker_thread(&shared, index));
             abort.forget();

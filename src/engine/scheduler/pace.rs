@@ -33,8 +33,9 @@ const CROWD: Duration = Duration::from_millis(1);
 
 /// A worker that computes beside a helper offers its core to others after so much time. The helper, and
 /// the clients that it serves on this machine, need a core that a worker would keep to the end of its slice,
-/// some milliseconds. Not more often: a thread that gives its core up loses the rest of its slice to threads
-/// that do not. Measured (`mixed_0.2ms`; two workers, the load on the same two cores): the 99th percentile is
+/// some milliseconds. Not more often: a thread that gives its core up loses the remainder of its slice to
+/// threads that do not. Measured (`mixed_0.2ms`; two workers, the load on the same two cores): the 99th
+/// percentile is
 /// 0.8 to 1.2 of tokio's without it.
 const OFFER: Duration = Duration::from_millis(1);
 

@@ -97,7 +97,7 @@ impl Shared {
             return;
         }
         let at_rest = (awake.at_rest)();
-        // After both, which may come to rest only now, with an event left behind.
+        // After both, which may become idle only now, with an event left behind.
         seat.turn(Some(Duration::ZERO), wakes);
         if !wakes.is_empty() {
             return;

@@ -95,7 +95,7 @@ impl Shared {
         }
     }
 
-    /// A helper does not keep a task that has given way: a regular worker takes it.
+    /// A helper does not keep a task that has yielded: a regular worker takes it.
     #[cold]
     pub(super) fn leave_to_workers(&self, task: Hot) {
         self.outside.yielded.push(task);
@@ -202,7 +202,7 @@ impl Shared {
         self.has_ready_outside() || self.active_slots().any(Slot::has_ready)
     }
 
-    /// Whether a thief would find a task that has given way. As for `has_ready`.
+    /// Whether a thief would find a task that has yielded. As for `has_ready`.
     pub(super) fn has_yielded(&self) -> bool {
         !self.outside.yielded.is_empty() || self.active_slots().any(Slot::has_yielded)
     }

@@ -89,7 +89,7 @@ impl PoolSize {
         self.blocked_in_place.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The workers that run what has given way have indices below this one: the regular workers, and
+    /// The workers that run what has yielded have indices below this one: the regular workers, and
     /// as many spares as workers block in place.
     pub(super) fn first_helper(&self) -> usize {
         self.regular() + self.blocked_in_place()

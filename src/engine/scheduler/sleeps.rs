@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Counts that only the thread itself changes.
 #[derive(Default)]
 pub(crate) struct Sleeps {
-    /// Each sleep counts twice, at its begin and at its end: an odd number says that the thread sleeps.
+    /// Each sleep counts twice, when it begins and when it ends: an odd number says that the thread sleeps.
     turns: Count,
     /// In nanoseconds.
     busy: Count,

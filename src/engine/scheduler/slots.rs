@@ -68,7 +68,7 @@ pub(super) struct Slot {
 pub(super) struct Deques {
     /// Tasks that have been woken or spawned.
     pub(super) ready: Local<Hot>,
-    /// Tasks that have given way: they run when no other task is ready, or after a bounded number of others.
+    /// Tasks that have yielded: they run when no other task is ready, or after a bounded number of others.
     pub(super) yielded: Local<Hot>,
 }
 
@@ -81,11 +81,11 @@ struct Stealers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Stall {
-    /// It moves, or rests.
+    /// It moves, or sleeps.
     None,
     /// Since the watchdog's last look: thieves may empty its next slot too.
     Short,
-    /// For so long that the tasks which have given way behind this poll need help as well.
+    /// For so long that the tasks which have yielded behind this poll need help as well.
     Long,
 }
 
@@ -241,7 +241,7 @@ impl Slot {
         self.stealers.get().map(|stealers| &stealers.ready)
     }
 
-    /// The thieves' end of the deque of tasks that have given way.
+    /// The thieves' end of the deque of tasks that have yielded.
     pub(super) fn yielded(&self) -> Option<&Stealer<Hot>> {
         self.stealers.get().map(|stealers| &stealers.yielded)
     }
@@ -295,7 +295,7 @@ impl Slot {
             || (self.stall() != Stall::None && !self.next.is_empty())
     }
 
-    /// Whether a task that has given way waits here.
+    /// Whether a task that has yielded waits here.
     pub(super) fn has_yielded(&self) -> bool {
         self.yielded().is_some_and(|yielded| !yielded.is_empty())
     }

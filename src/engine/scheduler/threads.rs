@@ -184,7 +184,7 @@ impl ThreadConfig {
 
 pub(super) fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
     for thread in threads {
-        // Only the house could have panicked, and that aborts.
+        // No task's panic ends the thread, and a panic of the runtime's own code aborts the process.
         let _ = thread.join();
     }
 }

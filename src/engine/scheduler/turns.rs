@@ -1,14 +1,14 @@
-//! Which of a worker's own queues is next: the next slot, the tasks that are ready, or those that have given
-//! way. Pure: it is told what happened, and reads no queue.
+//! Which of a worker's own queues is next: the next slot, the tasks that are ready, or those that have
+//! yielded. Pure: it is told what happened, and reads no queue.
 
 use super::intake::INTAKE;
 use std::cell::Cell;
 
 /// How many tasks in a row may come from the next slot (tokio: 3). More favours pairs that wake each
-/// other over the rest.
+/// other over all others.
 pub(super) const NEXT_CAP: u32 = 3;
 
-/// How many tasks that have given way run, with no other task ready, before the driver is polled. A task that
+/// How many tasks that have yielded run, with no other task ready, before the driver is polled. A task that
 /// yields until an event has come then finds the event after a few yields, and not after those of 200 µs.
 ///
 /// At most once in a row of yields: the poll is a call to the system, which a task that yields for long pays
@@ -19,7 +19,7 @@ pub(super) const YIELDS_ALONE: usize = 4;
 /// The state in which such a row begins.
 const ROW: usize = INTAKE + YIELDS_ALONE;
 
-/// What to do before a task that has given way runs, when no task is ready.
+/// What to do before a task that has yielded runs, when no task is ready.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Alone {
     /// Nothing.
@@ -36,9 +36,9 @@ pub(super) struct Turns {
     ///
     /// | number | meaning |
     /// |---|---|
-    /// | below [`INTAKE`] | pops of ready tasks until one that has given way has its turn in spite of them |
+    /// | below [`INTAKE`] | pops of ready tasks until one that has yielded runs in spite of them |
     /// | `INTAKE` | in a row of yields, the driver has been polled; or a ready task is popped next |
-    /// | above | pops of tasks that have given way until the driver is polled, plus `INTAKE` |
+    /// | above | pops of tasks that have yielded until the driver is polled, plus `INTAKE` |
     until_yielded: Cell<usize>,
 }
 
@@ -68,7 +68,7 @@ impl Turns {
         self.next_polls.set(0);
     }
 
-    /// Counts a pop of the ready deque. `true`: a task that has given way has its turn before that.
+    /// Counts a pop of the ready deque. `true`: a task that has yielded runs before that.
     #[inline]
     pub(super) fn is_yielded_due(&self) -> bool {
         let until_yielded = self.until_yielded.get();
@@ -78,19 +78,19 @@ impl Turns {
         until_yielded == 0
     }
 
-    /// A task that has given way has its turn in spite of ready ones, with `waiting` of its kind. All of them
+    /// A task that has yielded runs in spite of ready ones, with `waiting` of its kind. All of them
     /// will have had one when [`INTAKE`] ready tasks have run, or as many ready tasks as there are of them.
     pub(super) fn begin_yielded_turn(&self, waiting: usize) {
         self.until_yielded.set((INTAKE / waiting.max(1)).max(1));
     }
 
-    /// Whether tasks that have given way run without a poll of the driver, because it was polled in this row.
+    /// Whether tasks that have yielded run without a poll of the driver, because it was polled in this row.
     #[inline]
     pub(super) fn is_row_over(&self) -> bool {
         self.until_yielded.get() == INTAKE
     }
 
-    /// A task that has given way is to run, and no other is ready.
+    /// A task that has yielded is to run, and no other is ready.
     pub(super) fn yielded_alone(&self) -> Alone {
         let state = self.until_yielded.get();
         // Up to `INTAKE`, the ready deque has been looked at since the last one.
@@ -128,7 +128,7 @@ mod tests {
             let turns = Turns::new();
             turns.begin_yielded_turn(waiting);
             let popped = (0..).take_while(|_| !turns.is_yielded_due()).count();
-            assert_eq!(popped, ready, "{waiting} that have given way");
+            assert_eq!(popped, ready, "{waiting} that have yielded");
         }
     }
 

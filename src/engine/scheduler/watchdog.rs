@@ -19,8 +19,8 @@
 //!
 //! It never takes a queued task: what it opens, workers take. So nothing that it does can be caught half-
 //! way between two queues, and nothing that was rescued goes back behind the poll that blocked it: it is
-//! run by the worker that took it, or waits among the ready tasks, which run before those that have given
-//! way.
+//! run by the worker that took it, or waits among the ready tasks, which run before those that have
+//! yielded.
 //!
 //! # A bound in time
 //!

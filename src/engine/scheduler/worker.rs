@@ -5,10 +5,10 @@
 //!
 //! # Order of looking for a task
 //!
-//! A task is *ready* when it has been spawned, or woken by an event, a timer or another task. It has *given
-//! way* when it asked for another poll itself: by `yield_now`, at the end of its budget, or by waking itself
-//! in its poll. The two wait in deques of their own, and ready tasks run first: mostly they answer something
-//! that waits, while tasks that give way are those that compute.
+//! A task is *ready* when it has been spawned, or woken by an event, a timer or another task. It has
+//! *yielded* when it asked for another poll itself: by `yield_now`, at the end of its budget, or by waking
+//! itself in its poll. The two wait in deques of their own, and ready tasks run first: mostly they answer
+//! something that waits, while tasks that yield are those that compute.
 //!
 //! If something waits outside (two hints say so, read in each tick): the own wake channel, and a batch from
 //! the injector and the guests, go to the back of the ready deque. The next look comes after as many ticks as
@@ -21,10 +21,10 @@
 //! 2. the own ready deque, FIFO;
 //! 3. the own wake channel;
 //! 4. the injector, then the guests: a batch;
-//! 5. the own deque of tasks that have given way, FIFO; the driver is polled before the `YIELDS_ALONE`th in
+//! 5. the own deque of tasks that have yielded, FIFO; the driver is polled before the `YIELDS_ALONE`th in
 //!    a row;
 //! 6. the other workers, from a random start: half a ready deque, or a whole channel; if there is none, half
-//!    of what has given way;
+//!    of what has yielded;
 //! 7. nothing: park, in the driver's seat if it is free.
 //!
 //! Spawned tasks go to the deque and never to the next slot: with one worker, tasks start in the order
@@ -36,9 +36,9 @@
 //!
 //! *Ready tasks.* The ready deque never holds more than `k + 2 × INTAKE`: what a pass brought in is gone, or
 //! among the `k`, when the next pass ends. A task at its back waits for those before it, for at most as many
-//! that have given way, and after each of these for at most `NEXT_CAP` polls from the next slot.
+//! that have yielded, and after each of these for at most `NEXT_CAP` polls from the next slot.
 //!
-//! *Tasks that have given way.* When ready tasks never run out, [`Turns`] lets one of the others run after
+//! *Tasks that have yielded.* When ready tasks never run out, [`Turns`] lets one of the others run after
 //! each `INTAKE / n` of them, and after each single one if there are more than that: all `n` have had their
 //! turn after `INTAKE + 2 × n` pops.
 //!
@@ -62,9 +62,9 @@
 //! # Helpers
 //!
 //! A spare worker that the watchdog has started is a *helper* (`PoolSize::is_helper`): it runs what is ready,
-//! and leaves what gives way to the regular workers, through `Outside::yielded`. Otherwise it
+//! and leaves what yields to the regular workers, through `Outside::yielded`. Otherwise it
 //! would soon be as busy as they are, and there would be more threads that compute than cores. Only when all
-//! workers have been in one poll for long does it run what has given way too, and only if another helper can
+//! workers have been in one poll for long does it run what has yielded too, and only if another helper can
 //! follow it.
 
 mod rest;
@@ -93,11 +93,11 @@ pub(super) struct Worker {
     slot: Arc<CachePadded<Slot>>,
     /// Tasks that have been woken or spawned.
     ready: Local<Hot>,
-    /// Tasks that have given way.
+    /// Tasks that have yielded.
     yielded: Local<Hot>,
     /// Which of the queues here is next.
     turns: Turns,
-    /// A helper leaves tasks that have given way to the regular workers.
+    /// A helper leaves tasks that have yielded to the regular workers.
     helps: Cell<bool>,
     parker: Parker,
     rng: RefCell<Rng>,
@@ -277,13 +277,13 @@ impl Worker {
         task
     }
 
-    /// The oldest task that has given way, for when nothing else is ready.
+    /// The oldest task that has yielded, for when nothing else is ready.
     #[inline]
     fn take_yielded(&self) -> Option<Hot> {
         if self.turns.is_row_over() { self.yielded.pop() } else { self.take_early() }
     }
 
-    /// One of the first tasks that have given way while nothing else was ready. Before the last of them the
+    /// One of the first tasks that have yielded while nothing else was ready. Before the last of them the
     /// driver is polled, and what that has made ready runs first.
     fn take_early(&self) -> Option<Hot> {
         if self.yielded.len() == 0 {
@@ -301,7 +301,7 @@ impl Worker {
         self.yielded.pop()
     }
 
-    /// One task that has given way runs although others are ready.
+    /// One task that has yielded runs although others are ready.
     #[cold]
     fn yielded_turn(&self) -> Option<Hot> {
         self.turns.begin_yielded_turn(self.yielded.len());
@@ -452,8 +452,8 @@ impl Worker {
     }
 
     /// Brings up to `room` tasks in from the guests and the injector; returns how many. The guests have half
-    /// of it, and each slot for guests in turn the first choice, so that each gets its turn; what they
-    /// leave is the injector's.
+    /// of it, and each slot for guests, one after the other, the first choice, so that none is passed over;
+    /// what they leave is the injector's.
     fn take_batch(&self, room: usize) -> usize {
         let before = self.ready.len();
         let left = || (before + room).saturating_sub(self.ready.len());
@@ -487,7 +487,7 @@ impl Worker {
     }
 
     /// One round over the other workers from a random start for tasks that are ready, then one for tasks that
-    /// have given way.
+    /// have yielded.
     fn steal(&self) -> Option<Hot> {
         let high = self.shared.slots.high();
         if high <= 1 {
@@ -514,7 +514,7 @@ impl Worker {
         task.or_else(|| stuck().flatten())
     }
 
-    /// Whether tasks that have given way elsewhere may be run here. A helper leaves them to the workers, or
+    /// Whether tasks that have yielded elsewhere may be run here. A helper leaves them to the workers, or
     /// it would soon be as busy as they are; but not behind polls that do not end.
     fn takes_yielded(&self) -> bool {
         !self.helps.get() || self.shared.watchdog.spares_take_all()

@@ -14,7 +14,7 @@
 //! | yes | `unlock`, by the holder: store, Release | no |
 //!
 //! No thread waits for ever, because none waits for a message: each attempt looks at the lock itself. There
-//! is no queue. A thread can be overtaken, but the others spend more time outside the lock than under it.
+//! is no queue. A thread can be overtaken, but the others spend more time without the lock than with it.
 //!
 //! What it brought, beside parking_lot's lock with as many attempts before the first sleep (liten's time with
 //! this / with that, medians of two runs): unbounded channel 0.85, Notify with a thousand tasks 0.82, sixteen

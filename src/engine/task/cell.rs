@@ -20,7 +20,7 @@
 //! | `join_waker` | the JoinHandle | while JOIN_WAKER is 0 |
 //! |              | read by the task and the JoinHandle | while JOIN_WAKER is 1 |
 //! |              | the later of: the task, having woken; the JoinHandle's drop | after COMPLETE |
-//! | the rest | nothing (or atomic) | |
+//! | all others | nothing (or atomic) | |
 //!
 //! The [`Hot`] is unique: it exists exactly while SCHEDULED is set and COMPLETE is not, made by the caller
 //! that set SCHEDULED. That is what makes the `&mut` access to the future sound (model
@@ -232,7 +232,7 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
         }
         (Ok(_), Some(output)) => Ok(output),
         (Err(payload), Some(output)) => {
-            // The destructor's panic is reported. The output is dropped, which may panic in turn.
+            // The destructor's panic is reported. The output is dropped, which may panic as well.
             wakers::guard(|| drop(output));
             Err(JoinError::panic(id, payload))
         }

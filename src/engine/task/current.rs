@@ -87,7 +87,7 @@ pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
 
 /// Runs `f`, a destructor of what the task `id` has left, with that id.
 pub(super) fn named<R>(id: TaskId, f: impl FnOnce() -> R) -> R {
-    // The id alone: the rest is that of the task that runs here, which `f` may wake.
+    // The id alone: everything else is that of the task that runs here, which `f` may wake.
     while_replaced(|id| CURRENT.with(|current| current.id.replace(id)), Some(id), f)
 }
 

@@ -53,7 +53,7 @@ impl<T> JoinHandle<T> {
         self.task.as_ref().expect("taken by drop only")
     }
 
-    /// Asks the task to end: its future is dropped at its next turn instead of being polled.
+    /// Asks the task to end: its future is dropped when the task runs next, instead of being polled.
     ///
     /// A task that is being polled finishes that poll; if the poll completes the task, the abort has no
     /// effect. Blocking work ([`spawn_blocking`](crate::spawn_blocking)) can be aborted only before it

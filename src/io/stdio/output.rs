@@ -1,8 +1,8 @@
 //! Standard output and error: each write is a job on the blocking pool.
 
+use crate::engine::impls::impl_debug;
 use crate::engine::task::JoinHandle;
 use crate::runtime::context;
-use std::fmt;
 use std::io::{self, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -126,8 +126,4 @@ impl Output {
     }
 }
 
-impl fmt::Debug for Output {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Output").field("is_writing", &self.job.is_some()).finish()
-    }
-}
+impl_debug!([] Output, this => "Output" { is_writing: this.job.is_some() });

@@ -2,9 +2,9 @@
 
 use super::address::{ToSocketAddrs, first_success};
 use super::{failed, wire};
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
 use crate::wasi::source::Source;
-use std::fmt;
 use std::future::{poll_fn, ready};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -400,8 +400,4 @@ impl Streams {
     }
 }
 
-impl fmt::Debug for UdpSocket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UdpSocket").field("local_addr", &self.local_addr().ok()).finish()
-    }
-}
+impl_debug!([] UdpSocket, this => "UdpSocket" { local_addr: this.local_addr().ok() });

@@ -3,34 +3,26 @@
 #![allow(unsafe_code)]
 
 use super::Command;
+use crate::engine::impls::setters;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::CommandExt;
 
 impl Command {
-    /// Sets the child's user id. Unix only.
-    pub fn uid(&mut self, id: u32) -> &mut Self {
-        self.as_std_mut().uid(id);
-        self
-    }
+    setters! {
+        |this|
+        /// Sets the child's user id. Unix only.
+        uid(id: u32) => this.as_std_mut().uid(id);
 
-    /// Sets the child's group id. Unix only.
-    pub fn gid(&mut self, id: u32) -> &mut Self {
-        self.as_std_mut().gid(id);
-        self
-    }
+        /// Sets the child's group id. Unix only.
+        gid(id: u32) => this.as_std_mut().gid(id);
 
-    /// Sets the name by which the child is told that it was called. Unix only.
-    pub fn arg0<S: AsRef<OsStr>>(&mut self, name: S) -> &mut Self {
-        self.as_std_mut().arg0(name);
-        self
-    }
+        /// Sets the name by which the child is told that it was called. Unix only.
+        arg0[S: AsRef<OsStr>](name: S) => this.as_std_mut().arg0(name);
 
-    /// Sets the child's process group; 0 is one of its own, which ctrl-c at the terminal does not reach. Unix
-    /// only.
-    pub fn process_group(&mut self, group: i32) -> &mut Self {
-        self.as_std_mut().process_group(group);
-        self
+        /// Sets the child's process group; 0 is one of its own, which ctrl-c at the terminal does not reach.
+        /// Unix only.
+        process_group(group: i32) => this.as_std_mut().process_group(group);
     }
 
     /// Has `f` called in the child, between its `fork` and its `exec`. Unix only.

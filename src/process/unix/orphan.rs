@@ -87,8 +87,4 @@ impl Wake for Orphan {
     fn wake(self: Arc<Self>) {
         self.look();
     }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.look();
-    }
 }

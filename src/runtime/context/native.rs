@@ -68,8 +68,7 @@ pub(crate) fn wake_together(wake: impl FnOnce()) {
 #[track_caller]
 pub(crate) fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
 {
     if scheduler::spawns_here() {
         scheduler::spawn_here(future, Location::caller())
@@ -82,8 +81,7 @@ where
 #[track_caller]
 fn spawn_elsewhere<F>(future: F) -> JoinHandle<F::Output>
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
 {
     expect("spawn").spawn(future)
 }

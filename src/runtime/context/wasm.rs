@@ -33,8 +33,7 @@ pub(crate) fn wake_together(wake: impl FnOnce()) {
 #[track_caller]
 pub(crate) fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
 {
     expect("spawn").spawn(future)
 }

@@ -41,8 +41,7 @@ impl Settled {
         spawned_at: &'static Location<'static>,
     ) -> JoinHandle<F::Output>
     where
-        F: Future + 'static,
-        F::Output: 'static,
+        F: Future<Output: 'static> + 'static,
     {
         assert!(self.is_here(), "the caller has asked");
         // SAFETY: as in `LocalExecutor::spawn_at`. This is the executor's thread, which it cannot leave:

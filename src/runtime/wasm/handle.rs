@@ -1,13 +1,12 @@
 //! A handle to a runtime: cheap to clone, outlives the runtime without harm.
 
-use super::context::{self, EnterGuard, TryCurrentError};
 use super::id::Id;
 use super::local::Settled;
 use super::local_thread;
 use crate::engine::driver::Driver;
+use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
-use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 
@@ -25,30 +24,6 @@ pub struct Handle {
 impl Handle {
     pub(super) fn new(driver: Arc<Driver>, local: Settled) -> Self {
         Self { id: Id::next(), driver, local }
-    }
-
-    /// Returns the handle of the runtime that the thread is in.
-    ///
-    /// # Panics
-    ///
-    /// Outside a runtime. [`Handle::try_current`] does not.
-    #[track_caller]
-    pub fn current() -> Self {
-        context::expect("Handle::current")
-    }
-
-    /// Returns the handle of the runtime that the thread is in.
-    ///
-    /// # Errors
-    ///
-    /// If the thread is in none.
-    pub fn try_current() -> Result<Self, TryCurrentError> {
-        context::current()
-    }
-
-    /// Makes this the runtime of the thread until the guard is dropped: spawns and timers use it.
-    pub fn enter(&self) -> EnterGuard<'_> {
-        context::enter(self)
     }
 
     /// The tasks of the runtime.
@@ -104,11 +79,6 @@ impl Handle {
 }
 
 // A panic leaves a runtime as it was, if it does not end the program.
-impl std::panic::UnwindSafe for Handle {}
-impl std::panic::RefUnwindSafe for Handle {}
+impl_unwind_safe!([] Handle);
 
-impl fmt::Debug for Handle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("flavor", &"current_thread").finish_non_exhaustive()
-    }
-}
+impl_debug!([] Handle, this => "Handle" { flavor: "current_thread", .. });

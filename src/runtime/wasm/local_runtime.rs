@@ -6,10 +6,10 @@ use super::local::{LocalExecutor, Settled};
 use super::local_thread::{is_in_local, lend};
 use super::timekeeper::Timekeeper;
 use crate::engine::driver::Driver;
+use crate::engine::impls::impl_debug;
 use crate::engine::task::JoinHandle;
 use crate::engine::wakers;
 use crate::wasi::{self, Deadlock, Reactor};
-use std::fmt;
 use std::future::Future;
 use std::io;
 
@@ -130,11 +130,7 @@ impl Drop for LocalRuntime {
     }
 }
 
-impl fmt::Debug for LocalRuntime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalRuntime").finish_non_exhaustive()
-    }
-}
+impl_debug!([] LocalRuntime, "LocalRuntime");
 
 /// Panics, at the caller, inside a task or a root.
 #[track_caller]

@@ -1,5 +1,6 @@
 //! Errors of broadcast channels.
 
+use crate::engine::impls::impl_display;
 use std::error::Error;
 use std::fmt;
 
@@ -7,11 +8,7 @@ use std::fmt;
 #[derive(Debug)]
 pub struct SendError<T>(pub T);
 
-impl<T> fmt::Display for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("channel closed")
-    }
-}
+impl_display!([T] SendError<T>, "channel closed");
 
 impl<T: fmt::Debug> Error for SendError<T> {}
 

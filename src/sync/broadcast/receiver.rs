@@ -2,13 +2,13 @@
 
 use super::error::{RecvError, TryRecvError};
 use super::ring::{Found, Ring};
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::task::budget;
 use crate::engine::wakers::{self, Place};
 use crate::runtime::block_on::wait_outside;
 use pin_project_lite::pin_project;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -225,11 +225,7 @@ impl<T> Drop for Leaving<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for Receiver<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("broadcast::Receiver").finish_non_exhaustive()
-    }
-}
+impl_debug!([T] Receiver<T>, "broadcast::Receiver");
 
 pin_project! {
     /// Waits for the next value.

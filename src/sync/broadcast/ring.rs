@@ -25,12 +25,12 @@
 //! overwritten. Its destructor is user code, so it never runs under a lock. Cloning a value is user code,
 //! too, but happens under the slot's lock: the alternative is a copy on the heap for each value.
 
+use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Mutex, MutexGuard, lock_briefly};
 use crate::engine::wakers::{WaitList, WakeList};
 use crate::engine::words::noted;
 use crate::runtime::context;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// The most receivers that a channel may have.
 pub(super) const MAX_RECEIVERS: usize = usize::MAX >> 2;
@@ -50,8 +50,7 @@ pub(super) struct Ring<T> {
 }
 
 // User code under a lock is a value's `clone` alone, which changes nothing here.
-impl<T> UnwindSafe for Ring<T> {}
-impl<T> RefUnwindSafe for Ring<T> {}
+impl_unwind_safe!([T] Ring<T>);
 
 pub(super) struct Tail {
     /// The number of the next value.

@@ -7,12 +7,12 @@ use super::receiver::Receiver;
 use super::room::{Bounded, Room};
 use super::shared::{Shared, Tx};
 use super::weak::WeakSender;
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 use crate::engine::words::{self, NOTE, noted};
 use crate::runtime::block_on::wait_outside;
 use crate::sync::permits::{Permits, Refusal};
 use crate::time::{Duration, timeout};
-use std::fmt;
 use std::mem;
 
 /// Returns the two ends of a new channel with room for `buffer` messages.
@@ -345,8 +345,4 @@ impl<T> Sender<T> {
 
 clones!(Sender);
 
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("channel", &self.tx.shared).finish()
-    }
-}
+impl_debug!([T] Sender<T>, this => "Sender" { channel: this.tx.shared });

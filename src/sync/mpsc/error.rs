@@ -1,5 +1,6 @@
 //! Why a message was not sent or not received.
 
+use crate::engine::impls::{impl_debug, impl_error};
 use std::error::Error;
 use std::fmt;
 
@@ -7,19 +8,9 @@ use std::fmt;
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 
-impl<T> fmt::Debug for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendError").finish_non_exhaustive()
-    }
-}
+impl_debug!([T] SendError<T>, "SendError");
 
-impl<T> fmt::Display for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("channel closed")
-    }
-}
-
-impl<T> Error for SendError<T> {}
+impl_error!([T] SendError<T>, "channel closed");
 
 /// Why a message was not sent at once; contains the message.
 #[derive(PartialEq, Eq, Clone, Copy)]
@@ -29,35 +20,6 @@ pub enum TrySendError<T> {
     /// The channel is closed.
     Closed(T),
 }
-
-impl<T> TrySendError<T> {
-    /// Returns the message.
-    pub fn into_inner(self) -> T {
-        match self {
-            Self::Full(message) | Self::Closed(message) => message,
-        }
-    }
-}
-
-impl<T> fmt::Debug for TrySendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Full(_) => "Full(..)",
-            Self::Closed(_) => "Closed(..)",
-        })
-    }
-}
-
-impl<T> fmt::Display for TrySendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => "no available capacity",
-            Self::Closed(_) => "channel closed",
-        })
-    }
-}
-
-impl<T> Error for TrySendError<T> {}
 
 impl<T> From<SendError<T>> for TrySendError<T> {
     fn from(error: SendError<T>) -> Self {
@@ -94,31 +56,35 @@ pub enum SendTimeoutError<T> {
     Closed(T),
 }
 
-impl<T> SendTimeoutError<T> {
-    /// Returns the message.
-    pub fn into_inner(self) -> T {
-        match self {
-            Self::Timeout(message) | Self::Closed(message) => message,
+/// What the two errors have in common that keep a message: `error, its reason beside Closed: text`.
+macro_rules! unsent {
+    ($($error:ident, $reason:ident: $text:literal;)*) => {$(
+        impl<T> $error<T> {
+            /// Returns the message.
+            pub fn into_inner(self) -> T {
+                match self {
+                    Self::$reason(message) | Self::Closed(message) => message,
+                }
+            }
         }
-    }
-}
 
-impl<T> fmt::Debug for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Timeout(_) => "Timeout(..)",
-            Self::Closed(_) => "Closed(..)",
-        })
-    }
-}
+        impl<T> fmt::Debug for $error<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self {
+                    Self::$reason(_) => concat!(stringify!($reason), "(..)"),
+                    Self::Closed(_) => "Closed(..)",
+                })
+            }
+        }
 
-impl<T> fmt::Display for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timeout(_) => "timed out waiting on send operation",
+        impl_error!([T] $error<T>, this => match this {
+            Self::$reason(_) => $text,
             Self::Closed(_) => "channel closed",
-        })
-    }
+        });
+    )*};
 }
 
-impl<T> Error for SendTimeoutError<T> {}
+unsent! {
+    TrySendError, Full: "no available capacity";
+    SendTimeoutError, Timeout: "timed out waiting on send operation";
+}

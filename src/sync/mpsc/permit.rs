@@ -3,8 +3,7 @@
 use super::bounded::Sender;
 use super::room::Bounded;
 use super::shared::{Shared, Tx};
-use crate::engine::sync_shim::Arc;
-use std::fmt;
+use crate::engine::impls::impl_debug;
 use std::iter::FusedIterator;
 use std::mem;
 
@@ -49,11 +48,7 @@ impl<T> Drop for Permit<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for Permit<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit").field("channel", &self.shared).finish()
-    }
-}
+impl_debug!([T] Permit<'_, T>, this => "Permit" { channel: this.shared });
 
 /// Room for several messages, as an iterator of [`Permit`]s; [`Sender::reserve_many`] and
 /// [`Sender::try_reserve_many`] return it.
@@ -94,12 +89,10 @@ impl<T> Drop for PermitIterator<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for PermitIterator<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("PermitIterator");
-        debug.field("channel", &self.shared).field("left", &self.left).finish()
-    }
-}
+impl_debug!([T] PermitIterator<'_, T>, this => "PermitIterator" {
+    channel: this.shared,
+    left: this.left,
+});
 
 /// Room for one message together with the sender that reserved it; [`Sender::reserve_owned`] and
 /// [`Sender::try_reserve_owned`] return it.
@@ -182,9 +175,6 @@ impl<T> Drop for OwnedPermit<T> {
     }
 }
 
-impl<T> fmt::Debug for OwnedPermit<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shared: Option<&Arc<_>> = self.tx.as_ref().map(|tx| &tx.shared);
-        f.debug_struct("OwnedPermit").field("channel", &shared).finish()
-    }
-}
+impl_debug!([T] OwnedPermit<T>, this => "OwnedPermit" {
+    channel: this.tx.as_ref().map(|tx| &tx.shared),
+});

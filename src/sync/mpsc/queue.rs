@@ -12,6 +12,7 @@
 //! values never has a large chunk. In the steady state nothing is allocated while the values fit into a chunk
 //! and its spare.
 
+use crate::engine::impls::impl_default;
 use std::collections::VecDeque;
 use std::mem;
 
@@ -34,11 +35,7 @@ pub(super) struct Queue<T> {
     spare: VecDeque<T>,
 }
 
-impl<T> Default for Queue<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([T] Queue<T>);
 
 impl<T> Queue<T> {
     /// For how many values a chunk has room: a power of two, as the capacity of a `VecDeque` that grows.

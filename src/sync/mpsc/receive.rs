@@ -4,12 +4,12 @@ use super::error::TryRecvError;
 use super::queue::Queue;
 use super::room::Room;
 use super::shared::{Inbox, Shared, abandon};
+use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::budget;
 use crate::engine::task::waker::is_task;
 use crate::engine::wakers::{Locked, drop_all};
 use std::mem;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll, ready};
 
 /// A receiver of either kind.
@@ -20,8 +20,7 @@ pub(super) struct Rx<T, R: Room> {
     taken: Mutex<Queue<T>>,
 }
 
-impl<T, R: Room> UnwindSafe for Rx<T, R> {}
-impl<T, R: Room> RefUnwindSafe for Rx<T, R> {}
+impl_unwind_safe!([T, R: Room] Rx<T, R>);
 /// No value is pinned in a queue.
 impl<T, R: Room> Unpin for Rx<T, R> {}
 

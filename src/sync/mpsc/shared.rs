@@ -22,6 +22,7 @@
 
 use super::queue::Queue;
 use super::room::{Bounded, Room};
+use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::wakers::{Place, WaitList, drop_all, guard};
@@ -29,7 +30,6 @@ use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;
 use std::mem;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -52,9 +52,8 @@ pub(super) struct Inbox<T> {
     pub(super) abandoned: bool,
 }
 
-/// No user code runs while the queue is changed, so no panic leaves it half changed.
-impl<T, R> UnwindSafe for Shared<T, R> {}
-impl<T, R> RefUnwindSafe for Shared<T, R> {}
+// No user code runs while the queue is changed, so no panic leaves it half changed.
+impl_unwind_safe!([T, R] Shared<T, R>);
 
 impl<T, R: Room> Shared<T, R> {
     pub(super) fn new(room: R) -> Self {
@@ -129,12 +128,11 @@ impl<T> Shared<T, Bounded> {
     }
 }
 
-impl<T, R: Room + fmt::Debug> fmt::Debug for Shared<T, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Channel");
-        debug.field("room", &self.room).field("senders", &self.senders()).finish_non_exhaustive()
-    }
-}
+impl_debug!([T, R: Room + fmt::Debug] Shared<T, R>, this => "Channel" {
+    room: this.room,
+    senders: this.senders(),
+    ..
+});
 
 /// A sender of either kind.
 pub(super) struct Tx<T, R: Room> {

@@ -6,8 +6,8 @@ use super::receiver::UnboundedReceiver;
 use super::room::{Room, Unbounded};
 use super::shared::{Shared, Tx};
 use super::weak::WeakUnboundedSender;
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
-use std::fmt;
 
 /// Returns the two ends of a new channel with room for any number of messages, as long as there is memory.
 ///
@@ -52,8 +52,4 @@ impl<T> UnboundedSender<T> {
 
 clones!(UnboundedSender);
 
-impl<T> fmt::Debug for UnboundedSender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UnboundedSender").field("channel", &self.tx.shared).finish()
-    }
-}
+impl_debug!([T] UnboundedSender<T>, this => "UnboundedSender" { channel: this.tx.shared });

@@ -4,7 +4,7 @@ use super::bounded::Sender;
 use super::room::{Bounded, Unbounded};
 use super::shared::WeakTx;
 use super::unbounded::UnboundedSender;
-use std::fmt;
+use crate::engine::impls::impl_debug;
 
 /// Can be made a [`Sender`] again, and does not keep the channel open; made by [`Sender::downgrade`].
 ///
@@ -71,14 +71,6 @@ impl<T> WeakUnboundedSender<T> {
 
 clones!(WeakSender WeakUnboundedSender);
 
-impl<T> fmt::Debug for WeakSender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WeakSender").finish_non_exhaustive()
-    }
-}
+impl_debug!([T] WeakSender<T>, "WeakSender");
 
-impl<T> fmt::Debug for WeakUnboundedSender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WeakUnboundedSender").finish_non_exhaustive()
-    }
-}
+impl_debug!([T] WeakUnboundedSender<T>, "WeakUnboundedSender");

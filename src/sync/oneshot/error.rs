@@ -1,7 +1,6 @@
 //! Errors of the receiver of a [`oneshot`](super) channel.
 
-use std::error::Error;
-use std::fmt;
+use crate::engine::impls::impl_error;
 
 /// There will be no value: the sender was dropped without sending, or the receiver was closed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,20 +16,9 @@ pub enum TryRecvError {
     Closed,
 }
 
-impl fmt::Display for RecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("channel closed")
-    }
-}
+impl_error!([] RecvError, "channel closed");
 
-impl fmt::Display for TryRecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Empty => "channel empty",
-            Self::Closed => "channel closed",
-        })
-    }
-}
-
-impl Error for RecvError {}
-impl Error for TryRecvError {}
+impl_error!([] TryRecvError, this => match this {
+    Self::Empty => "channel empty",
+    Self::Closed => "channel closed",
+});

@@ -1,20 +1,13 @@
 //! Why there is no permit.
 
+use crate::engine::impls::impl_error;
 use crate::sync::permits::{Closed, Refusal};
-use std::error::Error;
-use std::fmt;
 
 /// The semaphore is closed.
 #[derive(Debug)]
 pub struct AcquireError(());
 
-impl fmt::Display for AcquireError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("semaphore closed")
-    }
-}
-
-impl Error for AcquireError {}
+impl_error!([] AcquireError, "semaphore closed");
 
 impl From<Closed> for AcquireError {
     fn from(_: Closed) -> Self {
@@ -31,16 +24,10 @@ pub enum TryAcquireError {
     NoPermits,
 }
 
-impl fmt::Display for TryAcquireError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Closed => "semaphore closed",
-            Self::NoPermits => "no permits available",
-        })
-    }
-}
-
-impl Error for TryAcquireError {}
+impl_error!([] TryAcquireError, this => match this {
+    Self::Closed => "semaphore closed",
+    Self::NoPermits => "no permits available",
+});
 
 impl From<Refusal> for TryAcquireError {
     fn from(refusal: Refusal) -> Self {

@@ -14,70 +14,6 @@ pub struct SemaphorePermit<'a> {
     permits: usize,
 }
 
-impl<'a> SemaphorePermit<'a> {
-    pub(super) fn new(semaphore: &'a Semaphore, permits: usize) -> Self {
-        Self { semaphore, permits }
-    }
-
-    /// Drops the permits without giving them back: the semaphore has fewer from now on.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let semaphore = liten::sync::Semaphore::new(2);
-    /// semaphore.try_acquire().unwrap().forget();
-    /// assert_eq!(semaphore.available_permits(), 1);
-    /// ```
-    pub fn forget(mut self) {
-        self.permits = 0;
-    }
-
-    /// Adds the permits of `other`.
-    ///
-    /// # Panics
-    ///
-    /// If `other` is of another semaphore.
-    #[track_caller]
-    pub fn merge(&mut self, other: Self) {
-        assert!(ptr::eq(self.semaphore, other.semaphore), "{OTHER}");
-        merge(&mut self.permits, other.permits);
-        other.forget();
-    }
-
-    /// Splits `n` permits off and returns them; `None` if this has fewer.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let semaphore = liten::sync::Semaphore::new(3);
-    /// let mut permit = semaphore.try_acquire_many(3).unwrap();
-    /// let two = permit.split(2).unwrap();
-    /// assert_eq!((permit.num_permits(), two.num_permits()), (1, 2));
-    /// permit.merge(two);
-    /// assert_eq!(permit.num_permits(), 3);
-    /// ```
-    pub fn split(&mut self, n: usize) -> Option<Self> {
-        self.permits = self.permits.checked_sub(n)?;
-        Some(Self { semaphore: self.semaphore, permits: n })
-    }
-
-    /// Returns the semaphore whose permits these are.
-    pub fn semaphore(&self) -> &Semaphore {
-        self.semaphore
-    }
-
-    /// Returns how many permits these are.
-    pub fn num_permits(&self) -> usize {
-        self.permits
-    }
-}
-
-impl Drop for SemaphorePermit<'_> {
-    fn drop(&mut self) {
-        self.semaphore.add_permits(self.permits);
-    }
-}
-
 /// As [`SemaphorePermit`], but keeps the semaphore alive and borrows nothing.
 #[must_use = "dropped at once, the permits go back at once"]
 #[clippy::has_significant_drop]
@@ -87,48 +23,84 @@ pub struct OwnedSemaphorePermit {
     permits: usize,
 }
 
-impl OwnedSemaphorePermit {
-    pub(super) fn new(semaphore: Arc<Semaphore>, permits: usize) -> Self {
-        Self { semaphore, permits }
-    }
+/// What both permits can do: `[lifetime] permit, how it refers to its semaphore`.
+macro_rules! permit {
+    ([$($lifetime:lifetime)?] $permit:ty, $semaphore:ty) => {
+        impl$(<$lifetime>)? $permit {
+            pub(super) fn new(semaphore: $semaphore, permits: usize) -> Self {
+                Self { semaphore, permits }
+            }
 
-    /// Drops the permits without giving them back: the semaphore has fewer from now on.
-    pub fn forget(mut self) {
-        self.permits = 0;
-    }
+            /// Drops the permits without giving them back: the semaphore has fewer from now on.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// let semaphore = liten::sync::Semaphore::new(2);
+            /// semaphore.try_acquire().unwrap().forget();
+            /// assert_eq!(semaphore.available_permits(), 1);
+            /// ```
+            pub fn forget(mut self) {
+                self.permits = 0;
+            }
 
-    /// Adds the permits of `other`.
-    ///
-    /// # Panics
-    ///
-    /// If `other` is of another semaphore.
-    #[track_caller]
-    pub fn merge(&mut self, other: Self) {
-        assert!(Arc::ptr_eq(&self.semaphore, &other.semaphore), "{OTHER}");
-        merge(&mut self.permits, other.permits);
-        other.forget();
-    }
+            /// Adds the permits of `other`.
+            ///
+            /// # Panics
+            ///
+            /// If `other` is of another semaphore.
+            #[track_caller]
+            pub fn merge(&mut self, other: Self) {
+                assert!(ptr::eq(&*self.semaphore, &*other.semaphore), "{OTHER}");
+                merge(&mut self.permits, other.permits);
+                other.forget();
+            }
 
-    /// Splits `n` permits off and returns them; `None` if this has fewer.
-    pub fn split(&mut self, n: usize) -> Option<Self> {
-        self.permits = self.permits.checked_sub(n)?;
-        Some(Self { semaphore: self.semaphore.clone(), permits: n })
-    }
+            /// Splits `n` permits off and returns them; `None` if this has fewer.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// let semaphore = liten::sync::Semaphore::new(3);
+            /// let mut permit = semaphore.try_acquire_many(3).unwrap();
+            /// let two = permit.split(2).unwrap();
+            /// assert_eq!((permit.num_permits(), two.num_permits()), (1, 2));
+            /// permit.merge(two);
+            /// assert_eq!(permit.num_permits(), 3);
+            /// ```
+            pub fn split(&mut self, n: usize) -> Option<Self> {
+                self.permits = self.permits.checked_sub(n)?;
+                Some(Self { semaphore: Clone::clone(&self.semaphore), permits: n })
+            }
 
+            /// Returns how many permits these are.
+            pub fn num_permits(&self) -> usize {
+                self.permits
+            }
+        }
+
+        impl$(<$lifetime>)? Drop for $permit {
+            fn drop(&mut self) {
+                self.semaphore.add_permits(self.permits);
+            }
+        }
+    };
+}
+
+permit!(['a] SemaphorePermit<'a>, &'a Semaphore);
+permit!([] OwnedSemaphorePermit, Arc<Semaphore>);
+
+impl SemaphorePermit<'_> {
     /// Returns the semaphore whose permits these are.
-    pub fn semaphore(&self) -> &Arc<Semaphore> {
-        &self.semaphore
-    }
-
-    /// Returns how many permits these are.
-    pub fn num_permits(&self) -> usize {
-        self.permits
+    pub fn semaphore(&self) -> &Semaphore {
+        self.semaphore
     }
 }
 
-impl Drop for OwnedSemaphorePermit {
-    fn drop(&mut self) {
-        self.semaphore.add_permits(self.permits);
+impl OwnedSemaphorePermit {
+    /// Returns the semaphore whose permits these are.
+    pub fn semaphore(&self) -> &Arc<Semaphore> {
+        &self.semaphore
     }
 }
 

@@ -33,8 +33,7 @@ cfg_rt! {
     #[track_caller]
     pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
     where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
     {
         context::assert_inside();
         liten::task::spawn(future)
@@ -48,8 +47,7 @@ cfg_rt! {
     #[track_caller]
     pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
     where
-        F: Future + 'static,
-        F::Output: 'static,
+        F: Future<Output: 'static> + 'static,
     {
         liten::task::spawn_local(future)
     }

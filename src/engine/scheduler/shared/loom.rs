@@ -40,7 +40,7 @@ fn there_is_no_moment_without_a_task_between_a_parent_and_its_child() {
         let shared = scheduler(1);
         let stats = &shared.slots.get(0).stats;
         stats.spawned.add(1);
-        // The spawned thread counts: one that has given way is shown no old values.
+        // The spawned thread counts: one that has yielded is shown no old values.
         let other = {
             let shared = shared.clone();
             thread::spawn(move || assert_ne!(shared.alive_tasks(), 0))

@@ -20,7 +20,7 @@
 //! tasks wait and there may be no further spare, so that it blocks them in spite of its precaution.
 //!
 //! The first spare comes early, because it serves what waits beside tasks that compute: it takes what is
-//! ready and leaves to the workers what has given way, so it is busy only as long as there is something
+//! ready and leaves to the workers what has yielded, so it is busy only as long as there is something
 //! ready, and the system shares the cores. If it is stuck as well, the tasks here block whatever runs them,
 //! and more threads help less and less.
 
@@ -71,12 +71,12 @@ pub(super) const REPORT_AFTER: Duration = Duration::from_millis(10);
 /// in a poll or a destructor that may itself wait for the end of another task.
 const DRAIN_AFTER: Duration = Duration::from_millis(10);
 
-/// Tasks that have given way wait behind a long poll for so long before others take them. They are computing,
+/// Tasks that have yielded wait behind a long poll for so long before others take them. They are computing,
 /// mostly, and one more thread that computes makes all others slower.
 pub(super) const YIELDED_AFTER: Duration = Duration::from_millis(50);
 
 /// The same if no other spare can follow: the last one is kept free for what is ready. Not for ever, as a
-/// blocked poll may wait for a task that has given way.
+/// blocked poll may wait for a task that has yielded.
 const LAST_RESORT: Duration = Duration::from_secs(1);
 
 /// A spare stays for so long after the last look at which no regular worker was free: a program that blocks
@@ -97,7 +97,7 @@ pub(super) struct WorkerSnapshot {
     pub(super) blocked_in_place: bool,
     /// A task that has been woken or spawned is queued here.
     pub(super) ready: bool,
-    /// A task that has given way is queued here.
+    /// A task that has yielded is queued here.
     pub(super) yielded: bool,
 }
 
@@ -116,7 +116,7 @@ pub(super) struct Snapshot<'a> {
     pub(super) delivered: bool,
     /// Ready tasks wait where all workers look.
     pub(super) outside: bool,
-    /// As above, tasks that have given way.
+    /// As above, tasks that have yielded.
     pub(super) yielded_outside: bool,
     /// Whether a worker is parked.
     pub(super) parked: bool,
@@ -165,8 +165,8 @@ pub(super) struct History {
 #[derive(Debug, Clone)]
 struct WorkerHistory {
     progress: u64,
-    /// The last look that saw it move, or saw it at work after a rest; it has been in one poll since then at
-    /// the earliest. Not the last look that saw it at rest: the watchdog may have slept since.
+    /// The last look that saw it move, or saw it at work after a sleep; it has been in one poll since then at
+    /// the earliest. Not the last look that saw it asleep: the watchdog may have slept since.
     moved: Instant,
     at_rest: bool,
     stalled: bool,
@@ -240,7 +240,7 @@ impl History {
         self.attendance = attendance;
     }
 
-    /// Whether regular workers have all been stuck for so long that spares run what has given way, too.
+    /// Whether regular workers have all been stuck for so long that spares run what has yielded, too.
     pub(super) fn spares_take_all(&self, snapshot: &Snapshot<'_>) -> bool {
         let limit = if snapshot.may_add_spare { YIELDED_AFTER } else { LAST_RESORT };
         self.none_free(snapshot, 0..snapshot.regular, limit)
@@ -287,7 +287,7 @@ impl History {
     fn help_stalled(&self, snapshot: &Snapshot<'_>) -> Option<Order> {
         let takes_all = self.spares_take_all(snapshot);
         let regular = &snapshot.workers[..snapshot.regular];
-        // Helpers do not count for what has given way, as long as they leave it to the workers.
+        // Helpers do not count for what has yielded, as long as they leave it to the workers.
         let may_take =
             takes_all || regular.iter().any(|seen| seen.at_rest && !seen.blocked_in_place);
         let queued = |seen: &WorkerSnapshot| {

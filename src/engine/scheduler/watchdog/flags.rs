@@ -14,7 +14,7 @@ pub(in crate::engine::scheduler) struct WatchdogFlags {
     pub(in crate::engine::scheduler) blocked_polls: AtomicU64,
     /// Workers that move take what is queued at those that do not.
     pub(in crate::engine::scheduler) rescue: AtomicBool,
-    /// All regular workers have been stuck for long: spares run what has given way, too.
+    /// All regular workers have been stuck for long: spares run what has yielded, too.
     pub(in crate::engine::scheduler) spares_take_all: AtomicBool,
 }
 
@@ -50,7 +50,7 @@ impl WatchdogFlags {
         self.rescue.load(Ordering::Relaxed) && self.rescue.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether spares run what has given way, too.
+    /// Whether spares run what has yielded, too.
     pub(in crate::engine::scheduler) fn spares_take_all(&self) -> bool {
         // Ordering: Relaxed, a hint.
         self.spares_take_all.load(Ordering::Relaxed)

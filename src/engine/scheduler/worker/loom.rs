@@ -287,7 +287,7 @@ fn with_helpers(helpers: usize) -> Arc<Shared> {
     shared
 }
 
-/// A helper leaves a task that has given way to the workers, while the only one goes to sleep: it is run.
+/// A helper leaves a task that has yielded to the workers, while the only one goes to sleep: it is run.
 #[test]
 fn what_a_helper_leaves_to_the_workers_is_taken() {
     bounded(|way| {

@@ -37,7 +37,7 @@ impl Worker {
         // other half is a push.
         fence(Ordering::SeqCst);
         self.shared.check_quiet();
-        // After the fence: a worker that blocks in place says so before it gives up what has given way
+        // After the fence: a worker that blocks in place says so before it gives up what has yielded
         // there, and this one may be there in its place.
         self.helps.set(self.shared.size.is_helper(self.index));
         if let Some(task) = self.last_look(look) {
@@ -70,7 +70,7 @@ impl Worker {
         None
     }
 
-    /// With the parked bit set, by a helper that was the last searcher: pushes of tasks that have given way
+    /// With the parked bit set, by a helper that was the last searcher: pushes of tasks that have yielded
     /// relied on its search, and it leaves those to the workers.
     #[cold]
     fn leave_search_to_workers(&self) {

@@ -21,12 +21,12 @@ fn new_task(shared: &Arc<Shared>) -> Hot {
     new_send_task(async {}, shared, Location::caller()).0
 }
 
-/// The task gives way and is taken again so often; returns how often the driver was polled.
+/// The task yields and is taken again so often; returns how often the driver was polled.
 fn polls_in_yields(worker: &Worker, mut task: Hot, yields: usize) -> (Hot, u64) {
     let before = worker.shared().driver.attendance();
     for _ in 0..yields {
         worker.yielded(task);
-        task = worker.take_yielded().expect("it has just given way");
+        task = worker.take_yielded().expect("it has just yielded");
     }
     (task, worker.shared().driver.attendance() - before)
 }

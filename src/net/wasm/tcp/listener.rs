@@ -1,11 +1,11 @@
 //! `TcpListener`: waits for connections.
 
 use super::TcpStream;
+use crate::engine::impls::impl_debug;
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{failed, wire};
 use crate::wasi::source::Source;
 use futures_core::Stream;
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::task::{Context, Poll, ready};
@@ -167,8 +167,4 @@ impl TcpListener {
     }
 }
 
-impl fmt::Debug for TcpListener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TcpListener").field("local_addr", &self.local_addr().ok()).finish()
-    }
-}
+impl_debug!([] TcpListener, this => "TcpListener" { local_addr: this.local_addr().ok() });

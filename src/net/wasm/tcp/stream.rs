@@ -1,5 +1,6 @@
 //! `TcpStream`: a connection, read and written through the I/O traits.
 
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::budget;
 use crate::net::address::{ToSocketAddrs, first_success};
@@ -9,7 +10,6 @@ use crate::wasi::source::Source;
 use crate::wasi::stream::{Input, Output};
 use send_wrapper::SendWrapper;
 use std::cell::Cell;
-use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr};
@@ -315,14 +315,10 @@ impl Drop for TcpStream {
     }
 }
 
-impl fmt::Debug for TcpStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TcpStream")
-            .field("local_addr", &self.local_addr().ok())
-            .field("peer_addr", &self.peer_addr().ok())
-            .finish()
-    }
-}
+impl_debug!([] TcpStream, this => "TcpStream" {
+    local_addr: this.local_addr().ok(),
+    peer_addr: this.peer_addr().ok(),
+});
 
 /// A connection that the program has dropped, kept until the host has sent what it keeps.
 ///

@@ -18,6 +18,20 @@ pub struct Builder {
     disabled: Disabled,
 }
 
+/// Settings that liten's builder has under the same name.
+macro_rules! passed_on {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident $([$($generics:tt)*])? ($argument:ident: $type:ty);
+    )*) => {$(
+        $(#[$doc])*
+        pub fn $name $(<$($generics)*>)? (&mut self, $argument: $type) -> &mut Self {
+            self.inner.$name($argument);
+            self
+        }
+    )*};
+}
+
 impl Builder {
     /// Starts with a runtime whose tasks run on the thread that is in `block_on`.
     pub fn new_current_thread() -> Self {
@@ -80,19 +94,11 @@ impl Builder {
         self
     }
 
-    /// Sets the beginning of the names of the runtime's threads.
-    pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
-        self.inner.thread_name(name);
-        self
-    }
-
-    /// Sets the function that names each of the runtime's threads.
-    pub fn thread_name_fn<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() -> String + Send + Sync + 'static,
-    {
-        self.inner.thread_name_fn(f);
-        self
+    passed_on! {
+        /// Sets the beginning of the names of the runtime's threads.
+        thread_name(name: impl Into<String>);
+        /// Sets the function that names each of the runtime's threads.
+        thread_name_fn[F: Fn() -> String + Send + Sync + 'static](f: F);
     }
 
     /// Names the runtime.
@@ -108,52 +114,19 @@ impl Builder {
         self
     }
 
-    /// Sets the size of the stacks of the runtime's threads, in bytes.
-    pub fn thread_stack_size(&mut self, bytes: usize) -> &mut Self {
-        self.inner.thread_stack_size(bytes);
-        self
-    }
-
-    /// Sets how long an idle thread for blocking work stays.
-    pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
-        self.inner.thread_keep_alive(duration);
-        self
-    }
-
-    /// Runs `f` on each thread of the runtime when it starts.
-    pub fn on_thread_start<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.inner.on_thread_start(f);
-        self
-    }
-
-    /// Runs `f` on each thread of the runtime when it ends.
-    pub fn on_thread_stop<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.inner.on_thread_stop(f);
-        self
-    }
-
-    /// Runs `f` each time that a thread of the runtime goes to sleep.
-    pub fn on_thread_park<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.inner.on_thread_park(f);
-        self
-    }
-
-    /// Runs `f` each time that a thread of the runtime wakes up.
-    pub fn on_thread_unpark<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.inner.on_thread_unpark(f);
-        self
+    passed_on! {
+        /// Sets the size of the stacks of the runtime's threads, in bytes.
+        thread_stack_size(bytes: usize);
+        /// Sets how long an idle thread for blocking work stays.
+        thread_keep_alive(duration: Duration);
+        /// Runs `f` on each thread of the runtime when it starts.
+        on_thread_start[F: Fn() + Send + Sync + 'static](f: F);
+        /// Runs `f` on each thread of the runtime when it ends.
+        on_thread_stop[F: Fn() + Send + Sync + 'static](f: F);
+        /// Runs `f` each time that a thread of the runtime goes to sleep.
+        on_thread_park[F: Fn() + Send + Sync + 'static](f: F);
+        /// Runs `f` each time that a thread of the runtime wakes up.
+        on_thread_unpark[F: Fn() + Send + Sync + 'static](f: F);
     }
 
     /// Without effect: liten bounds the time that a task waits, not the number of polls.

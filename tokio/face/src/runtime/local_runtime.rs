@@ -49,8 +49,7 @@ impl LocalRuntime {
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + 'static,
-        F::Output: 'static,
+        F: Future<Output: 'static> + 'static,
     {
         self.runtime.spawn_local(future)
     }

@@ -33,8 +33,7 @@ impl LocalSet {
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + 'static,
-        F::Output: 'static,
+        F: Future<Output: 'static> + 'static,
     {
         self.tasks.spawn_local(future)
     }

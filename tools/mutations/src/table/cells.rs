@@ -25,16 +25,9 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ONCE_CELL,
         models: MAKING,
-        from: "let value = f().await;\n                self.fill(value, permit)",
-        to: "let permit = std::mem::ManuallyDrop::new(permit);\n                let value = f().await;\n                self.fill(value, std::mem::ManuallyDrop::into_inner(permit))",
-        breaks: "a task that is dropped while it makes the value keeps its turn",
-    },
-    Mutation {
-        file: ONCE_CELL,
-        models: MAKING,
         from: "let value = f().await?;\n                Ok(self.fill(value, permit))",
         to: "let permit = std::mem::ManuallyDrop::new(permit);\n                let value = f().await?;\n                Ok(self.fill(value, std::mem::ManuallyDrop::into_inner(permit)))",
-        breaks: "a task that fails to make the value keeps its turn",
+        breaks: "a task that fails to make the value, or is dropped meanwhile, keeps its turn",
     },
     Mutation {
         file: ONCE_CELL,

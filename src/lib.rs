@@ -85,7 +85,10 @@
 // it. On wasm the same goes for what only threads use. The default build has these modules on, and keeps the
 // lints.
 #![cfg_attr(
-    any(target_family = "wasm", not(all(feature = "net", feature = "futures-io"))),
+    any(
+        target_family = "wasm",
+        not(all(feature = "net", feature = "futures-io", feature = "insight"))
+    ),
     allow(dead_code, unused_imports)
 )]
 
@@ -110,6 +113,9 @@ pub mod future;
 #[cfg(all(feature = "hyper", not(target_family = "wasm")))]
 #[cfg_attr(docsrs, doc(cfg(feature = "hyper")))]
 pub mod hyper;
+#[cfg(all(feature = "insight", not(target_family = "wasm")))]
+#[cfg_attr(docsrs, doc(cfg(feature = "insight")))]
+pub mod insight;
 #[cfg_attr(target_family = "wasm", path = "io/wasm.rs")]
 pub mod io;
 #[cfg(feature = "net")]

@@ -85,6 +85,7 @@ mod pinned;
 mod root;
 mod scope;
 mod shutdown;
+pub(crate) mod task_list;
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;
 mod tokio_context;

@@ -8,6 +8,7 @@ use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::current;
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
+use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::error::Error;
 use std::fmt;
@@ -73,13 +74,13 @@ impl BlockingTasks {
         pool: &Arc<blocking::Pool<BlockingJob>>,
         f: F,
         must_run: bool,
-        spawned_at: &'static Location<'static>,
+        origin: impl Origin,
     ) -> (JoinHandle<T>, io::Result<()>)
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let (task, join) = new_send_task(Once::new(f), self, spawned_at);
+        let (task, join) = new_send_task(Once::new(f), self, origin);
         let taken = match pool.spawn(BlockingJob { task, tasks: self.clone(), must_run }) {
             Ok(()) => Ok(()),
             Err(SpawnError::Closed(job)) => {

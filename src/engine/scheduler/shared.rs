@@ -16,7 +16,7 @@ use crate::engine::queue::wake_channel::Chain;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
 use crate::engine::task::RunningTask;
-use crate::engine::task::header::{Completer, Hot, RegistryKey};
+use crate::engine::task::header::{Completer, Hot, ListEntry, RegistryKey};
 use crate::engine::task::running::Running;
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
@@ -240,6 +240,22 @@ impl Shared {
     /// How many tasks have been cold at least once and are not complete.
     pub(crate) fn cold_tasks(&self) -> usize {
         self.slots.iter().map(|slot| slot.registry.len()).sum()
+    }
+
+    /// How many lists there are for [`Shared::list_tasks`].
+    pub(crate) fn task_lists(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Puts tasks of the list `slot` that have been cold into `list`: see
+    /// [`Registry::list`](crate::engine::task::registry::Registry::list).
+    pub(crate) fn list_tasks(
+        &self,
+        slot: usize,
+        from: usize,
+        list: &mut Vec<ListEntry>,
+    ) -> Option<usize> {
+        self.slots.made(slot)?.registry.list(from, list)
     }
 
     pub(crate) fn injected_tasks(&self) -> usize {

@@ -125,6 +125,16 @@ impl Slots {
         self.shared(index).clone()
     }
 
+    /// How many slots there may be, those of guests included.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The slot, if it has been looked at.
+    pub(super) fn made(&self, index: usize) -> Option<&Slot> {
+        self.slots.get(index)?.get().map(|slot| &***slot)
+    }
+
     /// The slots that have been looked at: there is nothing in the others.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Slot> {
         self.slots.iter().filter_map(OnceLock::get).map(|slot| &***slot)

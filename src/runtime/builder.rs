@@ -8,6 +8,7 @@ use super::id::Id;
 use super::local::{LocalExecutor, Settled};
 use super::local_runtime::LocalRuntime;
 use super::pinned::Pinned;
+use super::slow_poll::{SlowPoll, SlowPolls};
 use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
@@ -30,6 +31,9 @@ const MAX_BLOCKING: usize = 512;
 /// them. Some tasks that block are a mistake to live with, more are a pool for blocking work, and there is
 /// one.
 const SPARES: usize = 16;
+
+/// A poll that lasts so long by default is told of: a request that waits for it is late for whom it concerns.
+const SLOW_POLL: Duration = Duration::from_millis(100);
 
 /// How long an idle thread of the blocking pool stays by default, as in tokio.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -59,6 +63,7 @@ pub struct Builder {
     thread_name: ThreadName,
     thread_stack_size: Option<usize>,
     thread_keep_alive: Duration,
+    slow_poll_threshold: Duration,
     start_paused: bool,
     hooks: Hooks,
     pub(super) tokio: tokio_context::Setting,
@@ -87,6 +92,7 @@ impl Builder {
             thread_name: ThreadName::Prefix("liten-worker".to_owned()),
             thread_stack_size: None,
             thread_keep_alive: KEEP_ALIVE,
+            slow_poll_threshold: SLOW_POLL,
             start_paused: false,
             hooks: Hooks::default(),
             tokio: tokio_context::Setting::default(),
@@ -244,6 +250,50 @@ impl Builder {
         self
     }
 
+    /// Sets how long a poll lasts that is *slow*. Default: 100 ms. With [`Duration::MAX`] no poll is.
+    ///
+    /// A slow poll holds up its worker, whether or not other workers are free. It is
+    /// [counted](super::RuntimeMetrics::slow_poll_count), the feature `tracing` warns of it (target
+    /// `liten::slow`), and the function of [`Builder::on_slow_poll`] is called; all that while it lasts, and
+    /// once. A worker that [blocks in place](crate::task::block_in_place) has said so, and is not slow.
+    ///
+    /// Without meaning for a runtime without workers: it has no thread that could look. The look is one that
+    /// is made anyway while a worker is busy, every few milliseconds. So this costs the tasks nothing, and a
+    /// threshold of less than some ten milliseconds is not met exactly.
+    pub fn slow_poll_threshold(&mut self, duration: Duration) -> &mut Self {
+        self.slow_poll_threshold = duration;
+        self
+    }
+
+    /// Calls `f` when a poll has been slow for long enough to be told of: see
+    /// [`Builder::slow_poll_threshold`]. On the driver thread, which fetches events while no worker is idle:
+    /// `f` should be short.
+    ///
+    /// A panic of `f` is reported by the panic hook and has no other consequence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    ///
+    /// let (sender, told) = mpsc::channel();
+    /// let runtime = liten::runtime::Builder::new_multi_thread()
+    ///     .slow_poll_threshold(Duration::from_millis(20))
+    ///     .on_slow_poll(move |slow| drop(sender.send(slow.clone())))
+    ///     .build()
+    ///     .unwrap();
+    /// let task = runtime.spawn(async { std::thread::sleep(Duration::from_millis(200)) });
+    /// let slow = told.recv().unwrap();
+    /// assert_eq!(slow.task().unwrap().id(), task.id());
+    /// // For instance "task 1, spawned at src/main.rs:10:20, has held up worker 0 for 21 ms: in clock_nanosleep".
+    /// println!("{slow}");
+    /// ```
+    pub fn on_slow_poll(&mut self, f: impl Fn(&SlowPoll) + Send + Sync + 'static) -> &mut Self {
+        self.hooks.slow_poll = Some(Arc::new(f));
+        self
+    }
+
     /// Sets whether the runtime's clock stands still from the start, as after
     /// [`time::pause`](crate::time::pause). Default: no. For tests: see
     /// [Testing with paused time](crate::time#testing-with-paused-time).
@@ -311,6 +361,7 @@ impl Builder {
                 around: around_worker,
                 inside,
                 sleep_hooks,
+                stall_hook: Some(runtime.handle.inner.slow_polls.clone()),
                 max_spares,
             });
             if self.start_paused {
@@ -356,6 +407,9 @@ impl Builder {
         if self.max_blocking_threads == 0 {
             return Err(invalid("max_blocking_threads must not be 0".into()));
         }
+        if self.slow_poll_threshold.is_zero() {
+            return Err(invalid("slow_poll_threshold must not be 0".into()));
+        }
         let tokio = self.tokio.open()?;
         if self.start_paused {
             driver.stop_clock().expect("a new clock, which runs");
@@ -385,6 +439,10 @@ impl Builder {
             pinned: Pinned::new(pool("pinned", MAX_WORKERS, inner, Box::new(|| {}))),
             hooks: self.hooks.clone(),
             sleeps: Sleeps::default(),
+            slow_polls: Arc::new(SlowPolls::new(
+                self.slow_poll_threshold,
+                self.hooks.slow_poll.clone(),
+            )),
             blocking_tasks: BlockingTasks::new(),
             tokio,
         });
@@ -469,6 +527,7 @@ impl fmt::Debug for Builder {
             .field("thread_name", &self.thread_name)
             .field("thread_stack_size", &self.thread_stack_size)
             .field("thread_keep_alive", &self.thread_keep_alive)
+            .field("slow_poll_threshold", &self.slow_poll_threshold)
             .field("start_paused", &self.start_paused)
             .finish_non_exhaustive()
     }

@@ -10,6 +10,7 @@ use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
 use super::root::{self, Present};
+use super::slow_poll::{OnSlowPoll, SlowPolls};
 use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
@@ -46,6 +47,7 @@ pub(super) struct Inner {
     pub(super) hooks: Hooks,
     /// Of the thread that runs the tasks of a runtime without workers.
     pub(super) sleeps: Sleeps,
+    pub(super) slow_polls: Arc<SlowPolls>,
     pub(super) tokio: tokio_context::Door,
 }
 
@@ -55,6 +57,7 @@ pub(super) struct Hooks {
     pub(super) start: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) stop: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) sleep: SleepHooks,
+    pub(super) slow_poll: Option<OnSlowPoll>,
 }
 
 impl Hooks {

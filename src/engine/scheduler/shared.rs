@@ -221,6 +221,28 @@ impl Shared {
         self.watchdog.blocked_polls()
     }
 
+    /// How many polls were slow.
+    pub(crate) fn slow_polls(&self) -> u64 {
+        self.watchdog.slow_polls()
+    }
+
+    /// What each worker does at the moment, with its index; spares have those behind the others.
+    pub(crate) fn worker_looks(&self) -> impl Iterator<Item = (usize, WorkerLook)> {
+        (0..self.slots.high()).map(|index| {
+            let slot = self.slots.get(index);
+            let look = WorkerLook {
+                poll: slot.running.polls(),
+                task: slot.running.read(),
+                time: slot.stalled_for(),
+                thread: slot.thread(),
+                is_active: slot.is_active(),
+                is_parked: self.idle.is_parked(index),
+                is_blocked_in_place: slot.is_blocked_in_place(),
+            };
+            (index, look)
+        })
+    }
+
     /// How many tasks have been spawned and are not complete.
     ///
     /// Completions are read first. Each count only grows, so if both sums are equal there was a moment
@@ -327,6 +349,20 @@ pub(crate) struct WorkerCounts {
     /// Odd while the worker sleeps.
     pub(crate) turns: u64,
     pub(crate) busy: Duration,
+}
+
+/// See [`Shared::worker_looks`].
+pub(crate) struct WorkerLook {
+    /// How many polls it has begun.
+    pub(crate) poll: u64,
+    pub(crate) task: Option<RunningTask>,
+    /// How long it has been in this poll at least.
+    pub(crate) time: Duration,
+    pub(crate) thread: Option<u32>,
+    /// A thread works here.
+    pub(crate) is_active: bool,
+    pub(crate) is_parked: bool,
+    pub(crate) is_blocked_in_place: bool,
 }
 
 /// Cancels tasks and counts them as foreign: those that were spawned too late, and those that any thread

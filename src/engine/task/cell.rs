@@ -128,8 +128,7 @@ where
             future_size: size_of::<F>(),
         };
     }
-    let memory =
-        recycler::allocate(Layout::new::<Cell<F, O::Name>>()).cast::<Cell<F, O::Name>>();
+    let memory = recycler::allocate(Layout::new::<Cell<F, O::Name>>()).cast::<Cell<F, O::Name>>();
     let (spawned_at, name) = origin.into_parts();
     let vtable = VtableOf::<F, O::Name, S>::VTABLE;
     let cell = Cell {

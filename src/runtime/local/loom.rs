@@ -110,7 +110,9 @@ fn a_foreign_spawn_beside_the_drop_is_cancelled() {
         let executor = LocalExecutor::new();
         let other = {
             let shared = executor.shared().clone();
-            thread::spawn(move || shared.spawn_send(std::future::pending::<()>(), Location::caller()))
+            thread::spawn(move || {
+                shared.spawn_send(std::future::pending::<()>(), Location::caller())
+            })
         };
         way.here();
         drop(executor);

@@ -35,11 +35,7 @@ impl Settled {
     /// # Panics
     ///
     /// On another thread.
-    pub(crate) fn spawn_at<F>(
-        &self,
-        future: F,
-        origin: impl Origin,
-    ) -> JoinHandle<F::Output>
+    pub(crate) fn spawn_at<F>(&self, future: F, origin: impl Origin) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
         F::Output: 'static,

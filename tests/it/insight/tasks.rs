@@ -25,7 +25,7 @@ fn a_waiting_task_is_listed_with_all_that_is_known_of_it() {
         let future = async move {
             yield_now().await;
             pending::<()>().await;
-            drop(bytes);
+            std::hint::black_box(bytes);
         };
         let size = size_of_val(&future);
         let (task, line) =
@@ -120,7 +120,7 @@ fn tasks_of_every_kind_of_runtime_are_listed() {
         let runtime = Builder::new_current_thread().build().unwrap();
         let handle = runtime.handle();
         drop(named("sent").spawn_on(pending::<()>(), handle).unwrap());
-        drop(handle.spawn_pinned(|| async {
+        drop(handle.spawn_pinned(move || async move {
             drop(named("beside").spawn_local(pending::<()>()));
             pending::<()>().await;
         }));

@@ -1,0 +1,20 @@
+//! A warning to the collector of the crate tracing.
+
+use super::SlowPoll;
+
+/// Whether there may be a collector.
+pub(super) fn is_told() -> bool {
+    tracing::enabled!(target: "liten::slow", tracing::Level::WARN)
+}
+
+pub(super) fn tell(slow: &SlowPoll) {
+    tracing::warn!(
+        target: "liten::slow",
+        worker = slow.worker,
+        task.id = slow.task.map(|task| tracing::field::display(task.id())),
+        task.spawned_at = slow.task.map(|task| tracing::field::display(task.spawned_at())),
+        slow_ms = u64::try_from(slow.duration.as_millis()).unwrap_or(u64::MAX),
+        activity = %slow.activity,
+        "a poll holds up its worker; use spawn_blocking, or yield more often",
+    );
+}

@@ -39,6 +39,7 @@ mod pool_info;
 mod task_group;
 mod task_info;
 mod tasks;
+mod text;
 mod worker_info;
 
 pub use dump::Dump;

@@ -121,7 +121,7 @@ pub(crate) use role::{
     enter_guest, is_polling, set_current, spawn_here, spawns_here, wake_together, with_driver_here,
     worker_index,
 };
-pub(crate) use shared::{Shared, WorkerCounts, WorkerLook};
+pub(crate) use shared::{Shared, WorkerCounts, WorkerEntry};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
 pub(crate) use stall_hook::{StallHook, WorkerStall};

@@ -1,6 +1,5 @@
 //! A picture of a runtime at one moment.
 
-use super::finding::{self, Finding};
 use super::pool_info::PoolInfo;
 use super::task_group::{Groups, TaskGroup};
 use super::task_info::{TaskInfo, TaskState};
@@ -8,15 +7,10 @@ use super::worker_info::WorkerInfo;
 use crate::engine::task::RunningTask;
 use crate::runtime::facts::Facts;
 use crate::runtime::{Handle, RuntimeFlavor};
-use std::fmt;
 use std::time::Duration;
 
 /// How many tasks a dump has one by one; the groups have all of them.
 const KEPT_TASKS: usize = 10_000;
-
-/// How many of these the text shows, and how many groups.
-const SHOWN_TASKS: usize = 100;
-const SHOWN_GROUPS: usize = 30;
 
 /// A picture of a runtime at one moment: its workers, tasks, blocking work, timers and sources, and what is
 /// wrong with them. From [`Handle::dump`].
@@ -40,7 +34,6 @@ pub struct Dump {
     pub(super) sources: usize,
     pub(super) slow_polls: u64,
     pub(super) blocked_polls: u64,
-    pub(super) findings: Vec<Finding>,
 }
 
 impl Handle {
@@ -75,7 +68,7 @@ impl Handle {
 
 impl Dump {
     fn new(facts: Facts, tasks: Vec<TaskInfo>, groups: Vec<TaskGroup>) -> Self {
-        let mut dump = Self {
+        Self {
             name: facts.name,
             flavor: facts.flavor,
             workers: facts.workers.into_iter().map(WorkerInfo::of).collect(),
@@ -89,15 +82,12 @@ impl Dump {
             sources: facts.sources,
             slow_polls: facts.slow_polls,
             blocked_polls: facts.blocked_polls,
-            findings: Vec::new(),
-        };
-        dump.findings = finding::find(&dump);
-        dump
+        }
     }
 
-    /// Returns what is wrong, the worst first.
-    pub fn findings(&self) -> &[Finding] {
-        &self.findings
+    /// Returns the name that [`Builder::name`](crate::runtime::Builder::name) has given to the runtime.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// Returns the workers that there have been until now. Empty without workers.
@@ -143,83 +133,11 @@ impl Dump {
 
     /// How many live tasks are in a queue and have never waited: those that are not listed.
     pub(super) fn new_tasks(&self) -> usize {
-        self.alive_tasks.saturating_sub(self.groups.iter().map(TaskGroup::len).sum())
+        self.alive_tasks.saturating_sub(self.groups.iter().map(TaskGroup::tasks).sum())
     }
 
     /// How many of the listed tasks are in that state.
     pub(super) fn count(&self, state: TaskState) -> usize {
         self.groups.iter().map(|group| group.count(state)).sum()
-    }
-}
-
-impl fmt::Display for Dump {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for finding in &self.findings {
-            writeln!(f, "! {finding}")?;
-        }
-        if self.findings.is_empty() {
-            writeln!(f, "nothing is wrong that a dump shows")?;
-        }
-        f.write_str("\nruntime")?;
-        if let Some(name) = &self.name {
-            write!(f, " {name:?}")?;
-        }
-        let flavor = match self.flavor {
-            RuntimeFlavor::CurrentThread => "without workers",
-            RuntimeFlavor::MultiThread => "with workers",
-        };
-        writeln!(f, " {flavor}, {} timers, {} sources", self.timers, self.sources)?;
-        let (slow, blocked) = (self.slow_polls, self.blocked_polls);
-        writeln!(f, "slow polls: {slow}; polls that have blocked the last free worker: {blocked}")?;
-        self.workers.iter().try_for_each(|worker| writeln!(f, "  {worker}"))?;
-        self.polled_elsewhere
-            .iter()
-            .try_for_each(|task| writeln!(f, "  polled elsewhere: {task}"))?;
-        self.fmt_tasks(f)?;
-        self.fmt_pool(f)
-    }
-}
-
-impl Dump {
-    fn fmt_tasks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [running, ready, waiting] = [TaskState::Running, TaskState::Ready, TaskState::Waiting]
-            .map(|state| self.count(state));
-        let listed = running + ready + waiting;
-        let new = self.new_tasks();
-        writeln!(
-            f,
-            "\n{} tasks alive: {running} running, {ready} ready, {waiting} waiting, {new} in a queue that \
-             have never waited",
-            self.alive_tasks
-        )?;
-        for group in self.groups.iter().take(SHOWN_GROUPS) {
-            writeln!(f, "  {group}")?;
-        }
-        write_left(f, self.groups.len(), SHOWN_GROUPS, "places")?;
-        for task in self.tasks.iter().take(SHOWN_TASKS) {
-            writeln!(f, "  {task}")?;
-        }
-        write_left(f, listed, SHOWN_TASKS, "tasks")
-    }
-
-    fn fmt_pool(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PoolInfo { max_threads, threads, idle_threads, queued, .. } = self.pool;
-        writeln!(
-            f,
-            "\nblocking pool: {threads} threads of {max_threads}, {idle_threads} of them idle; {queued} \
-             jobs wait"
-        )?;
-        for job in self.pool.jobs.iter().take(SHOWN_TASKS) {
-            writeln!(f, "  {job}")?;
-        }
-        write_left(f, self.pool.jobs.len(), SHOWN_TASKS, "jobs")
-    }
-}
-
-/// Says how many are not shown.
-fn write_left(f: &mut fmt::Formatter<'_>, all: usize, shown: usize, what: &str) -> fmt::Result {
-    match all.saturating_sub(shown) {
-        0 => Ok(()),
-        left => writeln!(f, "  and {left} {what} more"),
     }
 }

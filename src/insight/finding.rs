@@ -101,16 +101,19 @@ pub enum Finding {
     },
 }
 
-/// What is wrong, the worst first.
-pub(super) fn find(dump: &Dump) -> Vec<Finding> {
-    let mut found = Vec::new();
-    found.extend(all_blocked(dump));
-    found.extend(blocked_workers(dump));
-    found.extend(full_pool(dump));
-    found.extend(old_jobs(dump));
-    found.extend(crowds(dump));
-    found.extend(large_futures(dump));
-    found
+impl Dump {
+    /// Returns what is wrong, the worst first. It follows from what the dump shows, and asks the runtime for
+    /// nothing.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut found = Vec::new();
+        found.extend(all_blocked(self));
+        found.extend(blocked_workers(self));
+        found.extend(full_pool(self));
+        found.extend(old_jobs(self));
+        found.extend(crowds(self));
+        found.extend(large_futures(self));
+        found
+    }
 }
 
 fn all_blocked(dump: &Dump) -> Option<Finding> {
@@ -154,17 +157,17 @@ fn old_jobs(dump: &Dump) -> Option<Finding> {
 }
 
 fn crowds(dump: &Dump) -> Option<Finding> {
-    let total: usize = dump.groups.iter().map(TaskGroup::len).sum();
+    let total: usize = dump.groups.iter().map(TaskGroup::tasks).sum();
     let group = dump.groups.first()?;
-    (group.len() >= CROWD && 2 * group.len() > total)
-        .then_some(Finding::Crowd { spawned_at: group.spawned_at(), tasks: group.len() })
+    (group.tasks() >= CROWD && 2 * group.tasks() > total)
+        .then_some(Finding::Crowd { spawned_at: group.spawned_at(), tasks: group.tasks() })
 }
 
 fn large_futures(dump: &Dump) -> impl Iterator<Item = Finding> {
     dump.groups.iter().filter_map(|group| {
         let size = group.future_size().filter(|&size| size >= LARGE_FUTURE)?;
         let (spawned_at, type_name) = (group.spawned_at(), group.type_name()?);
-        Some(Finding::LargeFuture { spawned_at, type_name, size, tasks: group.len() })
+        Some(Finding::LargeFuture { spawned_at, type_name, size, tasks: group.tasks() })
     })
 }
 

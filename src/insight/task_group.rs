@@ -31,14 +31,9 @@ impl TaskGroup {
         self.future.map(|(_, size)| size)
     }
 
-    /// Returns how many tasks there are.
-    pub fn len(&self) -> usize {
+    /// Returns how many tasks there are: one at least.
+    pub fn tasks(&self) -> usize {
         self.running + self.ready + self.waiting
-    }
-
-    /// Returns whether there are none, which is never so.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Returns how many of them are in that state.
@@ -67,7 +62,7 @@ impl TaskGroup {
 impl fmt::Display for TaskGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { spawned_at, running, ready, waiting, .. } = self;
-        let all = self.len();
+        let all = self.tasks();
         write!(f, "{all} from {spawned_at}: {running} running, {ready} ready, {waiting} waiting")?;
         match self.future {
             Some((type_name, size)) => write!(f, ", {type_name}, {size} bytes"),
@@ -89,7 +84,7 @@ impl Groups {
     /// The largest first; those of one size in the order of their places.
     pub(super) fn into_sorted(self) -> Vec<TaskGroup> {
         let mut groups: Vec<_> = self.0.into_values().collect();
-        groups.sort_by_key(|group| (std::cmp::Reverse(group.len()), group.spawned_at));
+        groups.sort_by_key(|group| (std::cmp::Reverse(group.tasks()), group.spawned_at));
         groups
     }
 }

@@ -33,14 +33,21 @@ pub enum WorkerState {
 
 impl WorkerInfo {
     pub(super) fn of(facts: WorkerFacts) -> Self {
-        let WorkerFacts { index, look, activity } = facts;
+        let WorkerFacts { index, entry, activity } = facts;
         let state = match () {
-            () if look.is_blocked_in_place => WorkerState::BlockedInPlace,
-            () if !look.is_active => WorkerState::Absent,
-            () if look.is_parked => WorkerState::Parked,
+            () if entry.is_blocked_in_place => WorkerState::BlockedInPlace,
+            () if !entry.is_active => WorkerState::Absent,
+            () if entry.is_parked => WorkerState::Parked,
             () => WorkerState::Working,
         };
-        Self { index, state, polls: look.poll, task: look.task, poll_duration: look.time, activity }
+        Self {
+            index,
+            state,
+            polls: entry.poll,
+            task: entry.task,
+            poll_duration: entry.time,
+            activity,
+        }
     }
 
     /// Returns the worker's index. Spare workers have those behind the others.

@@ -286,7 +286,8 @@ impl Builder {
     /// let task = runtime.spawn(async { std::thread::sleep(Duration::from_millis(200)) });
     /// let slow = told.recv().unwrap();
     /// assert_eq!(slow.task().unwrap().id(), task.id());
-    /// // For instance "task 1, spawned at src/main.rs:10:20, has held up worker 0 for 21 ms: in clock_nanosleep".
+    /// // Says for instance: task 1, spawned at src/main.rs:10:20, has held up worker 0 for 21 ms: in
+    /// // clock_nanosleep
     /// println!("{slow}");
     /// ```
     pub fn on_slow_poll(&mut self, f: impl Fn(&SlowPoll) + Send + Sync + 'static) -> &mut Self {

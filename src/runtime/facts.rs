@@ -1,10 +1,10 @@
-//! What a runtime knows of itself at one moment, for the dump: read from the outside, part after part, while its
-//! threads go on. So numbers of different parts need not fit together.
+//! What a runtime knows of itself at one moment, for the dump: read from the outside, part after part, while
+//! its threads go on. So numbers of different parts need not fit together.
 
 use super::blocking_task::{BlockingJob, RunningJob};
 use super::handle::{Handle, RuntimeFlavor};
 use super::thread_activity::ThreadActivity;
-use crate::engine::scheduler::WorkerLook;
+use crate::engine::scheduler::WorkerEntry;
 use crate::engine::sync_shim::clock;
 use crate::engine::task::RunningTask;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ pub(crate) struct Facts {
 
 pub(crate) struct WorkerFacts {
     pub(crate) index: usize,
-    pub(crate) look: WorkerLook,
+    pub(crate) entry: WorkerEntry,
     /// `None`: it is not in one poll for long.
     pub(crate) activity: Option<ThreadActivity>,
 }
@@ -67,14 +67,14 @@ impl Handle {
     }
 
     fn worker_facts(&self) -> Vec<WorkerFacts> {
-        let looks = self.scheduler().map(|scheduler| scheduler.worker_looks());
+        let entries = self.scheduler().map(|scheduler| scheduler.worker_entries());
         let slow_polls = &self.inner.slow_polls;
-        let facts = |(index, look): (usize, WorkerLook)| {
-            let lasts = !look.time.is_zero() || look.is_blocked_in_place;
-            let activity = lasts.then(|| slow_polls.activity_of(index, &look));
-            WorkerFacts { index, look, activity }
+        let facts = |(index, entry): (usize, WorkerEntry)| {
+            let lasts = !entry.time.is_zero() || entry.is_blocked_in_place;
+            let activity = lasts.then(|| slow_polls.activity_of(index, &entry));
+            WorkerFacts { index, entry, activity }
         };
-        looks.into_iter().flatten().map(facts).collect()
+        entries.into_iter().flatten().map(facts).collect()
     }
 
     fn pool_facts(&self, now: Instant) -> PoolFacts {

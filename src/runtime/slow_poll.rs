@@ -9,10 +9,9 @@
 mod event;
 
 use super::thread_activity::{self, Span, ThreadActivity, ThreadUse};
-use crate::engine::scheduler::{StallHook, WorkerLook, WorkerStall};
+use crate::engine::scheduler::{StallHook, WorkerEntry, WorkerStall};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::RunningTask;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -66,21 +65,42 @@ pub(super) type OnSlowPoll = Arc<dyn Fn(&SlowPoll) + Send + Sync>;
 pub(super) struct SlowPolls {
     after: Duration,
     told: Option<OnSlowPoll>,
-    /// By worker: what its thread had used when its last long poll had lasted for half of the time.
-    halves: Mutex<BTreeMap<usize, Half>>,
+    halves: Mutex<Halves>,
 }
 
+/// The last polls that have lasted for half of the time. More than these are forgotten, and it is not known
+/// then whether their threads compute or wait: the driver thread, which notes them, must not begin to
+/// allocate.
+#[derive(Debug, Default)]
+struct Halves {
+    kept: [Option<Half>; 16],
+    next: usize,
+}
+
+/// What the thread of a worker had used when its poll had lasted for half of the time.
 #[derive(Debug, Clone, Copy)]
 struct Half {
+    worker: usize,
     /// Which poll of the worker it was.
     poll: u64,
     time: Duration,
     used: ThreadUse,
 }
 
+impl Halves {
+    fn keep(&mut self, half: Half) {
+        self.kept[self.next % self.kept.len()] = Some(half);
+        self.next = self.next.wrapping_add(1);
+    }
+
+    fn find(&self, worker: usize, poll: u64) -> Option<Half> {
+        self.kept.iter().flatten().find(|half| (half.worker, half.poll) == (worker, poll)).copied()
+    }
+}
+
 impl SlowPolls {
     pub(super) fn new(after: Duration, told: Option<OnSlowPoll>) -> Self {
-        Self { after, told, halves: Mutex::new(BTreeMap::new()) }
+        Self { after, told, halves: Mutex::new(Halves::default()) }
     }
 
     /// What the thread of a worker does that has been in a poll for so long.
@@ -94,7 +114,7 @@ impl SlowPolls {
         let Some(thread) = thread else {
             return ThreadActivity::Unknown;
         };
-        let half = self.halves.lock().get(&worker).copied().filter(|half| half.poll == poll);
+        let half = self.halves.lock().find(worker, poll);
         let span = half.zip(thread_activity::used(thread)).map(|(half, now)| Span {
             used: ThreadUse {
                 processor: now.processor.saturating_sub(half.used.processor),
@@ -110,9 +130,9 @@ impl SlowPolls {
         self.after
     }
 
-    /// As of a look at a worker.
-    pub(super) fn activity_of(&self, worker: usize, look: &WorkerLook) -> ThreadActivity {
-        self.activity(worker, look.poll, look.time, look.thread)
+    /// As of what the scheduler has said of a worker.
+    pub(super) fn activity_of(&self, worker: usize, entry: &WorkerEntry) -> ThreadActivity {
+        self.activity(worker, entry.poll, entry.time, entry.thread)
     }
 }
 
@@ -125,7 +145,7 @@ impl StallHook for SlowPolls {
         let WorkerStall { worker, thread, poll, task, time } = stall;
         if time < self.after {
             if let Some(used) = thread.and_then(thread_activity::used) {
-                self.halves.lock().insert(worker, Half { poll, time, used });
+                self.halves.lock().keep(Half { worker, poll, time, used });
             }
             return;
         }
@@ -134,7 +154,25 @@ impl StallHook for SlowPolls {
         }
         let activity = self.activity(worker, poll, time, thread);
         let slow = SlowPoll { worker, task, duration: time, activity };
-        event::tell(&slow);
+        event::tell(worker, task, time, &slow.activity);
         self.told.iter().for_each(|told| told(&slow));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_very_many_long_polls_the_last_ones_are_known() {
+        let mut halves = Halves::default();
+        let (time, used) = (Duration::ZERO, ThreadUse::default());
+        for worker in 0..100 {
+            halves.keep(Half { worker, poll: 7, time, used });
+            assert!(halves.find(worker, 7).is_some());
+        }
+        assert!(halves.find(99, 6).is_none(), "another poll");
+        assert!(halves.find(83, 7).is_none());
+        assert!((84..100).all(|worker| halves.find(worker, 7).is_some()));
     }
 }

@@ -227,19 +227,23 @@ impl Shared {
     }
 
     /// What each worker does at the moment, with its index; spares have those behind the others.
-    pub(crate) fn worker_looks(&self) -> impl Iterator<Item = (usize, WorkerLook)> {
+    pub(crate) fn worker_entries(&self) -> impl Iterator<Item = (usize, WorkerEntry)> {
         (0..self.slots.high()).map(|index| {
             let slot = self.slots.get(index);
-            let look = WorkerLook {
-                poll: slot.running.polls(),
-                task: slot.running.read(),
-                time: slot.stalled_for(),
+            let (progress, poll, task) =
+                (slot.progress(), slot.running.polls(), slot.running.read());
+            let time = slot.stalled_for(progress);
+            let entry = WorkerEntry {
+                poll,
+                task,
+                // What was read before may be of another poll if the worker has moved.
+                time: if slot.progress() == progress { time } else { Duration::ZERO },
                 thread: slot.thread(),
                 is_active: slot.is_active(),
                 is_parked: self.idle.is_parked(index),
                 is_blocked_in_place: slot.is_blocked_in_place(),
             };
-            (index, look)
+            (index, entry)
         })
     }
 
@@ -351,8 +355,8 @@ pub(crate) struct WorkerCounts {
     pub(crate) busy: Duration,
 }
 
-/// See [`Shared::worker_looks`].
-pub(crate) struct WorkerLook {
+/// See [`Shared::worker_entries`].
+pub(crate) struct WorkerEntry {
     /// How many polls it has begun.
     pub(crate) poll: u64,
     pub(crate) task: Option<RunningTask>,

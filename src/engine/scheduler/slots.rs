@@ -61,8 +61,9 @@ pub(super) struct Slot {
     blocked_in_place: AtomicBool,
     /// How long the worker has been in one poll, as the watchdog saw it: a [`Stall`].
     stall: AtomicU8,
-    /// The same in microseconds, for people.
+    /// The same in microseconds, and the progress of the worker that this is said of: for people.
     stalled_for: AtomicU64,
+    stalled_at: AtomicU64,
     /// The system's number of the thread that works here.
     thread: AtomicU32,
     pub(super) registry: Registry,
@@ -221,6 +222,7 @@ impl Slot {
             blocked_in_place: AtomicBool::new(false),
             stall: AtomicU8::new(Stall::None as u8),
             stalled_for: AtomicU64::new(0),
+            stalled_at: AtomicU64::new(0),
             thread: AtomicU32::new(thread_number::NONE),
             registry: Registry::new(),
             running: Running::new(),
@@ -334,19 +336,25 @@ impl Slot {
         }
     }
 
-    /// For the watchdog.
-    pub(super) fn set_stall(&self, stall: Stall, time: Duration) {
+    /// For the watchdog. `time`: how long the worker has been where it was with `progress`.
+    pub(super) fn set_stall(&self, stall: Stall, progress: u64, time: Duration) {
         // Ordering: Relaxed, a hint for thieves; the wake that follows orders it for the one it wakes.
         self.stall.store(stall as u8, Ordering::Relaxed);
         let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, made visible by the next store.
         self.stalled_for.store(time, Ordering::Relaxed);
+        // Ordering: Release pairs with `stalled_for`: a reader of this progress sees no older time.
+        self.stalled_at.store(progress, Ordering::Release);
     }
 
-    /// For how long the worker has been in one poll at least, as of the watchdog's last look. Zero: it moves,
-    /// or rests.
-    pub(super) fn stalled_for(&self) -> Duration {
-        // Ordering: Relaxed, a number for people.
+    /// For how long the worker has been where it was with `progress`, as of the watchdog's last look. Zero: it
+    /// has moved since, or rests.
+    pub(super) fn stalled_for(&self, progress: u64) -> Duration {
+        // Ordering: Acquire pairs with `set_stall`.
+        if self.stalled_at.load(Ordering::Acquire) != progress {
+            return Duration::ZERO;
+        }
+        // Ordering: Relaxed, kept behind by the Acquire.
         Duration::from_micros(self.stalled_for.load(Ordering::Relaxed))
     }
 

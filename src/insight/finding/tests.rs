@@ -52,7 +52,6 @@ fn healthy() -> Dump {
         sources: 0,
         slow_polls: 0,
         blocked_polls: 0,
-        findings: Vec::new(),
     }
 }
 
@@ -60,7 +59,7 @@ fn healthy() -> Dump {
 fn said(change: impl FnOnce(&mut Dump)) -> Vec<String> {
     let mut dump = healthy();
     change(&mut dump);
-    find(&dump).iter().map(Finding::to_string).collect()
+    dump.findings().iter().map(Finding::to_string).collect()
 }
 
 #[track_caller]
@@ -173,7 +172,6 @@ fn the_text_begins_with_what_is_wrong() {
     dump.workers[1] = worker(1, WorkerState::Working, 200 * MS);
     dump.groups = vec![group(5, 40, false)];
     dump.alive_tasks = 7;
-    dump.findings = find(&dump);
     let text = dump.to_string();
     assert!(text.starts_with("! worker 1 has been in one poll for 200 ms"), "{text}");
     let tasks = "7 tasks alive: 0 running, 0 ready, 5 waiting, 2 in a queue that have never waited";

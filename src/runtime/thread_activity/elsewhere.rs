@@ -1,6 +1,6 @@
 //! No other system is known to say what a thread does for as little.
 
-use super::{Span, ThreadActivity, ThreadUse};
+use super::judgement::{Span, ThreadActivity, ThreadUse};
 
 pub(in crate::runtime) fn look(_: u32, _: Option<Span>) -> ThreadActivity {
     ThreadActivity::Unknown

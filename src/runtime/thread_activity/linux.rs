@@ -1,9 +1,10 @@
 //! The files of a thread under `/proc/self/task`.
 
-mod calls;
-
-use super::{Span, ThreadActivity, ThreadUse, judge};
-use std::fs;
+use super::judgement::{Span, ThreadActivity, ThreadUse, judge};
+use super::system_call;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::str;
 use std::time::Duration;
 
 fn read(thread: u32, file: &str) -> Option<String> {
@@ -14,15 +15,23 @@ fn read(thread: u32, file: &str) -> Option<String> {
 pub(in crate::runtime) fn look(thread: u32, span: Option<Span>) -> ThreadActivity {
     let call = read(thread, "syscall");
     let state = read(thread, "stat").as_deref().and_then(state);
-    judge(call.as_deref(), state, span, calls::name, |descriptor| {
+    judge(call.as_deref(), state, span, system_call::name, |descriptor| {
         let target = fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
         Some(target.display().to_string())
     })
 }
 
-/// What the thread has used since it began.
+/// What the thread has used since it began. Without an allocation: the driver thread asks for it where the
+/// program may have stopped to allocate.
 pub(in crate::runtime) fn used(thread: u32) -> Option<ThreadUse> {
-    parse_use(&read(thread, "schedstat")?)
+    let (mut path, mut content) = ([0; 64], [0; 128]);
+    let mut writer = &mut path[..];
+    write!(writer, "/proc/self/task/{thread}/schedstat").ok()?;
+    let left = writer.len();
+    let length = path.len() - left;
+    let path = str::from_utf8(&path[..length]).ok()?;
+    let length = File::open(path).ok()?.read(&mut content).ok()?;
+    parse_use(str::from_utf8(&content[..length]).ok()?)
 }
 
 fn parse_use(schedstat: &str) -> Option<ThreadUse> {

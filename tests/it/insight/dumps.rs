@@ -40,7 +40,7 @@ fn a_healthy_runtime_is_shown_with_all_parts() {
         assert_eq!(dump.findings(), []);
         assert_eq!(dump.tasks().len(), 6);
         let [sleeps, accepts] = dump.groups() else { panic!("{dump}") };
-        assert_eq!((sleeps.len(), sleeps.count(TaskState::Waiting)), (5, 5));
+        assert_eq!((sleeps.tasks(), sleeps.count(TaskState::Waiting)), (5, 5));
         assert_eq!(accepts.spawned_at().file(), file!());
         let text = dump.to_string();
         assert!(text.starts_with("nothing is wrong"), "{text}");
@@ -55,7 +55,7 @@ fn a_blocked_worker_is_named_with_its_task_while_another_is_idle() {
         let runtime = workers(2);
         let (release, held) = mpsc::channel::<()>();
         let task = runtime.spawn(async move { _ = held.recv() });
-        let (seen, text) = dumped(&runtime, |dump| match dump.findings() {
+        let (seen, text) = dumped(&runtime, |dump| match &dump.findings()[..] {
             [Finding::BlockedWorker { task, duration, .. }] => task.map(|task| (task, *duration)),
             _ => None,
         });
@@ -79,7 +79,7 @@ fn a_dump_is_quick_while_every_worker_is_blocked() {
         drop(runtime.handle().dump());
         let took = begin.elapsed();
         assert!(took < Duration::from_secs(1), "{took:?}");
-        let (seen, _) = dumped(&runtime, |dump| match dump.findings() {
+        let (seen, _) = dumped(&runtime, |dump| match &dump.findings()[..] {
             [Finding::AllWorkersBlocked { workers, ready_tasks, .. }, ..] => {
                 Some((*workers, *ready_tasks))
             }
@@ -98,7 +98,7 @@ fn a_full_pool_is_found_and_its_jobs_are_shown_with_their_age() {
         let name = task::Builder::new().name("holds");
         let job = name.spawn_blocking_on(move || _ = held.recv(), runtime.handle()).unwrap();
         let waits = runtime.spawn_blocking(|| {});
-        let (queued, text) = dumped(&runtime, |dump| match dump.findings() {
+        let (queued, text) = dumped(&runtime, |dump| match &dump.findings()[..] {
             [Finding::PoolFull { queued, .. }] => Some(*queued),
             _ => None,
         });

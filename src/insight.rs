@@ -16,8 +16,8 @@
 //! let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
 //! let (release, held) = mpsc::channel::<()>();
 //! let task = runtime.spawn(async move { _ = held.recv() });
-//! // Such as "worker 0 has been in one poll for 104 ms: task 1, spawned at src/main.rs:7:20, in futex (a lock
-//! // or a condition); use spawn_blocking, or yield more often".
+//! // Such as: worker 0 has been in one poll for 104 ms: task 1, spawned at src/main.rs:7:20, in futex (a
+//! // lock or a condition); use spawn_blocking, or yield more often
 //! while runtime.handle().dump().findings().is_empty() {
 //!     std::thread::sleep(Duration::from_millis(10));
 //! }

@@ -78,7 +78,8 @@
 //! crate. A path: so it is called here. *differs*: the same name, with what is said. *crate*: another crate
 //! has it; the [lines for Cargo.toml](#lines-for-cargotoml) stand at the end. *missing*: nothing here has it.
 //! What tokio has only with `--cfg tokio_unstable` (hooks around polls, histograms) is missing, but for some
-//! of its metrics, the names of tasks (`task::Builder`) and dumps ([`Handle::dump`], another one than tokio's).
+//! of its metrics and the names of tasks (`task::Builder`). [`Handle::dump`] differs: it waits for nothing,
+//! shows more than tasks, and has no stacks.
 //!
 //! [`Handle::dump`]: crate::runtime::Handle::dump
 //!

@@ -347,8 +347,8 @@ impl Slot {
         self.stalled_at.store(progress, Ordering::Release);
     }
 
-    /// For how long the worker has been where it was with `progress`, as of the watchdog's last look. Zero: it
-    /// has moved since, or rests.
+    /// For how long the worker has been where it was with `progress`, as of the watchdog's last look. Zero:
+    /// it has moved since, or rests.
     pub(super) fn stalled_for(&self, progress: u64) -> Duration {
         // Ordering: Acquire pairs with `set_stall`.
         if self.stalled_at.load(Ordering::Acquire) != progress {
@@ -360,8 +360,7 @@ impl Slot {
 
     /// The calling thread works here.
     pub(super) fn note_thread(&self) {
-        // Ordering: Relaxed; a reader that asks the system about a thread of another time learns nothing wrong
-        // of this one, but something of that one.
+        // Ordering: Relaxed, a number for people: nothing else is read because of it.
         self.thread.store(thread_number::current(), Ordering::Relaxed);
     }
 

@@ -164,8 +164,8 @@ struct DropUnwinding<F: Future, N>(NonNull<Header>, PhantomData<(F, N)>);
 impl<F: Future, N> DropUnwinding<F, N> {
     /// # Safety
     ///
-    /// The caller owns the stage of the `Cell<F, N>` that `header` heads, with a future in it. After a panic it
-    /// does not touch that future any more.
+    /// The caller owns the stage of the `Cell<F, N>` that `header` heads, with a future in it. After a panic
+    /// it does not touch that future any more.
     unsafe fn new(header: NonNull<Header>) -> Self {
         Self(header, PhantomData)
     }

@@ -13,9 +13,9 @@ use crate::engine::sync_shim::Mutex;
 /// Entries whose memory an empty registry keeps: 12 KiB.
 const KEPT: usize = 1024;
 
-/// How many tasks [`Registry::list`] looks at under the lock at the most, so that a worker which wants the lock
-/// never waits for long. Measured with a million waiting tasks on two workers: a call took 1 µs at the median
-/// and 5 µs in 999 of 1,000, and all tasks took 0.07 s.
+/// How many tasks [`Registry::list`] looks at under the lock at the most, so that a worker which wants the
+/// lock never waits for long. Measured with a million waiting tasks on two workers: half of the calls took
+/// less than 1.2 µs, 999 of 1,000 less than 5 µs, and all of them together 0.07 s.
 const CHUNK: usize = 64;
 
 /// How many entries without a task it passes over under the lock at the most.
@@ -92,8 +92,8 @@ impl Registry {
         entries.tasks.iter().flatten().filter_map(|task| unsafe { task.cancel() }).collect()
     }
 
-    /// Puts the tasks from entry `from` on into `list`, [`CHUNK`] of them at the most; returns where to go on,
-    /// or `None` at the end.
+    /// Puts the tasks from entry `from` on into `list`, [`CHUNK`] of them at the most; returns where to go
+    /// on, or `None` at the end.
     ///
     /// A task that is registered from the first call to the last is seen once, because it does not move. One
     /// that comes or goes in between may be seen or not.

@@ -34,11 +34,14 @@ pub enum WorkerState {
 impl WorkerInfo {
     pub(super) fn of(facts: WorkerFacts) -> Self {
         let WorkerFacts { index, entry, activity } = facts;
-        let state = match () {
-            () if entry.is_blocked_in_place => WorkerState::BlockedInPlace,
-            () if !entry.is_active => WorkerState::Absent,
-            () if entry.is_parked => WorkerState::Parked,
-            () => WorkerState::Working,
+        let state = if entry.is_blocked_in_place {
+            WorkerState::BlockedInPlace
+        } else if !entry.is_active {
+            WorkerState::Absent
+        } else if entry.is_parked {
+            WorkerState::Parked
+        } else {
+            WorkerState::Working
         };
         Self {
             index,

@@ -336,10 +336,14 @@ impl Slot {
         }
     }
 
-    /// For the watchdog. `time`: how long the worker has been where it was with `progress`.
-    pub(super) fn set_stall(&self, stall: Stall, progress: u64, time: Duration) {
+    /// For the watchdog.
+    pub(super) fn set_stall(&self, stall: Stall) {
         // Ordering: Relaxed, a hint for thieves; the wake that follows orders it for the one it wakes.
         self.stall.store(stall as u8, Ordering::Relaxed);
+    }
+
+    /// For the watchdog: how long the worker has been where it was with `progress`.
+    pub(super) fn note_stall(&self, progress: u64, time: Duration) {
         let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         // Ordering: Relaxed, made visible by the next store.
         self.stalled_for.store(time, Ordering::Relaxed);
@@ -350,7 +354,7 @@ impl Slot {
     /// For how long the worker has been where it was with `progress`, as of the watchdog's last look. Zero:
     /// it has moved since, or rests.
     pub(super) fn stalled_for(&self, progress: u64) -> Duration {
-        // Ordering: Acquire pairs with `set_stall`.
+        // Ordering: Acquire pairs with `note_stall`.
         if self.stalled_at.load(Ordering::Acquire) != progress {
             return Duration::ZERO;
         }

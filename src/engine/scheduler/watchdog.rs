@@ -269,9 +269,13 @@ impl WatchdogThread {
         self.pause = self.history.next_pause(&snapshot, &self.orders, self.pause);
         // Before the orders, which make workers look at both.
         for index in 0..snapshot.workers.len() {
-            let (stall, lasted) = (self.history.stall(index, now), self.history.lasted(index));
-            let progress = snapshot.workers[index].progress;
-            shared.slots.get(index).set_stall(stall, progress, lasted);
+            shared.slots.get(index).set_stall(self.history.stall(index, now));
+        }
+        if shared.threads.stall_hook().is_some() {
+            for (index, worker) in snapshot.workers.iter().enumerate() {
+                let lasted = self.history.lasted(index);
+                shared.slots.get(index).note_stall(worker.progress, lasted);
+            }
         }
         let all = self.history.spares_take_all(&snapshot);
         // Ordering: Relaxed, a hint.

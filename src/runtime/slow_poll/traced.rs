@@ -3,7 +3,6 @@
 use crate::engine::task::RunningTask;
 use crate::runtime::thread_activity::ThreadActivity;
 use std::time::Duration;
-use tracing::field::display;
 
 /// Whether there may be a collector.
 pub(super) fn is_told() -> bool {

@@ -36,10 +36,10 @@ fn guests_hand_their_slot_over_with_its_counts() {
 fn the_time_of_one_poll_is_not_taken_for_that_of_the_next() {
     both_ways(|way| {
         let slots = Arc::new(Slots::new(1));
-        slots.get(0).set_stall(Stall::Long, 1, Duration::from_secs(9));
+        slots.get(0).note_stall(1, Duration::from_secs(9));
         let watchdog = {
             let slots = slots.clone();
-            thread::spawn(move || slots.get(0).set_stall(Stall::None, 2, Duration::ZERO))
+            thread::spawn(move || slots.get(0).note_stall(2, Duration::ZERO))
         };
         way.here();
         assert_eq!(slots.get(0).stalled_for(2), Duration::ZERO);

@@ -13,7 +13,6 @@ use crate::engine::task::header::Runner;
 use std::future::{Future, poll_fn};
 use std::panic::Location;
 use std::task::{Poll, Waker};
-use std::time::Duration;
 
 fn left(tasks: usize) -> Arc<AtomicUsize> {
     Arc::new(AtomicUsize::new(tasks))
@@ -352,7 +351,7 @@ fn a_rescue_leaves_the_next_slot_of_a_worker_that_moves() {
         for owner in [&stuck, &mover] {
             owner.woken(new_send_task(async {}, &shared, Location::caller()).0);
         }
-        shared.slots.get(0).set_stall(Stall::Short, 0, Duration::ZERO);
+        shared.slots.get(0).set_stall(Stall::Short);
         let rescuer = {
             let shared = shared.clone();
             thread::spawn(move || {

@@ -29,7 +29,7 @@ fn seen_in(block: impl FnOnce() + Send + 'static) -> SlowPoll {
 #[test]
 fn a_sleep_is_named() {
     guarded(|| {
-        let slow = seen_in(|| thread::sleep(400 * MS));
+        let slow = seen_in(|| thread::sleep(1_000 * MS));
         let ThreadActivity::Calls(call) = slow.activity() else { panic!("{slow}") };
         assert!(call.name().unwrap().ends_with("nanosleep"), "{slow}");
         assert_eq!(call.descriptor(), None);
@@ -42,7 +42,7 @@ fn a_call_is_named_with_its_socket() {
         let (mut reader, writer) = UnixStream::pair().unwrap();
         let descriptor = reader.as_raw_fd();
         let closes = thread::spawn(move || {
-            thread::sleep(500 * MS);
+            thread::sleep(1_000 * MS);
             drop(writer);
         });
         let slow = seen_in(move || assert_eq!(reader.read(&mut [0]).unwrap(), 0));
@@ -62,7 +62,7 @@ fn a_file_has_its_path() {
         let both = || File::options().read(true).write(true).open(&path).unwrap();
         let (mut fifo, mut other) = (both(), both());
         let ends = thread::spawn(move || {
-            thread::sleep(500 * MS);
+            thread::sleep(1_000 * MS);
             std::io::Write::write_all(&mut other, b"x").unwrap();
         });
         let slow = seen_in(move || fifo.read_exact(&mut [0]).unwrap());
@@ -79,7 +79,7 @@ fn a_task_that_computes_is_told_from_one_that_waits() {
     guarded(|| {
         let slow = seen_in(|| {
             let begin = Instant::now();
-            while begin.elapsed() < 500 * MS {
+            while begin.elapsed() < 1_000 * MS {
                 std::hint::spin_loop();
             }
         });

@@ -61,8 +61,8 @@ fn polls_that_follow_each_other_are_not_one_slow_poll() {
 #[test]
 fn a_worker_that_says_that_it_blocks_is_not_slow() {
     guarded(|| {
-        let (runtime, told) = telling(1, 20 * MS);
-        let task = runtime.spawn(async { liten::task::block_in_place(|| thread::sleep(200 * MS)) });
+        let (runtime, told) = telling(1, 200 * MS);
+        let task = runtime.spawn(async { liten::task::block_in_place(|| thread::sleep(600 * MS)) });
         runtime.block_on(task).unwrap();
         assert!(told.try_recv().is_err());
     });
@@ -76,9 +76,11 @@ fn a_panic_of_the_function_is_its_own_affair() {
             .on_slow_poll(|_| panic!("on purpose"))
             .build()
             .unwrap();
-        let task = runtime.spawn(async { thread::sleep(100 * MS) });
-        runtime.block_on(task).unwrap();
+        let (release, held) = mpsc::channel::<()>();
+        let task = runtime.spawn(async move { _ = held.recv() });
         until(|| runtime.metrics().slow_poll_count() == 1);
+        drop(release);
+        runtime.block_on(task).unwrap();
         runtime.block_on(runtime.spawn(liten::time::sleep(MS))).unwrap();
     });
 }

@@ -25,15 +25,15 @@
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 440 | local queue, injector, wake channel |
 //! | `cancellation` | 430 | the token that tells many tasks to stop |
-//! | `task` | 2,150 | a task's memory, state, waker and handle |
+//! | `task` | 2,290 | a task's memory, state, waker and handle |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
-//! | `scheduler` | 4,500 | workers, which thread wakes which, and the watchdog |
+//! | `scheduler` | 4,720 | workers, which thread wakes which, and the watchdog |
 //!
 //! Calls upwards go through traits. A task calls [`task::header::Schedule`], and the thread that polls or
 //! ends it as [`task::header::Runner`] and `Completer`; the scheduler, local executors and blocking tasks
-//! implement them. [`blocking::Job`] and [`scheduler::CountsRoots`] are implemented in `runtime`. The driver
-//! knows wakers and no workers.
+//! implement them. [`blocking::Job`], [`scheduler::CountsRoots`] and [`scheduler::StallHook`] are implemented
+//! in `runtime`. The driver knows wakers and no workers.
 //!
 //! # Terms to know first
 //!
@@ -93,6 +93,7 @@
 //! | `Mode` | What a thread of the blocking pool does: run jobs, or cancel them. |
 //! | `Offset` | By how much the driver's clock differs from the system's. |
 //! | `Order` | What the watchdog is to do after a look. |
+//! | `Origin` | What the caller of a spawn says of the task: the place, and perhaps a name. |
 //! | `Outside` | The queues that threads other than the workers push to. |
 //! | `Pace` | How many tasks a worker runs between two polls of the driver. |
 //! | `Parker` | Puts its thread to sleep until another thread unparks it. |

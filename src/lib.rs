@@ -21,6 +21,7 @@
 //! * `fs`, `process`, `signal` and `hyper`, with the features of those names: files, child processes,
 //!   signals, and what hyper asks of a runtime.
 //! * `wasi`: the runtime for WASI 0.2 components, with the feature of that name also for ordinary programs.
+//! * [`insight`]: the live tasks, the workers that are blocked and by what, and what is wrong.
 //! * [`guide`]: which of all this to take for what, page by page.
 //!
 //! Names and semantics are tokio's where the thing is the same.
@@ -47,13 +48,13 @@
 //! |---|---|---|
 //! | `wasi` | poller, reactor, `block_on` | its `NativeHost` |
 //! | attributes | `main`, `test` | `worker_threads` is an error of the compiler |
-//! | [`task`] | tasks, sets, trackers, tokens, locals, budget | `spawn_blocking`, `block_in_place`, `scope` |
+//! | [`task`] | tasks, sets, trackers, tokens, locals, budget | `Builder`, `scope`, all that blocks |
 //! | [`time`] | all of it | |
 //! | [`runtime`] | `LocalRuntime`, its `Builder` and `Handle` | `Runtime`, metrics, settings of threads |
 //! | `select!` …, [`sync`], [`future`] | all of it | |
 //! | `net` | `TcpListener`, `TcpStream`, `UdpSocket`, `lookup_host` | Unix sockets, pipes |
 //! | [`io`] | traits and adapters of futures-io, `stdin` … | `Async`, `Fd`, traits of tokio and hyper |
-//! | `fs`, `process`, `signal`, `hyper` | | all of it |
+//! | `insight`, `fs`, `process`, `signal`, `hyper` | | all of it |
 //!
 //! Features that are about what is not there do nothing. [`spawn`] and `spawn_pinned` mean the one thread. A
 //! panic in a task does not unwind, unless the component is compiled for that: it ends the program, and no
@@ -68,6 +69,7 @@
 //! * `net` (default): [`net`]; costs the crate socket2.
 //! * `futures-io` (default): the I/O traits of futures-io on everything that reads and writes, and the
 //!   extension methods and adapters in [`io`].
+//! * `insight` (default): what a running program does, in [`insight`]; costs nothing while it is not asked.
 //! * `tokio-io`: tokio's I/O traits on the same types.
 //! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
 //! * `fs`: the module of that name; costs nothing.
@@ -78,14 +80,17 @@
 //!   are tokio's, or say whose this `tokio` is.
 //! * `wasi`: the module of that name, on a host made of a condition variable; on wasm it is always there.
 //! * `tracing`: a warning, through the crate of that name, for each poll that blocks its worker while no
-//!   other is free.
+//!   other is free, or for long.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // Some functions are used only by modules that a feature switches off. They are compiled all the same, and
 // the linker drops them: a condition at each of them would have to name every module that may come to use
 // it. On wasm the same goes for what only threads use. The default build has these modules on, and keeps the
 // lints.
 #![cfg_attr(
-    any(target_family = "wasm", not(all(feature = "net", feature = "futures-io"))),
+    any(
+        target_family = "wasm",
+        not(all(feature = "net", feature = "futures-io", feature = "insight"))
+    ),
     allow(dead_code, unused_imports)
 )]
 
@@ -110,6 +115,9 @@ pub mod future;
 #[cfg(all(feature = "hyper", not(target_family = "wasm")))]
 #[cfg_attr(docsrs, doc(cfg(feature = "hyper")))]
 pub mod hyper;
+#[cfg(all(feature = "insight", not(target_family = "wasm")))]
+#[cfg_attr(docsrs, doc(cfg(feature = "insight")))]
+pub mod insight;
 #[cfg_attr(target_family = "wasm", path = "io/wasm.rs")]
 pub mod io;
 #[cfg(feature = "net")]

@@ -74,6 +74,7 @@ mod builder;
 pub(crate) mod context;
 mod current_thread;
 mod drive;
+pub(crate) mod facts;
 mod handle;
 mod id;
 mod local;
@@ -87,6 +88,9 @@ mod scope;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;
+mod slow_poll;
+pub(crate) mod task_list;
+mod thread_activity;
 mod tokio_context;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
@@ -103,6 +107,8 @@ pub use local_set::{LocalEnterGuard, LocalSet};
 pub use metrics::RuntimeMetrics;
 pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use shutdown::Shutdown;
+pub use slow_poll::SlowPoll;
+pub use thread_activity::{SystemCall, ThreadActivity};
 
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::future::Future;

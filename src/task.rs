@@ -21,6 +21,8 @@
 mod block_in_place;
 #[cfg(not(target_family = "wasm"))]
 mod blocking;
+#[cfg(not(target_family = "wasm"))]
+mod builder;
 pub mod coop;
 mod join_set;
 mod local_key;
@@ -39,6 +41,8 @@ pub use blocking::spawn_blocking;
 #[cfg(not(target_family = "wasm"))]
 #[doc(hidden)]
 pub use blocking::spawn_unfailing;
+#[cfg(not(target_family = "wasm"))]
+pub use builder::Builder;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};

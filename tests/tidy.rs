@@ -74,6 +74,7 @@ const HOUSE: Plan = Plan {
         ("sync", 5),
         ("future", 5),
         ("combinators", 5),
+        ("insight", 5),
         // Pages about all of it, without code of its own.
         ("guide", 6),
     ],
@@ -285,6 +286,8 @@ const CLOCK: Confined = Confined {
         ("src/runtime/root.rs", "how long a root slept, once per system call"),
         ("src/runtime/drive.rs", "how long the thread was busy, twice per sleep"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
+        ("src/runtime/blocking_task.rs", "since when a job waits, and since when it runs"),
+        ("src/runtime/facts.rs", "how long that is, once per dump"),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
         ("src/engine/scheduler/sleeps.rs", "how long a thread was busy, twice per sleep"),
         (
@@ -360,6 +363,9 @@ const CFG: Confined = Confined {
         ("src/engine/scheduler/watchdog/report.rs", "a warning where a collector listens"),
         ("src/engine/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
+        ("src/runtime/slow_poll.rs", "a warning where a collector listens"),
+        ("src/runtime/thread_activity.rs", "what Linux says of a thread; elsewhere nothing"),
+        ("src/engine/scheduler/thread_number.rs", "as above"),
         ("src/runtime/context.rs", "threads that may be workers, or the one thread: a file each"),
         ("src/engine/slab.rs", "the width of a token on 32-bit machines"),
         (

@@ -220,6 +220,16 @@ impl<J: Job> Pool<J> {
         self.locked.state.lock().queued()
     }
 
+    /// Calls `f` with the job that waits for a thread since longest.
+    pub(crate) fn first_queued<R>(&self, f: impl FnOnce(&J) -> R) -> Option<R> {
+        self.locked.state.lock().first().map(f)
+    }
+
+    /// The most threads that there may be.
+    pub(crate) fn max_threads(&self) -> usize {
+        self.locked.state.lock().max()
+    }
+
     /// Whether no job is queued or being done. If not, `Config::on_rest` will be called.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.locked.state.lock().is_at_rest()

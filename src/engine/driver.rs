@@ -137,6 +137,11 @@ impl Driver {
         self.alarm.wake();
     }
 
+    /// How many sources are registered.
+    pub(crate) fn source_count(&self) -> usize {
+        self.sources.lock().len()
+    }
+
     pub(crate) fn timers(&self) -> &Timers {
         &self.timers
     }

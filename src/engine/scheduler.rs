@@ -27,6 +27,8 @@
 //! | `size` | how many workers there are, and how many there should be |
 //! | `count`, `sleeps` | what the metrics say of a worker: tasks, sleeps, how long it was busy |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
+//! | `stall_hook` | what the watchdog tells of polls that last |
+//! | `thread_number` | by which the system knows a worker's thread |
 //! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |
 //! | `awake_threads`, `quiescence` | how many threads are awake: a paused clock jumps when none is |
@@ -106,6 +108,8 @@ mod size;
 mod sleeps;
 mod slice;
 mod slots;
+mod stall_hook;
+mod thread_number;
 mod threads;
 mod turns;
 mod watchdog;
@@ -117,9 +121,10 @@ pub(crate) use role::{
     enter_guest, is_polling, set_current, spawn_here, spawns_here, wake_together, with_driver_here,
     worker_index,
 };
-pub(crate) use shared::{Shared, WorkerCounts};
+pub(crate) use shared::{Shared, WorkerCounts, WorkerEntry};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
+pub(crate) use stall_hook::{StallHook, WorkerStall};
 pub(crate) use threads::{ThreadConfig, ThreadSetup};
 
 #[cfg(all(test, liten_loom))]

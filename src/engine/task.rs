@@ -18,7 +18,8 @@
 //! state, the future and later its output; `header` is its first part, which is the same for all types of
 //! futures. Besides the one in a queue (`header::Hot`), the references to it are `waker` and `join`.
 //! `registry` lists the tasks of one owner, `running` says which of them a worker polls, `slot` holds the
-//! task that a worker runs next. `current` and `budget` belong to the thread.
+//! task that a worker runs next. `current` and `budget` belong to the thread. `origin` is what the caller of
+//! a spawn says of the task.
 //!
 //! A task calls upwards only through [`header::Schedule`], which the scheduler, local executors and blocking
 //! tasks implement.
@@ -31,6 +32,7 @@ mod id;
 mod join;
 mod join_error;
 pub(crate) mod next_slot;
+pub(crate) mod origin;
 pub(crate) mod registry;
 pub(crate) mod running;
 mod state;

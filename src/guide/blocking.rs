@@ -4,10 +4,11 @@
 //! have a thread of their own, other workers take what the blocked one had queued, and when *all* workers
 //! are kept by long polls while something waits, a spare one starts. That is a net, not a way to work.
 //!
-//! The runtime reports such polls only when no worker has been free for some time, 10 ms at the time of
-//! writing. It [counts](crate::runtime::RuntimeMetrics::blocked_poll_count) each of them, and with the
-//! feature `tracing` warns which task it is and where it was spawned. A task that blocks beside workers that
-//! are free is not reported, however long it blocks.
+//! The runtime reports such polls when no worker has been free for some time, 10 ms at the time of writing.
+//! It [counts](crate::runtime::RuntimeMetrics::blocked_poll_count) each of them, and with the feature
+//! `tracing` warns which task it is and where it was spawned. A task that blocks beside workers that are free
+//! is *slow* after [100 ms](crate::runtime::Builder::slow_poll_threshold): that is counted and warned of,
+//! too, and [a function of yours](crate::runtime::Builder::on_slow_poll) is called.
 //!
 //! | the code | belongs |
 //! |---|---|

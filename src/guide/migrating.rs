@@ -77,8 +77,11 @@
 //! *same*: change `tokio` to `liten` in the path; a test in the repository compiles each of these with either
 //! crate. A path: so it is called here. *differs*: the same name, with what is said. *crate*: another crate
 //! has it; the [lines for Cargo.toml](#lines-for-cargotoml) stand at the end. *missing*: nothing here has it.
-//! What tokio has only with `--cfg tokio_unstable` (hooks around polls, task dumps, histograms, names of
-//! tasks) is missing, but for some of its metrics.
+//! What tokio has only with `--cfg tokio_unstable` (hooks around polls, histograms) is missing, but for some
+//! of its metrics and the names of tasks (`task::Builder`). [`Handle::dump`] differs: it waits for nothing,
+//! shows more than tasks, and has no stacks.
+//!
+//! [`Handle::dump`]: crate::runtime::Handle::dump
 //!
 //! ## The crate
 //!

@@ -16,9 +16,14 @@
 //! # });
 //! ```
 //!
+//! [`Handle::dump`] shows the runtime as it is at the moment, and begins with sentences that say what is
+//! wrong: print it. It names tasks by the places of their spawns, and by the names that
+//! [`task::Builder`](crate::task::Builder) has given them. The page [`insight`](crate::insight) has more.
+//!
 //! | the metric | says |
 //! |---|---|
 //! | [`blocked_poll_count`] grows | tasks block all workers; warnings say which (feature `tracing`) |
+//! | [`slow_poll_count`] grows | a task holds up its worker; [`on_slow_poll`] says which, and by what |
 //! | [`global_queue_depth`] stays high | the workers do not keep up |
 //! | [`blocking_queue_depth`] stays high | the pool is too small, or its jobs too long |
 //! | [`running_tasks`] names the same task again and again | that is where the time goes |
@@ -52,6 +57,9 @@
 //! [`blocked_poll_count`]: crate::runtime::RuntimeMetrics::blocked_poll_count
 //! [`global_queue_depth`]: crate::runtime::RuntimeMetrics::global_queue_depth
 //! [`blocking_queue_depth`]: crate::runtime::RuntimeMetrics::blocking_queue_depth
+//! [`Handle::dump`]: crate::runtime::Handle::dump
+//! [`on_slow_poll`]: crate::runtime::Builder::on_slow_poll
+//! [`slow_poll_count`]: crate::runtime::RuntimeMetrics::slow_poll_count
 //! [`running_tasks`]: crate::runtime::RuntimeMetrics::running_tasks
 //! [`worker_threads`]: crate::runtime::Builder::worker_threads
 //! [`Handle::set_worker_threads`]: crate::runtime::Handle::set_worker_threads

@@ -4,10 +4,11 @@
 use crate::engine::blocking::{self, Job, SpawnError};
 use crate::engine::ended::ended;
 use crate::engine::slab::Slab;
-use crate::engine::sync_shim::{Arc, Mutex};
+use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::current;
-use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
+use crate::engine::task::header::{Cold, Completer, Hot, ListEntry, RegistryKey, Runner, Schedule};
+use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::error::Error;
 use std::fmt;
@@ -16,6 +17,7 @@ use std::io;
 use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 /// Why the pool of a runtime that ends does not do what it is asked for.
 pub(crate) const CLOSED: &str = "not done: the runtime is shutting down";
@@ -25,15 +27,27 @@ pub(crate) struct BlockingJob {
     task: Hot,
     tasks: Arc<BlockingTasks>,
     must_run: bool,
+    queued: Instant,
+}
+
+impl BlockingJob {
+    fn new(task: Hot, tasks: &Arc<BlockingTasks>, must_run: bool) -> Self {
+        Self { task, tasks: tasks.clone(), must_run, queued: clock::now() }
+    }
+
+    /// Since when it waits for a thread.
+    pub(super) fn queued(&self) -> Instant {
+        self.queued
+    }
 }
 
 impl Job for BlockingJob {
     fn run(self) {
-        self.tasks.clone().list(self.task.identity(), || self.task.run(&PoolThread));
+        self.tasks.clone().list(&self.task.list_entry(), || self.task.run(&PoolThread));
     }
 
     fn cancel(self) {
-        self.tasks.clone().list(self.task.identity(), || self.task.cancel(&PoolThread));
+        self.tasks.clone().list(&self.task.list_entry(), || self.task.cancel(&PoolThread));
     }
 
     fn must_run(&self) -> bool {
@@ -41,10 +55,18 @@ impl Job for BlockingJob {
     }
 }
 
-/// What blocking tasks have for a scheduler: a list of those that run, for the thread that ends the runtime.
-/// They never go cold, so it is never asked for anything else.
+/// What blocking tasks have for a scheduler: a list of those that run, for the thread that ends the runtime
+/// and for people. They never go cold, so it is never asked for anything else.
 pub(super) struct BlockingTasks {
-    running: Mutex<Slab<RunningTask>>,
+    running: Mutex<Slab<RunningJob>>,
+}
+
+/// Blocking work that a thread of the pool does.
+#[derive(Debug, Clone)]
+pub(crate) struct RunningJob {
+    pub(crate) task: RunningTask,
+    pub(crate) name: Option<std::sync::Arc<str>>,
+    pub(crate) begun: Instant,
 }
 
 impl BlockingTasks {
@@ -52,16 +74,22 @@ impl BlockingTasks {
         Arc::new(Self { running: Mutex::new(Slab::new()) })
     }
 
-    /// Shows `task` in the list while `f` runs or cancels it.
-    fn list(&self, task: RunningTask, f: impl FnOnce()) {
-        let key = self.running.lock().insert(task);
+    /// Shows the task in the list while `f` runs or cancels it.
+    fn list(&self, &ListEntry { task, ref name, .. }: &ListEntry, f: impl FnOnce()) {
+        let job = RunningJob { task, name: name.clone(), begun: clock::now() };
+        let key = self.running.lock().insert(job);
         f();
         self.running.lock().remove(key);
     }
 
     /// The work that threads of the pool are doing, and cancelled work whose destructors they are running.
     pub(super) fn running(&self) -> Vec<RunningTask> {
-        self.running.lock().iter().copied().collect()
+        self.running.lock().iter().map(|job| job.task).collect()
+    }
+
+    /// The same, with what people want to know of it.
+    pub(super) fn jobs(&self) -> Vec<RunningJob> {
+        self.running.lock().iter().cloned().collect()
     }
 
     /// Queues `f`; if it `must_run`, the end of the runtime does not cancel it.
@@ -73,14 +101,14 @@ impl BlockingTasks {
         pool: &Arc<blocking::Pool<BlockingJob>>,
         f: F,
         must_run: bool,
-        spawned_at: &'static Location<'static>,
+        origin: impl Origin,
     ) -> (JoinHandle<T>, io::Result<()>)
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let (task, join) = new_send_task(Once::new(f), self, spawned_at);
-        let taken = match pool.spawn(BlockingJob { task, tasks: self.clone(), must_run }) {
+        let (task, join) = new_send_task(Once::new(f), self, origin);
+        let taken = match pool.spawn(BlockingJob::new(task, self, must_run)) {
             Ok(()) => Ok(()),
             Err(SpawnError::Closed(job)) => {
                 job.cancel();
@@ -107,7 +135,7 @@ impl BlockingTasks {
     ) -> bool {
         let (task, join) = new_send_task(Once::new(last), self, Location::caller());
         drop(join);
-        let job = BlockingJob { task, tasks: self.clone(), must_run: true };
+        let job = BlockingJob::new(task, self, true);
         pool.close_and_then(job, alone).map_err(Job::cancel).is_ok()
     }
 }

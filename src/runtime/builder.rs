@@ -8,13 +8,14 @@ use super::id::Id;
 use super::local::{LocalExecutor, Settled};
 use super::local_runtime::LocalRuntime;
 use super::pinned::Pinned;
+use super::slow_poll::{SlowPoll, SlowPolls};
 use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
-use crate::engine::impls::{impl_debug, impl_unwind_safe, setters};
 use crate::engine::scheduler::{MAX_WORKERS, Shared, Sleeps, ThreadConfig, ThreadSetup};
 use crate::engine::sync_shim::{Arc, cpus};
 use crate::engine::thread_name::ThreadName;
+use std::fmt;
 use std::io;
 use std::sync::{OnceLock, Weak};
 use std::time::Duration;
@@ -30,6 +31,9 @@ const MAX_BLOCKING: usize = 512;
 /// them. Some tasks that block are a mistake to live with, more are a pool for blocking work, and there is
 /// one.
 const SPARES: usize = 16;
+
+/// A poll that lasts so long by default is told of: a request that waits for it is late for whom it concerns.
+const SLOW_POLL: Duration = Duration::from_millis(100);
 
 /// How long an idle thread of the blocking pool stays by default, as in tokio.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -59,6 +63,7 @@ pub struct Builder {
     thread_name: ThreadName,
     thread_stack_size: Option<usize>,
     thread_keep_alive: Duration,
+    slow_poll_threshold: Duration,
     start_paused: bool,
     hooks: Hooks,
     pub(super) tokio: tokio_context::Setting,
@@ -87,152 +92,219 @@ impl Builder {
             thread_name: ThreadName::Prefix("liten-worker".to_owned()),
             thread_stack_size: None,
             thread_keep_alive: KEEP_ALIVE,
+            slow_poll_threshold: SLOW_POLL,
             start_paused: false,
             hooks: Hooks::default(),
             tokio: tokio_context::Setting::default(),
         }
     }
 
-    setters! {
-        |this|
-        /// Sets the number of workers. Default: `LITEN_WORKER_THREADS` if it is set, else one per CPU that
-        /// the process may use.
-        ///
-        /// A runtime without workers cannot be built with it.
-        worker_threads(count: usize) => this.worker_threads = Some(count);
+    /// Sets the number of workers. Default: `LITEN_WORKER_THREADS` if it is set, else one per CPU that
+    /// the process may use.
+    ///
+    /// A runtime without workers cannot be built with it.
+    pub fn worker_threads(&mut self, count: usize) -> &mut Self {
+        self.worker_threads = Some(count);
+        self
+    }
 
-        /// Sets how many workers [`Handle::set_worker_threads`] may ask for. Default: twice the number of
-        /// workers, and 32 at least; at most 4096. Without meaning for a runtime without workers.
-        max_worker_threads(count: usize) => this.max_worker_threads = Some(count);
+    /// Sets how many workers [`Handle::set_worker_threads`] may ask for. Default: twice the number of
+    /// workers, and 32 at least; at most 4096. Without meaning for a runtime without workers.
+    pub fn max_worker_threads(&mut self, count: usize) -> &mut Self {
+        self.max_worker_threads = Some(count);
+        self
+    }
 
-        /// Sets how many spare workers may run at a time. 0: none, ever. Default: one more than there are
-        /// workers, and 16 at most. Without meaning for a runtime without workers.
-        ///
-        /// When all workers are busy with long polls (at the time of writing, of 150 µs and more) while other
-        /// tasks are ready, the runtime starts a spare worker for those. It leaves tasks that compute and
-        /// [give way](crate::task::yield_now) to the workers, and the operating system shares the cores. When
-        /// it is stuck as well, another one starts after some milliseconds, and the next after a longer time.
-        /// [`block_in_place`](crate::task::block_in_place) starts one at once if no worker is idle. The
-        /// spares leave when a regular worker has been free of long polls for a while.
-        max_spare_workers(count: usize) => this.max_spare_workers = Some(count);
+    /// Sets how many spare workers may run at a time. 0: none, ever. Default: one more than there are
+    /// workers, and 16 at most. Without meaning for a runtime without workers.
+    ///
+    /// When all workers are busy with long polls (at the time of writing, of 150 µs and more) while other
+    /// tasks are ready, the runtime starts a spare worker for those. It leaves tasks that compute and [give
+    /// way](crate::task::yield_now) to the workers, and the operating system shares the cores. When it is
+    /// stuck as well, another one starts after some milliseconds, and the next after a longer time.
+    /// [`block_in_place`](crate::task::block_in_place) starts one at once if no worker is idle. The spares
+    /// leave when a regular worker has been free of long polls for a while.
+    pub fn max_spare_workers(&mut self, count: usize) -> &mut Self {
+        self.max_spare_workers = Some(count);
+        self
+    }
 
-        /// Sets the most threads of the blocking pool. Default: 512. They are made when needed.
-        ///
-        /// At the end of the runtime, if all of them are busy, there is one more to run the destructors of
-        /// the work that is queued.
-        max_blocking_threads(count: usize) => this.max_blocking_threads = count;
+    /// Sets the most threads of the blocking pool. Default: 512. They are made when needed.
+    ///
+    /// At the end of the runtime, if all of them are busy, there is one more to run the destructors of the
+    /// work that is queued.
+    pub fn max_blocking_threads(&mut self, count: usize) -> &mut Self {
+        self.max_blocking_threads = count;
+        self
+    }
 
-        /// Sets the name of the runtime, which its [`Handle`] and the runtime's `Debug` show. Default: none.
-        ///
-        /// It must not be empty, nor white space only.
-        ///
-        /// # Examples
-        ///
-        /// ```
-        /// let runtime = liten::runtime::Builder::new_current_thread().name("billing").build().unwrap();
+    /// Sets the name of the runtime, which its [`Handle`] and the runtime's `Debug` show. Default: none.
+    ///
+    /// It must not be empty, nor white space only.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = liten::runtime::Builder::new_current_thread().name("billing").build().unwrap();
+    /// assert_eq!(runtime.handle().name(), Some("billing"));
+    /// ```
+    pub fn name(&mut self, name: impl Into<String>) -> &mut Self {
+        self.name = Some(name.into());
+        self
+    }
 
-        /// assert_eq!(runtime.handle().name(), Some("billing"));
+    /// Sets the beginning of the threads' names: workers are `NAME-0`, `NAME-1`, …; there are
+    /// `NAME-driver`, `NAME-blocking-0`, … and `NAME-pinned-0`, … too. Default: `liten-worker`.
+    pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
+        self.thread_name = ThreadName::Prefix(name.into());
+        self
+    }
 
-        /// ```
-        name(name: impl Into<String>) => this.name = Some(name.into());
+    /// Sets a function that names each thread when it is made, in the place of [`Builder::thread_name`].
+    ///
+    /// The runtime may hold a lock meanwhile: `f` must not use the runtime. After a panic of `f`, which the
+    /// panic hook reports, the thread has an empty name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// use std::thread;
+    ///
+    /// let next = AtomicUsize::new(0);
+    /// let runtime = liten::runtime::Builder::new_multi_thread()
+    ///     .worker_threads(1)
+    ///     .thread_name_fn(move || format!("my-pool-{}", next.fetch_add(1, Ordering::Relaxed)))
+    ///     .build()
+    ///     .unwrap();
+    /// let name = runtime.spawn(async { thread::current().name().map(str::to_owned) });
+    /// assert!(runtime.block_on(name).unwrap().unwrap().starts_with("my-pool-"));
+    /// ```
+    pub fn thread_name_fn(&mut self, f: impl Fn() -> String + Send + Sync + 'static) -> &mut Self {
+        self.thread_name = ThreadName::Made(std::sync::Arc::new(f));
+        self
+    }
 
-        /// Sets the beginning of the threads' names: workers are `NAME-0`, `NAME-1`, …; there are
-        /// `NAME-driver`, `NAME-blocking-0`, … and `NAME-pinned-0`, … too. Default: `liten-worker`.
-        thread_name(name: impl Into<String>) => this.thread_name = ThreadName::Prefix(name.into());
+    /// Sets the stack size of the threads in bytes. Default: std's, which is 2 MiB.
+    pub fn thread_stack_size(&mut self, bytes: usize) -> &mut Self {
+        self.thread_stack_size = Some(bytes);
+        self
+    }
 
-        /// Sets a function that names each thread when it is made, in the place of [`Builder::thread_name`].
-        ///
-        /// The runtime may hold a lock meanwhile: `f` must not use the runtime. After a panic of `f`, which
-        /// the panic hook reports, the thread has an empty name.
-        ///
-        /// # Examples
-        ///
-        /// ```
-        /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// Sets how long an idle thread of the blocking pool stays. Default: 10 s.
+    pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
+        self.thread_keep_alive = duration;
+        self
+    }
 
-        /// use std::thread;
+    /// Calls `f` on each worker and each blocking thread when it starts, in the runtime's context; not on a
+    /// thread that calls `block_on`.
+    ///
+    /// A panic of `f` is reported by the panic hook and has no other consequence.
+    pub fn on_thread_start(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
+        self.hooks.start = Some(Arc::new(f));
+        self
+    }
 
-        ///
-        /// let next = AtomicUsize::new(0);
+    /// Calls `f` on each worker and each blocking thread before it ends; as for
+    /// [`Builder::on_thread_start`].
+    ///
+    /// Dropping the runtime waits for it.
+    pub fn on_thread_stop(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
+        self.hooks.stop = Some(Arc::new(f));
+        self
+    }
 
-        /// let runtime = liten::runtime::Builder::new_multi_thread()
-        ///     .worker_threads(1)
-        ///     .thread_name_fn(move || format!("my-pool-{}", next.fetch_add(1, Ordering::Relaxed)))
-        ///     .build()
-        ///     .unwrap();
+    /// Calls `f` on each worker when it runs out of tasks and is about to sleep, and, in a runtime without
+    /// workers, on the thread in `block_on`; in the runtime's context. What `f` spawns runs before the sleep.
+    ///
+    /// Meanwhile the thread runs nothing else, so `f` should be short. A panic of `f` is reported by the
+    /// panic hook and has no other consequence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let sleeps = Arc::new(AtomicUsize::new(0));
+    /// let counted = sleeps.clone();
+    /// let runtime = liten::runtime::Builder::new_current_thread()
+    ///     .on_thread_park(move || {
+    ///         counted.fetch_add(1, Ordering::Relaxed);
+    ///     })
+    ///     .build()
+    ///     .unwrap();
+    /// runtime.block_on(liten::time::sleep(std::time::Duration::from_millis(1)));
+    /// assert!(sleeps.load(Ordering::Relaxed) > 0);
+    /// ```
+    pub fn on_thread_park(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
+        self.hooks.sleep.park = Some(Arc::new(f));
+        self
+    }
 
-        /// let name = runtime.spawn(async { thread::current().name().map(str::to_owned) });
+    /// Calls `f` on the thread that has called the function of [`Builder::on_thread_park`], or would have,
+    /// when its sleep is over and before it runs a task; as for that one.
+    pub fn on_thread_unpark(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
+        self.hooks.sleep.unpark = Some(Arc::new(f));
+        self
+    }
 
-        /// assert!(runtime.block_on(name).unwrap().unwrap().starts_with("my-pool-"));
+    /// Sets how long a poll lasts that is *slow*. Default: 100 ms. With [`Duration::MAX`] no poll is.
+    ///
+    /// A slow poll holds up its worker, whether or not other workers are free. It is
+    /// [counted](super::RuntimeMetrics::slow_poll_count), the feature `tracing` warns of it (target
+    /// `liten::slow`), and the function of [`Builder::on_slow_poll`] is called; all that while it lasts, and
+    /// once. A worker that [blocks in place](crate::task::block_in_place) has said so, and is not slow.
+    ///
+    /// Without meaning for a runtime without workers: it has no thread that could look. The look is one that
+    /// is made anyway while a worker is busy, every few milliseconds. So this costs the tasks nothing, and a
+    /// threshold of less than some ten milliseconds is not met exactly.
+    pub fn slow_poll_threshold(&mut self, duration: Duration) -> &mut Self {
+        self.slow_poll_threshold = duration;
+        self
+    }
 
-        /// ```
-        thread_name_fn(f: impl Fn() -> String + Send + Sync + 'static) =>
-            this.thread_name = ThreadName::Made(std::sync::Arc::new(f));
+    /// Calls `f` when a poll has been slow for long enough to be told of: see
+    /// [`Builder::slow_poll_threshold`]. On the driver thread, which fetches events while no worker is idle:
+    /// `f` should be short.
+    ///
+    /// A panic of `f` is reported by the panic hook and has no other consequence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    ///
+    /// let (sender, told) = mpsc::channel();
+    /// let runtime = liten::runtime::Builder::new_multi_thread()
+    ///     .slow_poll_threshold(Duration::from_millis(20))
+    ///     .on_slow_poll(move |slow| drop(sender.send(slow.clone())))
+    ///     .build()
+    ///     .unwrap();
+    /// let task = runtime.spawn(async { std::thread::sleep(Duration::from_millis(200)) });
+    /// let slow = told.recv().unwrap();
+    /// assert_eq!(slow.task().unwrap().id(), task.id());
+    /// // Says for instance: task 1, spawned at src/main.rs:10:20, has held up worker 0 for 21 ms: in
+    /// // clock_nanosleep
+    /// println!("{slow}");
+    /// ```
+    pub fn on_slow_poll(&mut self, f: impl Fn(&SlowPoll) + Send + Sync + 'static) -> &mut Self {
+        self.hooks.slow_poll = Some(Arc::new(f));
+        self
+    }
 
-        /// Sets the stack size of the threads in bytes. Default: std's, which is 2 MiB.
-        thread_stack_size(bytes: usize) => this.thread_stack_size = Some(bytes);
-
-        /// Sets how long an idle thread of the blocking pool stays. Default: 10 s.
-        thread_keep_alive(duration: Duration) => this.thread_keep_alive = duration;
-
-        /// Calls `f` on each worker and each blocking thread when it starts, in the runtime's context; not on
-        /// a thread that calls `block_on`.
-        ///
-        /// A panic of `f` is reported by the panic hook and has no other consequence.
-        on_thread_start(f: impl Fn() + Send + Sync + 'static) => this.hooks.start = Some(Arc::new(f));
-
-        /// Calls `f` on each worker and each blocking thread before it ends; as for
-        /// [`Builder::on_thread_start`].
-        ///
-        /// Dropping the runtime waits for it.
-        on_thread_stop(f: impl Fn() + Send + Sync + 'static) => this.hooks.stop = Some(Arc::new(f));
-
-        /// Calls `f` on each worker when it runs out of tasks and is about to sleep, and, in a runtime
-        /// without workers, on the thread in `block_on`; in the runtime's context. What `f` spawns runs
-        /// before the sleep.
-        ///
-        /// Meanwhile the thread runs nothing else, so `f` should be short. A panic of `f` is reported by the
-        /// panic hook and has no other consequence.
-        ///
-        /// # Examples
-        ///
-        /// ```
-        /// use std::sync::Arc;
-
-        /// use std::sync::atomic::{AtomicUsize, Ordering};
-
-        ///
-        /// let sleeps = Arc::new(AtomicUsize::new(0));
-
-        /// let counted = sleeps.clone();
-
-        /// let runtime = liten::runtime::Builder::new_current_thread()
-        ///     .on_thread_park(move || {
-        ///         counted.fetch_add(1, Ordering::Relaxed);
-
-        ///     })
-        ///     .build()
-        ///     .unwrap();
-
-        /// runtime.block_on(liten::time::sleep(std::time::Duration::from_millis(1)));
-
-        /// assert!(sleeps.load(Ordering::Relaxed) > 0);
-
-        /// ```
-        on_thread_park(f: impl Fn() + Send + Sync + 'static) => this.hooks.sleep.park = Some(Arc::new(f));
-
-        /// Calls `f` on the thread that has called the function of [`Builder::on_thread_park`], or would
-        /// have, when its sleep is over and before it runs a task; as for that one.
-        on_thread_unpark(f: impl Fn() + Send + Sync + 'static) => this.hooks.sleep.unpark = Some(Arc::new(f));
-
-        /// Sets whether the runtime's clock stands still from the start, as after
-        /// [`time::pause`](crate::time::pause). Default: no. For tests: see
-        /// [Testing with paused time](crate::time#testing-with-paused-time).
-        ///
-        /// A multithreaded runtime that is built with this counts which threads are awake, as long as it
-        /// lives. That slows down every sleep and wake of its threads a little. Without this its clock cannot
-        /// be stopped.
-        start_paused(yes: bool) => this.start_paused = yes;
+    /// Sets whether the runtime's clock stands still from the start, as after
+    /// [`time::pause`](crate::time::pause). Default: no. For tests: see
+    /// [Testing with paused time](crate::time#testing-with-paused-time).
+    ///
+    /// A multithreaded runtime that is built with this counts which threads are awake, as long as it lives.
+    /// That slows down every sleep and wake of its threads a little. Without this its clock cannot be
+    /// stopped.
+    pub fn start_paused(&mut self, yes: bool) -> &mut Self {
+        self.start_paused = yes;
+        self
     }
 
     /// Makes the runtime and starts its threads; none after [`Builder::new_current_thread`].
@@ -281,11 +353,16 @@ impl Builder {
         let runtime = Runtime::from_handle(self.handle(flavor, driver)?);
         if let Flavor::MultiThread { scheduler, threads, .. } = &runtime.handle.inner.flavor {
             let around = runtime.handle.around();
+            let inside = handle::inside(Arc::downgrade(&runtime.handle.inner));
+            let config = threads.clone();
+            let sleep_hooks = self.hooks.around_sleeps().cloned();
+            let around_worker = around.clone();
             scheduler.set_thread_setup(ThreadSetup {
-                config: threads.clone(),
-                around: around.clone(),
-                inside: handle::inside(Arc::downgrade(&runtime.handle.inner)),
-                sleep_hooks: self.hooks.around_sleeps().cloned(),
+                config,
+                around: around_worker,
+                inside,
+                sleep_hooks,
+                stall_hook: Some(runtime.handle.inner.slow_polls.clone()),
                 max_spares,
             });
             if self.start_paused {
@@ -331,6 +408,9 @@ impl Builder {
         if self.max_blocking_threads == 0 {
             return Err(invalid("max_blocking_threads must not be 0".into()));
         }
+        if self.slow_poll_threshold.is_zero() {
+            return Err(invalid("slow_poll_threshold must not be 0".into()));
+        }
         let tokio = self.tokio.open()?;
         if self.start_paused {
             driver.stop_clock().expect("a new clock, which runs");
@@ -360,6 +440,10 @@ impl Builder {
             pinned: Pinned::new(pool("pinned", MAX_WORKERS, inner, Box::new(|| {}))),
             hooks: self.hooks.clone(),
             sleeps: Sleeps::default(),
+            slow_polls: Arc::new(SlowPolls::new(
+                self.slow_poll_threshold,
+                self.hooks.slow_poll.clone(),
+            )),
             blocking_tasks: BlockingTasks::new(),
             tokio,
         });
@@ -384,12 +468,21 @@ impl Builder {
             // With the spares they fill one word of the scheduler's (idle.rs) on all but large machines.
             None => Ok((workers.saturating_mul(2)).clamp(48 - SPARES, MAX_WORKERS)),
             Some(0) => Err(invalid("max_worker_threads must not be 0".into())),
-            Some(max) => possible("max_worker_threads", max),
+            Some(max) if max > MAX_WORKERS => {
+                Err(invalid(format!("max_worker_threads is {max}, but at most {MAX_WORKERS}")))
+            }
+            Some(max) => Ok(max),
         }
     }
 
     fn max_spares(&self, workers: usize) -> io::Result<usize> {
-        possible("max_spare_workers", self.max_spare_workers.unwrap_or((workers + 1).min(SPARES)))
+        match self.max_spare_workers {
+            None => Ok((workers + 1).min(SPARES)),
+            Some(max) if max > MAX_WORKERS => {
+                Err(invalid(format!("max_spare_workers is {max}, but at most {MAX_WORKERS}")))
+            }
+            Some(max) => Ok(max),
+        }
     }
 
     fn check_thread_name(&self) -> io::Result<()> {
@@ -399,14 +492,6 @@ impl Builder {
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// `max`, if the scheduler has room for so many.
-fn possible(setting: &str, max: usize) -> io::Result<usize> {
-    match max <= MAX_WORKERS {
-        true => Ok(max),
-        false => Err(invalid(format!("{setting} is {max}, but at most {MAX_WORKERS}"))),
     }
 }
 
@@ -428,18 +513,23 @@ fn on_rest(driver: Arc<Driver>) -> Box<dyn Fn() + Send + Sync> {
 }
 
 // The hooks are called by others, later, and under a guard; a panic beside a builder leaves it as it was.
-impl_unwind_safe!([] Builder);
+impl std::panic::UnwindSafe for Builder {}
+impl std::panic::RefUnwindSafe for Builder {}
 
-impl_debug!([] Builder, this => "Builder" {
-    flavor: this.flavor,
-    name: this.name,
-    worker_threads: this.worker_threads,
-    max_worker_threads: this.max_worker_threads,
-    max_spare_workers: this.max_spare_workers,
-    max_blocking_threads: this.max_blocking_threads,
-    thread_name: this.thread_name,
-    thread_stack_size: this.thread_stack_size,
-    thread_keep_alive: this.thread_keep_alive,
-    start_paused: this.start_paused,
-    ..
-});
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("flavor", &self.flavor)
+            .field("name", &self.name)
+            .field("worker_threads", &self.worker_threads)
+            .field("max_worker_threads", &self.max_worker_threads)
+            .field("max_spare_workers", &self.max_spare_workers)
+            .field("max_blocking_threads", &self.max_blocking_threads)
+            .field("thread_name", &self.thread_name)
+            .field("thread_stack_size", &self.thread_stack_size)
+            .field("thread_keep_alive", &self.thread_keep_alive)
+            .field("slow_poll_threshold", &self.slow_poll_threshold)
+            .field("start_paused", &self.start_paused)
+            .finish_non_exhaustive()
+    }
+}

@@ -9,6 +9,7 @@ use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
 use super::root::{self, Present};
+use super::slow_poll::{OnSlowPoll, SlowPolls};
 use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
@@ -17,6 +18,7 @@ use crate::engine::impls::impl_unwind_safe;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::{self, MAX_WORKERS, Shared, SleepHooks, Sleeps, ThreadConfig};
 use crate::engine::sync_shim::Arc;
+use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
 use crate::engine::wakers;
 use std::fmt;
@@ -46,6 +48,7 @@ pub(super) struct Inner {
     pub(super) hooks: Hooks,
     /// Of the thread that runs the tasks of a runtime without workers.
     pub(super) sleeps: Sleeps,
+    pub(super) slow_polls: Arc<SlowPolls>,
     pub(super) tokio: tokio_context::Door,
 }
 
@@ -55,6 +58,7 @@ pub(super) struct Hooks {
     pub(super) start: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) stop: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) sleep: SleepHooks,
+    pub(super) slow_poll: Option<OnSlowPoll>,
 }
 
 impl Hooks {
@@ -116,10 +120,19 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        self.spawn_from(future, Location::caller())
+    }
+
+    /// As [`Handle::spawn`], on behalf of another caller, which may have a name for the task.
+    pub(crate) fn spawn_from<F>(&self, future: F, origin: impl Origin) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
         match &self.inner.flavor {
-            Flavor::MultiThread { scheduler, .. } => scheduler.spawn(future, Location::caller()),
-            Flavor::CurrentThread(current) => current.local().spawn_send(future),
-            Flavor::Local(local) => local.shared().spawn_send(future),
+            Flavor::MultiThread { scheduler, .. } => scheduler.spawn(future, origin),
+            Flavor::CurrentThread(current) => current.local().spawn_send(future, origin),
+            Flavor::Local(local) => local.shared().spawn_send(future, origin),
         }
     }
 
@@ -130,23 +143,23 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.start_blocking(f, false).0
+        self.start_blocking(f, false, Location::caller()).0
     }
 
     /// As [`spawn_blocking`](Self::spawn_blocking); the result says whether the pool has taken `f`. If it
     /// has and `f` `must_run`, it is run even if the runtime ends before its turn comes.
-    #[track_caller]
     pub(crate) fn start_blocking<F, T>(
         &self,
         f: F,
         must_run: bool,
+        origin: impl Origin,
     ) -> (JoinHandle<T>, io::Result<()>)
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let Inner { blocking_tasks, blocking, .. } = &*self.inner;
-        blocking_tasks.spawn(blocking, f, must_run, Location::caller())
+        blocking_tasks.spawn(blocking, f, must_run, origin)
     }
 
     /// Starts a task that need not be `Send` and stays on one thread, from any thread. See
@@ -335,11 +348,16 @@ impl Handle {
 
     /// The tasks that the threads of the runtime are running.
     pub(super) fn running_tasks(&self) -> Vec<RunningTask> {
+        let mut tasks = self.polled_tasks();
+        tasks.extend(self.inner.blocking_tasks.running());
+        tasks
+    }
+
+    /// As [`Handle::running_tasks`], without blocking work.
+    pub(super) fn polled_tasks(&self) -> Vec<RunningTask> {
         let workers = self.scheduler().map(|scheduler| scheduler.running_tasks());
         let local = self.inner.flavor.local().and_then(|local| local.running_task());
-        let others =
-            self.inner.blocking_tasks.running().into_iter().chain(self.inner.pinned.running());
-        workers.into_iter().flatten().chain(local).chain(others).collect()
+        workers.into_iter().flatten().chain(local).chain(self.inner.pinned.running()).collect()
     }
 
     pub(crate) fn driver(&self) -> &Arc<Driver> {

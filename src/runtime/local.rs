@@ -24,7 +24,8 @@ use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Used, thread};
 use crate::engine::task::cell::{new_send_task, new_task};
-use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
+use crate::engine::task::header::{Cold, Completer, Hot, ListEntry, RegistryKey, Runner, Schedule};
+use crate::engine::task::origin::Origin;
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
 use crate::engine::task::{JoinHandle, RunningTask};
@@ -119,12 +120,8 @@ impl<'a> LocalExecutor<'a> {
         self.spawn_at(future, Location::caller())
     }
 
-    /// As [`LocalExecutor::spawn`], on behalf of the code at `spawned_at`.
-    pub(crate) fn spawn_at<F>(
-        &self,
-        future: F,
-        spawned_at: &'static Location<'static>,
-    ) -> JoinHandle<F::Output>
+    /// As [`LocalExecutor::spawn`], on behalf of another caller.
+    pub(crate) fn spawn_at<F>(&self, future: F, origin: impl Origin) -> JoinHandle<F::Output>
     where
         F: Future<Output: 'a> + 'a,
     {
@@ -132,7 +129,7 @@ impl<'a> LocalExecutor<'a> {
         // Sync: `Hot`s are run in `turn` and in `drop`, both called through it (`LocalShared` itself
         // never runs one). Its drop completes all tasks before 'a ends, because 'a outlives the executor
         // (it has a destructor). The output type keeps its lifetime in JoinHandle<F::Output>.
-        let (hot, join) = unsafe { new_task(future, &self.shared, spawned_at) };
+        let (hot, join) = unsafe { new_task(future, &self.shared, origin) };
         self.shared.push_new(self.home(), hot);
         join
     }
@@ -484,12 +481,15 @@ impl LocalShared {
     }
 
     /// Starts a task from any thread. It is cancelled at once if the executor is gone.
-    #[track_caller]
-    pub(super) fn spawn_send<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
+    pub(super) fn spawn_send<F>(
+        self: &Arc<Self>,
+        future: F,
+        origin: impl Origin,
+    ) -> JoinHandle<F::Output>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        let (hot, join) = new_send_task(future, self, Location::caller());
+        let (hot, join) = new_send_task(future, self, origin);
         if is_home(Arc::as_ptr(self)) {
             // SAFETY: as in `schedule_here`.
             let home = unsafe { self.queue.home() };
@@ -582,6 +582,11 @@ impl LocalShared {
     /// For other threads: whether no task is alive, and each JoinHandle knows. See scheduler/shared.rs.
     pub(super) fn is_quiet(&self) -> bool {
         self.alive_tasks() == 0 && self.running.is_idle()
+    }
+
+    /// Puts tasks that have been cold into `list`: see [`Registry::list`].
+    pub(super) fn list_tasks(&self, from: usize, list: &mut Vec<ListEntry>) -> Option<usize> {
+        self.registry.list(from, list)
     }
 
     pub(super) fn cold_tasks(&self) -> usize {

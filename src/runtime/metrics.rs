@@ -63,6 +63,12 @@ impl RuntimeMetrics {
         self.handle.scheduler().map_or(0, |scheduler| scheduler.blocked_polls())
     }
 
+    /// Returns how many polls have been slow: see
+    /// [`Builder::slow_poll_threshold`](super::Builder::slow_poll_threshold). 0 without workers.
+    pub fn slow_poll_count(&self) -> u64 {
+        self.handle.scheduler().map_or(0, |scheduler| scheduler.slow_polls())
+    }
+
     /// Returns what runs at the moment: the tasks whose polls the workers, or the thread in `block_on`, are
     /// in, and the blocking work that has begun.
     pub fn running_tasks(&self) -> Vec<RunningTask> {

@@ -183,6 +183,11 @@ impl Pinned {
         self.seats.lock().spawned()
     }
 
+    /// The executors of the threads.
+    pub(super) fn executors(&self) -> Vec<Arc<LocalShared>> {
+        self.seats.lock().all.clone()
+    }
+
     /// What the threads run at the moment.
     pub(super) fn running(&self) -> Vec<RunningTask> {
         self.seats.lock().all.iter().filter_map(|seat| seat.running_task()).collect()

@@ -52,7 +52,7 @@ use crate::engine::wakers;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::thread;
 
 /// Calls `f` with a scope whose functions may borrow from the caller; returns when all of them have ended.
@@ -199,7 +199,7 @@ impl<'scope> Scope<'scope, '_> {
         shared.add(&job);
         let ticket = Ticket { shared: shared.clone(), job: job.clone() };
         // An error is the ticket's drop, which brings the job back.
-        drop(shared.handle.start_blocking(move || ticket.redeem(), false));
+        drop(shared.handle.start_blocking(move || ticket.redeem(), false, Location::caller()));
         ScopedJoinHandle { packet, job, shared }
     }
 }

@@ -3,6 +3,7 @@
 use crate::engine::task::JoinHandle;
 use crate::engine::task::TaskId;
 use crate::engine::task::current;
+use crate::engine::task::origin::Origin;
 use crate::engine::words::noted;
 use crate::runtime::local_thread::with_executor;
 use crate::runtime::{Handle, context};
@@ -68,26 +69,35 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let spawned_at = Location::caller();
+    spawn_local_from(future, Location::caller())
+}
+
+/// As [`spawn_local`], on behalf of a caller that may have a name for the task.
+#[track_caller]
+pub(super) fn spawn_local_from<F>(future: F, origin: impl Origin) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
     let tried = with_executor(|executor| match executor {
-        Some(executor) => Ok(executor.spawn_at(future, spawned_at)),
-        None => Err(future),
+        Some(executor) => Ok(executor.spawn_at(future, origin)),
+        None => Err((future, origin)),
     });
     match tried {
         Ok(join) => join,
-        Err(future) => spawn_entered(future, spawned_at),
+        Err((future, origin)) => spawn_entered(future, origin),
     }
 }
 
 /// Starts a task in the `LocalRuntime` that the thread has entered, and that may not run yet.
 #[cold]
 #[track_caller]
-fn spawn_entered<F>(future: F, spawned_at: &'static Location<'static>) -> JoinHandle<F::Output>
+fn spawn_entered<F>(future: F, origin: impl Origin) -> JoinHandle<F::Output>
 where
     F: Future<Output: 'static> + 'static,
 {
     match context::with(|handle| handle.and_then(Handle::settled).cloned()) {
-        Some(local) if local.is_here() => local.spawn_at(future, spawned_at),
+        Some(local) if local.is_here() => local.spawn_at(future, origin),
         Some(_) => panic!(noted!(
             "Local tasks can only be spawned on a LocalRuntime from the thread the runtime was created on; \
              spawn_pinned spawns there from any thread"

@@ -33,6 +33,7 @@ mod giving_way;
 mod hint;
 #[cfg(target_os = "linux")]
 mod idle;
+mod insight;
 mod io;
 mod join;
 mod joined;

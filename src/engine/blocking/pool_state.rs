@@ -276,6 +276,16 @@ impl<J> PoolState<J> {
     pub(super) fn queued(&self) -> usize {
         self.queue.len()
     }
+
+    /// The job that waits for a thread since longest.
+    pub(super) fn first(&self) -> Option<&J> {
+        self.queue.front()
+    }
+
+    /// The most threads that there may be.
+    pub(super) fn max(&self) -> usize {
+        self.max
+    }
 }
 
 #[cfg(test)]

@@ -42,7 +42,6 @@ impl Sources {
         std::mem::replace(&mut self.table, Slab::for_tokens())
     }
 
-    #[cfg(all(test, not(liten_shuttle)))]
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }

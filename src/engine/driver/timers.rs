@@ -156,6 +156,11 @@ impl Timers {
         }
     }
 
+    /// How many timers wait.
+    pub(crate) fn count(&self) -> usize {
+        self.shards.iter().map(|shard| shard.timers.lock().wheel.len()).sum()
+    }
+
     /// Shuts the timers down: every waker goes into `wakes`, and nothing can be registered from now on.
     pub(crate) fn close(&self, wakes: &mut Vec<Waker>) {
         for shard in &self.shards {

@@ -163,6 +163,11 @@ impl<T> Wheel<T> {
         self.entries.get_mut(key).map(|entry| &mut entry.value)
     }
 
+    /// How many entries have been neither handed out nor cancelled.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// When [`Wheel::expire`] has something to do next; `None` if the wheel is empty.
     ///
     /// Never later than [`due_at`] of the earliest deadline. After a cancel it may be earlier, once for

@@ -8,8 +8,8 @@ use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Hot, Schedule};
+use crate::engine::task::origin::Origin;
 use std::future::Future;
-use std::panic::Location;
 
 impl Shared {
     /// Starts a task. On a worker it goes to that worker's queue, in `block_on` to that thread's,
@@ -17,13 +17,13 @@ impl Shared {
     pub(crate) fn spawn<F>(
         self: &Arc<Self>,
         future: F,
-        spawned_at: &'static Location<'static>,
+        origin: impl Origin,
     ) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (hot, join) = new_send_task(future, self, spawned_at);
+        let (hot, join) = new_send_task(future, self, origin);
         role::with(|role| match role {
             Some(role) if role.spawns_into(self) => role.spawned(hot),
             _ => {

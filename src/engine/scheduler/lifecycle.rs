@@ -471,6 +471,7 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
     if shared.size.is_helper(index) {
         slice::shorten();
     }
+    shared.slots.get(index).note_thread();
     loop {
         let worker = Worker::new(shared.clone(), index);
         shared.slots.get(index).activate(worker.parker().unparker());

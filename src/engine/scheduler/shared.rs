@@ -16,7 +16,7 @@ use crate::engine::queue::wake_channel::Chain;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
 use crate::engine::task::RunningTask;
-use crate::engine::task::header::{Completer, Hot, RegistryKey};
+use crate::engine::task::header::{Completer, Hot, ListEntry, RegistryKey};
 use crate::engine::task::running::Running;
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
@@ -221,6 +221,32 @@ impl Shared {
         self.watchdog.blocked_polls()
     }
 
+    /// How many polls were slow.
+    pub(crate) fn slow_polls(&self) -> u64 {
+        self.watchdog.slow_polls()
+    }
+
+    /// What each worker does at the moment, with its index; spares have those behind the others.
+    pub(crate) fn worker_entries(&self) -> impl Iterator<Item = (usize, WorkerEntry)> {
+        (0..self.slots.high()).map(|index| {
+            let slot = self.slots.get(index);
+            let (progress, poll, task) =
+                (slot.progress(), slot.running.polls(), slot.running.read());
+            let time = slot.stalled_for(progress);
+            let entry = WorkerEntry {
+                poll,
+                task,
+                // What was read before may be of another poll if the worker has moved.
+                time: if slot.progress() == progress { time } else { Duration::ZERO },
+                thread: slot.thread(),
+                is_active: slot.is_active(),
+                is_parked: self.idle.is_parked(index),
+                is_blocked_in_place: slot.is_blocked_in_place(),
+            };
+            (index, entry)
+        })
+    }
+
     /// How many tasks have been spawned and are not complete.
     ///
     /// Completions are read first. Each count only grows, so if both sums are equal there was a moment
@@ -240,6 +266,22 @@ impl Shared {
     /// How many tasks have been cold at least once and are not complete.
     pub(crate) fn cold_tasks(&self) -> usize {
         self.slots.iter().map(|slot| slot.registry.len()).sum()
+    }
+
+    /// How many lists there are for [`Shared::list_tasks`].
+    pub(crate) fn task_lists(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Puts tasks of the list `slot` that have been cold into `list`: see
+    /// [`Registry::list`](crate::engine::task::registry::Registry::list).
+    pub(crate) fn list_tasks(
+        &self,
+        slot: usize,
+        from: usize,
+        list: &mut Vec<ListEntry>,
+    ) -> Option<usize> {
+        self.slots.made(slot)?.registry.list(from, list)
     }
 
     pub(crate) fn injected_tasks(&self) -> usize {
@@ -311,6 +353,20 @@ pub(crate) struct WorkerCounts {
     /// Odd while the worker sleeps.
     pub(crate) turns: u64,
     pub(crate) busy: Duration,
+}
+
+/// See [`Shared::worker_entries`].
+pub(crate) struct WorkerEntry {
+    /// How many polls it has begun.
+    pub(crate) poll: u64,
+    pub(crate) task: Option<RunningTask>,
+    /// How long it has been in this poll at least.
+    pub(crate) time: Duration,
+    pub(crate) thread: Option<u32>,
+    /// A thread works here.
+    pub(crate) is_active: bool,
+    pub(crate) is_parked: bool,
+    pub(crate) is_blocked_in_place: bool,
 }
 
 /// Cancels tasks and counts them as foreign: those that were spawned too late, and those that any thread

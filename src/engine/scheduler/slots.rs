@@ -9,10 +9,13 @@
 
 use super::count::Count;
 use super::sleeps::Sleeps;
+use super::thread_number;
 use crate::engine::park::Unparker;
 use crate::engine::queue::local::{Local, Stealer};
 use crate::engine::queue::wake_channel::WakeChannel;
-use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use crate::engine::sync_shim::atomic::{
+    AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
 use crate::engine::sync_shim::{Arc, Mutex, made_later};
 use crate::engine::task::header::Hot;
 use crate::engine::task::next_slot::NextSlot;
@@ -20,6 +23,7 @@ use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The most workers a runtime can have, and the most spares: larger than any machine we know, small enough
 /// for 16-bit indices.
@@ -57,6 +61,11 @@ pub(super) struct Slot {
     blocked_in_place: AtomicBool,
     /// How long the worker has been in one poll, as the watchdog saw it: a [`Stall`].
     stall: AtomicU8,
+    /// The same in microseconds, and the progress of the worker that this is said of: for people.
+    stalled_for: AtomicU64,
+    stalled_at: AtomicU64,
+    /// The system's number of the thread that works here.
+    thread: AtomicU32,
     pub(super) registry: Registry,
     /// The task that the worker runs, and how many it has run.
     pub(super) running: Running,
@@ -123,6 +132,16 @@ impl Slots {
     /// The slot for its owner to keep.
     pub(super) fn share(&self, index: usize) -> Arc<CachePadded<Slot>> {
         self.shared(index).clone()
+    }
+
+    /// How many slots there may be, those of guests included.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The slot, if it has been looked at.
+    pub(super) fn made(&self, index: usize) -> Option<&Slot> {
+        self.slots.get(index)?.get().map(|slot| &***slot)
     }
 
     /// The slots that have been looked at: there is nothing in the others.
@@ -202,6 +221,9 @@ impl Slot {
             active: AtomicBool::new(false),
             blocked_in_place: AtomicBool::new(false),
             stall: AtomicU8::new(Stall::None as u8),
+            stalled_for: AtomicU64::new(0),
+            stalled_at: AtomicU64::new(0),
+            thread: AtomicU32::new(thread_number::NONE),
             registry: Registry::new(),
             running: Running::new(),
             stats: Stats::default(),
@@ -318,6 +340,39 @@ impl Slot {
     pub(super) fn set_stall(&self, stall: Stall) {
         // Ordering: Relaxed, a hint for thieves; the wake that follows orders it for the one it wakes.
         self.stall.store(stall as u8, Ordering::Relaxed);
+    }
+
+    /// For the watchdog: how long the worker has been where it was with `progress`.
+    pub(super) fn note_stall(&self, progress: u64, time: Duration) {
+        let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        // Ordering: Relaxed, made visible by the next store.
+        self.stalled_for.store(time, Ordering::Relaxed);
+        // Ordering: Release pairs with `stalled_for`: a reader of this progress sees no older time.
+        self.stalled_at.store(progress, Ordering::Release);
+    }
+
+    /// For how long the worker has been where it was with `progress`, as of the watchdog's last look. Zero:
+    /// it has moved since, or rests.
+    pub(super) fn stalled_for(&self, progress: u64) -> Duration {
+        // Ordering: Acquire pairs with `note_stall`.
+        if self.stalled_at.load(Ordering::Acquire) != progress {
+            return Duration::ZERO;
+        }
+        // Ordering: Relaxed, kept behind by the Acquire.
+        Duration::from_micros(self.stalled_for.load(Ordering::Relaxed))
+    }
+
+    /// The calling thread works here.
+    pub(super) fn note_thread(&self) {
+        // Ordering: Relaxed, a number for people: nothing else is read because of it.
+        self.thread.store(thread_number::current(), Ordering::Relaxed);
+    }
+
+    /// The system's number of the thread that works here, where there is one.
+    pub(super) fn thread(&self) -> Option<u32> {
+        // Ordering: Relaxed, see `note_thread`.
+        let thread = self.thread.load(Ordering::Relaxed);
+        (thread != thread_number::NONE).then_some(thread)
     }
 }
 

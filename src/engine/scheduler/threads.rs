@@ -1,9 +1,10 @@
 //! The threads of the scheduler: how they are made, their handles, and how many are at work.
 
 use super::sleeps::SleepHooks;
+use super::stall_hook::StallHook;
 use crate::engine::blocking::AroundThread;
 use crate::engine::sync_shim::thread::{self, JoinHandle};
-use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard, has_ended};
+use crate::engine::sync_shim::{Arc, Condvar, Mutex, MutexGuard, has_ended};
 use crate::engine::thread_name::ThreadName;
 use std::io;
 use std::sync::OnceLock;
@@ -26,6 +27,8 @@ pub(crate) struct ThreadSetup {
     pub(crate) inside: AroundThread,
     /// Around each sleep of a worker; `None` if there are no such hooks.
     pub(crate) sleep_hooks: Option<SleepHooks>,
+    /// What is done about slow polls; `None` if nothing is.
+    pub(crate) stall_hook: Option<Arc<dyn StallHook>>,
     /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a
     /// thread each, and the answer to that is `spawn_blocking`.
     pub(crate) max_spares: usize,
@@ -56,6 +59,16 @@ impl Threads {
     /// What is to be called around each sleep of a worker.
     pub(super) fn sleep_hooks(&self) -> Option<&SleepHooks> {
         self.setup.get()?.sleep_hooks.as_ref()
+    }
+
+    /// What is to be told of polls that last.
+    pub(super) fn stall_hook(&self) -> Option<&dyn StallHook> {
+        self.setup.get()?.stall_hook.as_deref()
+    }
+
+    /// How long a poll lasts that is slow.
+    pub(super) fn slow_after(&self) -> Duration {
+        self.stall_hook().map_or(Duration::MAX, StallHook::slow_after)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, ThreadList> {

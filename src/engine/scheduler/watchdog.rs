@@ -15,6 +15,8 @@
 //! | `AddSpare` | starts one worker more, a *spare*, in the slot behind the others |
 //! | `RetireSpares` | asks all spares to leave, as surplus workers |
 //! | `Report` | counts the poll, and sends a warning to a collector, if there is one |
+//! | `Suspect` | tells the runtime that a poll lasts, if it wants to hear of slow ones |
+//! | `Slow` | counts the poll, and tells the runtime |
 //! | `Drain` | starts a thread that drops the tasks of a closed runtime (lifecycle.rs) |
 //!
 //! It never takes a queued task: what it opens, workers take. So nothing that it does can be caught half-
@@ -63,11 +65,12 @@ pub(super) use decision::needs_replacement;
 use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
 use super::slice;
+use super::stall_hook::WorkerStall;
 use crate::engine::park::Parker;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::wakers;
-use decision::{History, LOOK, ORDERS, Order, Snapshot, WorkerSnapshot};
+use decision::{History, LOOK, ORDERS, ORDERS_PER_WORKER, Order, Snapshot, WorkerSnapshot};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -104,6 +107,19 @@ impl Shared {
             // leaves its park tries again. Ordering: Relaxed, there is no thread that could read it.
             self.watchdog.asleep.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Tells the runtime of the poll that `worker` has been in for so long.
+    fn tell_of_stall(&self, worker: usize, time: Duration) {
+        let Some(hook) = self.threads.stall_hook() else {
+            return;
+        };
+        let slot = self.slots.get(worker);
+        // The poll is read first: if the worker moves now, the task is that of another one, or none.
+        let poll = slot.running.polls();
+        let task = slot.running.read();
+        let stall = WorkerStall { worker, thread: slot.thread(), poll, task, time };
+        wakers::guard(|| hook.stalled(stall));
     }
 
     /// Lets a worker that moves take what is queued at those that do not.
@@ -185,7 +201,7 @@ impl WatchdogThread {
             parker,
             history: History::new(workers, shared.driver.attendance(), now),
             workers: Vec::with_capacity(workers),
-            orders: Vec::with_capacity(workers + ORDERS),
+            orders: Vec::with_capacity(ORDERS_PER_WORKER * workers + ORDERS),
             looked: now,
             pause: LOOK,
             quiet: 0,
@@ -240,6 +256,7 @@ impl WatchdogThread {
             regular: regular.min(staying),
             staying,
             may_add_spare: shared.may_add_spare(),
+            slow_after: shared.threads.slow_after(),
             delivered: std::mem::take(&mut self.delivered),
             outside: shared.has_ready_outside(),
             yielded_outside: !shared.outside.yielded.is_empty(),
@@ -253,6 +270,12 @@ impl WatchdogThread {
         // Before the orders, which make workers look at both.
         for index in 0..snapshot.workers.len() {
             shared.slots.get(index).set_stall(self.history.stall(index, now));
+        }
+        if shared.threads.stall_hook().is_some() {
+            for (index, worker) in snapshot.workers.iter().enumerate() {
+                let lasted = self.history.lasted(index);
+                shared.slots.get(index).note_stall(worker.progress, lasted);
+            }
         }
         let all = self.history.spares_take_all(&snapshot);
         // Ordering: Relaxed, a hint.
@@ -289,6 +312,12 @@ impl WatchdogThread {
                     let running = shared.slots.get(index).running.read();
                     let still = self.history.still(index, now);
                     wakers::guard(|| report::blocked(index, running, still));
+                }
+                Order::Suspect(index) => shared.tell_of_stall(index, self.history.lasted(index)),
+                Order::Slow(index) => {
+                    // Ordering: Relaxed, a number for people.
+                    shared.watchdog.slow_polls.fetch_add(1, Ordering::Relaxed);
+                    shared.tell_of_stall(index, self.history.lasted(index));
                 }
             }
         }

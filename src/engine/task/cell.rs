@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Header (72 B): link | state | vtable | scheduler | id | home, registry key | spawned at | join waker
+//! Name         : nothing, or what `task::Builder` was given
 //! Stage        : future, then output, then nothing
 //! ```
 //!
@@ -50,6 +51,7 @@ use super::header::{Header, Hot, Polled, Schedule, TaskRef, Vtable};
 use super::id::TaskId;
 use super::join::JoinHandle;
 use super::join_error::{JoinError, Payload};
+use super::origin::{Name, Origin};
 use super::waker;
 use crate::engine::recycler;
 use crate::engine::sync_shim::{Arc, UnsafeCell};
@@ -59,7 +61,7 @@ use std::alloc::Layout;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::needs_drop;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll};
@@ -71,8 +73,10 @@ enum Stage<F: Future> {
 }
 
 #[repr(C)]
-struct Cell<F: Future> {
+struct Cell<F: Future, N> {
     header: Header,
+    /// Takes no memory in a task without a name.
+    name: N,
     stage: UnsafeCell<Stage<F>>,
 }
 
@@ -81,7 +85,7 @@ struct Cell<F: Future> {
 pub(crate) fn new_send_task<F, S>(
     future: F,
     scheduler: &Arc<S>,
-    spawned_at: &'static Location<'static>,
+    origin: impl Origin,
 ) -> (Hot, JoinHandle<F::Output>)
 where
     F: Future + Send + 'static,
@@ -89,7 +93,7 @@ where
     S: Schedule,
 {
     // SAFETY: the future and its output are Send and 'static.
-    unsafe { new_task(future, scheduler, spawned_at) }
+    unsafe { new_task(future, scheduler, origin) }
 }
 
 /// Allocates a task for `scheduler`, as [`new_send_task`] does.
@@ -100,29 +104,36 @@ where
 /// the calling thread only, and completes this one before `F`'s lifetime ends; and the output's lifetime
 /// is carried by the JoinHandle's type.
 #[inline]
-pub(crate) unsafe fn new_task<F, S>(
+pub(crate) unsafe fn new_task<F, S, O>(
     future: F,
     scheduler: &Arc<S>,
-    spawned_at: &'static Location<'static>,
+    origin: O,
 ) -> (Hot, JoinHandle<F::Output>)
 where
     F: Future,
     S: Schedule,
+    O: Origin,
 {
-    struct VtableOf<F, S>(F, S);
-    impl<F: Future, S: Schedule> VtableOf<F, S> {
+    struct VtableOf<F, N, S>(F, N, S);
+    impl<F: Future, N: Name, S: Schedule> VtableOf<F, N, S> {
         const VTABLE: &'static Vtable = &Vtable {
-            poll: poll::<F>,
-            cancel: cancel::<F>,
-            take_output: take_output::<F>,
-            drop_output: drop_output::<F>,
+            poll: poll::<F, N>,
+            cancel: cancel::<F, N>,
+            take_output: take_output::<F, N>,
+            drop_output: drop_output::<F, N>,
             schedule: schedule::<S>,
-            free: free::<F>,
+            free: free::<F, N>,
+            name: name::<F, N>,
+            type_name: std::any::type_name::<F>,
+            future_size: size_of::<F>(),
         };
     }
-    let memory = recycler::allocate(Layout::new::<Cell<F>>()).cast::<Cell<F>>();
+    let memory = recycler::allocate(Layout::new::<Cell<F, O::Name>>()).cast::<Cell<F, O::Name>>();
+    let (spawned_at, name) = origin.into_parts();
+    let vtable = VtableOf::<F, O::Name, S>::VTABLE;
     let cell = Cell {
-        header: Header::new(VtableOf::<F, S>::VTABLE, Arc::as_ptr(scheduler).cast(), spawned_at),
+        header: Header::new(vtable, Arc::as_ptr(scheduler).cast(), spawned_at),
+        name,
         stage: UnsafeCell::new(Stage::Future(future)),
     };
     // SAFETY: memory of this layout, ours alone.
@@ -135,12 +146,12 @@ where
 ///
 /// # Safety
 ///
-/// Here and in the functions below: `header` heads a live `Cell<F>`, and the caller owns what the table
+/// Here and in the functions below: `header` heads a live `Cell<F, N>`, and the caller owns what the table
 /// in the header of this file says.
-unsafe fn stage<F: Future>(header: NonNull<Header>) -> *mut Stage<F> {
+unsafe fn stage<F: Future, N>(header: NonNull<Header>) -> *mut Stage<F> {
     // SAFETY: the caller's promise; the pointer is made without a reference to the whole cell, whose
     // header others read.
-    unsafe { (*header.cast::<Cell<F>>().as_ptr()).stage.with_mut(|stage| stage) }
+    unsafe { (*header.cast::<Cell<F, N>>().as_ptr()).stage.with_mut(|stage| stage) }
 }
 
 /// If the poll panics, drops the future during the unwinding, as an `async` block drops its variables then:
@@ -148,22 +159,22 @@ unsafe fn stage<F: Future>(header: NonNull<Header>) -> *mut Stage<F> {
 /// `Empty` afterwards, or holds the destructor's panic as the output. Forgotten when the poll returns.
 ///
 /// Each poll makes one of these, so it is only a pointer, through which it finds everything else.
-struct DropUnwinding<F: Future>(NonNull<Header>, PhantomData<F>);
+struct DropUnwinding<F: Future, N>(NonNull<Header>, PhantomData<(F, N)>);
 
-impl<F: Future> DropUnwinding<F> {
+impl<F: Future, N> DropUnwinding<F, N> {
     /// # Safety
     ///
-    /// The caller owns the stage of the `Cell<F>` that `header` heads, with a future in it. After a panic it
-    /// does not touch that future any more.
+    /// The caller owns the stage of the `Cell<F, N>` that `header` heads, with a future in it. After a panic
+    /// it does not touch that future any more.
     unsafe fn new(header: NonNull<Header>) -> Self {
         Self(header, PhantomData)
     }
 }
 
-impl<F: Future> Drop for DropUnwinding<F> {
+impl<F: Future, N> Drop for DropUnwinding<F, N> {
     fn drop(&mut self) {
         // SAFETY: the promise of `new`'s caller.
-        let (stage, id) = unsafe { (stage::<F>(self.0), self.0.as_ref().id) };
+        let (stage, id) = unsafe { (stage::<F, N>(self.0), self.0.as_ref().id) };
         // SAFETY: as above.
         let dropped = unsafe { drop_future(stage, self.0.as_ptr().cast_const().cast(), id) };
         if let Err(payload) = dropped {
@@ -196,9 +207,9 @@ unsafe fn drop_future<F: Future>(
 /// # Safety
 ///
 /// See [`stage`].
-unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
+unsafe fn poll<F: Future, N>(header: NonNull<Header>) -> Polled {
     // SAFETY: the caller owns the stage; the header is alive.
-    let (stage, id) = unsafe { (stage::<F>(header), header.as_ref().id) };
+    let (stage, id) = unsafe { (stage::<F, N>(header), header.as_ref().id) };
     let data = header.as_ptr().cast_const().cast::<()>();
     // SAFETY: the waker is borrowed: it is not dropped, and the caller's `Hot` keeps the task alive
     // meanwhile.
@@ -214,7 +225,7 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
             // SAFETY: the cell is on the heap and the future is not moved out of it.
             let future = unsafe { Pin::new_unchecked(future) };
             // SAFETY: until it is forgotten the future in the stage is polled, and nothing else.
-            let unwinding = unsafe { DropUnwinding::<F>::new(header) };
+            let unwinding = unsafe { DropUnwinding::<F, N>::new(header) };
             let polled = future.poll(&mut Context::from_waker(&waker));
             std::mem::forget(unwinding);
             if let Poll::Ready(value) = polled {
@@ -254,9 +265,9 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Polled {
 /// # Safety
 ///
 /// See [`stage`].
-unsafe fn cancel<F: Future>(header: NonNull<Header>, why: Option<String>) {
+unsafe fn cancel<F: Future, N>(header: NonNull<Header>, why: Option<String>) {
     // SAFETY: the caller owns the stage; the header is alive.
-    let (stage, id) = unsafe { (stage::<F>(header), header.as_ref().id) };
+    let (stage, id) = unsafe { (stage::<F, N>(header), header.as_ref().id) };
     // SAFETY: as above.
     let dropped = unsafe { drop_future(stage, header.as_ptr().cast_const().cast(), id) };
     let error = match (dropped, why) {
@@ -271,9 +282,9 @@ unsafe fn cancel<F: Future>(header: NonNull<Header>, why: Option<String>) {
 /// # Safety
 ///
 /// See [`stage`].
-unsafe fn take_output<F: Future>(header: NonNull<Header>, dest: *mut ()) {
+unsafe fn take_output<F: Future, N>(header: NonNull<Header>, dest: *mut ()) {
     // SAFETY: the caller owns the stage.
-    let stage = unsafe { &mut *stage::<F>(header) };
+    let stage = unsafe { &mut *stage::<F, N>(header) };
     let Stage::Output(output) = std::mem::replace(stage, Stage::Empty) else {
         panic!(noted!("a JoinHandle was polled after it had returned the task's output"));
     };
@@ -285,9 +296,9 @@ unsafe fn take_output<F: Future>(header: NonNull<Header>, dest: *mut ()) {
 /// # Safety
 ///
 /// See [`stage`].
-unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
+unsafe fn drop_output<F: Future, N>(header: NonNull<Header>) {
     // SAFETY: the caller owns the stage; what is left in it is an output or nothing, neither of them pinned.
-    let stage = std::mem::replace(unsafe { &mut *stage::<F>(header) }, Stage::Empty);
+    let stage = std::mem::replace(unsafe { &mut *stage::<F, N>(header) }, Stage::Empty);
     match stage {
         // The common case: no destructor, so nothing to guard against.
         Stage::Output(Ok(output)) if !needs_drop::<F::Output>() => drop(output),
@@ -319,10 +330,22 @@ unsafe fn schedule<S: Schedule>(scheduler: *const (), task: Hot) {
 /// # Safety
 ///
 /// See [`stage`].
-unsafe fn free<F: Future>(header: NonNull<Header>) {
-    // SAFETY: the last reference is gone, and the cell was allocated with this layout. Nothing is left in
-    // it to drop: see "Freed exactly once" above.
-    unsafe { recycler::release(header.cast(), Layout::new::<Cell<F>>()) };
+unsafe fn free<F: Future, N>(header: NonNull<Header>) {
+    let cell = header.cast::<Cell<F, N>>();
+    // SAFETY: the last reference is gone, so the name is ours. It is dropped here and nowhere else.
+    unsafe { ptr::drop_in_place(&raw mut (*cell.as_ptr()).name) };
+    // SAFETY: the cell was allocated with this layout. Nothing is left in it to drop: see "Freed exactly
+    // once" above.
+    unsafe { recycler::release(header.cast(), Layout::new::<Cell<F, N>>()) };
+}
+
+/// # Safety
+///
+/// `header` heads a live `Cell<F, N>`.
+unsafe fn name<F: Future, N: Name>(header: NonNull<Header>) -> Option<std::sync::Arc<str>> {
+    // SAFETY: the caller's promise. From the making of the cell to its end the name is only read; the
+    // reference is one to the name alone.
+    unsafe { (*header.cast::<Cell<F, N>>().as_ptr()).name.get() }
 }
 
 #[cfg(all(test, liten_loom))]

@@ -101,6 +101,41 @@ pub(super) struct Vtable {
     pub(super) drop_output: unsafe fn(NonNull<Header>),
     pub(super) schedule: unsafe fn(*const (), Hot),
     pub(super) free: unsafe fn(NonNull<Header>),
+    /// The name that the task was given.
+    pub(super) name: unsafe fn(NonNull<Header>) -> Option<std::sync::Arc<str>>,
+    pub(super) type_name: fn() -> &'static str,
+    pub(super) future_size: usize,
+}
+
+/// A live task, as the list of them shows it.
+#[derive(Debug, Clone)]
+pub(crate) struct ListEntry {
+    pub(crate) task: RunningTask,
+    pub(crate) name: Option<std::sync::Arc<str>>,
+    /// That of the future.
+    pub(crate) type_name: &'static str,
+    /// That of the future, in bytes.
+    pub(crate) future_size: usize,
+    /// In a queue, or running.
+    pub(crate) is_hot: bool,
+}
+
+impl ListEntry {
+    /// # Safety
+    ///
+    /// `header` heads a live task.
+    unsafe fn of(header: NonNull<Header>) -> Self {
+        // SAFETY: the caller's promise; the fields that are read here are atomic, or never change.
+        let Header { state, vtable, id, spawned_at, .. } = unsafe { header.as_ref() };
+        Self {
+            task: RunningTask::new(*id, spawned_at),
+            // SAFETY: the table is that of this header.
+            name: unsafe { (vtable.name)(header) },
+            type_name: (vtable.type_name)(),
+            future_size: vtable.future_size,
+            is_hot: state.is_hot(),
+        }
+    }
 }
 
 /// How a poll ended.
@@ -139,7 +174,8 @@ unsafe impl Linked for Hot {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cold(NonNull<Header>);
 
-// SAFETY: only `Cold::cancel` follows the pointer, and that touches the atomic state word alone.
+// SAFETY: only `Cold::cancel` and `Cold::list_entry` follow the pointer. They touch the atomic state word,
+// and read what never changes while the task lives and is `Sync`.
 unsafe impl Send for Cold {}
 
 impl Cold {
@@ -154,6 +190,16 @@ impl Cold {
             Wake::Schedule => Some(Hot(self.0)),
             Wake::Noted | Wake::Nothing => None,
         }
+    }
+
+    /// What the list of live tasks shows of it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Cold::cancel`].
+    pub(super) unsafe fn list_entry(self) -> ListEntry {
+        // SAFETY: registered, as above.
+        unsafe { ListEntry::of(self.0) }
     }
 }
 
@@ -219,6 +265,12 @@ impl Hot {
     pub(crate) fn identity(&self) -> RunningTask {
         let header = self.header();
         RunningTask::new(header.id, header.spawned_at)
+    }
+
+    /// What the list of live tasks shows of it.
+    pub(crate) fn list_entry(&self) -> ListEntry {
+        // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive.
+        unsafe { ListEntry::of(self.0) }
     }
 
     /// Polls the task once, and does what the outcome asks for.

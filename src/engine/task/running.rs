@@ -25,7 +25,7 @@ pub struct RunningTask {
 }
 
 impl RunningTask {
-    pub(super) fn new(id: TaskId, spawned_at: &'static Location<'static>) -> Self {
+    pub(crate) fn new(id: TaskId, spawned_at: &'static Location<'static>) -> Self {
         Self { id, spawned_at }
     }
 

@@ -311,6 +311,12 @@ impl State {
         self.0.load(Ordering::Acquire) & COMPLETE != 0
     }
 
+    /// Whether the task is in a queue, or running. A hint.
+    pub(crate) fn is_hot(&self) -> bool {
+        // Ordering: Relaxed, a hint for people: nothing is read because of it.
+        self.0.load(Ordering::Relaxed) & SCHEDULED != 0
+    }
+
     /// Whether the waker slot is filled, for the JoinHandle.
     pub(crate) fn has_join_waker(&self) -> bool {
         // Ordering: Acquire pairs with `joiner_woken`, the only one beside this handle that clears the bit:

@@ -10,7 +10,7 @@ fn job<T: Send + 'static>(
 ) -> (BlockingJob, JoinHandle<T>, Arc<BlockingTasks>) {
     let tasks = BlockingTasks::new();
     let (task, join) = new_send_task(Once(Some(f)), &tasks, Location::caller());
-    (BlockingJob { task, tasks: tasks.clone(), must_run: false }, join, tasks)
+    (BlockingJob::new(task, &tasks, false), join, tasks)
 }
 
 /// A job is aborted while a thread of the pool starts it: it has run, and its handle has what it returned,

@@ -104,6 +104,6 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let (job, taken) = expect(who).start_blocking(f, must_run);
+    let (job, taken) = expect(who).start_blocking(f, must_run, Location::caller());
     taken.map(|()| job)
 }

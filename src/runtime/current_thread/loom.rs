@@ -6,8 +6,9 @@ use crate::engine::park::Parker;
 use crate::engine::park::loom::waker_of;
 use crate::engine::scheduler::Sleeps;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::engine::sync_shim::{Mutex, thread};
+use crate::engine::sync_shim::thread;
 use crate::runtime::root::loom::forget_habit;
+use std::panic::Location;
 use std::task::{Context, Waker};
 
 fn new() -> CurrentThread {
@@ -34,11 +35,12 @@ fn watch(flag: &Arc<AtomicBool>, left: &Left) -> impl Future<Output = ()> + Send
 /// A task that sets the flag and calls the waker, if one has been left.
 fn spawn_setter(local: &Arc<LocalShared>, flag: &Arc<AtomicBool>, left: &Left) {
     let (flag, left) = (flag.clone(), left.clone());
-    drop(local.spawn_send(async move {
+    let setter = async move {
         flag.store(true, Ordering::Relaxed);
         let root = left.lock().take();
         root.into_iter().for_each(Waker::wake);
-    }));
+    };
+    drop(local.spawn_send(setter, Location::caller()));
 }
 
 /// Another thread spawns while the one in `block_on` runs dry and goes to sleep in the driver: the task is
@@ -118,7 +120,7 @@ fn a_thread_that_waits_for_the_last_task_is_told() {
     ::loom::model(|| {
         forget_habit();
         let runtime = Arc::new(new());
-        drop(runtime.local().spawn_send(async {}));
+        drop(runtime.local().spawn_send(async {}, Location::caller()));
         let waits = {
             let runtime = runtime.clone();
             thread::spawn(move || root::run(runtime.wait_until_quiet(), None))

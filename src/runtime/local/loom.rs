@@ -72,11 +72,12 @@ fn a_foreign_spawn_is_not_left_to_an_executor_that_sleeps() {
         let other = {
             let (shared, ran, left) = (executor.shared().clone(), ran.clone(), left.clone());
             thread::spawn(move || {
-                drop(shared.spawn_send(async move {
+                let setter = async move {
                     ran.store(true, Ordering::Relaxed);
                     let root = left.lock().take();
                     root.into_iter().for_each(Waker::wake);
-                }));
+                };
+                drop(shared.spawn_send(setter, Location::caller()));
             })
         };
         sleep_until(executor.run(watch(&ran, &left)));
@@ -92,7 +93,9 @@ fn a_foreign_spawn_beside_the_drop_is_cancelled() {
         let executor = LocalExecutor::new();
         let other = {
             let shared = executor.shared().clone();
-            thread::spawn(move || shared.spawn_send(std::future::pending::<()>()))
+            thread::spawn(move || {
+                shared.spawn_send(std::future::pending::<()>(), Location::caller())
+            })
         };
         way.here();
         drop(executor);

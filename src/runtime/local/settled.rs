@@ -5,8 +5,8 @@ use super::{LocalExecutor, LocalShared, Refused};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_task;
+use crate::engine::task::origin::Origin;
 use std::future::Future;
-use std::panic::Location;
 use std::thread::{self, ThreadId};
 
 /// The tasks of an executor that never leaves its thread, for all threads.
@@ -35,18 +35,14 @@ impl Settled {
     /// # Panics
     ///
     /// On another thread.
-    pub(crate) fn spawn_at<F>(
-        &self,
-        future: F,
-        spawned_at: &'static Location<'static>,
-    ) -> JoinHandle<F::Output>
+    pub(crate) fn spawn_at<F>(&self, future: F, origin: impl Origin) -> JoinHandle<F::Output>
     where
         F: Future<Output: 'static> + 'static,
     {
         assert!(self.is_here(), "the caller has asked");
         // SAFETY: as in `LocalExecutor::spawn_at`. This is the executor's thread, which it cannot leave:
         // `of` was called here with a reference to it, and it is not Send. All of the future is 'static.
-        let (hot, join) = unsafe { new_task(future, &self.shared, spawned_at) };
+        let (hot, join) = unsafe { new_task(future, &self.shared, origin) };
         if self.shared.queue.is_closed() {
             Refused(hot).cancel();
         } else {

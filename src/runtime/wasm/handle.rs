@@ -40,7 +40,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.local.shared().spawn_send(future)
+        self.local.shared().spawn_send(future, Location::caller())
     }
 
     /// Starts a task that need not be `Send`. See

@@ -10,6 +10,8 @@ mod fs;
 mod futures_io;
 #[cfg(all(test, feature = "hyper"))]
 mod hyper;
+#[cfg(all(test, feature = "insight"))]
+mod insight;
 #[cfg(all(test, feature = "macros"))]
 mod macros;
 #[cfg(all(test, feature = "net"))]

@@ -27,12 +27,13 @@ impl Visit for Fields {
 
 impl Subscriber for Collector {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "liten::blocked"
+        metadata.target().starts_with("liten::")
     }
 
     fn event(&self, event: &Event<'_>) {
         assert_eq!(*event.metadata().level(), Level::WARN);
-        let mut fields = Fields(BTreeMap::new());
+        let target = ("target".to_owned(), event.metadata().target().to_owned());
+        let mut fields = Fields(BTreeMap::from([target]));
         event.record(&mut fields);
         let told = TOLD.lock().expect("no panic under it").take();
         told.into_iter().for_each(Waker::wake);
@@ -51,7 +52,7 @@ impl Subscriber for Collector {
 }
 
 #[test]
-fn a_poll_that_blocks_the_last_worker_is_warned_of_by_name() {
+fn a_poll_that_blocks_the_last_worker_is_warned_of_by_name_and_again_when_it_is_slow() {
     let (sender, warnings) = mpsc::channel();
     tracing::subscriber::set_global_default(Collector(sender)).expect("the first one");
     let runtime = Builder::new_multi_thread()
@@ -73,13 +74,21 @@ fn a_poll_that_blocks_the_last_worker_is_warned_of_by_name() {
     let blocker = runtime.spawn(async move { released.recv().is_err() });
     let waits = runtime.spawn(async {});
     // A worker that the system does not let run for long is warned of without a task.
-    let names_a_task = |warning: &BTreeMap<_, _>| warning.contains_key("task.id");
+    let names_a_task = |warning: &BTreeMap<String, String>| {
+        warning["target"] == "liten::blocked" && warning.contains_key("task.id")
+    };
     let warning = warnings.iter().find(names_a_task).expect("the collector lives");
     assert_eq!(warning["task.id"], blocker.id().to_string());
     assert_eq!(warning["task.spawned_at"], format!("{}:{line}:27", file!()));
     assert_eq!(warning["worker"], "0");
     assert!(warning["blocked_ms"].parse::<u64>().expect("a number") >= 1);
     assert!(warning["message"].contains("spawn_blocking"), "{}", warning["message"]);
+    let slow = warnings.iter().find(|warning| warning["target"] == "liten::slow");
+    let slow = slow.expect("the collector lives");
+    assert_eq!(slow["task.id"], blocker.id().to_string());
+    assert!(slow["slow_ms"].parse::<u64>().expect("a number") >= 100);
+    #[cfg(target_os = "linux")]
+    assert_eq!(slow["activity"], "in futex (a lock or a condition)");
     drop(release);
     runtime.block_on(waits).expect("no panic");
     runtime.block_on(told).expect("what the collector has woken is not lost");

@@ -29,11 +29,6 @@ impl Random {
 }
 
 impl<T> Wheel<T> {
-    /// How many entries wait. Production code has no use for it.
-    pub(in crate::engine::driver) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// Every statement of the header that can be read off the structure.
     pub(super) fn check(&mut self) {
         let mut linked = 0;

@@ -10,9 +10,15 @@
 //! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what gave way waits | `AddSpare` |
 //! | spares, and for [`RETIRE_AFTER`] a regular worker was not slow | none blocks in place | `RetireSpares` |
 //! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once a poll |
+//! | a worker in one poll for half of `slow_after` | it does not block in place | `Suspect`, once a poll |
+//! | as above, for `slow_after` | | `Slow`, once a poll |
 //! | all workers stalled for [`DRAIN_AFTER`], or blocked in place | the runtime is closed | `Drain` |
 //!
 //! Once the runtime is closed, only `Fetch` and `Drain` are ordered.
+//!
+//! How long a poll lasts is a sum over the looks that see it, of which each counts for [`SLOW_SHARE`] of
+//! `slow_after` at the most. A process that the system stops for minutes has made no poll meanwhile, and the
+//! next look must not take that for a poll of minutes.
 //!
 //! A worker is *stalled* when it is in the same poll as at the last look. It is *slow* when it is stalled, or
 //! its polls since the last look took [`LONG_POLL`] and more in the mean; not when it is parked, or was at
@@ -67,6 +73,9 @@ const MANY: usize = 4;
 /// Polls that hold up a worker for so long are reported, if no other worker is free.
 pub(super) const REPORT_AFTER: Duration = Duration::from_millis(10);
 
+/// One look may be so much of what makes a poll slow.
+const SLOW_SHARE: u32 = 4;
+
 /// A worker that drains a closed runtime moves from task to task. If no worker has moved for so long, each is
 /// in a poll or a destructor that may itself wait for the end of another task.
 const DRAIN_AFTER: Duration = Duration::from_millis(10);
@@ -112,6 +121,8 @@ pub(super) struct Snapshot<'a> {
     pub(super) staying: usize,
     /// Whether one more spare is allowed.
     pub(super) may_add_spare: bool,
+    /// A poll that lasts for so long is slow, whatever the other workers do.
+    pub(super) slow_after: Duration,
     /// Since the last look, the driver thread has woken tasks while no worker was idle.
     pub(super) delivered: bool,
     /// Ready tasks wait where all workers look.
@@ -127,8 +138,11 @@ pub(super) struct Snapshot<'a> {
     pub(super) attendance: u64,
 }
 
-/// The most orders of one look, without the reports, of which there is one per worker at most.
+/// The most orders of one look, without those that tell of a worker's poll.
 pub(super) const ORDERS: usize = 3;
+
+/// The most orders of one look that tell of one worker's poll.
+pub(super) const ORDERS_PER_WORKER: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -142,6 +156,10 @@ pub(super) enum Order {
     RetireSpares,
     /// This worker's poll blocks it, and no other worker is free.
     Report(usize),
+    /// This worker's poll may become slow: see what its thread has used until now.
+    Suspect(usize),
+    /// This worker's poll is slow.
+    Slow(usize),
     /// Let another thread drop the tasks that are left, because no worker does.
     Drain,
 }
@@ -172,21 +190,43 @@ struct WorkerHistory {
     stalled: bool,
     slow: bool,
     reported: bool,
+    /// The time of the looks that have found it in one poll.
+    lasted: Duration,
+    /// The last order about that time.
+    told: Option<Order>,
 }
 
 impl WorkerHistory {
-    /// Compares with the look before, which was `passed` ago.
-    fn look(&mut self, seen: WorkerSnapshot, now: Instant, passed: Duration) {
+    /// Compares with the look before, which was `passed` ago; of that, `share` counts at the most for a poll
+    /// that may be slow.
+    fn look(&mut self, seen: WorkerSnapshot, now: Instant, passed: Duration, share: Duration) {
         let before = std::mem::replace(&mut self.progress, seen.progress);
         let polls = u32::try_from(seen.progress.wrapping_sub(before)).unwrap_or(u32::MAX);
         let at_rest = seen.at_rest && !seen.blocked_in_place;
         let rested = std::mem::replace(&mut self.at_rest, at_rest) || at_rest;
         self.stalled = polls == 0 && !rested;
         self.slow = LONG_POLL.saturating_mul(polls) <= passed && !rested;
+        if self.stalled && !seen.blocked_in_place {
+            self.lasted += passed.min(share);
+        } else {
+            self.lasted = Duration::ZERO;
+            self.told = None;
+        }
         if !self.stalled {
             self.moved = now;
             self.reported = false;
         }
+    }
+
+    /// What is to be told of worker `index`, and has not been.
+    fn tell(&mut self, index: usize, slow_after: Duration) -> Option<Order> {
+        let order = match self.told {
+            None if self.lasted >= slow_after / 2 => Order::Suspect(index),
+            Some(Order::Suspect(_)) if self.lasted >= slow_after => Order::Slow(index),
+            _ => return None,
+        };
+        self.told = Some(order);
+        self.told
     }
 
     /// How long it has been in one poll at least; zero if it is in none or in another than at the last look.
@@ -204,6 +244,8 @@ impl History {
             stalled: false,
             slow: false,
             reported: false,
+            lasted: Duration::ZERO,
+            told: None,
         };
         let workers = vec![worker; workers];
         Self {
@@ -221,7 +263,12 @@ impl History {
         self.workers[index].still(now)
     }
 
-    /// The same in steps.
+    /// As [`History::still`], in time that the process has been let run: what makes a poll slow.
+    pub(super) fn lasted(&self, index: usize) -> Duration {
+        self.workers[index].lasted
+    }
+
+    /// How long it has been in one poll, in steps.
     pub(super) fn stall(&self, index: usize, now: Instant) -> Stall {
         match &self.workers[index] {
             worker if !worker.stalled => Stall::None,
@@ -260,15 +307,17 @@ impl History {
         } else {
             LOOK
         };
-        if orders.is_empty() { (pause * 2).min(longest) } else { LOOK }
+        let told = |order: &Order| matches!(order, Order::Suspect(_) | Order::Slow(_));
+        if orders.iter().all(told) { (pause * 2).min(longest) } else { LOOK }
     }
 
     /// One look: says what is to be done.
     pub(super) fn decide(&mut self, snapshot: &Snapshot<'_>, orders: &mut Vec<Order>) {
         let passed = snapshot.now.saturating_duration_since(self.looked);
         self.looked = snapshot.now;
+        let share = snapshot.slow_after / SLOW_SHARE;
         for (worker, &seen) in self.workers.iter_mut().zip(snapshot.workers) {
-            worker.look(seen, snapshot.now, passed);
+            worker.look(seen, snapshot.now, passed, share);
         }
         let before = std::mem::replace(&mut self.attendance, snapshot.attendance);
         if !snapshot.attended && before == snapshot.attendance {
@@ -281,6 +330,8 @@ impl History {
         orders.extend(self.help_stalled(snapshot));
         orders.extend(self.change_spares(snapshot, passed));
         self.report(snapshot, orders);
+        let seen = self.workers.iter_mut().enumerate().take(snapshot.workers.len());
+        orders.extend(seen.filter_map(|(index, worker)| worker.tell(index, snapshot.slow_after)));
     }
 
     /// Something is queued behind a poll that goes on.

@@ -12,6 +12,8 @@ pub(in crate::engine::scheduler) struct WatchdogFlags {
     pub(in crate::engine::scheduler) unparker: OnceLock<Unparker>,
     /// Polls that blocked their worker while no other worker was free.
     pub(in crate::engine::scheduler) blocked_polls: AtomicU64,
+    /// Polls that were slow, whether or not other workers were free.
+    pub(in crate::engine::scheduler) slow_polls: AtomicU64,
     /// Workers that move take what is queued at those that do not.
     pub(in crate::engine::scheduler) rescue: AtomicBool,
     /// All regular workers have been stuck for long: spares run what has yielded, too.
@@ -25,6 +27,7 @@ impl WatchdogFlags {
             asleep: AtomicBool::new(true),
             unparker: OnceLock::new(),
             blocked_polls: AtomicU64::new(0),
+            slow_polls: AtomicU64::new(0),
             rescue: AtomicBool::new(false),
             spares_take_all: AtomicBool::new(false),
         }
@@ -33,6 +36,11 @@ impl WatchdogFlags {
     pub(in crate::engine::scheduler) fn blocked_polls(&self) -> u64 {
         // Ordering: Relaxed, a number for people.
         self.blocked_polls.load(Ordering::Relaxed)
+    }
+
+    pub(in crate::engine::scheduler) fn slow_polls(&self) -> u64 {
+        // Ordering: Relaxed, a number for people.
+        self.slow_polls.load(Ordering::Relaxed)
     }
 
     /// Wakes the thread, on its own or in the seat; if it is awake its next sleep ends at once.

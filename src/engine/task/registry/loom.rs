@@ -2,7 +2,7 @@
 
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::sync_shim::{both_ways, thread};
-use crate::engine::task::loom::{Queue, leaf, poll_once};
+use crate::engine::task::loom::{Leaf, Queue, leaf, poll_once};
 use std::task::Poll;
 
 /// A registered task completes while shutdown closes the registry: it ends once, with its output or as
@@ -64,5 +64,38 @@ fn a_task_that_leaves_takes_no_other_one_along() {
         assert!(matches!(poll_once(&mut stays), Poll::Ready(Err(error)) if error.is_cancelled()));
         assert_eq!(drops.load(Ordering::Relaxed), 1);
         other_slot.lock().take();
+    });
+}
+
+/// A task ends, and its memory is taken back, while another thread lists: it is seen whole, or not at all.
+#[test]
+fn a_task_that_ends_while_tasks_are_listed_is_seen_whole_or_not_at_all() {
+    both_ways(|way| {
+        let queue = Queue::new();
+        let (leaf, flag, slot, _) = leaf();
+        let join = queue.spawn(leaf);
+        let id = join.id();
+        drop(join);
+        queue.run();
+        flag.store(true, Ordering::Relaxed);
+        let waker = slot.lock().take().expect("polled once");
+        waker.wake();
+        let lister = {
+            let queue = queue.clone();
+            thread::spawn(move || {
+                let mut list = Vec::new();
+                assert_eq!(queue.registry.list(0, &mut list), None);
+                list
+            })
+        };
+        way.here();
+        queue.run();
+        let list = lister.join().expect("no panic");
+        assert!(list.len() <= 1, "there is one task");
+        for entry in list {
+            let seen = (entry.task.id(), entry.future_size, entry.name);
+            assert_eq!(seen, (id, size_of::<Leaf>(), None));
+        }
+        assert_eq!(queue.registry.len(), 0);
     });
 }

@@ -245,6 +245,20 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a guest does not see the counts of the one before",
     },
     Mutation {
+        file: SLOTS,
+        models: "slots::loom",
+        from: "self.stalled_at.store(progress, Ordering::Release);",
+        to: "self.stalled_at.store(progress, Ordering::Relaxed);",
+        breaks: "the watchdog names a worker's poll before it is seen how long it lasts",
+    },
+    Mutation {
+        file: SLOTS,
+        models: "slots::loom",
+        from: "if self.stalled_at.load(Ordering::Acquire) != progress {",
+        to: "if self.stalled_at.load(Ordering::Relaxed) != progress {",
+        breaks: "the time of one poll is read as that of the next",
+    },
+    Mutation {
         file: SHARED,
         models: "worker::loom",
         from: "if self.slots.get(home).channel.push_chain(chain) {",

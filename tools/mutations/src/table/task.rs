@@ -201,6 +201,13 @@ pub const ROWS: &[Mutation] = &[
         to: "if true {",
         breaks: "a task that leaves the registry takes the others along",
     },
+    Mutation {
+        file: REGISTRY,
+        models: "task::",
+        from: "        let entries = self.entries.lock();\n        let mut left = CHUNK;\n        for (index, entry) in entries.tasks.iter().enumerate().skip(from) {",
+        to: "        let tasks = self.entries.lock().tasks.clone();\n        let mut left = CHUNK;\n        for (index, entry) in tasks.iter().enumerate().skip(from) {",
+        breaks: "tasks are listed without the lock that keeps them in the registry",
+    },
     // The note of what a worker polls.
     Mutation {
         file: RUNNING,

@@ -23,6 +23,7 @@ struct House {
     workers: Vec<WorkerSnapshot>,
     regular: usize,
     may_add_spare: bool,
+    slow_after: Duration,
     delivered: bool,
     outside: bool,
     yielded_outside: bool,
@@ -40,6 +41,7 @@ impl House {
             workers: workers.to_vec(),
             regular: workers.len(),
             may_add_spare: true,
+            slow_after: Duration::MAX,
             delivered: false,
             outside: false,
             yielded_outside: false,
@@ -69,6 +71,7 @@ impl House {
             regular: self.regular,
             staying: self.workers.len(),
             may_add_spare: self.may_add_spare,
+            slow_after: self.slow_after,
             delivered: self.delivered,
             outside: self.outside,
             yielded_outside: self.yielded_outside,
@@ -461,4 +464,67 @@ fn a_blocked_worker_is_replaced_if_none_is_parked_and_too_few_are_left() {
     assert!(!needs_replacement(2, 2, 1, 1), "a parked one will take over");
     assert!(!needs_replacement(2, 3, 1, 0), "a spare has taken over");
     assert!(needs_replacement(2, 3, 2, 0));
+}
+
+#[test]
+fn a_slow_poll_is_suspected_once_and_told_once_whatever_the_others_do() {
+    const SLOW: Duration = Duration::from_millis(100);
+    // One worker computes beside an idle one: nothing is queued, and nothing else is to be done.
+    let slow = || House { slow_after: SLOW, ..House::new(&[BUSY, PARKED]) };
+    let mut house = slow();
+    let begin = house.now;
+    let mut told = Vec::new();
+    while house.now < begin + 5 * SLOW {
+        let orders = house.look();
+        told.extend(orders.into_iter().map(|order| (order, house.now - begin)));
+    }
+    let [(Order::Suspect(0), half), (Order::Slow(0), whole)] = told[..] else {
+        panic!("{told:?}");
+    };
+    // The first look may come when the poll has just begun.
+    assert!(half >= SLOW / 2 && half <= SLOW / 2 + 2 * TICK, "{half:?}");
+    assert!(whole >= SLOW && whole <= SLOW + 2 * TICK, "{whole:?}");
+    house.polls(&[0], 1);
+    let again = house.looks(300);
+    assert_eq!(again, [(Order::Suspect(0), 1), (Order::Slow(0), 1)], "another poll");
+
+    let mut moves = slow();
+    for _ in 0..1_000 {
+        moves.polls(&[0], 1);
+        assert_eq!(moves.look(), [], "each poll is short");
+    }
+    let quiet = |house: &mut House| !house.looks(1_000).iter().any(|(order, _)| tells(order));
+    let mut blocked = House { slow_after: SLOW, ..House::new(&[BLOCKED, PARKED]) };
+    assert!(quiet(&mut blocked), "it has said so itself");
+    let mut closed = House { closed: true, ..slow() };
+    assert!(quiet(&mut closed), "the runtime ends");
+}
+
+fn tells(order: &Order) -> bool {
+    matches!(order, Order::Suspect(_) | Order::Slow(_))
+}
+
+#[test]
+fn a_process_that_was_stopped_has_not_made_a_slow_poll() {
+    let mut house = House { slow_after: Duration::from_millis(100), ..House::new(&[BUSY]) };
+    house.look();
+    house.look();
+    let orders = house.look_after(Duration::from_secs(600));
+    assert!(!orders.iter().any(tells), "{orders:?}");
+    house.polls(&[0], 1);
+    assert!(!house.look().iter().any(tells));
+}
+
+#[test]
+fn to_tell_of_a_slow_poll_is_no_reason_to_look_more_often() {
+    let mut house = House { slow_after: Duration::from_millis(4), ..House::new(&[BUSY, PARKED]) };
+    house.look();
+    let (mut pause, mut told) = (LONGEST_PAUSE, 0);
+    for _ in 0..50 {
+        let orders = house.look_after(pause);
+        told += orders.len();
+        pause = house.history.next_pause(&house.snapshot(), &orders, pause);
+        assert_eq!(pause, LONGEST_PAUSE, "{orders:?}");
+    }
+    assert_eq!(told, 2);
 }

@@ -1,0 +1,22 @@
+//! The system's number of the calling thread, by which other threads can ask the system what it does.
+
+pub(super) use imp::current;
+
+/// No thread has it.
+pub(super) const NONE: u32 = 0;
+
+#[cfg(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle))))))]
+mod imp {
+    /// One system call, once per worker.
+    pub(in crate::engine::scheduler) fn current() -> u32 {
+        u32::try_from(nix::unistd::gettid().as_raw()).unwrap_or(super::NONE)
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle)))))))]
+mod imp {
+    /// Elsewhere there is nothing to ask by it.
+    pub(in crate::engine::scheduler) fn current() -> u32 {
+        super::NONE
+    }
+}

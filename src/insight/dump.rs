@@ -1,0 +1,143 @@
+//! A picture of a runtime at one moment.
+
+use super::pool_info::PoolInfo;
+use super::task_group::{Groups, TaskGroup};
+use super::task_info::{TaskInfo, TaskState};
+use super::worker_info::WorkerInfo;
+use crate::engine::task::RunningTask;
+use crate::runtime::facts::Facts;
+use crate::runtime::{Handle, RuntimeFlavor};
+use std::time::Duration;
+
+/// How many tasks a dump has one by one; the groups have all of them.
+const KEPT_TASKS: usize = 10_000;
+
+/// A picture of a runtime at one moment: its workers, tasks, blocking work, timers and sources, and what is
+/// wrong with them. From [`Handle::dump`].
+///
+/// Its `Display` is a text for people. It begins with sentences that say what is wrong.
+///
+/// Each part is read while the runtime goes on. So a task may be in one part and no longer in another.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Dump {
+    pub(super) name: Option<String>,
+    pub(super) flavor: RuntimeFlavor,
+    pub(super) workers: Vec<WorkerInfo>,
+    pub(super) polled_elsewhere: Vec<RunningTask>,
+    pub(super) slow_after: Duration,
+    pub(super) alive_tasks: usize,
+    pub(super) tasks: Vec<TaskInfo>,
+    pub(super) groups: Vec<TaskGroup>,
+    pub(super) pool: PoolInfo,
+    pub(super) timers: usize,
+    pub(super) sources: usize,
+    pub(super) slow_polls: u64,
+    pub(super) blocked_polls: u64,
+}
+
+impl Handle {
+    /// Returns a picture of the runtime, for people or to look into.
+    ///
+    /// It can be asked for on any thread. It stops nothing, and it needs no worker: it says which tasks block
+    /// them if all are blocked. Much of its time goes into the tasks, some 100 ns each.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let dump = liten::runtime::Handle::current().dump();
+    /// for finding in dump.findings() {
+    ///     eprintln!("{finding}");
+    /// }
+    /// println!("{dump}");
+    /// # });
+    /// ```
+    pub fn dump(&self) -> Dump {
+        let facts = self.facts();
+        let (mut tasks, mut groups) = (Vec::new(), Groups::default());
+        for task in self.tasks() {
+            groups.add(&task);
+            if tasks.len() < KEPT_TASKS {
+                tasks.push(task);
+            }
+        }
+        Dump::new(facts, tasks, groups.into_sorted())
+    }
+}
+
+impl Dump {
+    fn new(facts: Facts, tasks: Vec<TaskInfo>, groups: Vec<TaskGroup>) -> Self {
+        Self {
+            name: facts.name,
+            flavor: facts.flavor,
+            workers: facts.workers.into_iter().map(WorkerInfo::of).collect(),
+            polled_elsewhere: facts.others,
+            slow_after: facts.slow_after,
+            alive_tasks: facts.alive_tasks,
+            tasks,
+            groups,
+            pool: PoolInfo::of(facts.pool),
+            timers: facts.timers,
+            sources: facts.sources,
+            slow_polls: facts.slow_polls,
+            blocked_polls: facts.blocked_polls,
+        }
+    }
+
+    /// Returns the name that [`Builder::name`](crate::runtime::Builder::name) has given to the runtime.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Returns the workers that there have been until now. Empty without workers.
+    pub fn workers(&self) -> &[WorkerInfo] {
+        &self.workers
+    }
+
+    /// Returns the tasks that are polled by threads other than workers: pinned tasks, and those of a runtime
+    /// without workers.
+    pub fn polled_elsewhere(&self) -> &[RunningTask] {
+        &self.polled_elsewhere
+    }
+
+    /// Returns how many tasks have been spawned and have not ended.
+    pub fn alive_tasks(&self) -> usize {
+        self.alive_tasks
+    }
+
+    /// Returns live tasks, one by one: those of [`Handle::tasks`], but no more than 10,000.
+    pub fn tasks(&self) -> &[TaskInfo] {
+        &self.tasks
+    }
+
+    /// Returns all tasks of [`Handle::tasks`] by the places of their spawns, the largest group first.
+    pub fn groups(&self) -> &[TaskGroup] {
+        &self.groups
+    }
+
+    /// Returns the blocking pool.
+    pub fn pool(&self) -> &PoolInfo {
+        &self.pool
+    }
+
+    /// Returns how many timers wait.
+    pub fn timers(&self) -> usize {
+        self.timers
+    }
+
+    /// Returns how many sources, such as sockets, are registered for events.
+    pub fn sources(&self) -> usize {
+        self.sources
+    }
+
+    /// How many live tasks are in a queue and have never waited: those that are not listed.
+    pub(super) fn new_tasks(&self) -> usize {
+        self.alive_tasks.saturating_sub(self.groups.iter().map(TaskGroup::tasks).sum())
+    }
+
+    /// How many of the listed tasks are in that state.
+    pub(super) fn count(&self, state: TaskState) -> usize {
+        self.groups.iter().map(|group| group.count(state)).sum()
+    }
+}

@@ -1,0 +1,218 @@
+//! What is wrong, in sentences: each follows from a dump alone, by a rule that is a pure function.
+//!
+//! | rule | finds |
+//! |---|---|
+//! | `all_blocked` | each worker is in a slow poll, or blocks in place, and a task waits for one |
+//! | `blocked_workers` | a worker is in a slow poll |
+//! | `full_pool` | all threads of the pool are busy, and a job has waited for [`LONG_WAIT`] |
+//! | `old_jobs` | a job has been done for [`OLD_JOB`], of which the oldest is named |
+//! | `crowds` | [`CROWD`] tasks and more of one place, which are more than half of all |
+//! | `large_futures` | a future of [`LARGE_FUTURE`] and more |
+//!
+//! A finding says what was seen, and what it may mean only if that follows. So a crowd is no leak: one dump
+//! does not say whether the number grows.
+
+use super::dump::Dump;
+use super::task_group::TaskGroup;
+use super::task_info::TaskState;
+use super::worker_info::WorkerState;
+use crate::engine::task::RunningTask;
+use crate::runtime::ThreadActivity;
+use std::fmt;
+use std::panic::Location;
+use std::time::Duration;
+
+/// A job that waits for a thread of the pool for so long is late for whom it concerns.
+const LONG_WAIT: Duration = Duration::from_millis(100);
+
+/// A job that lasts so long keeps a thread of the pool, perhaps for ever.
+const OLD_JOB: Duration = Duration::from_secs(10);
+
+/// So many tasks of one place are worth a look.
+const CROWD: usize = 10_000;
+
+/// A future is moved when it is spawned, and lies in memory for as long as its task.
+const LARGE_FUTURE: usize = 16 * 1024;
+
+/// Something that is wrong, or may be. Its `Display` is a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finding {
+    /// No worker is free, and tasks wait for one.
+    #[non_exhaustive]
+    AllWorkersBlocked {
+        /// How many workers there are.
+        workers: usize,
+        /// How many tasks are ready and wait.
+        ready_tasks: usize,
+    },
+    /// A worker has been in one poll for longer than
+    /// [`Builder::slow_poll_threshold`](crate::runtime::Builder::slow_poll_threshold).
+    #[non_exhaustive]
+    BlockedWorker {
+        /// The worker's index.
+        worker: usize,
+        /// Whose poll it is; `None` if the worker is in something else, such as a waker.
+        task: Option<RunningTask>,
+        /// For how long, at least.
+        duration: Duration,
+        /// What the worker's thread does.
+        activity: ThreadActivity,
+    },
+    /// All threads of the blocking pool are busy, and jobs wait.
+    #[non_exhaustive]
+    PoolFull {
+        /// How many threads there are.
+        threads: usize,
+        /// How many jobs wait.
+        queued: usize,
+        /// For how long the first of them has waited.
+        longest_wait: Duration,
+    },
+    /// Blocking work has been under way for long.
+    #[non_exhaustive]
+    OldJob {
+        /// The oldest of them.
+        task: RunningTask,
+        /// For how long it has been under way.
+        age: Duration,
+        /// How many there are that are as old as that.
+        jobs: usize,
+    },
+    /// Most of very many tasks come from one place.
+    #[non_exhaustive]
+    Crowd {
+        /// The place from which they were spawned.
+        spawned_at: &'static Location<'static>,
+        /// How many there are.
+        tasks: usize,
+    },
+    /// A future is so large that moving and keeping it costs.
+    #[non_exhaustive]
+    LargeFuture {
+        /// The place from which it was spawned.
+        spawned_at: &'static Location<'static>,
+        /// The name of its type.
+        type_name: &'static str,
+        /// How many bytes it takes.
+        size: usize,
+        /// How many there are.
+        tasks: usize,
+    },
+}
+
+impl Dump {
+    /// Returns what is wrong, the worst first. It follows from what the dump shows, and asks the runtime for
+    /// nothing.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut found = Vec::new();
+        found.extend(all_blocked(self));
+        found.extend(blocked_workers(self));
+        found.extend(full_pool(self));
+        found.extend(old_jobs(self));
+        found.extend(crowds(self));
+        found.extend(large_futures(self));
+        found
+    }
+}
+
+fn all_blocked(dump: &Dump) -> Option<Finding> {
+    let mut present =
+        dump.workers.iter().filter(|worker| worker.state != WorkerState::Absent).peekable();
+    present.peek()?;
+    let ready_tasks = dump.count(TaskState::Ready) + dump.new_tasks();
+    let workers = present.clone().count();
+    let blocked = present.all(|worker| {
+        let slow = worker.poll_duration >= dump.slow_after;
+        worker.state == WorkerState::BlockedInPlace || slow
+    });
+    (blocked && ready_tasks > 0).then_some(Finding::AllWorkersBlocked { workers, ready_tasks })
+}
+
+fn blocked_workers(dump: &Dump) -> impl Iterator<Item = Finding> {
+    let slow = dump.workers.iter().filter(|worker| worker.poll_duration >= dump.slow_after);
+    slow.map(|worker| Finding::BlockedWorker {
+        worker: worker.index,
+        task: worker.task,
+        duration: worker.poll_duration,
+        activity: worker.activity.clone().unwrap_or(ThreadActivity::Unknown),
+    })
+}
+
+fn full_pool(dump: &Dump) -> Option<Finding> {
+    let pool = &dump.pool;
+    let longest_wait = pool.longest_wait.filter(|&wait| wait >= LONG_WAIT)?;
+    (pool.threads >= pool.max_threads && pool.idle_threads == 0).then_some(Finding::PoolFull {
+        threads: pool.threads,
+        queued: pool.queued,
+        longest_wait,
+    })
+}
+
+fn old_jobs(dump: &Dump) -> Option<Finding> {
+    let mut old = dump.pool.jobs.iter().filter(|job| job.age >= OLD_JOB);
+    let jobs = old.clone().count();
+    let oldest = old.next()?;
+    Some(Finding::OldJob { task: oldest.task, age: oldest.age, jobs })
+}
+
+fn crowds(dump: &Dump) -> Option<Finding> {
+    let total: usize = dump.groups.iter().map(TaskGroup::tasks).sum();
+    let group = dump.groups.first()?;
+    (group.tasks() >= CROWD && 2 * group.tasks() > total)
+        .then_some(Finding::Crowd { spawned_at: group.spawned_at(), tasks: group.tasks() })
+}
+
+fn large_futures(dump: &Dump) -> impl Iterator<Item = Finding> {
+    dump.groups.iter().filter_map(|group| {
+        let size = group.future_size().filter(|&size| size >= LARGE_FUTURE)?;
+        let (spawned_at, type_name) = (group.spawned_at(), group.type_name()?);
+        Some(Finding::LargeFuture { spawned_at, type_name, size, tasks: group.tasks() })
+    })
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AllWorkersBlocked { workers, ready_tasks } => {
+                write!(f, "none of {workers} workers is free, and {ready_tasks} tasks wait for one")
+            }
+            Self::BlockedWorker { worker, task: Some(task), duration, activity } => write!(
+                f,
+                "worker {worker} has been in one poll for {} ms: {task}, {activity}; use \
+                 spawn_blocking, or yield more often",
+                duration.as_millis()
+            ),
+            Self::BlockedWorker { worker, task: None, duration, activity } => write!(
+                f,
+                "worker {worker} has been in something other than a task for {} ms: {activity}",
+                duration.as_millis()
+            ),
+            Self::PoolFull { threads, queued, longest_wait } => write!(
+                f,
+                "all {threads} threads of the blocking pool are busy, and {queued} jobs wait, the first \
+                 for {} ms",
+                longest_wait.as_millis()
+            ),
+            Self::OldJob { task, age, jobs } => write!(
+                f,
+                "blocking work has been under way for {} s: {task}; of {jobs} that are that old it is the \
+                 oldest",
+                age.as_secs()
+            ),
+            Self::Crowd { spawned_at, tasks } => write!(
+                f,
+                "{tasks} tasks have been spawned at {spawned_at} and are alive: if the number grows, they \
+                 leak"
+            ),
+            Self::LargeFuture { spawned_at, type_name, size, tasks } => write!(
+                f,
+                "{tasks} tasks spawned at {spawned_at} take {size} bytes each ({type_name}): box what is \
+                 large in them"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

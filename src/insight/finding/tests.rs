@@ -1,0 +1,180 @@
+//! The table of `finding.rs`, row by row.
+
+use super::*;
+use crate::engine::task::TaskId;
+use crate::engine::task::header::ListEntry;
+use crate::insight::pool_info::{JobInfo, PoolInfo};
+use crate::insight::task_info::TaskInfo;
+use crate::insight::worker_info::WorkerInfo;
+use crate::runtime::RuntimeFlavor;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn task() -> RunningTask {
+    RunningTask::new(TaskId::next(), Location::caller())
+}
+
+fn worker(index: usize, state: WorkerState, poll_duration: Duration) -> WorkerInfo {
+    WorkerInfo { index, state, polls: 7, task: Some(task()), poll_duration, activity: None }
+}
+
+/// `tasks` tasks of one place, each of `size` bytes.
+fn group(tasks: usize, size: usize, is_hot: bool) -> TaskGroup {
+    let entry =
+        ListEntry { task: task(), name: None, type_name: "a::type", future_size: size, is_hot };
+    let info = TaskInfo::listed(entry, &[]);
+    let mut group = TaskGroup::of(&info);
+    (0..tasks).for_each(|_| group.add(info.state()));
+    group
+}
+
+/// With two workers that have nothing to do.
+fn healthy() -> Dump {
+    let parked = |index| worker(index, WorkerState::Parked, Duration::ZERO);
+    Dump {
+        name: Some("billing".into()),
+        flavor: RuntimeFlavor::MultiThread,
+        workers: vec![parked(0), parked(1)],
+        polled_elsewhere: Vec::new(),
+        slow_after: 100 * MS,
+        alive_tasks: 0,
+        tasks: Vec::new(),
+        groups: Vec::new(),
+        pool: PoolInfo {
+            max_threads: 2,
+            threads: 2,
+            idle_threads: 2,
+            queued: 0,
+            longest_wait: None,
+            jobs: Vec::new(),
+        },
+        timers: 0,
+        sources: 0,
+        slow_polls: 0,
+        blocked_polls: 0,
+    }
+}
+
+/// The sentences about a healthy runtime that `change` makes sick.
+fn said(change: impl FnOnce(&mut Dump)) -> Vec<String> {
+    let mut dump = healthy();
+    change(&mut dump);
+    dump.findings().iter().map(Finding::to_string).collect()
+}
+
+#[track_caller]
+fn assert_says(said: &[String], expected: &[&str]) {
+    assert_eq!(said.len(), expected.len(), "{said:?}");
+    for (said, expected) in said.iter().zip(expected) {
+        assert!(said.contains(expected), "{said:?} does not say {expected:?}");
+    }
+}
+
+#[test]
+fn of_a_healthy_runtime_nothing_is_said() {
+    assert_says(&said(|_| {}), &[]);
+    let busy = said(|dump| {
+        dump.workers[0] = worker(0, WorkerState::Working, 99 * MS);
+        dump.workers[1] = worker(1, WorkerState::Working, Duration::ZERO);
+        dump.alive_tasks = 99_999;
+        dump.groups = vec![group(9_999, 16_383, true)];
+        dump.pool.idle_threads = 0;
+        dump.pool.queued = 5;
+        dump.pool.longest_wait = Some(99 * MS);
+        dump.pool.jobs = vec![JobInfo { task: task(), name: None, age: 9_999 * MS }];
+    });
+    assert_says(&busy, &[]);
+}
+
+#[test]
+fn a_worker_in_a_slow_poll_is_named() {
+    let one = said(|dump| {
+        dump.workers[1] = worker(1, WorkerState::Working, 3_200 * MS);
+        dump.workers[1].activity = Some(ThreadActivity::Computes);
+        dump.alive_tasks = 1;
+    });
+    assert_says(&one, &["worker 1 has been in one poll for 3200 ms: task "]);
+    assert!(one[0].contains(", computes; use spawn_blocking"), "{one:?}");
+    let waker = said(|dump| {
+        dump.workers[0] = WorkerInfo { task: None, ..worker(0, WorkerState::Working, 100 * MS) };
+    });
+    assert_says(&waker, &["worker 0 has been in something other than a task for 100 ms"]);
+}
+
+#[test]
+fn it_is_worse_if_no_worker_is_free_and_tasks_wait() {
+    let block = |dump: &mut Dump| {
+        dump.workers = vec![
+            worker(0, WorkerState::Working, 200 * MS),
+            worker(1, WorkerState::BlockedInPlace, Duration::ZERO),
+            worker(2, WorkerState::Absent, Duration::ZERO),
+        ];
+    };
+    let idle = said(block);
+    assert_says(&idle, &["worker 0 has been in one poll"]);
+    let waits = said(|dump| {
+        block(dump);
+        dump.groups = vec![group(3, 10, true), group(9, 10, false)];
+        dump.alive_tasks = 14;
+    });
+    assert_says(&waits, &["none of 2 workers is free, and 5 tasks wait", "worker 0 has"]);
+    assert_says(&said(|dump| dump.workers.clear()), &[]);
+}
+
+#[test]
+fn a_full_pool_is_said_with_what_waits() {
+    let full = |dump: &mut Dump| {
+        dump.pool.idle_threads = 0;
+        dump.pool.queued = 3;
+        dump.pool.longest_wait = Some(150 * MS);
+    };
+    assert_says(
+        &said(full),
+        &["all 2 threads of the blocking pool are busy, and 3 jobs wait, the first for 150"],
+    );
+    let grows = said(|dump| {
+        full(dump);
+        dump.pool.max_threads = 3;
+    });
+    assert_says(&grows, &[]);
+}
+
+#[test]
+fn the_oldest_of_old_jobs_is_named() {
+    let said = said(|dump| {
+        let job = |age| JobInfo { task: task(), name: None, age };
+        dump.pool.jobs = vec![job(90_000 * MS), job(10_000 * MS), job(9_000 * MS)];
+    });
+    assert_says(&said, &["blocking work has been under way for 90 s: task "]);
+    assert!(said[0].contains("of 2 that are that old"), "{said:?}");
+}
+
+#[test]
+fn a_crowd_is_most_of_very_many() {
+    let most = said(|dump| dump.groups = vec![group(10_000, 10, false), group(9_999, 10, false)]);
+    assert_says(&most, &["10000 tasks have been spawned at "]);
+    let half = said(|dump| dump.groups = vec![group(10_000, 10, false), group(10_000, 10, false)]);
+    assert_says(&half, &[]);
+}
+
+#[test]
+fn a_large_future_is_named_with_its_type() {
+    let said = said(|dump| dump.groups = vec![group(2, 16_384, false), group(1, 20_000, false)]);
+    assert_says(&said, &["2 tasks spawned at ", "take 20000 bytes each (a::type)"]);
+}
+
+#[test]
+fn the_text_begins_with_what_is_wrong() {
+    let mut dump = healthy();
+    assert!(
+        dump.to_string().starts_with("nothing is wrong that a dump shows\n\nruntime \"billing\"")
+    );
+    dump.workers[1] = worker(1, WorkerState::Working, 200 * MS);
+    dump.groups = vec![group(5, 40, false)];
+    dump.alive_tasks = 7;
+    let text = dump.to_string();
+    assert!(text.starts_with("! worker 1 has been in one poll for 200 ms"), "{text}");
+    let tasks = "7 tasks alive: 0 running, 0 ready, 5 waiting, 2 in a queue that have never waited";
+    assert!(text.contains(tasks), "{text}");
+    assert!(text.contains("0 running, 0 ready, 5 waiting, a::type, 40 bytes"), "{text}");
+}

@@ -1,0 +1,91 @@
+//! The walk through all live tasks.
+
+use super::task_info::TaskInfo;
+use crate::engine::task::RunningTask;
+use crate::engine::task::header::ListEntry;
+use crate::runtime::Handle;
+use crate::runtime::task_list::TaskList;
+use std::fmt;
+use std::vec;
+
+impl Handle {
+    /// Returns the live tasks of the runtime.
+    ///
+    /// Those are the tasks that wait, those that have waited and are in a queue, and those that are being
+    /// polled. Three kinds are left out. Tasks in a queue that have never waited are only counted: see
+    /// [`num_alive_tasks`](crate::runtime::RuntimeMetrics::num_alive_tasks). Blocking work is in the
+    /// [dump](Handle::dump). The tasks of a [`LocalSet`](crate::task::LocalSet) or a
+    /// [`LocalExecutor`](crate::task::LocalExecutor) belong to no runtime.
+    ///
+    /// The tasks are read while they are asked for, some at a time, and the workers go on meanwhile. A task
+    /// that is alive and has waited before the call is returned once, if it does not end. One that comes or
+    /// goes in between may be returned or not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::insight::TaskState;
+    /// use liten::runtime::Handle;
+    ///
+    /// # liten::block_on(async {
+    /// let task = liten::task::Builder::new().name("idle").spawn(std::future::pending::<()>()).unwrap();
+    /// # while liten::runtime::Handle::current().metrics().num_cold_tasks() == 0 {
+    /// #     liten::time::sleep(std::time::Duration::from_millis(1)).await;
+    /// # }
+    /// let seen = Handle::current().tasks().find(|seen| seen.id() == task.id()).unwrap();
+    /// assert_eq!((seen.name(), seen.state()), (Some("idle"), TaskState::Waiting));
+    /// # });
+    /// ```
+    pub fn tasks(&self) -> Tasks {
+        Tasks::new(self)
+    }
+}
+
+/// The live tasks of a runtime; from [`Handle::tasks`].
+pub struct Tasks {
+    list: TaskList,
+    /// What has been read and not been returned.
+    chunk: vec::IntoIter<ListEntry>,
+    /// The tasks that were being polled when `chunk` was read.
+    polled: Vec<RunningTask>,
+    /// Those that were being polled at the beginning and have not been met. In the end the ones that have
+    /// never waited are left.
+    unmet: Vec<RunningTask>,
+}
+
+impl Tasks {
+    fn new(handle: &Handle) -> Self {
+        let list = TaskList::new(handle);
+        let unmet = list.polled();
+        Self { list, chunk: Vec::new().into_iter(), polled: Vec::new(), unmet }
+    }
+
+    fn fill(&mut self) {
+        let mut chunk = Vec::new();
+        if self.list.next_chunk(&mut chunk) {
+            self.polled = self.list.polled();
+        }
+        self.chunk = chunk.into_iter();
+    }
+}
+
+impl Iterator for Tasks {
+    type Item = TaskInfo;
+
+    fn next(&mut self) -> Option<TaskInfo> {
+        if self.chunk.len() == 0 {
+            self.fill();
+        }
+        let Some(entry) = self.chunk.next() else {
+            return self.unmet.pop().map(TaskInfo::noted);
+        };
+        self.unmet.retain(|task| *task != entry.task);
+        Some(TaskInfo::listed(entry, &self.polled))
+    }
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tasks").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,84 @@
+//! A dump as a text for people.
+
+use super::dump::Dump;
+use super::pool_info::PoolInfo;
+use super::task_info::TaskState;
+use crate::runtime::RuntimeFlavor;
+use std::fmt;
+
+/// How many tasks the text shows one by one, and how many groups of them.
+const SHOWN_TASKS: usize = 100;
+const SHOWN_GROUPS: usize = 30;
+
+impl fmt::Display for Dump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let findings = self.findings();
+        for finding in &findings {
+            writeln!(f, "! {finding}")?;
+        }
+        if findings.is_empty() {
+            writeln!(f, "nothing is wrong that a dump shows")?;
+        }
+        f.write_str("\nruntime")?;
+        if let Some(name) = &self.name {
+            write!(f, " {name:?}")?;
+        }
+        let flavor = match self.flavor {
+            RuntimeFlavor::CurrentThread => "without workers",
+            RuntimeFlavor::MultiThread => "with workers",
+        };
+        writeln!(f, " {flavor}, {} timers, {} sources", self.timers, self.sources)?;
+        let (slow, blocked) = (self.slow_polls, self.blocked_polls);
+        writeln!(f, "slow polls: {slow}; polls that have blocked the last free worker: {blocked}")?;
+        self.workers.iter().try_for_each(|worker| writeln!(f, "  {worker}"))?;
+        self.polled_elsewhere
+            .iter()
+            .try_for_each(|task| writeln!(f, "  polled elsewhere: {task}"))?;
+        self.fmt_tasks(f)?;
+        self.fmt_pool(f)
+    }
+}
+
+impl Dump {
+    fn fmt_tasks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [running, ready, waiting] = [TaskState::Running, TaskState::Ready, TaskState::Waiting]
+            .map(|state| self.count(state));
+        let listed = running + ready + waiting;
+        let new = self.new_tasks();
+        writeln!(
+            f,
+            "\n{} tasks alive: {running} running, {ready} ready, {waiting} waiting, {new} in a queue that \
+             have never waited",
+            self.alive_tasks
+        )?;
+        for group in self.groups.iter().take(SHOWN_GROUPS) {
+            writeln!(f, "  {group}")?;
+        }
+        write_left(f, self.groups.len(), SHOWN_GROUPS, "places")?;
+        for task in self.tasks.iter().take(SHOWN_TASKS) {
+            writeln!(f, "  {task}")?;
+        }
+        write_left(f, listed, SHOWN_TASKS, "tasks")
+    }
+
+    fn fmt_pool(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PoolInfo { max_threads, threads, idle_threads, queued, .. } = self.pool;
+        writeln!(
+            f,
+            "\nblocking pool: {threads} threads of {max_threads}, {idle_threads} of them idle; {queued} \
+             jobs wait"
+        )?;
+        for job in self.pool.jobs.iter().take(SHOWN_TASKS) {
+            writeln!(f, "  {job}")?;
+        }
+        write_left(f, self.pool.jobs.len(), SHOWN_TASKS, "jobs")
+    }
+}
+
+/// Says how many are not shown.
+fn write_left(f: &mut fmt::Formatter<'_>, all: usize, shown: usize, what: &str) -> fmt::Result {
+    match all.saturating_sub(shown) {
+        0 => Ok(()),
+        left => writeln!(f, "  and {left} {what} more"),
+    }
+}

@@ -1,0 +1,114 @@
+//! What can be said of one worker.
+
+use crate::engine::task::RunningTask;
+use crate::runtime::ThreadActivity;
+use crate::runtime::facts::WorkerFacts;
+use std::fmt;
+use std::time::Duration;
+
+/// A worker at the time of a dump.
+#[derive(Debug, Clone)]
+pub struct WorkerInfo {
+    pub(super) index: usize,
+    pub(super) state: WorkerState,
+    pub(super) polls: u64,
+    pub(super) task: Option<RunningTask>,
+    pub(super) poll_duration: Duration,
+    pub(super) activity: Option<ThreadActivity>,
+}
+
+/// What a worker does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WorkerState {
+    /// It runs tasks, or looks for some.
+    Working,
+    /// It sleeps, or waits for events.
+    Parked,
+    /// Its task is in [`block_in_place`](crate::task::block_in_place).
+    BlockedInPlace,
+    /// No thread plays it: it has left, because the number of workers was lowered or it was a spare.
+    Absent,
+}
+
+impl WorkerInfo {
+    pub(super) fn of(facts: WorkerFacts) -> Self {
+        let WorkerFacts { index, entry, activity } = facts;
+        let state = if entry.is_blocked_in_place {
+            WorkerState::BlockedInPlace
+        } else if !entry.is_active {
+            WorkerState::Absent
+        } else if entry.is_parked {
+            WorkerState::Parked
+        } else {
+            WorkerState::Working
+        };
+        Self {
+            index,
+            state,
+            polls: entry.poll,
+            task: entry.task,
+            poll_duration: entry.time,
+            activity,
+        }
+    }
+
+    /// Returns the worker's index. Spare workers have those behind the others.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Returns what the worker does.
+    pub fn state(&self) -> WorkerState {
+        self.state
+    }
+
+    /// Returns how many polls the worker has begun.
+    pub fn polls(&self) -> u64 {
+        self.polls
+    }
+
+    /// Returns the task that the worker polls. `None` between two polls.
+    pub fn task(&self) -> Option<RunningTask> {
+        self.task
+    }
+
+    /// Returns for how long the worker has been in that poll at least, as seen when its runtime last looked,
+    /// some milliseconds ago. Zero if it moves, and where it blocks in place.
+    pub fn poll_duration(&self) -> Duration {
+        self.poll_duration
+    }
+
+    /// Returns what the worker's thread does, if it has been in one poll for more than some milliseconds or
+    /// blocks in place.
+    pub fn activity(&self) -> Option<&ThreadActivity> {
+        self.activity.as_ref()
+    }
+}
+
+impl fmt::Display for WorkerInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "worker {}: {}, {} polls", self.index, self.state, self.polls)?;
+        if let Some(task) = self.task {
+            write!(f, ", {task}")?;
+        }
+        if !self.poll_duration.is_zero() {
+            write!(f, ", for {} ms", self.poll_duration.as_millis())?;
+        }
+        match &self.activity {
+            Some(activity) => write!(f, ": {activity}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for WorkerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Working => "working",
+            Self::Parked => "parked",
+            Self::BlockedInPlace => "blocked in place",
+            Self::Absent => "absent",
+        })
+    }
+}

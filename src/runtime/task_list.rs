@@ -1,0 +1,52 @@
+//! The live tasks of a runtime, one registry after the other and chunk by chunk.
+//!
+//! A thread that lists a million tasks must not keep a worker from one of them. So each call looks at a few
+//! entries under a worker's lock, and the tasks that come and go in between make no difference to the others.
+
+use super::handle::Handle;
+use super::local::LocalShared;
+use crate::engine::sync_shim::Arc;
+use crate::engine::task::RunningTask;
+use crate::engine::task::header::ListEntry;
+
+/// A walk through the tasks of a runtime that have waited once at least.
+pub(crate) struct TaskList {
+    handle: Handle,
+    /// Those of a runtime without workers, and those of pinned tasks.
+    executors: Vec<Arc<LocalShared>>,
+    /// The registry that is next: first those of the scheduler, then those of the executors.
+    registry: usize,
+    from: usize,
+}
+
+impl TaskList {
+    pub(crate) fn new(handle: &Handle) -> Self {
+        let own = handle.inner.flavor.local().cloned();
+        let executors = own.into_iter().chain(handle.inner.pinned.executors()).collect();
+        Self { handle: handle.clone(), executors, registry: 0, from: 0 }
+    }
+
+    /// Puts the next tasks into `chunk`, which is empty. `false`: there are no more.
+    pub(crate) fn next_chunk(&mut self, chunk: &mut Vec<ListEntry>) -> bool {
+        let scheduler = self.handle.scheduler();
+        let of_workers = scheduler.map_or(0, |scheduler| scheduler.task_lists());
+        while chunk.is_empty() {
+            let next = match (scheduler, self.executors.get(self.registry.wrapping_sub(of_workers)))
+            {
+                (Some(scheduler), _) if self.registry < of_workers => {
+                    scheduler.list_tasks(self.registry, self.from, chunk)
+                }
+                (_, Some(executor)) => executor.list_tasks(self.from, chunk),
+                (_, None) => return false,
+            };
+            self.from = next.unwrap_or(0);
+            self.registry += usize::from(next.is_none());
+        }
+        true
+    }
+
+    /// The tasks that are being polled, whether or not they have waited before.
+    pub(crate) fn polled(&self) -> Vec<RunningTask> {
+        self.handle.polled_tasks()
+    }
+}

@@ -1,0 +1,20 @@
+//! What a thread does, as the system sees it.
+//!
+//! On Linux every process may read this of its own threads, in `/proc/self/task`: no signal, no privilege and
+//! no stop of the thread, some microseconds per file. A file that is missing or says what it has never said
+//! is no error: the answer is that nothing is known.
+
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "nothing is said that could be judged")
+)]
+mod judgement;
+#[cfg_attr(target_os = "linux", path = "thread_activity/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "thread_activity/elsewhere.rs")]
+mod system;
+#[cfg(target_os = "linux")]
+mod system_call;
+
+pub(super) use judgement::{Span, ThreadUse};
+pub use judgement::{SystemCall, ThreadActivity};
+pub(super) use system::{look, used};

@@ -1,0 +1,67 @@
+//! The files of a thread under `/proc/self/task`.
+
+use super::judgement::{Span, ThreadActivity, ThreadUse, judge};
+use super::system_call;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::str;
+use std::time::Duration;
+
+fn read(thread: u32, file: &str) -> Option<String> {
+    fs::read_to_string(format!("/proc/self/task/{thread}/{file}")).ok()
+}
+
+/// What the thread does. `span`: what it has used lately, if that is known.
+pub(in crate::runtime) fn look(thread: u32, span: Option<Span>) -> ThreadActivity {
+    let call = read(thread, "syscall");
+    let state = read(thread, "stat").as_deref().and_then(state);
+    judge(call.as_deref(), state, span, system_call::name, |descriptor| {
+        let target = fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
+        Some(target.display().to_string())
+    })
+}
+
+/// What the thread has used since it began. Without an allocation: the driver thread asks for it where the
+/// program may have stopped to allocate.
+pub(in crate::runtime) fn used(thread: u32) -> Option<ThreadUse> {
+    let (mut path, mut content) = ([0; 64], [0; 128]);
+    let mut writer = &mut path[..];
+    write!(writer, "/proc/self/task/{thread}/schedstat").ok()?;
+    let left = writer.len();
+    let length = path.len() - left;
+    let path = str::from_utf8(&path[..length]).ok()?;
+    let length = File::open(path).ok()?.read(&mut content).ok()?;
+    parse_use(str::from_utf8(&content[..length]).ok()?)
+}
+
+fn parse_use(schedstat: &str) -> Option<ThreadUse> {
+    let mut words = schedstat.split_ascii_whitespace();
+    let mut next = || words.next()?.parse().ok().map(Duration::from_nanos);
+    Some(ThreadUse { processor: next()?, queue: next()? })
+}
+
+/// The letter behind the name, which may have any character in it.
+fn state(stat: &str) -> Option<char> {
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_as_the_kernel_writes_them() {
+        assert_eq!(state("812 (a) b) (c) S 1 812"), Some('S'));
+        assert_eq!(state("812"), None);
+        let used = ThreadUse { processor: Duration::from_nanos(7), queue: Duration::from_nanos(8) };
+        assert_eq!(parse_use("7 8 9\n"), Some(used));
+        assert_eq!(parse_use("7"), None);
+        assert_eq!(parse_use("x y z"), None);
+    }
+
+    #[test]
+    fn of_a_thread_that_there_is_not_nothing_is_known() {
+        assert_eq!(look(u32::MAX, None), ThreadActivity::Unknown);
+        assert_eq!(super::used(u32::MAX), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! Spawning a task with a name.
+
+use super::JoinHandle;
+use super::spawn::spawn_local_from;
+use crate::runtime::{Handle, context};
+use std::future::Future;
+use std::io;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Gives a task a name before it is spawned.
+///
+/// The name is for people: the list of live tasks (`Handle::tasks`, with the feature `insight`) shows it.
+/// Several tasks may have the same. A task without one costs nothing more; one with a name costs an
+/// allocation.
+///
+/// The methods that spawn return a `Result`, as tokio's do. Only those for blocking work can fail.
+///
+/// # Examples
+///
+/// ```
+/// # liten::block_on(async {
+/// let task = liten::task::Builder::new().name("sum").spawn(async { 1 + 1 }).unwrap();
+/// assert_eq!(task.await.unwrap(), 2);
+/// # });
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Builder<'a> {
+    name: Option<&'a str>,
+}
+
+impl<'a> Builder<'a> {
+    /// Returns a builder without a name.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the name of the task.
+    pub fn name(&self, name: &'a str) -> Self {
+        Self { name: Some(name) }
+    }
+
+    /// Starts a task in the current runtime. See [`liten::spawn`](crate::spawn).
+    ///
+    /// # Errors
+    ///
+    /// None.
+    ///
+    /// # Panics
+    ///
+    /// If called outside a runtime.
+    #[track_caller]
+    pub fn spawn<F>(self, future: F) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.spawn_on(future, &context::expect("task::Builder::spawn"))
+    }
+
+    /// Starts a task in the runtime of `handle`. See [`Handle::spawn`].
+    ///
+    /// # Errors
+    ///
+    /// None.
+    #[track_caller]
+    pub fn spawn_on<F>(self, future: F, handle: &Handle) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let place = Location::caller();
+        Ok(match self.name {
+            Some(name) => handle.spawn_from(future, (place, Arc::from(name))),
+            None => handle.spawn_from(future, place),
+        })
+    }
+
+    /// Starts a task that need not be `Send` on this thread. See [`spawn_local`](super::spawn_local).
+    ///
+    /// # Errors
+    ///
+    /// None.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn_local`](super::spawn_local).
+    #[track_caller]
+    pub fn spawn_local<F>(self, future: F) -> io::Result<JoinHandle<F::Output>>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let place = Location::caller();
+        Ok(match self.name {
+            Some(name) => spawn_local_from(future, (place, Arc::from(name))),
+            None => spawn_local_from(future, place),
+        })
+    }
+
+    /// Runs `f` on the blocking pool of the current runtime. See
+    /// [`spawn_blocking`](crate::spawn_blocking).
+    ///
+    /// # Errors
+    ///
+    /// If the runtime is shutting down, or no thread can be made.
+    ///
+    /// # Panics
+    ///
+    /// If called outside a runtime.
+    #[track_caller]
+    pub fn spawn_blocking<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.spawn_blocking_on(f, &context::expect("task::Builder::spawn_blocking"))
+    }
+
+    /// Runs `f` on the blocking pool of the runtime of `handle`. See [`Handle::spawn_blocking`].
+    ///
+    /// # Errors
+    ///
+    /// If the runtime is shutting down, or no thread can be made.
+    #[track_caller]
+    pub fn spawn_blocking_on<F, T>(self, f: F, handle: &Handle) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let place = Location::caller();
+        let (job, taken) = match self.name {
+            Some(name) => handle.start_blocking(f, false, (place, Arc::from(name))),
+            None => handle.start_blocking(f, false, place),
+        };
+        taken.map(|()| job)
+    }
+}

@@ -1,0 +1,8 @@
+//! What can be seen of a running program: all live tasks, each once, with what is known of them; and which of
+//! them holds up its worker, and by what.
+
+#[cfg(target_os = "linux")]
+mod activity;
+mod dumps;
+mod slow_polls;
+mod tasks;

@@ -1,0 +1,146 @@
+//! The picture of a runtime, and what it says is wrong.
+
+use crate::guard::{exactly, guarded, until, workers};
+use liten::insight::{Dump, Finding, TaskState, WorkerState};
+use liten::net::TcpListener;
+use liten::runtime::{Builder, Runtime};
+use liten::task;
+use liten::time::sleep;
+use std::future::pending;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Waits until a dump shows what is looked for.
+fn dumped<T>(runtime: &Runtime, look: impl Fn(&Dump) -> Option<T>) -> (T, String) {
+    let mut found = None;
+    until(|| {
+        let dump = runtime.handle().dump();
+        found = look(&dump).map(|it| (it, dump.to_string()));
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+#[test]
+fn a_healthy_runtime_is_shown_with_all_parts() {
+    guarded(|| {
+        let runtime = exactly(2).name("billing").build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        for _ in 0..5 {
+            drop(runtime.spawn(sleep(Duration::from_secs(1_000))));
+        }
+        let builder = task::Builder::new().name("accepts");
+        let accepts = async move { _ = listener.accept().await };
+        drop(builder.spawn_on(accepts, runtime.handle()).unwrap());
+        until(|| runtime.metrics().num_cold_tasks() == 6);
+        let dump = runtime.handle().dump();
+        assert_eq!((dump.alive_tasks(), dump.timers(), dump.sources()), (6, 5, 1));
+        assert_eq!(dump.findings(), []);
+        assert_eq!(dump.tasks().len(), 6);
+        let [sleeps, accepts] = dump.groups() else { panic!("{dump}") };
+        assert_eq!((sleeps.tasks(), sleeps.count(TaskState::Waiting)), (5, 5));
+        assert_eq!(accepts.spawned_at().file(), file!());
+        let text = dump.to_string();
+        assert!(text.starts_with("nothing is wrong"), "{text}");
+        assert!(text.contains("runtime \"billing\" with workers, 5 timers, 1 sources"), "{text}");
+        assert!(text.contains("\"accepts\", waiting, spawned at"), "{text}");
+    });
+}
+
+#[test]
+fn a_blocked_worker_is_named_with_its_task_while_another_is_idle() {
+    guarded(|| {
+        let runtime = workers(2);
+        let (release, held) = mpsc::channel::<()>();
+        let task = runtime.spawn(async move { _ = held.recv() });
+        let (seen, text) = dumped(&runtime, |dump| match &dump.findings()[..] {
+            [Finding::BlockedWorker { task, duration, .. }] => task.map(|task| (task, *duration)),
+            _ => None,
+        });
+        assert_eq!(seen.0.id(), task.id());
+        assert!(seen.1 >= 100 * MS);
+        assert!(text.starts_with("! worker "), "{text}");
+        drop(release);
+        runtime.block_on(task).unwrap();
+        dumped(&runtime, |dump| dump.findings().is_empty().then_some(()));
+    });
+}
+
+/// The observer needs no worker.
+#[test]
+fn a_dump_is_quick_while_every_worker_is_blocked() {
+    guarded(|| {
+        let runtime = workers(2);
+        let release = crate::steal::occupy(&runtime, 2);
+        drop(runtime.spawn(async {}));
+        let begin = Instant::now();
+        drop(runtime.handle().dump());
+        let took = begin.elapsed();
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        let (seen, _) = dumped(&runtime, |dump| match &dump.findings()[..] {
+            [Finding::AllWorkersBlocked { workers, ready_tasks, .. }, ..] => {
+                Some((*workers, *ready_tasks))
+            }
+            _ => None,
+        });
+        assert_eq!(seen, (2, 1));
+        drop(release);
+    });
+}
+
+#[test]
+fn a_full_pool_is_found_and_its_jobs_are_shown_with_their_age() {
+    guarded(|| {
+        let runtime = exactly(1).max_blocking_threads(1).build().unwrap();
+        let (release, held) = mpsc::channel::<()>();
+        let name = task::Builder::new().name("holds");
+        let job = name.spawn_blocking_on(move || _ = held.recv(), runtime.handle()).unwrap();
+        let waits = runtime.spawn_blocking(|| {});
+        let (queued, text) = dumped(&runtime, |dump| match &dump.findings()[..] {
+            [Finding::PoolFull { queued, .. }] => Some(*queued),
+            _ => None,
+        });
+        assert_eq!(queued, 1);
+        assert!(text.contains("\"holds\", spawned at"), "{text}");
+        let dump = runtime.handle().dump();
+        let [seen] = dump.pool().jobs() else { panic!("{dump}") };
+        assert_eq!((seen.task().id(), seen.name()), (job.id(), Some("holds")));
+        assert!(seen.age() >= 100 * MS, "{dump}");
+        drop(release);
+        runtime.block_on(waits).unwrap();
+    });
+}
+
+#[test]
+fn a_runtime_without_workers_is_shown_too() {
+    guarded(|| {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let handle = runtime.handle().clone();
+        drop(runtime.spawn(pending::<()>()));
+        let dump = runtime.block_on(runtime.spawn(async move { handle.dump() })).unwrap();
+        assert_eq!((dump.workers().len(), dump.polled_elsewhere().len()), (0, 1));
+        assert!(dump.to_string().contains("without workers"), "{dump}");
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        assert_eq!(handle.dump().alive_tasks(), 0);
+    });
+}
+
+#[test]
+fn a_worker_that_blocks_in_place_says_so() {
+    guarded(|| {
+        let runtime = workers(1);
+        let (release, held) = mpsc::channel::<()>();
+        let task = runtime.spawn(async move { task::block_in_place(|| _ = held.recv()) });
+        let blocked = |dump: &Dump| {
+            let worker = dump.workers().first()?;
+            (worker.state() == WorkerState::BlockedInPlace).then(|| worker.task())?
+        };
+        let (seen, _) = dumped(&runtime, blocked);
+        assert_eq!(seen.id(), task.id());
+        assert_eq!(runtime.handle().dump().findings(), []);
+        drop(release);
+    });
+}

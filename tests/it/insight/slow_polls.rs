@@ -1,0 +1,95 @@
+//! One poll that holds up its worker is told of, whatever the other workers do.
+
+use crate::guard::{exactly, guarded, until};
+use liten::runtime::{Builder, Runtime, SlowPoll};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn telling(count: usize, threshold: Duration) -> (Runtime, Receiver<SlowPoll>) {
+    let (sender, told) = mpsc::channel();
+    let runtime = exactly(count)
+        .slow_poll_threshold(threshold)
+        .on_slow_poll(move |slow| drop(sender.send(slow.clone())))
+        .build()
+        .unwrap();
+    (runtime, told)
+}
+
+#[test]
+fn a_slow_poll_is_told_of_once_while_another_worker_is_idle() {
+    guarded(|| {
+        let (runtime, told) = telling(2, 50 * MS);
+        let (release, held) = mpsc::channel::<()>();
+        let (task, line) = (runtime.spawn(async move { _ = held.recv() }), line!());
+        let slow = told.recv().unwrap();
+        let seen = slow.task().unwrap();
+        assert_eq!((seen.id(), seen.spawned_at().line()), (task.id(), line));
+        assert!(slow.duration() >= 50 * MS && slow.worker() < 2, "{slow}");
+        assert_eq!(runtime.metrics().slow_poll_count(), 1);
+        let text = slow.to_string();
+        assert!(text.contains(&format!("{}:{line}:", file!())), "{text}");
+        assert!(text.contains("has held up worker "), "{text}");
+        thread::sleep(150 * MS);
+        assert!(told.try_recv().is_err(), "once");
+        drop(release);
+        runtime.block_on(task).unwrap();
+        assert_eq!(runtime.metrics().slow_poll_count(), 1);
+    });
+}
+
+/// Each is shorter, and so is the time between two looks.
+#[test]
+fn polls_that_follow_each_other_are_not_one_slow_poll() {
+    guarded(|| {
+        let (runtime, told) = telling(1, 500 * MS);
+        let task = runtime.spawn(async {
+            let begin = Instant::now();
+            while begin.elapsed() < 1_000 * MS {
+                thread::sleep(MS);
+                liten::task::yield_now().await;
+            }
+        });
+        runtime.block_on(task).unwrap();
+        assert!(told.try_recv().is_err());
+        assert_eq!(runtime.metrics().slow_poll_count(), 0);
+    });
+}
+
+#[test]
+fn a_worker_that_says_that_it_blocks_is_not_slow() {
+    guarded(|| {
+        let (runtime, told) = telling(1, 200 * MS);
+        let task = runtime.spawn(async { liten::task::block_in_place(|| thread::sleep(600 * MS)) });
+        runtime.block_on(task).unwrap();
+        assert!(told.try_recv().is_err());
+    });
+}
+
+#[test]
+fn a_panic_of_the_function_is_its_own_affair() {
+    guarded(|| {
+        let runtime = exactly(1)
+            .slow_poll_threshold(20 * MS)
+            .on_slow_poll(|_| panic!("on purpose"))
+            .build()
+            .unwrap();
+        let (release, held) = mpsc::channel::<()>();
+        let task = runtime.spawn(async move { _ = held.recv() });
+        until(|| runtime.metrics().slow_poll_count() == 1);
+        drop(release);
+        runtime.block_on(task).unwrap();
+        runtime.block_on(runtime.spawn(liten::time::sleep(MS))).unwrap();
+    });
+}
+
+#[test]
+fn a_threshold_of_nothing_is_refused() {
+    let error = Builder::new_multi_thread().slow_poll_threshold(Duration::ZERO).build();
+    assert!(error.unwrap_err().to_string().contains("slow_poll_threshold"));
+    let runtime = exactly(1).slow_poll_threshold(Duration::MAX).build().unwrap();
+    runtime.block_on(runtime.spawn(async { thread::sleep(200 * MS) })).unwrap();
+    assert_eq!(runtime.metrics().slow_poll_count(), 0);
+}

@@ -46,7 +46,7 @@
 //! * *next slot*: one place for the task that was woken last; it runs before those in the deque.
 //! * *injector*: the queue that all workers share.
 //! * *wake channel*: a worker's inbox for tasks that threads other than workers wake.
-//! * *root*, *guest*: the future given to `block_on`, and the thread that called it.
+//! * *root*: the future given to `block_on`.
 //! * *driver*: the poller, the sources and the timers of a runtime.
 //! * *seat*: the right to wait in the poller; one thread at a time has it.
 //! * *turn*: one round of the driver; in a worker's *fair turn* it looks at all that it may have passed over.
@@ -78,7 +78,6 @@
 //! | `Dispatcher` | The driver thread while it calls wakers, and sends the woken tasks to the workers. |
 //! | `Driver` | The poller, the sources and the timers of a runtime. |
 //! | `Foreign` | Of threads outside the workers: what they have spawned and ended is counted apart. |
-//! | `Guest` | A thread in `block_on`, which has a deque and runs no tasks. |
 //! | `History` | What the watchdog remembers from one look to the next. |
 //! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |
 //! | `Idle` | Which workers are parked, and which search for tasks. |
@@ -107,7 +106,7 @@
 //! | `Readiness`, `Ready` | What the system has reported of a source, and no task has used up. |
 //! | `Registration` | The entry of a source with the driver. |
 //! | `Registry` | The list of a worker's tasks that have been cold, for the end of the runtime. |
-//! | `Role` | What the calling thread is to a scheduler, such as a worker or a guest. |
+//! | `Role` | What the calling thread is to a scheduler, such as a worker. |
 //! | `Root` | The future that is given to `block_on`. |
 //! | `Runner` | The thread that polls a task, as the task sees it. |
 //! | `Running` | Which task a thread polls, for other threads to read. |

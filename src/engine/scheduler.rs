@@ -3,8 +3,7 @@
 //! # The ring
 //!
 //! ```text
-//!  spawn on a worker ──► deque ──┐
-//!  spawn in block_on ──► guest's deque ──┐           ┌── Ready ──► output, JoinHandle
+//!  spawn on a worker ──► deque ──────────┐           ┌── Ready ──► output, JoinHandle
 //!  spawn elsewhere ────► injector ───────┼──► run ───┤
 //!  wake on a worker ───► next slot ──────┤    poll   └── Pending ─► cold ──┐
 //!  wake elsewhere ─────► wake channel ───┘                                 │
@@ -54,7 +53,7 @@
 //! by a thief. It reads the idle word without a fence, and may miss a parked peer: only parallelism is
 //! lost, until the next push, this worker's next fair turn, or the watchdog's next look.
 //!
-//! *Pushed from outside* (injector, guest's deque, wake channel; and what a helper leaves to the workers, for
+//! *Pushed from outside* (injector, wake channel; and what a helper leaves to the workers, for
 //! those that may take it: a helper that is awake does not count, so its push wakes one of the others if one
 //! is parked, and those that are awake look there when they run dry). The pusher P and a worker W that is
 //! about to park form a Dekker pair:
@@ -69,7 +68,7 @@
 //! park.rs) or does not wake W for one of two reasons:
 //!
 //! 1. *Another worker was claimed instead*, or P only has to wake one and one was awake. A worker that
-//!    is awake looks at the injector, the guests and its channel when it runs dry, and at a fair turn.
+//!    is awake looks at the injector and its channel when it runs dry, and at a fair turn.
 //! 2. *A worker, S, is searching.* S ends its search in one of two ways. With work: it leaves the count by an
 //!    RMW, fences and looks at all queues (`end_search`), and wakes a successor if there is more. Without: it
 //!    parks, and the same RMW tells it that it was the last searcher, so that it looks at *all* queues once
@@ -118,7 +117,7 @@ mod worker;
 pub(crate) use in_place::{block_in_place, is_blocked_in_place};
 pub(crate) use quiescence::{CountsRoots, Presence};
 pub(crate) use role::{
-    enter_guest, is_polling, set_current, spawn_here, spawns_here, wake_together, with_driver_here,
+    enter_root, is_polling, set_current, spawn_here, spawns_here, wake_together, with_driver_here,
     worker_index,
 };
 pub(crate) use shared::{Shared, WorkerCounts, WorkerEntry};

@@ -205,7 +205,7 @@ impl Handle {
         hint::explained(|| match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
                 let present = Present::begin(scheduler);
-                scheduler::enter_guest(scheduler, || root::run(future, present.0.clone()))
+                scheduler::enter_root(scheduler, || root::run(future, present.0.clone()))
             }
             Flavor::CurrentThread(current) => {
                 let present = current.present();

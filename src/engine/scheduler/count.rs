@@ -12,7 +12,7 @@ impl Count {
     pub(super) fn add(&self, n: u64) {
         // Ordering: Release pairs with `get`'s Acquire: a thread that sees the number sees what was done
         // before it was counted. A load and a store and no RMW: there is one writer at a time. Writers hand
-        // over through a lock, a thread's start, or the word of the guests.
+        // over through a lock or a thread's start.
         self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);
     }
 

@@ -12,8 +12,7 @@ use crate::engine::task::origin::Origin;
 use std::future::Future;
 
 impl Shared {
-    /// Starts a task. On a worker it goes to that worker's queue, in `block_on` to that thread's,
-    /// elsewhere to the injector.
+    /// Starts a task. On a worker it goes to that worker's queue, elsewhere to the injector.
     pub(crate) fn spawn<F>(
         self: &Arc<Self>,
         future: F,
@@ -25,14 +24,20 @@ impl Shared {
     {
         let (hot, join) = new_send_task(future, self, origin);
         role::with(|role| match role {
-            Some(role) if role.spawns_into(self) => role.spawned(hot),
-            _ => {
-                // Ordering: Relaxed, the fence in `may_spawn` publishes it.
-                self.foreign.spawned.fetch_add(1, Ordering::Relaxed);
-                if self.may_spawn() { self.inject(hot) } else { self.cancel(hot) }
+            Some(Role::Worker(worker)) if worker.address() == Arc::as_ptr(self) => {
+                worker.spawned(hot)
             }
+            _ => self.spawned_outside(hot),
         });
         join
+    }
+
+    /// Queues what was spawned on a thread that is no worker. A worker is awake to see it when this returns: a
+    /// root future may block its thread next.
+    pub(super) fn spawned_outside(&self, task: Hot) {
+        // Ordering: Relaxed, the fence in `may_spawn` publishes it.
+        self.foreign.spawned.fetch_add(1, Ordering::Relaxed);
+        if self.may_spawn() { self.inject(task) } else { self.cancel(task) }
     }
 
     /// Sends one woken task to its home worker's channel.

@@ -8,7 +8,7 @@
 use super::pace::FAIR_INTERVAL;
 use std::cell::Cell;
 
-/// The most tasks that one pass brings in from the injector and the guests, so that a backlog outside does
+/// The most tasks that one pass brings in from the injector, so that a backlog outside does
 /// not pile up in front of the tasks that are here. More means fewer looks, and a longer wait for a task
 /// that always has work.
 pub(super) const INTAKE: usize = 512;
@@ -22,18 +22,11 @@ pub(super) struct Intake {
     room: Cell<usize>,
     /// Pops until the end of this pass; 0: none has begun.
     pass: Cell<usize>,
-    /// Which guest the next look begins with.
-    first_guest: Cell<usize>,
 }
 
 impl Intake {
     pub(super) fn new() -> Self {
-        Self {
-            pause: Cell::new(0),
-            room: Cell::new(INTAKE),
-            pass: Cell::new(0),
-            first_guest: Cell::new(0),
-        }
+        Self { pause: Cell::new(0), room: Cell::new(INTAKE), pass: Cell::new(0) }
     }
 
     /// One tick: whether the worker does not look outside in it.
@@ -78,11 +71,6 @@ impl Intake {
             self.end_pass_after(queued);
         }
         self.room.get()
-    }
-
-    /// Which guest has the first choice in this look: one after the other.
-    pub(super) fn first_guest(&self) -> usize {
-        self.first_guest.replace(self.first_guest.get().wrapping_add(1))
     }
 
     /// There was `room`, and so many tasks were `brought` in, with which `queued` are in the deque.

@@ -223,7 +223,6 @@ impl Shared {
         }
         threads.clear(index);
         // The slot is made while the runtime is open: its registry is there when the end closes all of them.
-        // (Those of guests stay empty.)
         let _ = self.slots.get(index);
         threads.workers[index] = Some(self.start_worker(index, config, around)?);
         threads.occupied[index] = true;

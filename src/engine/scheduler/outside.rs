@@ -9,7 +9,7 @@ pub(super) struct Outside {
     pub(super) injector: Injector<Hot>,
     /// Tasks that have yielded on a worker that did not keep them: a helper, or one that left.
     pub(super) yielded: Injector<Hot>,
-    /// Something was pushed to the injector or a guest's deque and may still be there. A hint for workers
+    /// Something was pushed to the injector and may still be there. A hint for workers
     /// that have work of their own; a worker without work looks at the queues.
     pub(super) announced: CachePadded<AtomicBool>,
 }

@@ -1,10 +1,9 @@
-//! What the calling thread is to a scheduler: one of its workers, or one that blocks in place, a guest in
+//! What the calling thread is to a scheduler: one of its workers, or one that blocks in place, one in
 //! `block_on`, a dispatcher, or nothing.
 //!
 //! A wake or a spawn asks this first: it decides which queue the task goes to.
 
 use super::shared::Shared;
-use super::slots::{Deques, Slot};
 use super::worker::Worker;
 use crate::engine::driver::Driver;
 use crate::engine::queue::wake_channel::Chain;
@@ -20,7 +19,8 @@ use std::ptr;
 
 pub(super) enum Role {
     Worker(Worker),
-    Guest(Guest),
+    /// A thread in `block_on`.
+    Root(Arc<Shared>),
     Dispatcher(Dispatcher),
     /// A worker whose task blocks in place: it has no queues meanwhile.
     BlockedInPlace,
@@ -29,28 +29,23 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// The scheduler that this thread's spawns go to the queue of.
+    /// The scheduler that this thread spawns into without a look at its handle.
     #[inline]
     fn shared(&self) -> Option<&Arc<Shared>> {
         match self {
             Role::Worker(worker) => Some(worker.shared()),
-            Role::Guest(guest) => Some(&guest.shared),
+            Role::Root(shared) => Some(shared),
             Role::Dispatcher(_) | Role::BlockedInPlace | Role::Drainer => None,
         }
-    }
-
-    /// Whether what this thread spawns into `shared` goes to a queue of its own.
-    pub(super) fn spawns_into(&self, shared: &Arc<Shared>) -> bool {
-        self.shared().is_some_and(|own| Arc::ptr_eq(own, shared))
     }
 
     /// Queues what this thread has spawned.
     pub(super) fn spawned(&self, task: Hot) {
         match self {
             Role::Worker(worker) => worker.spawned(task),
-            Role::Guest(guest) => guest.spawned(task),
+            Role::Root(shared) => shared.spawned_outside(task),
             Role::Dispatcher(_) | Role::BlockedInPlace | Role::Drainer => {
-                unreachable!("it has no queue: see `shared`")
+                unreachable!("it spawns nothing here: see `shared`")
             }
         }
     }
@@ -91,7 +86,7 @@ pub(crate) fn worker_index() -> Option<usize> {
     })
 }
 
-/// Whether the calling thread is a worker or a guest of the scheduler that its spawns go to.
+/// Whether the calling thread is a worker or a root's of the scheduler that its spawns go to.
 #[inline]
 pub(crate) fn spawns_here() -> bool {
     let own = with(|role| role.and_then(Role::shared).map(Arc::as_ptr));
@@ -107,7 +102,7 @@ pub(crate) fn wake_together(wake: impl FnOnce()) {
     })
 }
 
-/// Starts a task in the scheduler that the calling thread is a worker or a guest of.
+/// Starts a task in the scheduler that the calling thread is a worker of, or polls a root for.
 #[inline]
 pub(crate) fn spawn_here<F>(
     future: F,
@@ -127,72 +122,20 @@ where
     })
 }
 
-/// Calls `f` with the driver of the scheduler that the calling thread is a worker or a guest of, and the
-/// index of the worker (`usize::MAX` for a guest).
+/// Calls `f` with the driver of the scheduler that the calling thread is a worker of, or polls a root for,
+/// and the index of the worker (`usize::MAX` for a root).
 #[inline]
 pub(crate) fn with_driver_here<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R {
     with(|role| match role {
         Some(Role::Worker(worker)) => f(&worker.shared().driver, worker.index()),
-        Some(Role::Guest(guest)) => f(&guest.shared.driver, usize::MAX),
+        Some(Role::Root(shared)) => f(&shared.driver, usize::MAX),
         _ => unreachable!("asked for only where `spawns_here` holds"),
     })
 }
 
-/// Runs `f` (a loop that polls a root future) as a guest of `shared`, so that what it spawns is
-/// stealable at once.
-pub(crate) fn enter_guest<R>(shared: &Arc<Shared>, f: impl FnOnce() -> R) -> R {
-    match Guest::enter(shared) {
-        Some(guest) => play(&Role::Guest(guest), f),
-        None => f(),
-    }
-}
-
-/// A thread in `block_on`, with a deque that thieves see.
-pub(super) struct Guest {
-    shared: Arc<Shared>,
-    index: usize,
-    /// Taken by drop only.
-    deques: Option<Deques>,
-}
-
-impl Guest {
-    /// `None`: all guest slots are taken, spawns go to the injector instead.
-    pub(super) fn enter(shared: &Arc<Shared>) -> Option<Self> {
-        let index = shared.slots.take_guest()?;
-        let deques = Some(shared.slots.get(index).take_deques());
-        Some(Self { shared: shared.clone(), index, deques })
-    }
-
-    fn slot(&self) -> &Slot {
-        self.shared.slots.get(self.index)
-    }
-
-    /// Queues what the root future has spawned. It is visible to thieves, and a worker is awake to see
-    /// it, when this returns: the root may block the thread next.
-    pub(super) fn spawned(&self, task: Hot) {
-        self.slot().stats.spawned.add(1);
-        if !self.shared.may_spawn() {
-            return self.shared.cancel(task);
-        }
-        self.deques.as_ref().expect("taken by drop only").ready.push(task);
-        self.shared.pushed_from_outside();
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        let deques = self.deques.take().expect("taken here only");
-        let mut moved = false;
-        while let Some(task) = deques.ready.pop() {
-            self.shared.outside.injector.push(task);
-            moved = true;
-        }
-        self.slot().give_back(deques);
-        self.shared.slots.release_guest(self.index);
-        if moved {
-            self.shared.pushed_from_outside();
-        }
-    }
+/// Runs `f` (a loop that polls a root future), which spawns into `shared`.
+pub(crate) fn enter_root<R>(shared: &Arc<Shared>, f: impl FnOnce() -> R) -> R {
+    play(&Role::Root(shared.clone()), f)
 }
 
 /// The driver thread while it calls the wakers of one round: collects the tasks per home worker and

@@ -7,7 +7,7 @@ use super::outside::Outside;
 use super::quiet::QuietWaiters;
 use super::shutdown::Shutdown;
 use super::size::PoolSize;
-use super::slots::{GUESTS, Slot, Slots};
+use super::slots::{Slot, Slots};
 use super::threads::Threads;
 use super::watchdog::flags::WatchdogFlags;
 use crate::engine::driver::Driver;
@@ -125,7 +125,7 @@ impl Shared {
 
     /// A worker has found nothing outside.
     pub(super) fn withdraw_outside(&self) {
-        self.outside.withdraw(|| self.has_ready_outside() || !self.outside.yielded.is_empty());
+        self.outside.withdraw(|| self.outside.len() != 0);
     }
 
     /// Wakes one parked worker unless a worker is searching already. `true`: it did.
@@ -191,15 +191,10 @@ impl Shared {
         self.inject_all(self.slots.get(home).channel.take_all());
     }
 
-    /// Whether something waits in the injector or a guest's deque. As for `has_ready`.
-    pub(super) fn has_ready_outside(&self) -> bool {
-        !self.outside.injector.is_empty() || self.slots.guests(0).any(Slot::has_ready)
-    }
-
     /// Whether a thief would find a task that has been woken or spawned. For the moments when it matters: it
     /// executes fences.
     pub(super) fn has_ready(&self) -> bool {
-        self.has_ready_outside() || self.active_slots().any(Slot::has_ready)
+        !self.outside.injector.is_empty() || self.active_slots().any(Slot::has_ready)
     }
 
     /// Whether a thief would find a task that has yielded. As for `has_ready`.
@@ -383,7 +378,7 @@ impl Completer for Canceller<'_> {
 }
 
 // The home hint of a task and the registry's shard are 16 bits wide.
-const _: () = assert!(2 * super::slots::MAX_WORKERS + GUESTS < u16::MAX as usize);
+const _: () = assert!(2 * super::slots::MAX_WORKERS < u16::MAX as usize);
 
 #[cfg(all(test, liten_loom))]
 mod loom;

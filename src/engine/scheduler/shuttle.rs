@@ -25,7 +25,6 @@ impl Shared {
             let lost = slot.has_lost_deques();
             assert!(!lost, "a thread has kept deque {index}");
         }
-        assert_eq!(self.slots.guests(0).count(), 0, "a guest has kept its slot");
         assert_eq!(self.size.alive.load(Ordering::SeqCst), 0, "a worker is counted that has ended");
         assert_eq!(self.idle.parked(), 0, "a worker counts as parked that has ended");
         assert!(self.idle.start_search(0), "a worker counts as searching that has ended");

@@ -1,11 +1,9 @@
-//! One slot per possible worker, and a few for threads in `block_on`: what others need to see of them.
+//! One slot per possible worker: what others need to see of it.
 //!
 //! The array is as long as the largest number of workers allowed, so that a thief can walk it without a
 //! lock while workers come and go. A slot is made when it is first looked at, mostly for a worker, and
 //! its queues on first activation; both stay. (Some 50 slots made at the start were more than a third of the
-//! instructions of `start_stop` in `benches/`.) A *guest* is a thread in `block_on`: it does not run tasks,
-//! but what its root future spawns goes into a deque that thieves see at once, even if the root then blocks
-//! the thread.
+//! instructions of `start_stop` in `benches/`.)
 
 use super::count::Count;
 use super::sleeps::Sleeps;
@@ -29,20 +27,13 @@ use std::time::Duration;
 /// for 16-bit indices.
 pub(crate) const MAX_WORKERS: usize = 4096;
 
-/// How many threads at a time may be in `block_on` with a deque of their own; the others' spawns go to
-/// the injector.
-pub(super) const GUESTS: usize = 8;
-
 pub(super) struct Slots {
-    workers: usize,
     /// Each in an allocation of its own, so that its owner can keep a direct pointer to it. A slot is made
     /// before anything is done in it: a thread that goes through all slots, and has to see what was done,
     /// sees the slot, too.
     slots: Box<[OnceLock<Arc<CachePadded<Slot>>>]>,
-    /// One above the highest worker slot that was ever active: where thieves stop.
+    /// One above the highest slot that was ever active: where thieves stop.
     high: AtomicUsize,
-    /// One bit per guest slot that is taken.
-    guests: AtomicUsize,
 }
 
 pub(super) struct Slot {
@@ -110,13 +101,13 @@ pub(super) struct Stats {
 impl Slots {
     pub(super) fn new(workers: usize) -> Self {
         assert!(workers <= 2 * MAX_WORKERS, "the builder checks this");
-        let slots = (0..workers + GUESTS).map(|_| made_later(Slot::shared)).collect();
-        Self { workers, slots, high: AtomicUsize::new(0), guests: AtomicUsize::new(0) }
+        let slots = (0..workers).map(|_| made_later(Slot::shared)).collect();
+        Self { slots, high: AtomicUsize::new(0) }
     }
 
-    /// How many worker slots there are; guests have the indices from here on.
+    /// How many slots there are.
     pub(super) fn workers(&self) -> usize {
-        self.workers
+        self.slots.len()
     }
 
     #[inline]
@@ -134,7 +125,7 @@ impl Slots {
         self.shared(index).clone()
     }
 
-    /// How many slots there may be, those of guests included.
+    /// How many slots there may be.
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
@@ -149,7 +140,7 @@ impl Slots {
         self.slots.iter().filter_map(OnceLock::get).map(|slot| &***slot)
     }
 
-    /// How many worker slots a thief has to look at.
+    /// How many slots a thief has to look at.
     pub(super) fn high(&self) -> usize {
         // Ordering: Acquire pairs with `raise`: below this index the stealers are set.
         self.high.load(Ordering::Acquire)
@@ -158,51 +149,6 @@ impl Slots {
     pub(super) fn raise(&self, high: usize) {
         // Ordering: Release, see `high`.
         self.high.fetch_max(high, Ordering::Release);
-    }
-
-    /// Takes a guest slot; returns its index.
-    pub(super) fn take_guest(&self) -> Option<usize> {
-        // Ordering: Relaxed for the look, the CAS decides.
-        let mut taken = self.guests.load(Ordering::Relaxed);
-        loop {
-            let free = (!taken).trailing_zeros() as usize;
-            if free >= GUESTS {
-                return None;
-            }
-            let next = taken | 1 << free;
-            // Ordering: AcqRel, a guest continues the counts that the one before it left.
-            match self.guests.compare_exchange_weak(
-                taken,
-                next,
-                Ordering::AcqRel,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return Some(self.workers + free),
-                Err(current) => taken = current,
-            }
-        }
-    }
-
-    pub(super) fn release_guest(&self, index: usize) {
-        // Ordering: Release pairs with `take_guest`'s Acquire.
-        self.guests.fetch_and(!(1 << (index - self.workers)), Ordering::Release);
-    }
-
-    /// The guest slots that are taken, from slot `first` modulo [`GUESTS`] round to the one before it.
-    pub(super) fn guests(&self, first: usize) -> impl Iterator<Item = &Slot> {
-        // Ordering: Acquire pairs with `take_guest`, so that the stealer is seen; a guest that comes
-        // later wakes a worker.
-        let taken = self.guests.load(Ordering::Acquire);
-        let first = first % GUESTS;
-        // The slots before the first one, once more behind the last one.
-        let mut left = ((taken | (taken << GUESTS)) >> first) & ((1 << GUESTS) - 1);
-        std::iter::from_fn(move || {
-            (left != 0).then(|| {
-                let bit = left.trailing_zeros() as usize;
-                left &= left - 1;
-                self.get(self.workers + (first + bit) % GUESTS)
-            })
-        })
     }
 }
 

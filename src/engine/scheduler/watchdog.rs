@@ -258,7 +258,7 @@ impl WatchdogThread {
             may_add_spare: shared.may_add_spare(),
             slow_after: shared.threads.slow_after(),
             delivered: std::mem::take(&mut self.delivered),
-            outside: shared.has_ready_outside(),
+            outside: !shared.outside.injector.is_empty(),
             yielded_outside: !shared.outside.yielded.is_empty(),
             parked: shared.idle.parked() != 0,
             closed: shared.shutdown.is_closed(),

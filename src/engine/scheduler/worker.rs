@@ -11,7 +11,7 @@
 //! something that waits, while tasks that yield are those that compute.
 //!
 //! If something waits outside (two hints say so, read in each tick): the own wake channel, and a batch from
-//! the injector and the guests, go to the back of the ready deque. The next look comes after as many ticks as
+//! the injector, go to the back of the ready deque. The next look comes after as many ticks as
 //! it brought tasks, and all looks of one *pass* bring [`INTAKE`] at the most: a pass lasts until what was in
 //! the deque after its first look has been popped. At each *fair turn* the driver is polled if its seat is
 //! free, and if no such pause is on, the worker looks outside whatever the hints say. Then:
@@ -20,7 +20,7 @@
 //!    goes to the ready deque's back;
 //! 2. the own ready deque, FIFO;
 //! 3. the own wake channel;
-//! 4. the injector, then the guests: a batch;
+//! 4. the injector: a batch;
 //! 5. the own deque of tasks that have yielded, FIFO; the driver is polled before the `YIELDS_ALONE`th in
 //!    a row;
 //! 6. the other workers, from a random start: half a ready deque, or a whole channel; if there is none, half
@@ -46,8 +46,6 @@
 //! from outside. Only what is queued at a worker that leaves (resizing, spares) or is stuck in a poll goes to
 //! the end of a shared queue.
 //!
-//! The injector and the guests share what a pass may bring in, the guests half of it at the most; those that
-//! wait there come in their order.
 //! What is in the wake channel comes in after as many ticks as the last look brought tasks, or
 //! [`FAIR_INTERVAL`]. Sockets and timers are looked at after some 200 µs of polls (pace.rs) and at most
 //! [`FAIR_INTERVAL`] ticks, however busy the worker is with itself; if a single poll is longer, by the driver
@@ -323,7 +321,7 @@ impl Worker {
         task
     }
 
-    /// The own channel, the injector, the guests: one of them, moved to the deque.
+    /// The own channel or the injector: one of them, moved to the deque.
     fn take_outside(&self) -> Option<Hot> {
         self.take_channel(&self.slot).or_else(|| self.take_injected())
     }
@@ -338,9 +336,7 @@ impl Worker {
     }
 
     fn take_injected(&self) -> Option<Hot> {
-        let injected = || self.shared.outside.injector.steal_into(&self.ready);
-        let guests = || self.shared.slots.guests(0).find_map(|guest| self.steal_deque(guest));
-        let task = injected().or_else(guests)?;
+        let task = self.shared.outside.injector.steal_into(&self.ready)?;
         self.slot.stats.from_injector.add(1 + self.ready.len() as u64);
         Some(task)
     }
@@ -451,20 +447,10 @@ impl Worker {
         }
     }
 
-    /// Brings up to `room` tasks in from the guests and the injector; returns how many. The guests have half
-    /// of it, and each slot for guests, one after the other, the first choice, so that none is passed over;
-    /// what they leave is the injector's.
+    /// Brings up to `room` tasks in from the injector; returns how many.
     fn take_batch(&self, room: usize) -> usize {
         let before = self.ready.len();
-        let left = || (before + room).saturating_sub(self.ready.len());
-        let mut found = false;
-        let first = self.intake.first_guest();
-        for stealer in self.shared.slots.guests(first).filter_map(Slot::ready) {
-            let share = left().saturating_sub(room / 2);
-            found |= stealer.move_into(&self.ready, share);
-        }
-        found |= self.shared.outside.injector.move_into(&self.ready, left());
-        if !found {
+        if !self.shared.outside.injector.move_into(&self.ready, room) {
             self.shared.withdraw_outside();
         }
         // Less what a thief takes in between: the deque does not say how many it moved.

@@ -74,12 +74,6 @@ fn a_deque_that_thieves_have_emptied_ends_the_pass_and_the_pause() {
     assert_eq!(look(&intake, 40, 0, 9_999), INTAKE);
 }
 
-#[test]
-fn guests_have_the_first_choice_in_turn() {
-    let intake = Intake::new();
-    assert_eq!([0; 3].map(|_| intake.first_guest()), [0, 1, 2]);
-}
-
 proptest! {
     /// What the bound in worker.rs rests on: whatever comes from outside and whatever thieves take, the deque
     /// holds no more than the worker's own tasks and two passes' intake.

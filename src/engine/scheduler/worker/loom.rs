@@ -3,7 +3,7 @@
 use super::{Shared, Worker};
 use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::loom::{bounded, go_home, last_of, scheduler, up_to, worker};
-use crate::engine::scheduler::role::{Dispatcher, Guest};
+use crate::engine::scheduler::role::Dispatcher;
 use crate::engine::scheduler::slots::Stall;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
@@ -200,62 +200,6 @@ fn a_channel_behind_a_stuck_worker_is_emptied_by_a_peer() {
         waiting.wake();
         peer.join().expect("no panic");
         assert!(join.is_finished());
-    });
-}
-
-/// What a root future spawns is run although the root blocks its thread at once, and never polls again.
-#[test]
-fn what_a_guest_has_spawned_does_not_wait_for_the_guest() {
-    bounded(|way| {
-        let shared = scheduler(1);
-        let other = {
-            let shared = shared.clone();
-            thread::spawn(move || {
-                let guest = Guest::enter(&shared).expect("a free slot");
-                let (task, join) =
-                    new_send_task(last_of(&shared, &left(1)), &shared, Location::caller());
-                guest.spawned(task);
-                while !join.is_finished() {
-                    thread::yield_now();
-                }
-            })
-        };
-        way.here();
-        worker(&shared, 0).work();
-        other.join().expect("no panic");
-    });
-}
-
-/// The guest goes while a worker reaches into its deque: what was in there is run once, wherever it was
-/// found.
-#[test]
-fn what_a_guest_leaves_behind_is_run_once() {
-    bounded(|way| {
-        let shared = scheduler(1);
-        let polls = Arc::new(AtomicUsize::new(0));
-        let other = {
-            let (shared, polls) = (shared.clone(), polls.clone());
-            thread::spawn(move || {
-                let guest = Guest::enter(&shared).expect("a free slot");
-                let end = last_of(&shared, &left(1));
-                let (task, join) = new_send_task(
-                    async move {
-                        polls.fetch_add(1, Ordering::Relaxed);
-                        end.await;
-                    },
-                    &shared,
-                    Location::caller(),
-                );
-                guest.spawned(task);
-                drop(guest);
-                join
-            })
-        };
-        way.here();
-        worker(&shared, 0).work();
-        assert!(other.join().expect("no panic").is_finished());
-        assert_eq!(polls.load(Ordering::Relaxed), 1);
-        assert_eq!(shared.injected_tasks(), 0);
     });
 }
 

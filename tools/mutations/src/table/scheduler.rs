@@ -2,6 +2,7 @@
 
 use super::Mutation;
 
+const SLOTS: &str = "src/engine/scheduler/slots.rs";
 const IDLE: &str = "src/engine/scheduler/idle.rs";
 const HOUSE: &str = "src/engine/scheduler/loom.rs";
 const WORKER: &str = "src/engine/scheduler/worker.rs";
@@ -13,8 +14,6 @@ const LIFECYCLE: &str = "src/engine/scheduler/lifecycle.rs";
 const IN_PLACE: &str = "src/engine/scheduler/in_place.rs";
 const OUTSIDE: &str = "src/engine/scheduler/outside.rs";
 const QUIET: &str = "src/engine/scheduler/quiet.rs";
-const ROLE: &str = "src/engine/scheduler/role.rs";
-const SLOTS: &str = "src/engine/scheduler/slots.rs";
 const COUNT: &str = "src/engine/scheduler/count.rs";
 
 pub const ROWS: &[Mutation] = &[
@@ -215,34 +214,6 @@ pub const ROWS: &[Mutation] = &[
         from: "    if index < shared.size.staying() {\n        return false;\n    }\n    threads.occupied",
         to: "    drop(threads);\n    if index < shared.size.staying() {\n        return false;\n    }\n    let mut threads = shared.threads.lock();\n    threads.occupied",
         breaks: "a worker decides to leave outside the lock",
-    },
-    Mutation {
-        file: ROLE,
-        models: "worker::loom",
-        from: ".push(task);\n        self.shared.pushed_from_outside();",
-        to: ".push(task);",
-        breaks: "a guest's spawn wakes no worker",
-    },
-    Mutation {
-        file: ROLE,
-        models: "worker::loom",
-        from: "            self.shared.outside.injector.push(task);\n            moved = true;",
-        to: "            drop(self.shared.slots.get(0).next.put(task));\n            moved = true;",
-        breaks: "a guest that goes puts its tasks where no other thread looks",
-    },
-    Mutation {
-        file: SLOTS,
-        models: "slots::loom",
-        from: "self.guests.fetch_and(!(1 << (index - self.workers)), Ordering::Release);",
-        to: "self.guests.fetch_and(!(1 << (index - self.workers)), Ordering::Relaxed);",
-        breaks: "a guest leaves its slot before its counts",
-    },
-    Mutation {
-        file: SLOTS,
-        models: "slots::loom",
-        from: "                Ordering::AcqRel,\n                Ordering::Relaxed,\n            ) {\n                Ok(_) => return Some(self.workers + free),",
-        to: "                Ordering::Release,\n                Ordering::Relaxed,\n            ) {\n                Ok(_) => return Some(self.workers + free),",
-        breaks: "a guest does not see the counts of the one before",
     },
     Mutation {
         file: SLOTS,

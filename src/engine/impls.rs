@@ -1,5 +1,4 @@
-//! Implementations of std's traits that many types have in the same shape, as lists: what a value prints, and
-//! its default.
+//! Implementations of std's traits, and methods of builders, that many types have in the same shape.
 //!
 //! `derive` does not fit these types: it would print fields that mean nothing to a user, and ask that the
 //! type in a channel or a lock can be printed too. A crate that extends `derive` would be a proc-macro in the

@@ -1,6 +1,7 @@
 //! Settings of a runtime, and making one.
 
 use super::local_runtime::LocalRuntime;
+use crate::engine::impls::setters;
 use std::io;
 
 /// Builds a [`LocalRuntime`].
@@ -22,12 +23,12 @@ impl Builder {
         self
     }
 
-    /// Sets whether the runtime's clock stands still from the start, as after
-    /// [`time::pause`](crate::time::pause). Default: no. For tests: see
-    /// [Testing with paused time](crate::time#testing-with-paused-time).
-    pub fn start_paused(&mut self, yes: bool) -> &mut Self {
-        self.start_paused = yes;
-        self
+    setters! {
+        |this|
+        /// Sets whether the runtime's clock stands still from the start, as after
+        /// [`time::pause`](crate::time::pause). Default: no. For tests: see
+        /// [Testing with paused time](crate::time#testing-with-paused-time).
+        start_paused(yes: bool) => this.start_paused = yes;
     }
 
     /// Makes the runtime.

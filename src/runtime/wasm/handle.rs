@@ -81,4 +81,4 @@ impl Handle {
 // A panic leaves a runtime as it was, if it does not end the program.
 impl_unwind_safe!([] Handle);
 
-impl_debug!([] Handle, this => "Handle" { flavor: "current_thread", .. });
+impl_debug!([] Handle, _this => "Handle" { flavor: "current_thread", .. });

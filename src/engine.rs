@@ -15,7 +15,7 @@
 //! | `slab` | 280 | things found by number, under many locks |
 //! | `scoped` | 70 | a thread-local that has a value during a call |
 //! | `recycler` | 240 | memory for tasks, kept per thread |
-//! | `wakers` | 590 | futures that wait in a list, and wakers called all at once |
+//! | `wakers` | 640 | futures that wait in a list, and wakers called all at once |
 //! | `words` | 100 | what panics say, under liten's name or tokio's |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `hint` | 50 | what to do when a crate asks for tokio |
@@ -26,7 +26,7 @@
 //! | `cancellation` | 430 | the token that tells many tasks to stop |
 //! | `task` | 2,150 | a task's memory, state, waker and handle |
 //! | `blocking` | 810 | the pool of threads for calls that block |
-//! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
+//! | `driver` | 2,960 | events and timers, and the seat of the thread that waits for them |
 //! | `scheduler` | 4,500 | workers, which thread wakes which, and the watchdog |
 //!
 //! Calls upwards go through traits. A task calls [`task::header::Schedule`], and the thread that polls or

@@ -2,13 +2,12 @@
 //!
 //! | part | what it keeps | used by |
 //! |---|---|---|
-//! | [`WaitList`] | waiting futures, whose places are inside them; a future can leave | all that futures wait for |
+//! | [`WaitList`] | waiting futures, whose places are inside them; a future can leave | most modules |
 //! | [`Line`] | wakers without a future, for `poll_` functions; no waker can leave | sources |
 //! | [`WakeList`] | wakers taken out under a lock, until they are called without it | both |
 //!
-//! Two other things keep many wakers, each at a place of its own: a timer in its wheel, and a pollable of WASI
-//! beside its entry in the poller. Standard input keeps its wakers by itself, because a forked child must
-//! forget those of its parent.
+//! Two other tables keep a waker in each entry: that of the timers, and that of the pollables of WASI.
+//! Standard input keeps its wakers by itself, because a forked child must forget those of its parent.
 //!
 //! A waker is user code, so it may panic. Such a panic must neither reach the thread that calls the waker nor
 //! keep other wakers from being called.

@@ -193,8 +193,7 @@ impl Pinned {
         self.seats.lock().all.iter().filter_map(|seat| seat.running_task()).collect()
     }
 
-    /// Returns when no task is alive, and each JoinHandle knows: the number of those that there have been until
-    /// then.
+    /// Returns when no task is alive, and each JoinHandle knows: how many tasks there have been until then.
     pub(super) async fn wait_until_quiet(&self) -> u64 {
         let look = || {
             let seats = self.seats.lock();

@@ -32,8 +32,8 @@ impl Shared {
         join
     }
 
-    /// Queues what was spawned on a thread that is no worker. A worker is awake to see it when this returns: a
-    /// root future may block its thread next.
+    /// Queues what was spawned on a thread that is no worker. A worker is awake to see it when this returns:
+    /// a root future may block its thread next.
     pub(super) fn spawned_outside(&self, task: Hot) {
         // Ordering: Relaxed, the fence in `may_spawn` publishes it.
         self.foreign.spawned.fetch_add(1, Ordering::Relaxed);

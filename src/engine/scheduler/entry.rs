@@ -4,7 +4,6 @@
 use super::role::{self, Role};
 use super::shared::Shared;
 use crate::engine::sync_shim::Arc;
-use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Hot, Schedule};
@@ -30,14 +29,6 @@ impl Shared {
             _ => self.spawned_outside(hot),
         });
         join
-    }
-
-    /// Queues what was spawned on a thread that is no worker. A worker is awake to see it when this returns:
-    /// a root future may block its thread next.
-    pub(super) fn spawned_outside(&self, task: Hot) {
-        // Ordering: Relaxed, the fence in `may_spawn` publishes it.
-        self.foreign.spawned.fetch_add(1, Ordering::Relaxed);
-        if self.may_spawn() { self.inject(task) } else { self.cancel(task) }
     }
 
     /// Sends one woken task to its home worker's channel.

@@ -103,6 +103,14 @@ impl Shared {
         self.wake_regular(0);
     }
 
+    /// Queues what was spawned on a thread that is no worker. A worker is awake to see it when this returns:
+    /// a root future may block its thread next.
+    pub(super) fn spawned_outside(&self, task: Hot) {
+        // Ordering: Relaxed, the fence in `may_spawn` publishes it.
+        self.foreign.spawned.fetch_add(1, Ordering::Relaxed);
+        if self.may_spawn() { self.inject(task) } else { self.cancel(task) }
+    }
+
     /// After a push by a thread that will not run what it pushed: a worker must see it.
     pub(super) fn pushed_from_outside(&self) {
         self.announce_outside();

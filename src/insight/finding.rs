@@ -22,7 +22,7 @@ use std::fmt;
 use std::panic::Location;
 use std::time::Duration;
 
-/// A job that waits for a thread of the pool for so long is late for whom it concerns.
+/// A job that waits for a thread of the pool for so long is late.
 const LONG_WAIT: Duration = Duration::from_millis(100);
 
 /// A job that lasts so long keeps a thread of the pool, perhaps for ever.

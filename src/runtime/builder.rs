@@ -32,7 +32,7 @@ const MAX_BLOCKING: usize = 512;
 /// one.
 const SPARES: usize = 16;
 
-/// A poll that lasts so long by default is told of: a request that waits for it is late for whom it concerns.
+/// Polls that last so long are reported by default: a request that waits for such a poll is late.
 const SLOW_POLL: Duration = Duration::from_millis(100);
 
 /// How long an idle thread of the blocking pool stays by default, as in tokio.

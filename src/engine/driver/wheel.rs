@@ -286,7 +286,8 @@ impl<T> Wheel<T> {
     }
 
     /// Makes an entry, whose own links are set, the last of a bucket.
-    #[inline]
+    // Always: a timer takes 7 instructions more (1.014) where the compiler makes it a call.
+    #[inline(always)]
     fn append(&mut self, index: u32, tick: u64, bucket: usize) {
         if bucket != OVERDUE {
             self.occupied[bucket / BUCKETS] |= 1 << (bucket % BUCKETS);

@@ -27,7 +27,7 @@
 //! | `task` | 2,150 | a task's memory, state, waker and handle |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
-//! | `scheduler` | 4,500 | workers, which thread wakes which, and the watchdog |
+//! | `scheduler` | 5,100 | workers, which thread wakes which, and the watchdog |
 //!
 //! Calls upwards go through traits. A task calls [`task::header::Schedule`], and the thread that polls or
 //! ends it as [`task::header::Runner`] and `Completer`; the scheduler, local executors and blocking tasks
@@ -70,9 +70,12 @@
 //! | `Local` | The owner's end of a worker's queue. |
 //! | `Look` | Where a worker that parks looks once more before it sleeps. |
 //! | `Mode` | What a thread of the blocking pool does: run jobs, or cancel them. |
+//! | `Notice` | Which worker is told that a task is queued. |
 //! | `Offset` | By how much the driver's clock differs from the system's. |
 //! | `Order` | What the watchdog is to do after a look. |
+//! | `Origin` | Why a task is queued. |
 //! | `Outside` | The queues that threads other than the workers push to. |
+//! | `Own` | Of a thread itself: no other one pushes to such queues. |
 //! | `Pace` | How many tasks a worker runs between two polls of the driver. |
 //! | `Parker` | Puts its thread to sleep until another thread unparks it. |
 //! | `Place` | Where a future stands in a wait list. |
@@ -80,6 +83,8 @@
 //! | `Poller` | What waits for the events of all sources, by a call to the system. |
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |
+//! | `Pusher` | The thread that queues a task. |
+//! | `Queue` | Where a hot task waits for a worker. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
 //! | `Quiet` | A runtime is quiet when no task is alive. |
 //! | `Readiness`, `Ready` | What the system has reported of a source, and no task has used up. |

@@ -1,6 +1,7 @@
 //! How tasks come in: those that are spawned, and those that are woken.
 #![allow(unsafe_code)]
 
+use super::origin::{Origin, Pusher};
 use super::role::{self, Role};
 use super::shared::Shared;
 use crate::engine::sync_shim::Arc;
@@ -27,25 +28,12 @@ impl Shared {
         role::with(|role| match role {
             Some(role) if role.spawns_into(self) => role.spawned(hot),
             _ => {
-                // Ordering: Relaxed, the fence in `may_spawn` publishes it.
+                // Ordering: Relaxed, the fence in `spawned` publishes it.
                 self.foreign.spawned.fetch_add(1, Ordering::Relaxed);
-                if self.may_spawn() { self.inject(hot) } else { self.cancel(hot) }
+                self.spawned(Pusher::Other, hot);
             }
         });
         join
-    }
-
-    /// Sends one woken task to its home worker's channel.
-    fn send_home(&self, task: Hot) {
-        match task.home().map(usize::from) {
-            Some(home) if home < self.slots.workers() => {
-                if self.slots.get(home).channel.push(task) {
-                    self.sent(home);
-                }
-            }
-            // It has not run yet, or it ran last on a thread that has no slot.
-            _ => self.inject(task),
-        }
     }
 }
 
@@ -60,7 +48,7 @@ unsafe impl Schedule for Shared {
                 Ok(())
             }
             Some(Role::Dispatcher(batch)) if batch.address() == address => {
-                batch.push(task);
+                batch.woken(task);
                 Ok(())
             }
             _ => Err(task),
@@ -68,6 +56,6 @@ unsafe impl Schedule for Shared {
     }
 
     fn schedule(self: Arc<Self>, task: Hot) {
-        self.send_home(task);
+        self.enqueue(Pusher::Other, task, Origin::Woken);
     }
 }

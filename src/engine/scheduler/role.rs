@@ -3,11 +3,12 @@
 //!
 //! A wake or a spawn asks this first: it decides which queue the task goes to.
 
+use super::enqueue::Chains;
+use super::origin::{Origin, Pusher};
+use super::own_queues::OwnQueues;
 use super::shared::Shared;
-use super::slots::{Deques, Slot};
 use super::worker::Worker;
 use crate::engine::driver::Driver;
-use crate::engine::queue::wake_channel::Chain;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::{Arc, thread_local};
 use crate::engine::task::JoinHandle;
@@ -15,6 +16,7 @@ use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::Hot;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::iter;
 use std::panic::Location;
 use std::ptr;
 
@@ -36,6 +38,13 @@ impl Role {
             Role::Worker(worker) => Some(worker.shared()),
             Role::Guest(guest) => Some(&guest.shared),
             Role::Dispatcher(_) | Role::BlockedInPlace | Role::Drainer => None,
+        }
+    }
+
+    pub(super) fn worker(&self) -> Option<&Worker> {
+        match self {
+            Role::Worker(worker) => Some(worker),
+            _ => None,
         }
     }
 
@@ -85,10 +94,7 @@ pub(crate) fn is_polling() -> bool {
 
 /// Which worker the calling thread is. `None` also while it blocks in place.
 pub(crate) fn worker_index() -> Option<usize> {
-    with(|role| match role {
-        Some(Role::Worker(worker)) => Some(worker.index()),
-        _ => None,
-    })
+    with(|role| role.and_then(Role::worker).map(Worker::index))
 }
 
 /// Whether the calling thread is a worker or a guest of the scheduler that its spawns go to.
@@ -150,57 +156,42 @@ pub(crate) fn enter_guest<R>(shared: &Arc<Shared>, f: impl FnOnce() -> R) -> R {
 /// A thread in `block_on`, with a deque that thieves see.
 pub(super) struct Guest {
     shared: Arc<Shared>,
-    index: usize,
     /// Taken by drop only.
-    deques: Option<Deques>,
+    own: Option<OwnQueues>,
 }
 
 impl Guest {
     /// `None`: all guest slots are taken, spawns go to the injector instead.
     pub(super) fn enter(shared: &Arc<Shared>) -> Option<Self> {
-        let index = shared.slots.take_guest()?;
-        let deques = Some(shared.slots.get(index).take_deques());
-        Some(Self { shared: shared.clone(), index, deques })
-    }
-
-    fn slot(&self) -> &Slot {
-        self.shared.slots.get(self.index)
+        let own = OwnQueues::new(shared, shared.slots.take_guest()?);
+        Some(Self { shared: shared.clone(), own: Some(own) })
     }
 
     /// Queues what the root future has spawned. It is visible to thieves, and a worker is awake to see
     /// it, when this returns: the root may block the thread next.
     pub(super) fn spawned(&self, task: Hot) {
-        self.slot().stats.spawned.add(1);
-        if !self.shared.may_spawn() {
-            return self.shared.cancel(task);
-        }
-        self.deques.as_ref().expect("taken by drop only").ready.push(task);
-        self.shared.pushed_from_outside();
+        let own = self.own.as_ref().expect("taken by drop only");
+        own.slot.stats.spawned.add(1);
+        self.shared.spawned(Pusher::Guest(own), task);
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        let deques = self.deques.take().expect("taken here only");
-        let mut moved = false;
-        while let Some(task) = deques.ready.pop() {
-            self.shared.outside.injector.push(task);
-            moved = true;
-        }
-        self.slot().give_back(deques);
-        self.shared.slots.release_guest(self.index);
-        if moved {
-            self.shared.pushed_from_outside();
-        }
+        let own = self.own.take().expect("taken here only");
+        let (shared, index) = (&self.shared, own.index);
+        let notice = shared.abandon(iter::from_fn(|| own.ready.pop()), iter::empty());
+        own.leave();
+        shared.slots.release_guest(index);
+        shared.tell(notice);
     }
 }
 
 /// The driver thread while it calls the wakers of one round: collects the tasks per home worker and
-/// sends each worker one chain.
+/// sends each worker one chain. What has no home goes one by one.
 pub(super) struct Dispatcher {
     shared: Arc<Shared>,
-    /// `(home, chain)`; few workers, so a list. What has no home goes one by one.
-    chains: RefCell<Vec<(usize, Chain<Hot>)>>,
+    chains: Chains,
 }
 
 impl Dispatcher {
@@ -214,35 +205,12 @@ impl Dispatcher {
         Arc::as_ptr(&self.shared)
     }
 
-    pub(super) fn push(&self, task: Hot) {
-        let Some(home) =
-            task.home().map(usize::from).filter(|&home| home < self.shared.slots.workers())
-        else {
-            return self.shared.inject(task);
-        };
-        let mut chains = self.chains.borrow_mut();
-        match chains.iter_mut().find(|(worker, _)| *worker == home) {
-            Some((_, chain)) => chain.push(task),
-            None => {
-                let mut chain = Chain::new();
-                chain.push(task);
-                chains.push((home, chain));
-            }
-        }
+    pub(super) fn woken(&self, task: Hot) {
+        self.shared.enqueue(Pusher::Dispatcher(&self.chains), task, Origin::Woken);
     }
 
-    /// Sends what was collected: one RMW and at most one unpark per worker.
+    /// Sends what was collected.
     pub(super) fn flush(&self) {
-        // Taken out, so that nothing is borrowed while other threads are woken.
-        let mut chains = self.chains.take();
-        for (home, chain) in chains.drain(..) {
-            self.shared.send_chain(home, chain);
-        }
-        // Its memory goes back for the next round, in front of what came meanwhile.
-        let late = self.chains.replace(chains);
-        if !late.is_empty() {
-            self.chains.borrow_mut().extend(late);
-            self.flush();
-        }
+        self.shared.send(&self.chains);
     }
 }

@@ -13,6 +13,7 @@
 //! `tasks_that_are_woken_together_do_not_wait_for_their_waker`).
 
 use super::Worker;
+use crate::engine::scheduler::origin::{Notice, Origin};
 use crate::engine::task::header::Hot;
 use crate::engine::wakers;
 use std::task::Waker;
@@ -36,28 +37,16 @@ impl Worker {
         if let Some(unannounced) = self.unannounced.get() {
             return self.woken_together(task, unannounced);
         }
-        self.pushed.set(true);
-        self.put_next(task);
-        self.notify_surplus();
-    }
-
-    fn put_next(&self, task: Hot) {
-        if let Some(displaced) = self.slot.next.put(task) {
-            self.ready.push(displaced);
-        }
+        self.enqueue(task, Origin::Woken);
     }
 
     fn woken_together(&self, task: Hot, unannounced: usize) {
-        match unannounced {
-            // It may be the only one.
-            0 => self.put_next(task),
-            // It is not. A task in the next slot may have to go behind all that are queued.
-            1 => {
-                let first = self.slot.next.take();
-                first.into_iter().chain([task]).for_each(|task| self.ready.push(task));
-            }
-            _ => self.ready.push(task),
+        if unannounced == 1 {
+            // The first one is not the only one: it may have to go behind all that are queued.
+            let first = self.own.slot.next.take();
+            first.into_iter().for_each(|first| self.enqueue(first, Origin::Deferred));
         }
+        self.enqueue(task, Origin::Crowd(unannounced));
         let is_due = unannounced == MOST_UNANNOUNCED;
         self.unannounced.set(Some(if is_due { SEVERAL } else { unannounced + 1 }));
         if is_due {
@@ -72,8 +61,7 @@ impl Worker {
         impl Drop for End<'_> {
             fn drop(&mut self) {
                 if self.0.unannounced.take() != Some(0) {
-                    self.0.pushed.set(true);
-                    self.0.notify_surplus();
+                    self.0.shared.tell(Notice::Peer(&self.0.own));
                 }
             }
         }
@@ -139,8 +127,8 @@ mod tests {
 
         /// How many tasks are queued, in the next slot and behind it. Takes them.
         fn queued(&self) -> [usize; 2] {
-            let next = self.slot.next.take().into_iter();
-            let ready = std::iter::from_fn(|| self.ready.pop());
+            let next = self.own.slot.next.take().into_iter();
+            let ready = std::iter::from_fn(|| self.own.ready.pop());
             [
                 next.map(|task| self.shared.cancel(task)).count(),
                 ready.map(|task| self.shared.cancel(task)).count(),

@@ -18,6 +18,10 @@ use std::future::Future;
 use std::panic::Location;
 use std::ptr;
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a thread has one, and a box would be one load more per wake"
+)]
 pub(super) enum Role {
     Worker(Worker),
     /// A thread in `block_on`.

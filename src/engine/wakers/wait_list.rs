@@ -250,7 +250,7 @@ impl<T> WaitList<T> {
 
     /// Takes all places out and wakes their futures. Those that join meanwhile are not woken, however many
     /// there are.
-    #[cfg(not(target_family = "wasm"))]
+    #[allow(dead_code, reason = "not on wasm, where no thread waits for another one")]
     pub(crate) fn wake_all(&self, mut locked: Locked<'_, T>) {
         let mut wakes = Vec::new();
         locked.take_owed(&mut wakes, |_| true);

@@ -232,6 +232,13 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the time of one poll is read as that of the next",
     },
     Mutation {
+        file: REASON,
+        models: "worker::loom",
+        from: "Some(home) => (Queue::Channel(home), Notice::Home(home)),",
+        to: "Some(home) => (Queue::Channel(home), Notice::Nothing),",
+        breaks: "a wake from outside tells no worker",
+    },
+    Mutation {
         file: ENQUEUE,
         models: "worker::loom",
         from: "if self.slots.get(home).channel.push_chain(chain) {",

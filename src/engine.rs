@@ -28,7 +28,7 @@
 //! | `task` | 2,290 | a task's memory, state, waker and handle |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
-//! | `scheduler` | 5,100 | workers, which thread wakes which, and the watchdog |
+//! | `scheduler` | 5,370 | workers, which thread wakes which, and the watchdog |
 //!
 //! Calls upwards go through traits. A task calls [`task::header::Schedule`], and the thread that polls or
 //! ends it as [`task::header::Runner`] and `Completer`; the scheduler, local executors and blocking tasks

@@ -28,7 +28,7 @@
 //! | `task` | 2,290 | a task's memory, state, waker and handle |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
-//! | `scheduler` | 5,160 | workers, which thread wakes which, and the watchdog |
+//! | `scheduler` | 5,370 | workers, which thread wakes which, and the watchdog |
 //!
 //! Calls upwards go through traits. A task calls [`task::header::Schedule`], and the thread that polls or
 //! ends it as [`task::header::Runner`] and `Completer`; the scheduler, local executors and blocking tasks
@@ -90,10 +90,12 @@
 //! | `Local` | The owner's end of a worker's queue. |
 //! | `Look` | Where a worker that parks looks once more before it sleeps. |
 //! | `Mode` | What a thread of the blocking pool does: run jobs, or cancel them. |
+//! | `Notice` | Which worker is told that a task is queued. |
 //! | `Offset` | By how much the driver's clock differs from the system's. |
 //! | `Order` | What the watchdog is to do after a look. |
 //! | `Origin` | What the caller of a spawn says of the task: the place, and perhaps a name. |
 //! | `Outside` | The queues that threads other than the workers push to. |
+//! | `Own` | Of a thread itself: no other one pushes to such queues. |
 //! | `Pace` | How many tasks a worker runs between two polls of the driver. |
 //! | `Parker` | Puts its thread to sleep until another thread unparks it. |
 //! | `Place` | Where a future stands in a wait list. |
@@ -101,9 +103,12 @@
 //! | `Poller` | What waits for the events of all sources, by a call to the system. |
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |
+//! | `Pusher` | The thread that queues a task. |
+//! | `Queue` | Where a hot task waits for a worker. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
 //! | `Quiet` | A runtime is quiet when no task is alive. |
 //! | `Readiness`, `Ready` | What the system has reported of a source, and no task has used up. |
+//! | `Reason` | Why a task is queued. |
 //! | `Registration` | The entry of a source with the driver. |
 //! | `Registry` | The list of a worker's tasks that have been cold, for the end of the runtime. |
 //! | `Role` | What the calling thread is to a scheduler, such as a worker. |

@@ -19,6 +19,9 @@
 //! | `pace` | how many tasks a worker runs between two polls of the driver |
 //! | `role` | what the calling thread is to a scheduler |
 //! | `entry` | how tasks come in: those that are spawned, and those that are woken |
+//! | `reason` | the table: which queue a task goes to, and which worker is told of it |
+//! | `enqueue` | the one door to the queues, which does what the table says |
+//! | `own_queues` | the queues that a worker has of its own |
 //! | `shared` | what all workers share, and which worker is woken |
 //! | `idle` | the word that says which workers are parked and which search |
 //! | `outside` | the queues that all workers look at, beside those of their own |
@@ -91,15 +94,18 @@
 
 mod awake_threads;
 mod count;
+mod enqueue;
 mod entry;
 mod idle;
 mod in_place;
 mod intake;
 mod lifecycle;
 mod outside;
+mod own_queues;
 mod pace;
 mod quiescence;
 mod quiet;
+mod reason;
 mod role;
 mod shared;
 mod shutdown;

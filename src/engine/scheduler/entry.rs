@@ -1,6 +1,7 @@
 //! How tasks come in: those that are spawned, and those that are woken.
 #![allow(unsafe_code)]
 
+use super::reason::{Pusher, Reason};
 use super::role::{self, Role};
 use super::shared::Shared;
 use crate::engine::sync_shim::Arc;
@@ -30,19 +31,6 @@ impl Shared {
         });
         join
     }
-
-    /// Sends one woken task to its home worker's channel.
-    fn send_home(&self, task: Hot) {
-        match task.home().map(usize::from) {
-            Some(home) if home < self.slots.workers() => {
-                if self.slots.get(home).channel.push(task) {
-                    self.sent(home);
-                }
-            }
-            // It has not run yet, or it ran last on a thread that has no slot.
-            _ => self.inject(task),
-        }
-    }
 }
 
 // SAFETY: the last worker thread, which holds an `Arc<Shared>`, ends only when no task is alive
@@ -56,7 +44,7 @@ unsafe impl Schedule for Shared {
                 Ok(())
             }
             Some(Role::Dispatcher(batch)) if batch.address() == address => {
-                batch.push(task);
+                batch.woken(task);
                 Ok(())
             }
             _ => Err(task),
@@ -64,6 +52,6 @@ unsafe impl Schedule for Shared {
     }
 
     fn schedule(self: Arc<Self>, task: Hot) {
-        self.send_home(task);
+        self.enqueue(Pusher::Other, task, Reason::Woken);
     }
 }

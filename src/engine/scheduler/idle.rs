@@ -103,6 +103,22 @@ pub(crate) enum AfterSearch {
     PassOn,
 }
 
+/// Whether a worker counts as searching from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Search {
+    /// It does. If another thread has claimed it, that one unparks it.
+    Begins,
+    /// A worker of the group searches already; or the one that was to be claimed is awake.
+    Refused,
+}
+
+impl Search {
+    fn of<T>(change: Option<T>) -> Self {
+        if change.is_some() { Search::Begins } else { Search::Refused }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Idle {
     /// Not behind a pointer: each push asks it.
@@ -159,10 +175,9 @@ impl Idle {
     }
 
     /// Claims this very worker if it is parked. The caller unparks it.
-    #[must_use = "the claimed worker has to be unparked"]
-    pub(crate) fn claim(&self, worker: usize) -> bool {
+    pub(crate) fn claim(&self, worker: usize) -> Search {
         let (group, bit) = self.group(worker);
-        self.change(group, |word| word.claim(bit).map(|next| (bit, next))).is_some()
+        Search::of(self.change(group, |word| word.claim(bit).map(|next| ((), next))))
     }
 
     fn change<T>(
@@ -217,13 +232,11 @@ impl Idle {
     }
 
     /// Becomes the group's searcher, if there is none.
-    #[must_use]
-    pub(crate) fn start_search(&self, worker: usize) -> bool {
+    pub(crate) fn start_search(&self, worker: usize) -> Search {
         let (group, _) = self.group(worker);
-        self.change(group, |word| {
+        Search::of(self.change(group, |word| {
             (word.searching() == 0).then_some(((), Word(word.0 + SEARCHING_ONE)))
-        })
-        .is_some()
+        }))
     }
 
     /// The worker has found work.
@@ -279,12 +292,12 @@ mod tests {
     #[test]
     fn the_last_searcher_is_told_so_when_it_parks() {
         let idle = Idle::new(2);
-        assert!(idle.start_search(0));
-        assert!(!idle.start_search(1), "one searcher at a time");
+        assert_eq!(idle.start_search(0), Search::Begins);
+        assert_eq!(idle.start_search(1), Search::Refused, "one searcher at a time");
         assert_eq!(idle.park(1, false), LastLook::Outside);
         assert_eq!(idle.park(0, true), LastLook::Everywhere);
         assert_eq!(idle.parked(), 2);
-        assert!(idle.claim(0) && !idle.claim(0));
+        assert_eq!([(); 2].map(|()| idle.claim(0)), [Search::Begins, Search::Refused]);
         assert_eq!(idle.unpark_self(0), Unparked::Claimed, "it searches");
         assert_eq!(idle.unpark_self(1), Unparked::BySelf, "it does not");
         assert_eq!(idle.stop_search(0), AfterSearch::PassOn);
@@ -293,8 +306,8 @@ mod tests {
     #[test]
     fn a_refused_searcher_is_told_when_it_parks_after_the_searcher_has_gone() {
         let idle = Idle::new(2);
-        assert!(idle.start_search(0));
-        assert!(!idle.start_search(1), "refused");
+        assert_eq!(idle.start_search(0), Search::Begins);
+        assert_eq!(idle.start_search(1), Search::Refused);
         assert_eq!(idle.stop_search(0), AfterSearch::PassOn, "it looks for a successor");
         assert_eq!(
             idle.pick(0, None, usize::MAX),

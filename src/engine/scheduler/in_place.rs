@@ -74,9 +74,7 @@ impl<'a> BlockedInPlace<'a> {
         let blocked = Self(worker);
         shared.size.block_in_place();
         blocked.slot().set_blocked_in_place(true);
-        if worker.hand_over() {
-            shared.pushed_from_outside();
-        }
+        shared.tell(worker.hand_over());
         shared.replace_blocked_worker();
         blocked
     }

@@ -40,6 +40,7 @@
 //! or, if no worker moves, by a thread that the watchdog starts (`start_drainer`), because the poll may wait
 //! for one of them. `wait_for_tasks` can give up on it; it finishes steps 2 and 3 whenever it comes back.
 
+use super::reason::Notice;
 use super::role::{self, Role};
 use super::shared::Shared;
 use super::slice;
@@ -55,6 +56,7 @@ use crate::engine::sync_shim::{Arc, MutexGuard, clock, pause};
 use crate::engine::task::header::Hot;
 use crate::engine::task::running::Running;
 use std::io;
+use std::iter;
 use std::time::{Duration, Instant};
 
 impl Shared {
@@ -362,8 +364,9 @@ impl Shared {
         let mut laid_out = self.shutdown.laid_out.lock();
         *laid_out = true;
         for slot in self.slots.iter() {
-            slot.registry.close().into_iter().for_each(|task| self.outside.injector.push(task));
-            slot.channel.take_all().for_each(|task| self.outside.injector.push(task));
+            // No worker is told: each one drains on its way out.
+            let tasks = slot.registry.close().into_iter().chain(slot.channel.take_all());
+            let _ = self.abandon(tasks, iter::empty());
         }
     }
 
@@ -408,25 +411,25 @@ impl Shared {
 }
 
 impl Shared {
-    /// Starts one spare worker. `false`: there may be none more, or another thread is starting or ending some
+    /// Starts one spare worker, unless there may be none more, or another thread is starting or ending some
     /// at the moment; the next look will see what came of it.
-    pub(super) fn start_spare(self: &Arc<Self>) -> io::Result<bool> {
-        self.threads.try_lock().map_or(Ok(false), |threads| self.add_spare(threads))
+    pub(super) fn start_spare(self: &Arc<Self>) -> io::Result<()> {
+        self.threads.try_lock().map_or(Ok(()), |threads| self.add_spare(threads))
     }
 
     /// As [`Shared::start_spare`], with the lock held.
     pub(super) fn add_spare(
         self: &Arc<Self>,
         mut threads: MutexGuard<'_, ThreadList>,
-    ) -> io::Result<bool> {
+    ) -> io::Result<()> {
         let Some(setup) = self.threads.setup.get().filter(|_| !self.shutdown.is_closed()) else {
-            return Ok(false);
+            return Ok(());
         };
         let staying = self.size.staying();
         let end = self.most_workers(setup);
         // A worker that was let go and is still stuck has kept its slot: it counts as a spare again.
         let Some(index) = (staying..end).find(|&index| threads.is_vacant(index)) else {
-            return Ok(false);
+            return Ok(());
         };
         self.size.set_staying(index + 1);
         let started = self.occupy(&mut threads, index, &setup.config, &setup.around);
@@ -436,7 +439,7 @@ impl Shared {
         drop(threads);
         // After a failure: one that was counted in again may have parked meanwhile.
         self.unpark_surplus(index + 1);
-        started.map(|()| true)
+        started
     }
 
     /// Asks all spare workers to leave.
@@ -476,49 +479,57 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
         shared.slots.get(index).activate(worker.parker().unparker());
         shared.slots.raise(index + 1);
         let role = Role::Worker(worker);
-        let closed = role::play(&role, || match &role {
-            Role::Worker(worker) => work_until_surplus(shared, worker, index),
-            _ => unreachable!("made two lines above"),
-        });
+        let work = |worker| work_until_surplus(shared, worker, index);
+        let after = role::play(&role, || role.worker().map(work));
         // The deque is back in its slot before a successor can be started there.
         if let Role::Worker(worker) = role {
             worker.leave();
         }
-        if closed || has_left(shared, index) {
+        if after != Some(AfterTasks::Stay) || leave(shared, index) == AfterTasks::End {
             return;
         }
     }
 }
 
-/// `true`: the runtime is closed and this worker has done its part. `false`: it is surplus and has given
-/// its tasks away.
-fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> bool {
+/// What a worker's thread does when the worker has run its last task.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+enum AfterTasks {
+    /// The runtime is closed and this worker has done its part, or its slot is another thread's from here on.
+    End,
+    /// It goes on as a worker, if it still is to.
+    Stay,
+}
+
+/// The worker has done its part of the end, or it is surplus and has given its tasks away.
+fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> AfterTasks {
     worker.work();
     if shared.shutdown.is_closed() {
         shared.worker_ends(index);
-        return true;
+        return AfterTasks::End;
     }
-    worker.hand_over();
-    shared.pushed_from_outside();
-    false
+    // Whatever was handed over: pushes may have relied on this worker, which was awake.
+    let _ = worker.hand_over();
+    shared.tell(Notice::Outside);
+    AfterTasks::Stay
 }
 
 /// The end of a surplus worker, if it still is one: it may have been asked to stay, or the runtime
 /// closed, in between.
-fn has_left(shared: &Arc<Shared>, index: usize) -> bool {
+fn leave(shared: &Arc<Shared>, index: usize) -> AfterTasks {
     let mut threads = shared.threads.lock();
     if shared.shutdown.is_closed() {
         drop(threads);
         shared.worker_ends(index);
-        return true;
+        return AfterTasks::End;
     }
     if index < shared.size.staying() {
-        return false;
+        return AfterTasks::Stay;
     }
     threads.occupied[index] = false;
     // Ordering: AcqRel as in `worker_ends`.
     shared.size.alive.fetch_sub(1, Ordering::AcqRel);
-    true
+    AfterTasks::End
 }
 
 #[cfg(all(test, liten_loom))]

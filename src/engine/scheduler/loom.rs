@@ -1,7 +1,7 @@
 //! Models of "no wake is lost" (scheduler.rs): the production idle word, park word and wake channel,
 //! with workers whose loops are cut down to the steps of the proof.
 
-use super::idle::{AfterSearch, Idle, LastLook, Unparked};
+use super::idle::{AfterSearch, Idle, LastLook, Search, Unparked};
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::engine::driver::Driver;
@@ -150,18 +150,18 @@ impl House {
         }
     }
 
-    /// `Shared::inject`.
+    /// `Shared::enqueue`, to the injector.
     fn inject(&self) {
         self.injector.push(());
         fence(Ordering::SeqCst);
         self.wake_one();
     }
 
-    /// `Shared::send_home` to worker 0.
+    /// `Shared::enqueue`, to the channel of worker 0.
     fn send(&self) {
         if self.channel.push(Box::new(Item { link: Link::new() })) {
             fence(Ordering::SeqCst);
-            if self.idle.claim(0) {
+            if self.idle.claim(0) == Search::Begins {
                 self.unpark(0);
             } else {
                 self.wake_one();
@@ -189,7 +189,7 @@ impl House {
         while !self.is_done() {
             let mut taken = self.take();
             if taken == 0 && !searching {
-                searching = self.idle.start_search(index);
+                searching = self.idle.start_search(index) == Search::Begins;
                 taken = if searching { self.take() } else { 0 };
             }
             if taken == 0 {

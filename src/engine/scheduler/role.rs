@@ -3,10 +3,11 @@
 //!
 //! A wake or a spawn asks this first: it decides which queue the task goes to.
 
+use super::enqueue::Chains;
+use super::reason::{Pusher, Reason};
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::engine::driver::Driver;
-use crate::engine::queue::wake_channel::Chain;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::{Arc, thread_local};
 use crate::engine::task::JoinHandle;
@@ -40,6 +41,13 @@ impl Role {
             Role::Worker(worker) => Some(worker.shared()),
             Role::Root(shared) => Some(shared),
             Role::Dispatcher(_) | Role::BlockedInPlace | Role::Drainer => None,
+        }
+    }
+
+    pub(super) fn worker(&self) -> Option<&Worker> {
+        match self {
+            Role::Worker(worker) => Some(worker),
+            _ => None,
         }
     }
 
@@ -84,10 +92,7 @@ pub(crate) fn is_polling() -> bool {
 
 /// Which worker the calling thread is. `None` also while it blocks in place.
 pub(crate) fn worker_index() -> Option<usize> {
-    with(|role| match role {
-        Some(Role::Worker(worker)) => Some(worker.index()),
-        _ => None,
-    })
+    with(|role| role.and_then(Role::worker).map(Worker::index))
 }
 
 /// Whether the calling thread is a worker or a root's of the scheduler that its spawns go to.
@@ -143,11 +148,10 @@ pub(crate) fn enter_root<R>(shared: &Arc<Shared>, f: impl FnOnce() -> R) -> R {
 }
 
 /// The driver thread while it calls the wakers of one round: collects the tasks per home worker and
-/// sends each worker one chain.
+/// sends each worker one chain. What has no home goes one by one.
 pub(super) struct Dispatcher {
     shared: Arc<Shared>,
-    /// `(home, chain)`; few workers, so a list. What has no home goes one by one.
-    chains: RefCell<Vec<(usize, Chain<Hot>)>>,
+    chains: Chains,
 }
 
 impl Dispatcher {
@@ -161,35 +165,12 @@ impl Dispatcher {
         Arc::as_ptr(&self.shared)
     }
 
-    pub(super) fn push(&self, task: Hot) {
-        let Some(home) =
-            task.home().map(usize::from).filter(|&home| home < self.shared.slots.workers())
-        else {
-            return self.shared.inject(task);
-        };
-        let mut chains = self.chains.borrow_mut();
-        match chains.iter_mut().find(|(worker, _)| *worker == home) {
-            Some((_, chain)) => chain.push(task),
-            None => {
-                let mut chain = Chain::new();
-                chain.push(task);
-                chains.push((home, chain));
-            }
-        }
+    pub(super) fn woken(&self, task: Hot) {
+        self.shared.enqueue(Pusher::Dispatcher(&self.chains), task, Reason::Woken);
     }
 
-    /// Sends what was collected: one RMW and at most one unpark per worker.
+    /// Sends what was collected.
     pub(super) fn flush(&self) {
-        // Taken out, so that nothing is borrowed while other threads are woken.
-        let mut chains = self.chains.take();
-        for (home, chain) in chains.drain(..) {
-            self.shared.send_chain(home, chain);
-        }
-        // Its memory goes back for the next round, in front of what came meanwhile.
-        let late = self.chains.replace(chains);
-        if !late.is_empty() {
-            self.chains.borrow_mut().extend(late);
-            self.flush();
-        }
+        self.shared.send(&self.chains);
     }
 }

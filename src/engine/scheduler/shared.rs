@@ -12,7 +12,6 @@ use super::threads::Threads;
 use super::watchdog::flags::WatchdogFlags;
 use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark};
-use crate::engine::queue::wake_channel::Chain;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
 use crate::engine::task::RunningTask;
@@ -67,58 +66,8 @@ impl Shared {
         self.size.spares()
     }
 
-    /// Asked by a thread that is no worker after it has counted a task and before it queues it. `false`:
-    /// the runtime is closed, and the caller cancels the task, which is its own.
-    pub(super) fn may_spawn(&self) -> bool {
-        // Ordering: Dekker with the end of the runtime: count, fence, look at `closed`; close, fence,
-        // look at the counts. A caller that finds the runtime open is seen by the last worker, which does
-        // not end before it has found the task.
-        fence(Ordering::SeqCst);
-        !self.shutdown.is_closed()
-    }
-
-    /// Queues a task that no worker owns.
-    pub(super) fn inject(&self, task: Hot) {
-        self.outside.injector.push(task);
-        self.pushed_from_outside();
-    }
-
-    /// As [`Shared::inject`], announced once for all of them.
-    pub(super) fn inject_all(&self, tasks: impl Iterator<Item = Hot>) {
-        let mut moved = false;
-        for task in tasks {
-            self.outside.injector.push(task);
-            moved = true;
-        }
-        if moved {
-            self.pushed_from_outside();
-        }
-    }
-
-    /// A helper does not keep a task that has yielded: a regular worker takes it.
-    #[cold]
-    pub(super) fn leave_to_workers(&self, task: Hot) {
-        self.outside.yielded.push(task);
-        self.announce_outside();
-        self.wake_regular(0);
-    }
-
-    /// Queues what was spawned on a thread that is no worker. A worker is awake to see it when this returns:
-    /// a root future may block its thread next.
-    pub(super) fn spawned_outside(&self, task: Hot) {
-        // Ordering: Relaxed, the fence in `may_spawn` publishes it.
-        self.foreign.spawned.fetch_add(1, Ordering::Relaxed);
-        if self.may_spawn() { self.inject(task) } else { self.cancel(task) }
-    }
-
-    /// After a push by a thread that will not run what it pushed: a worker must see it.
-    pub(super) fn pushed_from_outside(&self) {
-        self.announce_outside();
-        self.wake_one(0);
-    }
-
     /// Between a push and the look at the idle word: lets workers that are busy know.
-    fn announce_outside(&self) {
+    pub(super) fn announce_outside(&self) {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
         // word. The other half is in Worker::park.
         fence(Ordering::SeqCst);
@@ -136,31 +85,29 @@ impl Shared {
         self.outside.withdraw(|| self.outside.len() != 0);
     }
 
-    /// Wakes one parked worker unless a worker is searching already. `true`: it did.
+    /// Wakes one parked worker unless a worker is searching already.
     #[inline]
-    pub(super) fn wake_one(&self, near: usize) -> bool {
-        !self.idle.is_settled() && self.wake_parked(near)
+    pub(super) fn wake_one(&self, near: usize) {
+        if !self.idle.is_settled() {
+            self.wake_below(near, usize::MAX);
+        }
     }
 
     /// As [`Shared::wake_one`], for a task that helpers leave to the others.
-    pub(super) fn wake_regular(&self, near: usize) -> bool {
-        !self.idle.is_settled() && self.wake_below(near, self.size.first_helper())
+    pub(super) fn wake_regular(&self, near: usize) {
+        if !self.idle.is_settled() {
+            self.wake_below(near, self.size.first_helper());
+        }
     }
 
     #[cold]
-    fn wake_parked(&self, near: usize) -> bool {
-        self.wake_below(near, usize::MAX)
-    }
-
-    fn wake_below(&self, near: usize, limit: usize) -> bool {
+    fn wake_below(&self, near: usize, limit: usize) {
         // Ordering: Relaxed, a hint.
         let seated = self.seated.load(Ordering::Relaxed);
         let avoid = (seated != usize::MAX).then_some(seated);
-        let picked = self.idle.pick(near, avoid, limit);
-        if let Some(worker) = picked {
+        if let Some(worker) = self.idle.pick(near, avoid, limit) {
             self.unpark(worker);
         }
-        picked.is_some()
     }
 
     /// Wakes a worker whose bit the caller has cleared, or that has to look at a flag.
@@ -170,33 +117,6 @@ impl Shared {
                 self.driver.wake();
             }
         }
-    }
-
-    /// Sends a batch that one round of the driver made ready to the channel of `home`.
-    pub(super) fn send_chain(&self, home: usize, chain: Chain<Hot>) {
-        if self.slots.get(home).channel.push_chain(chain) {
-            self.sent(home);
-        }
-    }
-
-    /// After the push that made `home`'s channel non-empty: makes sure that a worker is awake to take it.
-    pub(super) fn sent(&self, home: usize) {
-        // Ordering: as in `announce_outside`; also against the slot's retirement, which clears
-        // `active`, fences, then empties the channel.
-        fence(Ordering::SeqCst);
-        if !self.slots.get(home).is_active() {
-            self.rescue_channel(home);
-        } else if self.idle.claim(home) {
-            self.unpark(home);
-        } else {
-            // The home worker is awake, perhaps for long: an idle one, if any, may take the channel.
-            self.wake_one(home);
-        }
-    }
-
-    /// Moves what is in a channel that no worker empties any more to the injector.
-    pub(super) fn rescue_channel(&self, home: usize) {
-        self.inject_all(self.slots.get(home).channel.take_all());
     }
 
     /// Whether a thief would find a task that has been woken or spawned. For the moments when it matters: it

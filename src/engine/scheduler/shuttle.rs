@@ -1,5 +1,6 @@
 //! What must hold when a scheduler has ended; for the scenarios in runtime/shuttle.rs.
 
+use super::idle::Search;
 use super::shared::Shared;
 use super::slots::Stats;
 use crate::engine::sync_shim::atomic::Ordering;
@@ -27,6 +28,7 @@ impl Shared {
         }
         assert_eq!(self.size.alive.load(Ordering::SeqCst), 0, "a worker is counted that has ended");
         assert_eq!(self.idle.parked(), 0, "a worker counts as parked that has ended");
-        assert!(self.idle.start_search(0), "a worker counts as searching that has ended");
+        let search = self.idle.start_search(0);
+        assert_eq!(search, Search::Begins, "a worker counts as searching that has ended");
     }
 }

@@ -133,9 +133,9 @@ pub(super) struct ThreadList {
 /// their threads have ended, or a program that resizes for ever would collect them.
 const KEPT_HANDLES: usize = 64;
 
-/// After a failed attempt to start the driver thread, or one that drains, so long passes before the next. It
-/// is asked for by each worker that leaves its park, or at each look.
-const RETRY_AFTER: Duration = Duration::from_millis(100);
+/// After the system had no thread to give, so long passes before the next attempt. A worker that leaves its
+/// park would make one each time, and so would each look of the watchdog.
+pub(super) const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// See `Shared::close_and_then`.
 pub(super) type LastAct = Box<dyn FnOnce() + Send>;

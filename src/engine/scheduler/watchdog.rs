@@ -149,16 +149,30 @@ fn nothing_to_do(shared: &Shared) -> bool {
     all_rest(shared) && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)
 }
 
-/// Announces a long sleep; `true` if it is still right to sleep.
-fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> bool {
+/// What the thread does when it has announced a long sleep.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+enum AfterLook {
+    /// It sleeps: a worker that it has not seen wakes it.
+    Sleep,
+    /// It looks again soon.
+    LookAgain,
+}
+
+/// Announces a long sleep, for as long as `condition` holds.
+fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> AfterLook {
     if !condition() {
-        return false;
+        return AfterLook::LookAgain;
     }
     // Ordering: SeqCst fence: announce, fence, look; the other half is in the worker's `awake`.
     // Release, see `rouse_watchdog`.
     shared.watchdog.asleep.store(true, Ordering::Release);
     fence(Ordering::SeqCst);
-    condition() && !shared.shutdown.is_drained()
+    if condition() && !shared.shutdown.is_drained() {
+        AfterLook::Sleep
+    } else {
+        AfterLook::LookAgain
+    }
 }
 
 /// What the watchdog has in hand from one look to the next.
@@ -216,18 +230,19 @@ impl WatchdogThread {
             self.attend(shared, role);
         }
         self.end_quiescent_point_wait(shared, clock::now());
+        let has_easy_look = || all_rest(shared) && shared.size.spares() != 0;
         let quiet = |shared: &Shared| nothing_to_do(shared) && shared.driver.is_attended();
         self.quiet = if quiet(shared) { self.quiet + 1 } else { 0 };
         if shared.shutdown.is_drained() {
             return;
         }
         if self.quiet >= QUIET_LOOKS {
-            if announce_sleep(shared, || quiet(shared)) {
+            if announce_sleep(shared, || quiet(shared)) == AfterLook::Sleep {
                 self.parker.park();
             }
             self.quiet = 0;
             self.pause = LOOK;
-        } else if announce_sleep(shared, || all_rest(shared) && shared.size.spares() != 0) {
+        } else if announce_sleep(shared, has_easy_look) == AfterLook::Sleep {
             self.parker.park_timeout(EASY_LOOK);
         } else {
             self.parker.park_timeout(self.pause);
@@ -354,7 +369,8 @@ impl WatchdogThread {
         };
         shared.comes();
         while self.wakes.is_empty() && !shared.shutdown.is_drained() {
-            let limit = (!announce_sleep(shared, || nothing_to_do(shared))).then_some(LOOK);
+            let after = announce_sleep(shared, || nothing_to_do(shared));
+            let limit = (after == AfterLook::LookAgain).then_some(LOOK);
             if self.parker.enter_seat() {
                 shared.turn(&mut seat, limit, &mut self.wakes);
             }

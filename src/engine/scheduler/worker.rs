@@ -68,31 +68,27 @@
 mod rest;
 mod wakes;
 
-use super::idle::AfterSearch;
+use super::idle::{AfterSearch, Search};
 use super::intake::{INTAKE, Intake};
+use super::own_queues::OwnQueues;
 use super::pace::{FAIR_INTERVAL, Pace};
+use super::reason::{Notice, Pusher, Reason};
 use super::shared::Shared;
-use super::slots::{Deques, Slot, Stall};
+use super::slots::{Slot, Stall};
 use super::turns::{Alone, Turns};
 use crate::engine::park::Parker;
-use crate::engine::queue::local::Local;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock, thread};
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
-use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
+use std::iter;
 use std::task::Waker;
 use std::time::Instant;
 
 pub(super) struct Worker {
     shared: Arc<Shared>,
-    index: usize,
-    slot: Arc<CachePadded<Slot>>,
-    /// Tasks that have been woken or spawned.
-    ready: Local<Hot>,
-    /// Tasks that have yielded.
-    yielded: Local<Hot>,
+    own: OwnQueues,
     /// Which of the queues here is next.
     turns: Turns,
     /// A helper leaves tasks that have yielded to the regular workers.
@@ -109,10 +105,6 @@ pub(super) struct Worker {
     busy_since: Cell<Instant>,
     /// When to look outside, and how much to bring in.
     intake: Intake,
-    /// The task that runs has made another one runnable here.
-    pushed: Cell<bool>,
-    /// Counted in the idle word as searching.
-    searching: Cell<bool>,
     /// While several wakers are called: how many tasks they have queued since a peer was last notified.
     /// `None`: each wake notifies.
     unannounced: Cell<Option<usize>>,
@@ -122,15 +114,10 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
-        let slot = shared.slots.share(index);
-        let Deques { ready, yielded } = slot.take_deques();
         Self {
-            ready,
-            yielded,
+            own: OwnQueues::new(&shared, index),
             turns: Turns::new(),
             helps: Cell::new(shared.size.is_helper(index)),
-            slot,
-            index,
             parker: Parker::new(),
             rng: RefCell::new(Rng::new(index as u64)),
             until_fair: Cell::new(FAIR_INTERVAL),
@@ -138,8 +125,6 @@ impl Worker {
             pace: Cell::new(Pace::new()),
             busy_since: Cell::new(clock::now()),
             intake: Intake::new(),
-            pushed: Cell::new(false),
-            searching: Cell::new(false),
             unannounced: Cell::new(None),
             wakes: RefCell::new(shared.driver.new_wakes()),
             shared,
@@ -151,7 +136,7 @@ impl Worker {
     }
 
     pub(super) fn index(&self) -> usize {
-        self.index
+        self.own.index
     }
 
     pub(super) fn shared(&self) -> &Arc<Shared> {
@@ -165,7 +150,7 @@ impl Worker {
     /// Whether this worker has been asked to leave, or the runtime is closed.
     #[inline]
     pub(super) fn is_surplus(&self) -> bool {
-        self.shared.size.is_surplus(self.index)
+        self.shared.size.is_surplus(self.own.index)
     }
 
     /// Runs tasks until the runtime is shut down or this worker is surplus.
@@ -187,7 +172,7 @@ impl Worker {
     }
 
     fn count_busy(&self, now: Instant) {
-        self.slot.sleeps.was_busy(self.busy_since.replace(now), now);
+        self.own.slot.sleeps.was_busy(self.busy_since.replace(now), now);
     }
 
     /// The worker goes to sleep.
@@ -196,12 +181,12 @@ impl Worker {
         // One of the ticks has found no task.
         pace.ran((self.paced_at.get() - self.until_fair.get()).saturating_sub(1), now);
         self.pace.set(pace);
-        self.slot.sleeps.begin(self.busy_since.get(), now);
+        self.own.slot.sleeps.begin(self.busy_since.get(), now);
     }
 
     /// The worker has slept.
     fn end_sleep(&self) {
-        let now = self.slot.sleeps.end();
+        let now = self.own.slot.sleeps.end();
         self.busy_since.set(now);
         self.pace.set(self.pace.get().rested(now));
         self.paced_at.set(self.until_fair.get());
@@ -224,10 +209,10 @@ impl Worker {
     /// Called in one place only, where the compiler puts it and what it calls in line.
     #[inline]
     fn run(&self, task: Hot) {
-        self.slot.running.begin(task.identity());
-        self.pushed.set(false);
+        self.own.slot.running.begin(task.identity());
+        self.own.pushed.set(false);
         task.run(self);
-        self.slot.running.end();
+        self.own.slot.running.end();
     }
 
     #[inline]
@@ -250,19 +235,18 @@ impl Worker {
 
     #[inline]
     fn take_next(&self) -> Option<Hot> {
-        let task = self.slot.next.take()?;
+        let task = self.own.slot.next.take()?;
         if self.turns.next_slot_again() {
             return Some(task);
         }
-        // No notification: this worker is about to run what is in its deque.
-        self.ready.push(task);
+        self.enqueue(task, Reason::Deferred);
         None
     }
 
     #[inline]
     fn take_ready(&self) -> Option<Hot> {
         self.turns.leave_next_slot();
-        if self.ready.is_drained() {
+        if self.own.ready.is_drained() {
             return None;
         }
         if self.turns.is_yielded_due() {
@@ -270,7 +254,7 @@ impl Worker {
                 return Some(task);
             }
         }
-        let task = self.ready.pop();
+        let task = self.own.ready.pop();
         self.intake.popped(task.is_some());
         task
     }
@@ -278,13 +262,13 @@ impl Worker {
     /// The oldest task that has yielded, for when nothing else is ready.
     #[inline]
     fn take_yielded(&self) -> Option<Hot> {
-        if self.turns.is_row_over() { self.yielded.pop() } else { self.take_early() }
+        if self.turns.is_row_over() { self.own.yielded.pop() } else { self.take_early() }
     }
 
     /// One of the first tasks that have yielded while nothing else was ready. Before the last of them the
     /// driver is polled, and what that has made ready runs first.
     fn take_early(&self) -> Option<Hot> {
-        if self.yielded.len() == 0 {
+        if self.own.yielded.len() == 0 {
             return None;
         }
         if let Alone::PollDriver = self.turns.yielded_alone() {
@@ -296,14 +280,14 @@ impl Worker {
             }
             self.turns.end_row();
         }
-        self.yielded.pop()
+        self.own.yielded.pop()
     }
 
     /// One task that has yielded runs although others are ready.
     #[cold]
     fn yielded_turn(&self) -> Option<Hot> {
-        self.turns.begin_yielded_turn(self.yielded.len());
-        self.yielded.pop()
+        self.turns.begin_yielded_turn(self.own.yielded.len());
+        self.own.yielded.pop()
     }
 
     /// What waits outside, if the hints say that something does; [`Worker::last_look`] trusts no hint.
@@ -314,40 +298,38 @@ impl Worker {
         let task = self.take_outside();
         if task.is_none() {
             self.shared.withdraw_outside();
-        } else if self.ready.len() > 0 {
+        } else if self.own.ready.len() > 0 {
             // The one in hand and what came with it.
-            self.shared.wake_one(self.index);
+            self.shared.wake_one(self.own.index);
         }
         task
     }
 
     /// The own channel or the injector: one of them, moved to the deque.
     fn take_outside(&self) -> Option<Hot> {
-        self.take_channel(&self.slot).or_else(|| self.take_injected())
+        self.take_channel(&self.own.slot).or_else(|| self.take_injected())
     }
 
     fn take_channel(&self, slot: &Slot) -> Option<Hot> {
         let mut batch = slot.channel.take_all();
         let first = batch.next()?;
-        for task in batch {
-            self.ready.push(task);
-        }
+        batch.for_each(|task| self.enqueue(task, Reason::Received));
         Some(first)
     }
 
     fn take_injected(&self) -> Option<Hot> {
-        let task = self.shared.outside.injector.steal_into(&self.ready)?;
-        self.slot.stats.from_injector.add(1 + self.ready.len() as u64);
+        let task = self.shared.outside.injector.steal_into(&self.own.ready)?;
+        self.own.slot.stats.from_injector.add(1 + self.own.ready.len() as u64);
         Some(task)
     }
 
     fn steal_deque(&self, victim: &Slot) -> Option<Hot> {
-        victim.ready()?.steal_into(&self.ready)
+        victim.ready()?.steal_into(&self.own.ready)
     }
 
     /// A hint that costs two loads of lines that are seldom written.
     fn is_wanted_outside(&self) -> bool {
-        !self.slot.channel.is_empty() || self.shared.outside.is_announced()
+        !self.own.slot.channel.is_empty() || self.shared.outside.is_announced()
     }
 
     /// A worker that has tasks of its own must not starve others: looks outside whatever the hints say,
@@ -365,8 +347,8 @@ impl Worker {
             thread::yield_now();
         }
         self.pace.set(pace);
-        self.helps.set(self.shared.size.is_helper(self.index));
-        if self.intake.is_due(self.ready.len()) {
+        self.helps.set(self.shared.size.is_helper(self.own.index));
+        if self.intake.is_due(self.own.ready.len()) {
             self.take_in();
         }
         self.poll_driver();
@@ -384,30 +366,28 @@ impl Worker {
 
     /// Whether the tasks that are ready here are not worth a peer: because they are cheap, or because the
     /// worker has `rested` since the last fair turn and will have run them before a peer is awake. A task
-    /// that has given way comes back, so it is worth one.
+    /// that has yielded comes back, so it is worth one.
     fn keeps_surplus(&self, rested: bool) -> bool {
-        let (pace, ready) = (self.pace.get(), self.ready.len());
+        let (pace, ready) = (self.pace.get(), self.own.ready.len());
         self.may_keep()
-            && self.yielded.len() == 0
+            && self.own.yielded.len() == 0
             && (pace.are_cheap(ready) || rested && pace.are_soon_done(ready))
     }
 
     /// Brings what waits outside to the back of the deque.
     #[cold]
     fn take_in(&self) {
-        let queued = self.ready.len() + self.yielded.len();
+        let queued = self.own.ready.len() + self.own.yielded.len();
         self.take_in_yielded();
         if self.shared.watchdog.take_rescue() {
             self.rescue();
         }
-        let before = self.ready.len();
+        let before = self.own.ready.len();
         let room = self.intake.begin_look(before);
-        for task in self.slot.channel.take_all() {
-            self.ready.push(task);
-        }
+        self.own.slot.channel.take_all().for_each(|task| self.enqueue(task, Reason::Received));
         let brought = if room == 0 { 0 } else { self.take_batch(room) };
-        self.intake.end_look(room, brought, self.ready.len().saturating_sub(before));
-        if !self.may_keep() || self.ready.len() + self.yielded.len() > queued {
+        self.intake.end_look(room, brought, self.own.ready.len().saturating_sub(before));
+        if !self.may_keep() || self.own.ready.len() + self.own.yielded.len() > queued {
             self.notify_surplus();
         }
     }
@@ -416,22 +396,23 @@ impl Worker {
     #[cold]
     fn rescue(&self) {
         let high = self.shared.slots.high();
-        for index in (0..high).filter(|&index| index != self.index) {
+        for index in (0..high).filter(|&index| index != self.own.index) {
             let slot = self.shared.slots.get(index);
             let stall = slot.stall();
             if stall == Stall::None && !slot.is_blocked_in_place() {
                 continue;
             }
-            slot.channel.take_all().chain(slot.next.take()).for_each(|task| self.ready.push(task));
+            let found = slot.channel.take_all().chain(slot.next.take());
+            found.for_each(|task| self.enqueue(task, Reason::Rescued));
             if let Some(ready) = slot.ready() {
-                ready.move_into(&self.ready, INTAKE);
+                ready.move_into(&self.own.ready, INTAKE);
             }
             if stall != Stall::Long || !slot.has_yielded() {
                 continue;
             }
             if self.takes_yielded() {
                 if let Some(yielded) = slot.yielded() {
-                    yielded.move_into(&self.yielded, INTAKE);
+                    yielded.move_into(&self.own.yielded, INTAKE);
                 }
             } else {
                 // Said to one worker, which was the wrong one.
@@ -443,31 +424,31 @@ impl Worker {
     /// Brings in tasks that helpers have left to the workers.
     fn take_in_yielded(&self) {
         if self.takes_yielded() {
-            self.shared.outside.yielded.move_into(&self.yielded, INTAKE);
+            self.shared.outside.yielded.move_into(&self.own.yielded, INTAKE);
         }
     }
 
     /// Brings up to `room` tasks in from the injector; returns how many.
     fn take_batch(&self, room: usize) -> usize {
-        let before = self.ready.len();
-        if !self.shared.outside.injector.move_into(&self.ready, room) {
+        let before = self.own.ready.len();
+        if !self.shared.outside.injector.move_into(&self.own.ready, room) {
             self.shared.withdraw_outside();
         }
         // Less what a thief takes in between: the deque does not say how many it moved.
-        let after = self.ready.len();
+        let after = self.own.ready.len();
         let brought = after.saturating_sub(before);
-        self.slot.stats.from_injector.add(brought as u64);
+        self.own.slot.stats.from_injector.add(brought as u64);
         self.intake.brought(room, brought, after);
         brought
     }
 
     /// Looks for work in the other workers' queues, if no other worker does.
     fn search(&self) -> Option<Hot> {
-        if !self.searching.get() {
-            if !self.shared.idle.start_search(self.index) {
+        if !self.own.searching.get() {
+            if self.shared.idle.start_search(self.own.index) == Search::Refused {
                 return None;
             }
-            self.searching.set(true);
+            self.own.searching.set(true);
         }
         self.steal()
     }
@@ -484,13 +465,14 @@ impl Worker {
         let others = || {
             let victims = (0..high).map(move |i| (start + i) % high);
             victims
-                .filter(|&victim| victim != self.index)
+                .filter(|&victim| victim != self.own.index)
                 .map(|victim| self.shared.slots.get(victim))
         };
         let ready = others().find_map(|victim| self.steal_ready(victim));
-        let yielded = || others().find_map(|victim| victim.yielded()?.steal_into(&self.yielded));
+        let yielded =
+            || others().find_map(|victim| victim.yielded()?.steal_into(&self.own.yielded));
         let task = ready.or_else(|| if self.takes_yielded() { yielded() } else { None })?;
-        self.slot.stats.stolen.add((1 + self.ready.len() + self.yielded.len()) as u64);
+        self.own.slot.stats.stolen.add((1 + self.own.ready.len() + self.own.yielded.len()) as u64);
         Some(task)
     }
 
@@ -510,9 +492,9 @@ impl Worker {
     /// its search.
     #[inline]
     fn end_search(&self) {
-        if self.searching.get() {
-            self.searching.set(false);
-            if self.shared.idle.stop_search(self.index) == AfterSearch::PassOn {
+        if self.own.searching.get() {
+            self.own.searching.set(false);
+            if self.shared.idle.stop_search(self.own.index) == AfterSearch::PassOn {
                 self.pass_on();
             }
         }
@@ -525,76 +507,45 @@ impl Worker {
         // no worker, is seen here.
         fence(Ordering::SeqCst);
         if self.shared.has_ready() {
-            self.shared.wake_one(self.index);
+            self.shared.wake_one(self.own.index);
         } else if self.shared.has_yielded() {
-            self.shared.wake_regular(self.index);
+            self.shared.wake_regular(self.own.index);
         }
+    }
+
+    /// See [`Shared::enqueue`]. Not for what yields: for all others a helper is a worker like any other.
+    #[inline(always)]
+    fn enqueue(&self, task: Hot, reason: Reason) {
+        self.shared.enqueue(Pusher::Worker(&self.own), task, reason);
     }
 
     /// A task was spawned on this thread.
     #[inline]
     pub(super) fn spawned(&self, task: Hot) {
-        self.slot.stats.spawned.add(1);
-        self.pushed.set(true);
-        self.ready.push(task);
-        self.notify_surplus();
+        self.own.slot.stats.spawned.add(1);
+        self.enqueue(task, Reason::Spawned);
     }
 
-    /// The task that ran is queued again.
-    #[inline]
-    fn requeued(&self) {
-        // If the task has made no other one runnable, there are as many as before its poll, and no peer is
-        // needed. A peer that parked in spite of them is woken at the next fair turn.
-        if self.pushed.get() {
-            self.notify_surplus();
-        }
-    }
-
-    /// More than one task is runnable here: wakes an idle peer, if no worker searches. Exactly one: this
-    /// worker runs it itself.
     #[inline]
     fn notify_surplus(&self) {
-        // The cheapest question first: mostly there is no worker to wake.
-        if !self.shared.idle.is_settled() && !self.searching.get() {
-            self.notify();
-        }
-    }
-
-    #[inline(never)]
-    fn notify(&self) {
-        let ready = self.ready.len() + usize::from(!self.slot.next.is_empty());
-        if ready > 1 {
-            self.shared.wake_one(self.index);
-        } else if ready + self.yielded.len() > 1 {
-            self.shared.wake_regular(self.index);
-        }
+        self.own.notify_surplus(&self.shared);
     }
 
     /// Gives up the slot's queues: moves what is in them to the shared ones. A later push to the channel
-    /// finds the slot inactive. `true`: something was moved, and has to be announced.
-    pub(super) fn hand_over(&self) -> bool {
-        self.slot.deactivate();
+    /// finds the slot inactive.
+    pub(super) fn hand_over(&self) -> Notice<&OwnQueues> {
+        let OwnQueues { slot, ready, yielded, .. } = &self.own;
+        slot.deactivate();
         // Ordering: SeqCst, the pair of the fence in `Shared::sent`: deactivate, fence, empty the channel.
         fence(Ordering::SeqCst);
-        let mut moved = false;
-        let mut inject = |task| {
-            self.shared.outside.injector.push(task);
-            moved = true;
-        };
-        while let Some(task) = self.ready.pop() {
-            inject(task);
-        }
-        self.slot.next.take().into_iter().chain(self.slot.channel.take_all()).for_each(inject);
-        while let Some(task) = self.yielded.pop() {
-            self.shared.outside.yielded.push(task);
-            moved = true;
-        }
-        moved
+        let ready = iter::from_fn(|| ready.pop()).chain(slot.next.take());
+        let yielded = iter::from_fn(|| yielded.pop());
+        self.shared.abandon(ready.chain(slot.channel.take_all()), yielded)
     }
 
-    /// Leaves the slot: gives the deque back to it.
+    /// Leaves the slot.
     pub(super) fn leave(self) {
-        self.slot.give_back(Deques { ready: self.ready, yielded: self.yielded });
+        self.own.leave();
     }
 }
 
@@ -604,32 +555,29 @@ impl Completer for Worker {
     }
 
     fn completed(&self) {
-        self.slot.stats.completed.add(1);
+        self.own.slot.stats.completed.add(1);
     }
 }
 
 impl Runner for Worker {
     fn register(&self, task: Cold) -> RegistryKey {
-        RegistryKey { shard: self.index as u16, index: self.slot.registry.insert(task) }
+        RegistryKey { shard: self.own.index as u16, index: self.own.slot.registry.insert(task) }
     }
 
     #[inline]
     fn requeue(&self, task: Hot) {
-        self.ready.push(task);
-        self.requeued();
+        self.enqueue(task, Reason::Requeued);
     }
 
     #[inline]
     fn yielded(&self, task: Hot) {
-        if self.helps.get() {
-            return self.shared.leave_to_workers(task);
-        }
-        self.yielded.push(task);
-        self.requeued();
+        let by =
+            if self.helps.get() { Pusher::Helper(&self.own) } else { Pusher::Worker(&self.own) };
+        self.shared.enqueue(by, task, Reason::Yielded);
     }
 
     fn home(&self) -> u16 {
-        self.index as u16
+        self.own.index as u16
     }
 }
 

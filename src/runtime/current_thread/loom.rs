@@ -6,7 +6,7 @@ use crate::engine::park::Parker;
 use crate::engine::park::loom::waker_of;
 use crate::engine::scheduler::Sleeps;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::engine::sync_shim::thread;
+use crate::engine::sync_shim::{Mutex, thread};
 use crate::runtime::root::loom::forget_habit;
 use std::panic::Location;
 use std::task::{Context, Waker};

@@ -46,6 +46,7 @@ fn a_worker_that_wakes_by_itself_learns_of_a_claim() {
         way.here();
         let unparked = idle.unpark_self(0);
         let claimed = other.join().expect("no panic");
+        let claimed = claimed == Search::Begins;
         assert_eq!(unparked == Unparked::Claimed, claimed);
         assert_eq!((idle.parked(), searching(&idle)), (0, u32::from(claimed)));
     });
@@ -57,7 +58,7 @@ fn a_worker_that_wakes_by_itself_learns_of_a_claim() {
 fn one_of_two_leaving_searchers_is_the_last() {
     both_ways(|way| {
         let idle = parked(&[0, 1]);
-        assert!(idle.claim(0) && idle.claim(1));
+        assert_eq!([0, 1].map(|worker| idle.claim(worker)), [Search::Begins; 2]);
         let other = {
             let idle = idle.clone();
             thread::spawn(move || idle.park(1, true))
@@ -66,7 +67,7 @@ fn one_of_two_leaving_searchers_is_the_last() {
         let last = idle.stop_search(0) == AfterSearch::PassOn;
         assert_eq!(other.join().expect("no panic") == LastLook::Outside, last);
         assert_eq!((idle.parked(), searching(&idle)), (1, 0));
-        assert!(idle.start_search(0));
+        assert_eq!(idle.start_search(0), Search::Begins);
     });
 }
 
@@ -80,7 +81,7 @@ fn one_of_two_idle_workers_searches() {
             thread::spawn(move || idle.start_search(1))
         };
         way.here();
-        assert!(idle.start_search(0) != other.join().expect("no panic"));
+        assert_ne!(idle.start_search(0), other.join().expect("no panic"));
         assert_eq!(searching(&idle), 1);
     });
 }
@@ -95,7 +96,7 @@ fn a_claimed_worker_sees_what_the_claimer_had_pushed() {
             let (idle, pushed) = (idle.clone(), pushed.clone());
             thread::spawn(move || {
                 pushed.write();
-                idle.claim(0)
+                let _ = idle.claim(0);
             })
         };
         way.here();

@@ -70,7 +70,7 @@ fn a_wake_beside_a_leaving_worker_is_not_left_in_its_channel() {
         let waker = waiting.waker();
         let other = thread::spawn(move || waker.wake());
         shared.size.set_regular(0);
-        assert!(!work_until_surplus(&shared, &leaver, 0));
+        assert_eq!(work_until_surplus(&shared, &leaver, 0), AfterTasks::Stay);
         other.join().expect("no panic");
         assert!(shared.slots.get(0).channel.is_empty());
         let task = shared.outside.injector.pop().expect("it was woken");
@@ -104,7 +104,7 @@ fn what_a_leaving_worker_had_is_run_by_the_one_that_stays() {
             let shared = shared.clone();
             thread::spawn(move || {
                 // Made here: a worker is its thread's alone.
-                assert!(!work_until_surplus(&shared, &leaver, 1));
+                assert_eq!(work_until_surplus(&shared, &leaver, 1), AfterTasks::Stay);
                 leaver.leave();
             })
         };
@@ -295,7 +295,9 @@ fn a_worker_that_is_asked_to_stay_has_left_or_stays() {
         let left = Arc::new(AtomicBool::new(false));
         let leaver = {
             let (shared, left) = (shared.clone(), left.clone());
-            thread::spawn(move || left.store(has_left(&shared, 0), Ordering::Relaxed))
+            thread::spawn(move || {
+                left.store(leave(&shared, 0) == AfterTasks::End, Ordering::Relaxed)
+            })
         };
         way.here();
         // What `resize` does before it starts threads in the free slots.

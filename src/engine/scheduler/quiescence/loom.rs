@@ -9,6 +9,7 @@ use crate::engine::driver::readiness::Direction;
 use crate::engine::driver::timers::TimerEntry;
 use crate::engine::park::{Unpark, Unparker};
 use crate::engine::scheduler::loom::{go_home, scheduler, up_to, worker};
+use crate::engine::scheduler::reason::Notice;
 use crate::engine::scheduler::worker::Worker;
 use crate::engine::sync_shim::{ProcessFlag, Way, thread};
 use crate::engine::task::cell::new_send_task;
@@ -274,7 +275,7 @@ fn a_task_moves_behind_a_look(queue: fn(&Worker, Hot)) {
             move || {
                 shared.comes();
                 walker.awake();
-                assert!(walker.hand_over());
+                assert!(matches!(walker.hand_over(), Notice::Outside));
                 shared.goes();
             }
         });

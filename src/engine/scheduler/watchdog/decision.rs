@@ -31,6 +31,7 @@
 //! and more threads help less and less.
 
 use crate::engine::scheduler::slots::Stall;
+use crate::engine::scheduler::threads::RETRY_AFTER;
 use std::time::{Duration, Instant};
 
 /// Time between two looks while polls are long, or something was to be done. Two of them are the most that an
@@ -91,9 +92,6 @@ const LAST_RESORT: Duration = Duration::from_secs(1);
 /// A spare stays for so long after the last look at which no regular worker was free: a program that blocks
 /// its workers does it again, and to start a thread takes as long as some polls.
 const RETIRE_AFTER: Duration = Duration::from_millis(250);
-
-/// After a failed start the next one waits for so long.
-const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// One worker at one look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

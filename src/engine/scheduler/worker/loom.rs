@@ -113,7 +113,7 @@ fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
             let shared = shared.clone();
             thread::spawn(move || {
                 let dispatcher = Dispatcher::new(shared);
-                hot.into_iter().for_each(|task| dispatcher.push(task));
+                hot.into_iter().for_each(|task| dispatcher.woken(task));
                 dispatcher.flush();
             })
         };
@@ -301,7 +301,7 @@ fn a_rescue_leaves_the_next_slot_of_a_worker_that_moves() {
             thread::spawn(move || {
                 let rescuer = worker(&shared, 2);
                 rescuer.rescue();
-                rescuer.ready.pop()
+                rescuer.own.ready.pop()
             })
         };
         way.here();

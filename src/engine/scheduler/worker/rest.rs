@@ -31,15 +31,15 @@ impl Worker {
     /// As [`Worker::park`], without the hooks.
     fn sleep(&self) -> Option<Hot> {
         self.turns.rest();
-        let searched = self.searching.replace(false);
-        let look = self.shared.idle.park(self.index, searched);
+        let searched = self.own.searching.replace(false);
+        let look = self.shared.idle.park(self.own.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
         // other half is a push.
         fence(Ordering::SeqCst);
         self.shared.check_quiet();
         // After the fence: a worker that blocks in place says so before it gives up what has yielded
         // there, and this one may be there in its place.
-        self.helps.set(self.shared.size.is_helper(self.index));
+        self.helps.set(self.shared.size.is_helper(self.own.index));
         if let Some(task) = self.last_look(look) {
             self.awake();
             self.end_search();
@@ -75,7 +75,7 @@ impl Worker {
     #[cold]
     fn leave_search_to_workers(&self) {
         if self.shared.has_yielded() {
-            self.shared.wake_regular(self.index);
+            self.shared.wake_regular(self.own.index);
         }
     }
 
@@ -86,7 +86,7 @@ impl Worker {
     fn last_look(&self, look: LastLook) -> Option<Hot> {
         let yielded = || {
             self.take_in_yielded();
-            self.yielded.pop()
+            self.own.yielded.pop()
         };
         self.take_outside()
             .or_else(yielded)
@@ -96,8 +96,8 @@ impl Worker {
     /// Ends the park: learns whether another thread claimed us (then we count as searching), and tells a
     /// sleeping watchdog.
     pub(in crate::engine::scheduler) fn awake(&self) {
-        self.searching.set(self.shared.idle.unpark_self(self.index) == Unparked::Claimed);
-        self.helps.set(self.shared.size.is_helper(self.index));
+        self.own.searching.set(self.shared.idle.unpark_self(self.own.index) == Unparked::Claimed);
+        self.helps.set(self.shared.size.is_helper(self.own.index));
         // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence, look
         // at the bit (watchdog.rs). A SeqCst RMW in the place of the fence would not do: it does not order a
         // relaxed load that follows it, and a processor whose RMWs are load and store apart swaps the two.
@@ -111,7 +111,7 @@ impl Worker {
             return false;
         };
         // Ordering: Relaxed, a hint for `wake_one`.
-        self.shared.seated.store(self.index, Ordering::Relaxed);
+        self.shared.seated.store(self.own.index, Ordering::Relaxed);
         let mut wakes = self.wakes.take();
         if self.parker.enter_seat() {
             self.shared.turn(&mut seat, None, &mut wakes);

@@ -14,6 +14,7 @@
 //! `tasks_that_are_woken_together_do_not_wait_for_their_waker`).
 
 use super::Worker;
+use crate::engine::scheduler::reason::Reason;
 use crate::engine::task::header::Hot;
 use crate::engine::wakers;
 use std::task::Waker;
@@ -32,28 +33,16 @@ impl Worker {
         if let Some(unannounced) = self.unannounced.get() {
             return self.woken_together(task, unannounced);
         }
-        self.pushed.set(true);
-        self.put_next(task);
-        self.notify_surplus();
-    }
-
-    fn put_next(&self, task: Hot) {
-        if let Some(displaced) = self.slot.next.put(task) {
-            self.ready.push(displaced);
-        }
+        self.enqueue(task, Reason::Woken);
     }
 
     fn woken_together(&self, task: Hot, unannounced: usize) {
-        match unannounced {
-            // It may be the only one.
-            0 => self.put_next(task),
-            // It is not. A task in the next slot may have to go behind all that are queued.
-            1 => {
-                let first = self.slot.next.take();
-                first.into_iter().chain([task]).for_each(|task| self.ready.push(task));
-            }
-            _ => self.ready.push(task),
+        if unannounced == 1 {
+            // The first one is not the only one: it may have to go behind all that are queued.
+            let first = self.own.slot.next.take();
+            first.into_iter().for_each(|first| self.enqueue(first, Reason::Deferred));
         }
+        self.enqueue(task, Reason::Crowd(unannounced));
         let is_due = unannounced == MOST_UNANNOUNCED;
         self.unannounced.set(Some(if is_due { SEVERAL } else { unannounced + 1 }));
         if is_due {
@@ -64,7 +53,7 @@ impl Worker {
     /// Wakes a peer for tasks that were woken together, unless they are cheap. They have one source, so they
     /// come back to it, and each of them would move between the cores each time.
     fn announce_crowd(&self) {
-        if !self.may_keep() || !self.pace.get().are_cheap(self.ready.len()) {
+        if !self.may_keep() || !self.pace.get().are_cheap(self.own.ready.len()) {
             self.notify_surplus();
         }
     }
@@ -76,7 +65,7 @@ impl Worker {
         impl Drop for End<'_> {
             fn drop(&mut self) {
                 if self.0.unannounced.take() != Some(0) {
-                    self.0.pushed.set(true);
+                    self.0.own.pushed.set(true);
                     self.0.announce_crowd();
                 }
             }
@@ -151,8 +140,8 @@ mod tests {
 
         /// How many tasks are queued, in the next slot and behind it. Takes them.
         fn queued(&self) -> [usize; 2] {
-            let next = self.slot.next.take().into_iter();
-            let ready = std::iter::from_fn(|| self.ready.pop());
+            let next = self.own.slot.next.take().into_iter();
+            let ready = std::iter::from_fn(|| self.own.ready.pop());
             [
                 next.map(|task| self.shared.cancel(task)).count(),
                 ready.map(|task| self.shared.cancel(task)).count(),
@@ -162,7 +151,7 @@ mod tests {
 
     impl Worker {
         fn push_new(&self) {
-            self.ready.push(new_send_task(async {}, &self.shared, Location::caller()).0);
+            self.own.ready.push(new_send_task(async {}, &self.shared, Location::caller()).0);
         }
 
         /// As if its tasks had cost so much for a while.
@@ -241,11 +230,11 @@ mod tests {
         let (_shared, worker) = beside_a_parked_peer();
         worker.learn(NANOSECOND);
         (0..2).for_each(|_| {
-            worker.yielded.push(new_send_task(async {}, &worker.shared, Location::caller()).0)
+            worker.own.yielded.push(new_send_task(async {}, &worker.shared, Location::caller()).0)
         });
         worker.fair_turn();
         assert!(!worker.peer_sleeps());
-        while let Some(task) = worker.yielded.pop() {
+        while let Some(task) = worker.own.yielded.pop() {
             worker.shared.cancel(task);
         }
     }

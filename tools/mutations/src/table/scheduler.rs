@@ -5,6 +5,8 @@ use super::Mutation;
 const SLOTS: &str = "src/engine/scheduler/slots.rs";
 const IDLE: &str = "src/engine/scheduler/idle.rs";
 const HOUSE: &str = "src/engine/scheduler/loom.rs";
+const REASON: &str = "src/engine/scheduler/reason.rs";
+const ENQUEUE: &str = "src/engine/scheduler/enqueue.rs";
 const WORKER: &str = "src/engine/scheduler/worker.rs";
 const WAKES: &str = "src/engine/scheduler/worker/wakes.rs";
 const REST: &str = "src/engine/scheduler/worker/rest.rs";
@@ -134,15 +136,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WATCHDOG,
         models: "watchdog::loom",
-        from: "    fence(Ordering::SeqCst);\n    condition()",
-        to: "    condition()",
+        from: "    fence(Ordering::SeqCst);\n    if condition()",
+        to: "    if condition()",
         breaks: "no fence between the announcement of the watchdog's sleep and its last look",
     },
     Mutation {
         file: WATCHDOG,
         models: "watchdog::loom",
-        from: "    condition() && !shared.shutdown.is_drained()",
-        to: "    true",
+        from: "    if condition() && !shared.shutdown.is_drained() {",
+        to: "    if true {",
         breaks: "the watchdog sleeps without a last look",
     },
     Mutation {
@@ -153,14 +155,14 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a worker in the seat is unparked without waking the poller",
     },
     Mutation {
-        file: SHARED,
+        file: ENQUEUE,
         models: "worker::loom",
         from: "        fence(Ordering::SeqCst);\n        if !self.slots.get(home).is_active() {",
         to: "        if !self.slots.get(home).is_active() {",
         breaks: "no fence between a push to a channel and the look at its worker",
     },
     Mutation {
-        file: SHARED,
+        file: ENQUEUE,
         models: "lifecycle::loom",
         from: "if !self.slots.get(home).is_active() {",
         to: "if false {",
@@ -169,29 +171,29 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "lifecycle::loom",
-        from: "        fence(Ordering::SeqCst);\n        let mut moved",
-        to: "        let mut moved",
+        from: "        fence(Ordering::SeqCst);\n        let ready = iter",
+        to: "        let ready = iter",
         breaks: "no fence between a worker's retirement and its last look at its channel",
     },
     Mutation {
         file: WORKER,
         models: "lifecycle::loom",
-        from: ".chain(self.slot.channel.take_all()).for_each(inject);",
-        to: ".for_each(inject);",
+        from: "self.shared.abandon(ready.chain(slot.channel.take_all()), yielded)",
+        to: "self.shared.abandon(ready, yielded)",
         breaks: "a leaving worker leaves its channel full",
     },
     Mutation {
         file: WORKER,
         models: "in_place::loom",
-        from: "        self.slot.deactivate();\n",
+        from: "        slot.deactivate();\n",
         to: "",
         breaks: "a worker that steps aside keeps its slot active",
     },
     Mutation {
         file: IN_PLACE,
         models: "in_place::loom",
-        from: "        if worker.hand_over() {",
-        to: "        if false {",
+        from: "        shared.tell(worker.hand_over());\n",
+        to: "",
         breaks: "a worker that steps aside keeps what is queued",
     },
     Mutation {
@@ -204,15 +206,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "lifecycle::loom",
-        from: "self.slot.next.take().into_iter().chain(",
-        to: "None.into_iter().chain(",
+        from: ".chain(slot.next.take());\n        let yielded",
+        to: ";\n        let yielded",
         breaks: "a leaving worker keeps its next task",
     },
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "    if index < shared.size.staying() {\n        return false;\n    }\n    threads.occupied",
-        to: "    drop(threads);\n    if index < shared.size.staying() {\n        return false;\n    }\n    let mut threads = shared.threads.lock();\n    threads.occupied",
+        from: "    if index < shared.size.staying() {\n        return AfterTasks::Stay;\n    }\n    threads.occupied",
+        to: "    drop(threads);\n    if index < shared.size.staying() {\n        return AfterTasks::Stay;\n    }\n    let mut threads = shared.threads.lock();\n    threads.occupied",
         breaks: "a worker decides to leave outside the lock",
     },
     Mutation {
@@ -230,7 +232,14 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the time of one poll is read as that of the next",
     },
     Mutation {
-        file: SHARED,
+        file: REASON,
+        models: "worker::loom",
+        from: "Some(home) => (Queue::Channel(home), Notice::Home(home)),",
+        to: "Some(home) => (Queue::Channel(home), Notice::Nothing),",
+        breaks: "a wake from outside tells no worker",
+    },
+    Mutation {
+        file: ENQUEUE,
         models: "worker::loom",
         from: "if self.slots.get(home).channel.push_chain(chain) {",
         to: "if self.slots.get(home).channel.push_chain(chain) && false {",
@@ -239,7 +248,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "worker::loom",
-        from: "let task = self.ready.pop();",
+        from: "let task = self.own.ready.pop();",
         to: "let task: Option<Hot> = None;",
         breaks: "a worker does not look into its own deque",
     },
@@ -252,10 +261,10 @@ pub const ROWS: &[Mutation] = &[
         breaks: "no fence between a push that is announced outside and the look at the idle word",
     },
     Mutation {
-        file: SHARED,
+        file: ENQUEUE,
         models: "worker::loom",
-        from: "        self.announce_outside();\n        self.wake_regular(0);",
-        to: "        self.announce_outside();",
+        from: "                self.announce_outside();\n                self.wake_regular(0);",
+        to: "                self.announce_outside();",
         breaks: "a helper that leaves a task to the workers wakes none",
     },
     Mutation {
@@ -263,7 +272,7 @@ pub const ROWS: &[Mutation] = &[
         models: "worker::loom",
         from: "        if look == LastLook::Everywhere && !self.takes_yielded() {",
         to: "        if false {",
-        breaks: "a helper that was the last searcher keeps quiet about what has given way",
+        breaks: "a helper that was the last searcher keeps quiet about what has yielded",
     },
     Mutation {
         file: WORKER,
@@ -275,8 +284,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "watchdog::loom",
-        from: "slot.channel.take_all().chain(slot.next.take()).for_each",
-        to: "slot.channel.take_all().for_each",
+        from: "slot.channel.take_all().chain(slot.next.take());",
+        to: "slot.channel.take_all();",
         breaks: "a rescue leaves the next slot of a stuck worker alone",
     },
     Mutation {
@@ -338,17 +347,17 @@ pub const ROWS: &[Mutation] = &[
         breaks: "no fence between a task's end elsewhere and the look for who waits",
     },
     Mutation {
-        file: SHARED,
+        file: ENQUEUE,
         models: "lifecycle::loom",
-        from: "        fence(Ordering::SeqCst);\n        !self.shutdown.is_closed()",
-        to: "        !self.shutdown.is_closed()",
+        from: "        fence(Ordering::SeqCst);\n        if self.shutdown.is_closed() {",
+        to: "        if self.shutdown.is_closed() {",
         breaks: "no fence between a spawn's count and its look at the end",
     },
     Mutation {
-        file: SHARED,
+        file: ENQUEUE,
         models: "lifecycle::loom",
-        from: "        fence(Ordering::SeqCst);\n        !self.shutdown.is_closed()",
-        to: "        fence(Ordering::SeqCst);\n        true",
+        from: "        fence(Ordering::SeqCst);\n        if self.shutdown.is_closed() {",
+        to: "        fence(Ordering::SeqCst);\n        if false {",
         breaks: "a task is queued after the end",
     },
     Mutation {
@@ -375,15 +384,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "slot.registry.close().into_iter().for_each(|task| self.outside.injector.push(task));",
-        to: "slot.registry.close().into_iter().for_each(|task| self.cancel(task));",
+        from: "let tasks = slot.registry.close().into_iter().chain(slot.channel.take_all());",
+        to: "slot.registry.close().into_iter().for_each(|task| self.cancel(task));\n            let tasks = slot.channel.take_all();",
         breaks: "a worker keeps the cold tasks to itself at the end",
     },
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "slot.channel.take_all().for_each(|task| self.outside.injector.push(task));",
-        to: "slot.channel.take_all().for_each(|task| self.cancel(task));",
+        from: "let tasks = slot.registry.close().into_iter().chain(slot.channel.take_all());",
+        to: "slot.channel.take_all().for_each(|task| self.cancel(task));\n            let tasks = slot.registry.close().into_iter();",
         breaks: "a worker keeps what was in a channel to itself at the end",
     },
     Mutation {
@@ -418,8 +427,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: HOUSE,
         models: "scheduler::loom",
-        from: "            fence(Ordering::SeqCst);\n            if self.idle.claim(0) {",
-        to: "            if self.idle.claim(0) {",
+        from: "            fence(Ordering::SeqCst);\n            if self.idle.claim(0) == Search::Begins {",
+        to: "            if self.idle.claim(0) == Search::Begins {",
         breaks: "no fence between a push to a channel and the look at the idle word",
     },
     Mutation {
@@ -454,8 +463,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WAKES,
         models: "scheduler::worker",
-        from: "                    self.0.pushed.set(true);\n                    self.0.announce_crowd();",
-        to: "                    self.0.pushed.set(true);",
+        from: "                    self.0.own.pushed.set(true);\n                    self.0.announce_crowd();",
+        to: "                    self.0.own.pushed.set(true);",
         breaks: "the end of a wake of several tasks notifies no peer",
     },
 ];

@@ -1,0 +1,152 @@
+//! The one door to the queues: each task that becomes runnable, and each one that leaves a queue without
+//! being run, comes through [`Shared::enqueue`].
+//!
+//! Only batches pass by it, which one call moves from deque to deque (`steal_into`, `move_into`): the worker
+//! that moves them runs one of them, and tells others of the rest when it has them.
+
+use super::idle::Search;
+use super::own_queues::OwnQueues;
+use super::reason::{Notice, Pusher, Queue, Reason, place};
+use super::shared::Shared;
+use crate::engine::queue::wake_channel::Chain;
+use crate::engine::sync_shim::atomic::{Ordering, fence};
+use crate::engine::task::header::Hot;
+use std::cell::RefCell;
+use std::iter;
+
+/// What the driver thread has collected in one round, per home; few workers, so a list.
+pub(super) type Chains = RefCell<Vec<(usize, Chain<Hot>)>>;
+
+impl Shared {
+    /// Queues `task`, and tells a worker of it if one has to know. Inlined with an reason that the compiler
+    /// knows: what is left of [`place`] is one push.
+    #[inline(always)]
+    pub(super) fn enqueue(&self, by: Pusher<&OwnQueues, &Chains>, task: Hot, reason: Reason) {
+        let (queue, notice) = place(reason, by, || self.home_of(&task));
+        match queue {
+            Queue::Next(own) => own.put_next(task),
+            Queue::Ready(own) => own.ready.push(task),
+            Queue::Yielded(own) => own.yielded.push(task),
+            Queue::Chain(chains, home) => add(&mut chains.borrow_mut(), home, task),
+            Queue::Channel(home) => {
+                if !self.slots.get(home).channel.push(task) {
+                    // The first one in there has told the worker, or is about to: scheduler.rs.
+                    return;
+                }
+            }
+            Queue::Injector => self.outside.injector.push(task),
+            Queue::Left => self.outside.yielded.push(task),
+        }
+        self.tell(notice);
+    }
+
+    /// Tells a worker of what was queued, if one has to know.
+    #[inline(always)]
+    pub(super) fn tell(&self, notice: Notice<&OwnQueues>) {
+        match notice {
+            Notice::Peer(own) => {
+                own.pushed.set(true);
+                own.notify_surplus(self);
+            }
+            Notice::Again(own) => {
+                if own.pushed.get() {
+                    // A peer that parked in spite of those is woken at the next fair turn.
+                    own.notify_surplus(self);
+                }
+            }
+            Notice::Outside => {
+                self.announce_outside();
+                self.wake_one(0);
+            }
+            Notice::Regular => {
+                self.announce_outside();
+                self.wake_regular(0);
+            }
+            Notice::Home(home) => self.sent(home),
+            Notice::Nothing => {}
+        }
+    }
+
+    fn home_of(&self, task: &Hot) -> Option<usize> {
+        // None if it has not run yet, or ran last on a thread that has no slot.
+        task.home().map(usize::from).filter(|&home| home < self.slots.workers())
+    }
+
+    /// Queues what was spawned on a thread that is no worker. A worker is awake to see it when this returns:
+    /// a root future may block its thread next.
+    pub(super) fn spawned_outside(&self, task: Hot) {
+        // Ordering: Relaxed, the fence below publishes it.
+        self.foreign.spawned.fetch_add(1, Ordering::Relaxed);
+        // Ordering: Dekker with the end of the runtime: count, fence, look at `closed`; close, fence,
+        // look at the counts. A caller that finds the runtime open is seen by the last worker, which does
+        // not end before it has found the task.
+        fence(Ordering::SeqCst);
+        if self.shutdown.is_closed() {
+            self.cancel(task);
+        } else {
+            self.enqueue(Pusher::Other, task, Reason::Spawned);
+        }
+    }
+
+    /// Sends the batches that one round of the driver made ready to the channels of their workers: one RMW
+    /// and at most one unpark per worker.
+    pub(super) fn send(&self, chains: &Chains) {
+        // Taken out, so that nothing is borrowed while other threads are woken.
+        let mut sent = chains.take();
+        for (home, chain) in sent.drain(..) {
+            if self.slots.get(home).channel.push_chain(chain) {
+                self.sent(home);
+            }
+        }
+        // Its memory goes back for the next round, in front of what came meanwhile.
+        let late = chains.replace(sent);
+        if !late.is_empty() {
+            chains.borrow_mut().extend(late);
+            self.send(chains);
+        }
+    }
+
+    /// After the push that made `home`'s channel non-empty: makes sure that a worker is awake to take it.
+    fn sent(&self, home: usize) {
+        // Ordering: as in `announce_outside`; also against the slot's retirement, which clears
+        // `active`, fences, then empties the channel.
+        fence(Ordering::SeqCst);
+        if !self.slots.get(home).is_active() {
+            // No worker empties it any more.
+            self.tell(self.abandon(self.slots.get(home).channel.take_all(), iter::empty()));
+        } else if self.idle.claim(home) == Search::Begins {
+            self.unpark(home);
+        } else {
+            // The home worker is awake, perhaps for long: an idle one, if any, may take the channel.
+            self.wake_one(home);
+        }
+    }
+
+    /// Moves what is in queues that are given up to those that all workers look at; the caller tells one of
+    /// them.
+    pub(super) fn abandon(
+        &self,
+        ready: impl Iterator<Item = Hot>,
+        yielded: impl Iterator<Item = Hot>,
+    ) -> Notice<&OwnQueues> {
+        let ready = ready.map(|task| (task, Reason::Abandoned));
+        let yielded = yielded.map(|task| (task, Reason::AbandonedYielded));
+        let mut notice = Notice::Nothing;
+        for (task, reason) in ready.chain(yielded) {
+            self.enqueue(Pusher::Other, task, reason);
+            notice = Notice::Outside;
+        }
+        notice
+    }
+}
+
+fn add(chains: &mut Vec<(usize, Chain<Hot>)>, home: usize, task: Hot) {
+    match chains.iter_mut().find(|(worker, _)| *worker == home) {
+        Some((_, chain)) => chain.push(task),
+        None => {
+            let mut chain = Chain::new();
+            chain.push(task);
+            chains.push((home, chain));
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Which queue a task goes to, and which worker is told of it: by the reason of the push, and by the
+//! thread that queues it. Pure: [`place`] decides, and `Shared::enqueue` does it.
+//!
+//! | reason | a worker | a helper | the driver thread | another thread |
+//! |---|---|---|---|---|
+//! | `Spawned` | ready, a peer | ready, a peer | injector, outside | injector, outside |
+//! | `Woken` | next slot, a peer | next slot, a peer | chain | channel, home |
+//! | `Crowd(0)` | next slot | next slot | chain | channel, home |
+//! | `Crowd(1..)` | ready | ready | chain | channel, home |
+//! | `Requeued` | ready, again | ready, again | – | – |
+//! | `Yielded` | yielded, again | left, regular | – | – |
+//! | `Deferred`, `Received`, `Rescued` | ready | ready | – | – |
+//! | `Abandoned` | injector | injector | injector | injector |
+//! | `AbandonedYielded` | left | left | left | left |
+//!
+//! Before the comma stands the queue. The *next slot*, and the deques of tasks that are *ready* or have
+//! *yielded*, are the thread's own. A *channel* and a *chain* lead to the task's *home*, the worker that
+//! ran it last. *Left* is the shared queue of what has yielded and was not kept. A task without a home goes
+//! to the injector, and a worker is told at once. A dash: such a thread runs no task and empties no queue. If
+//! it did, the task would go to the queue that all workers share, and one of them would be told.
+//!
+//! Behind the comma stands the [`Notice`]. Where there is none, no worker has to know, or the caller tells
+//! one when it has queued all that it has.
+//!
+//! A queue carries the owner's ends with it. So no thread has to answer for a queue that it does not have.
+
+/// Why a task is queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// It has just been made.
+    Spawned,
+    /// A waker has made it hot.
+    Woken,
+    /// As above, by one of several wakers that are called together (worker/wakes.rs), as those of the events
+    /// of one round of the driver are. So many tasks came before it.
+    Crowd(usize),
+    /// It was woken in its poll, by another one.
+    Requeued,
+    /// It has yielded.
+    Yielded,
+    /// It was in the next slot, and others come first.
+    Deferred,
+    /// It comes from a channel, to the worker that empties that.
+    Received,
+    /// It was queued at a worker that is stuck, and comes to one that moves.
+    Rescued,
+    /// Its queue is given up.
+    Abandoned,
+    /// As above, and it has yielded.
+    AbandonedYielded,
+}
+
+/// The thread that queues a task. `O` and `C` lead to the queues that it has of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pusher<O, C> {
+    Worker(O),
+    /// A worker that leaves what yields to the others.
+    Helper(O),
+    /// The driver thread while it calls wakers.
+    Dispatcher(C),
+    Other,
+}
+
+/// Where a task goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Queue<O, C> {
+    Next(O),
+    Ready(O),
+    Yielded(O),
+    /// What the driver thread sends to this worker at the end of its round.
+    Chain(C, usize),
+    /// The wake channel of this worker.
+    Channel(usize),
+    Injector,
+    /// The shared queue of tasks that have yielded.
+    Left,
+}
+
+/// Which worker is told that a task is queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a task of which no worker knows may never be run"]
+pub(super) enum Notice<O> {
+    /// A parked peer, if more than one task is runnable here.
+    Peer(O),
+    /// The same if the poll has queued other tasks: without them there are as many as before it.
+    Again(O),
+    /// A worker that is awake, or else a parked one: this thread will not run the task.
+    Outside,
+    /// As above, one that runs what has yielded.
+    Regular,
+    /// The worker whose channel it is, by the task that found that empty.
+    Home(usize),
+    /// No worker: the caller tells one when it has queued all, or this one runs the task next.
+    Nothing,
+}
+
+/// The table at the head of this file. `home`: the worker that ran the task last.
+#[inline(always)]
+pub(super) fn place<O: Copy, C>(
+    reason: Reason,
+    by: Pusher<O, C>,
+    home: impl FnOnce() -> Option<usize>,
+) -> (Queue<O, C>, Notice<O>) {
+    use Pusher::{Dispatcher, Helper, Worker};
+    match (reason, by) {
+        (Reason::Spawned, Worker(own) | Helper(own)) => (Queue::Ready(own), Notice::Peer(own)),
+        (Reason::Woken, Worker(own) | Helper(own)) => (Queue::Next(own), Notice::Peer(own)),
+        (Reason::Crowd(0), Worker(own) | Helper(own)) => (Queue::Next(own), Notice::Nothing),
+        (Reason::Woken | Reason::Crowd(_), Dispatcher(chains)) => match home() {
+            Some(home) => (Queue::Chain(chains, home), Notice::Nothing),
+            None => (Queue::Injector, Notice::Outside),
+        },
+        (Reason::Woken | Reason::Crowd(_), Pusher::Other) => match home() {
+            Some(home) => (Queue::Channel(home), Notice::Home(home)),
+            None => (Queue::Injector, Notice::Outside),
+        },
+        (Reason::Requeued, Worker(own) | Helper(own)) => (Queue::Ready(own), Notice::Again(own)),
+        (Reason::Yielded, Worker(own)) => (Queue::Yielded(own), Notice::Again(own)),
+        (Reason::Yielded, _) => (Queue::Left, Notice::Regular),
+        (Reason::Abandoned, _) => (Queue::Injector, Notice::Nothing),
+        (Reason::AbandonedYielded, _) => (Queue::Left, Notice::Nothing),
+        (_, Worker(own) | Helper(own)) => (Queue::Ready(own), Notice::Nothing),
+        (_, Dispatcher(_) | Pusher::Other) => (Queue::Injector, Notice::Outside),
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

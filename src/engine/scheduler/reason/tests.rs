@@ -1,0 +1,61 @@
+use super::*;
+
+const HOME: usize = 7;
+
+type Row = (&'static [Reason], [(Queue<(), ()>, Notice<()>); 4]);
+
+/// The table at the head of reason.rs, for a task with a home.
+const TABLE: &[Row] = &{
+    use Notice::{Again, Home, Nothing, Outside, Peer, Regular};
+    use Queue::{Chain, Channel, Injector, Left, Next, Ready};
+    use Reason::*;
+    const CHANNEL: (Queue<(), ()>, Notice<()>) = (Channel(HOME), Home(HOME));
+    const CHAIN: (Queue<(), ()>, Notice<()>) = (Chain((), HOME), Nothing);
+    const SHARED: (Queue<(), ()>, Notice<()>) = (Injector, Outside);
+    const LEFT: (Queue<(), ()>, Notice<()>) = (Left, Regular);
+    let (spawned, woken, first) =
+        ((Ready(()), Peer(())), (Next(()), Peer(())), (Next(()), Nothing));
+    let (requeued, moved) = ((Ready(()), Again(())), (Ready(()), Nothing));
+    let yielded = (Queue::Yielded(()), Again(()));
+    [
+        (&[Spawned] as &[_], [spawned, spawned, SHARED, SHARED]),
+        (&[Woken], [woken, woken, CHAIN, CHANNEL]),
+        (&[Crowd(0)], [first, first, CHAIN, CHANNEL]),
+        (&[Crowd(1), Crowd(2), Crowd(999)], [moved, moved, CHAIN, CHANNEL]),
+        (&[Requeued], [requeued, requeued, SHARED, SHARED]),
+        (&[Reason::Yielded], [yielded, LEFT, LEFT, LEFT]),
+        (&[Deferred, Received, Rescued], [moved, moved, SHARED, SHARED]),
+        (&[Abandoned], [(Injector, Nothing); 4]),
+        (&[AbandonedYielded], [(Left, Nothing); 4]),
+    ]
+};
+
+const PUSHERS: [Pusher<(), ()>; 4] =
+    [Pusher::Worker(()), Pusher::Helper(()), Pusher::Dispatcher(()), Pusher::Other];
+
+#[test]
+fn each_reason_has_its_queue_on_each_thread() {
+    for (reasons, places) in TABLE {
+        for &reason in *reasons {
+            for (by, expected) in PUSHERS.into_iter().zip(places) {
+                assert_eq!(place(reason, by, || Some(HOME)), *expected, "{reason:?} by {by:?}");
+            }
+        }
+    }
+}
+
+/// Without a home the queue that all workers share is told of at once, and the other cells stay as they are.
+#[test]
+fn a_task_without_a_home_goes_to_the_injector() {
+    for (reasons, places) in TABLE {
+        for &reason in *reasons {
+            for (by, &expected) in PUSHERS.into_iter().zip(places) {
+                let expected = match expected.0 {
+                    Queue::Channel(_) | Queue::Chain(..) => (Queue::Injector, Notice::Outside),
+                    _ => expected,
+                };
+                assert_eq!(place(reason, by, || None), expected, "{reason:?} by {by:?}");
+            }
+        }
+    }
+}

@@ -88,10 +88,9 @@
 //! that never waits never enters a list, and so never takes its lock.
 //!
 //! New tasks go to the ready deque of the worker that spawns them, and never to its next slot. So on a single
-//! worker tasks start in the order in which they were spawned. A thread in `block_on` has a deque as
-//! well, as long as it is one of the first eight. It polls none of these tasks itself; the workers steal
-//! them, at once, even if the root future blocks its thread right after the spawn. All other threads spawn
-//! into the injector.
+//! worker tasks start in the order in which they were spawned. All other threads, those in `block_on` too,
+//! spawn into the injector, and a worker is awake to see the task when the spawn returns: the root future may
+//! block its thread next.
 //!
 //! # The life of a wake
 //!

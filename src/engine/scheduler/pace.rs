@@ -27,8 +27,8 @@ const LONG: u32 = 2;
 /// workers. With 300 ns here the second worker would stay, because by then the tasks cost as much.
 const CHEAP: Duration = Duration::from_micros(1);
 
-/// So long may the last of such tasks wait for its turn. The watchdog takes as long to notice a task that
-/// blocks.
+/// So long may the last of such tasks wait for its turn. If one of them blocks, the watchdog wakes a peer for
+/// the others some milliseconds later.
 const CROWD: Duration = Duration::from_millis(1);
 
 /// A worker that computes beside a helper offers its core to others after so much time. The helper, and

@@ -100,7 +100,7 @@ impl Shared {
 
     #[cold]
     fn wake_or_start_watchdog(self: &Arc<Self>) {
-        if self.watchdog.unparker.get().is_some() {
+        if self.watchdog.is_there() {
             self.watchdog.wake(&self.driver);
         } else if self.start_driver().is_err() {
             // Idle workers, and busy ones between two polls, fetch events all the same. The next one that
@@ -109,8 +109,8 @@ impl Shared {
         }
     }
 
-    /// Tells the runtime of the poll that `worker` has been in for so long.
-    fn tell_of_stall(&self, worker: usize, time: Duration) {
+    /// Tells the runtime of the poll that `worker` has been in for so long. `progress`: of that poll.
+    fn tell_of_stall(&self, worker: usize, time: Duration, progress: u64) {
         let Some(hook) = self.threads.stall_hook() else {
             return;
         };
@@ -118,6 +118,10 @@ impl Shared {
         // The poll is read first: if the worker moves now, the task is that of another one, or none.
         let poll = slot.running.polls();
         let task = slot.running.read();
+        if slot.progress() != progress {
+            // It is over, and what was read may be another one.
+            return;
+        }
         let stall = WorkerStall { worker, thread: slot.thread(), poll, task, time };
         wakers::guard(|| hook.stalled(stall));
     }
@@ -328,11 +332,11 @@ impl WatchdogThread {
                     let still = self.history.still(index, now);
                     wakers::guard(|| report::blocked(index, running, still));
                 }
-                Order::Suspect(index) => shared.tell_of_stall(index, self.history.lasted(index)),
+                Order::Suspect(index) => self.tell_of_stall(shared, index),
                 Order::Slow(index) => {
                     // Ordering: Relaxed, a number for people.
                     shared.watchdog.slow_polls.fetch_add(1, Ordering::Relaxed);
-                    shared.tell_of_stall(index, self.history.lasted(index));
+                    self.tell_of_stall(shared, index);
                 }
             }
         }
@@ -352,6 +356,8 @@ impl WatchdogThread {
             if let Role::Dispatcher(dispatcher) = role {
                 dispatcher.flush();
             }
+            // Not before: a look may call the program's code, and events must not wait for that.
+            self.look_again(shared);
             shared.goes();
             if !busy || shared.shutdown.is_drained() {
                 break;
@@ -377,16 +383,28 @@ impl WatchdogThread {
             self.parker.leave_seat();
             // Ordering: Relaxed, only this thread sets it.
             shared.watchdog.asleep.store(false, Ordering::Relaxed);
-            let now = clock::now();
-            if now.saturating_duration_since(self.looked) >= LOOK {
-                // The seat is taken, so nothing is to be fetched.
-                let _ = self.look(shared, now);
+            if self.wakes.is_empty() {
+                self.look_again(shared);
             }
+            let now = clock::now();
             if self.is_quiescent_point_overdue(shared, now) {
                 shared.driver.quiescent_points().begin(&mut self.wakes);
             }
         }
         true
+    }
+
+    /// The next look, if it is due. This thread has the seat or will take it, so nothing is to be fetched.
+    fn look_again(&mut self, shared: &Arc<Shared>) {
+        let now = clock::now();
+        if now.saturating_duration_since(self.looked) >= LOOK {
+            let _ = self.look(shared, now);
+        }
+    }
+
+    fn tell_of_stall(&self, shared: &Shared, worker: usize) {
+        let (time, progress) = (self.history.lasted(worker), self.history.progress(worker));
+        shared.tell_of_stall(worker, time, progress);
     }
 
     /// Whether one quiescent point has been waited for for long: something never waits, or blocks its thread.

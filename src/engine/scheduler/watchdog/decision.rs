@@ -3,8 +3,8 @@
 //! | seen | and | order |
 //! |---|---|---|
 //! | the seat is empty, and was at the last look and in between | | `Fetch` |
-//! | a stalled worker with tasks queued | a worker is parked | `WakePeer` |
-//! | as above, for [`SPARE_AFTER`] (what gave way: [`YIELDED_AFTER`]) | a worker moves | `Rescue` |
+//! | a slow worker with tasks queued | a worker is parked | `WakePeer` |
+//! | a stalled one, for [`SPARE_AFTER`] (what gave way: [`YIELDED_AFTER`]) | a worker moves | `Rescue` |
 //! | all workers stalled, with 0, 1, .. spares for 1, 2, 4, .. ms | ready tasks wait | `AddSpare` |
 //! | all regular workers slow, lately for [`SLOW_FOR`], no spare | ready tasks wait | `AddSpare` |
 //! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what gave way waits | `AddSpare` |
@@ -266,6 +266,11 @@ impl History {
         self.workers[index].lasted
     }
 
+    /// What the worker's progress was at the last look.
+    pub(super) fn progress(&self, index: usize) -> u64 {
+        self.workers[index].progress
+    }
+
     /// How long it has been in one poll, in steps.
     pub(super) fn stall(&self, index: usize, now: Instant) -> Stall {
         match &self.workers[index] {
@@ -344,7 +349,12 @@ impl History {
             seen.ready || snapshot.outside || (yielded && may_take)
         };
         if snapshot.parked {
-            if let Some((index, _)) = self.stalled(snapshot).find(|(_, seen)| queued(seen)) {
+            // Slow is enough: the worker may have kept what it thought would soon be done.
+            let slow = |index: usize| self.workers[index].slow;
+            let mut workers = snapshot.workers.iter().enumerate();
+            let held = workers
+                .find(|&(index, seen)| (slow(index) || seen.blocked_in_place) && queued(seen));
+            if let Some((index, _)) = held {
                 return Some(Order::WakePeer(index));
             }
         }

@@ -33,6 +33,11 @@ impl WatchdogFlags {
         }
     }
 
+    /// Whether the thread has started, so that it will look.
+    pub(in crate::engine::scheduler) fn is_there(&self) -> bool {
+        self.unparker.get().is_some()
+    }
+
     pub(in crate::engine::scheduler) fn blocked_polls(&self) -> u64 {
         // Ordering: Relaxed, a number for people.
         self.blocked_polls.load(Ordering::Relaxed)

@@ -84,10 +84,9 @@ impl Worker {
     ///
     /// Timers alone wake no peer if there are as few as the worker runs in 200 µs at its pace: for a peer to
     /// wake, to steal and to park again costs more than what most tasks do when their timer has fired. If one
-    /// of them takes long, the watchdog sees that and wakes a peer for the others.
+    /// of them takes long, the watchdog sees that after some milliseconds and wakes a peer for the others.
     pub(super) fn dispatch(&self, mut wakes: Vec<Waker>, fired: usize) {
-        let are_few_timers =
-            wakes.len() == fired && self.may_keep() && self.pace.get().are_soon_done(fired);
+        let are_timers = wakes.len() == fired;
         if !wakes.is_empty() {
             // A foreign waker may take its time, and pushes wake no worker while one counts as searching.
             self.end_search();
@@ -97,7 +96,9 @@ impl Worker {
         wakers::wake_all(&mut wakes);
         self.unannounced.set(None);
         *self.wakes.borrow_mut() = wakes;
-        if !are_few_timers {
+        // Counted here, because a waker of the program's may have woken many tasks.
+        let are_soon_done = || self.pace.get().are_soon_done(self.own.ready.len());
+        if !(are_timers && self.may_keep() && are_soon_done()) {
             self.notify_surplus();
         }
     }
@@ -108,6 +109,7 @@ mod tests {
     use super::super::{Shared, Worker};
     use super::MOST_UNANNOUNCED;
     use crate::engine::driver::Driver;
+    use crate::engine::park::Parker;
     use crate::engine::scheduler::idle::LastLook;
     use crate::engine::scheduler::pace::FAIR_INTERVAL;
     use crate::engine::sync_shim::Arc;
@@ -120,6 +122,7 @@ mod tests {
     fn beside_a_parked_peer() -> (Arc<Shared>, Worker) {
         let shared = Shared::new(2, Driver::new(1).unwrap());
         shared.size.set_regular(2);
+        let _ = shared.watchdog.unparker.set(Parker::new().unparker());
         let [worker, peer] = [0, 1].map(|index| {
             let worker = Worker::new(shared.clone(), index);
             shared.slots.get(index).activate(worker.parker().unparker());

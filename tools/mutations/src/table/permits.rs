@@ -60,13 +60,6 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PERMITS,
         models: "permits::loom",
-        from: "let kept = if locked.is_empty() { self.keep(left) } else { Ok(()) };",
-        to: "let kept = if left == 1 { self.keep(left) } else { Ok(()) };",
-        breaks: "the word says that futures wait after the last one was given its permit",
-    },
-    Mutation {
-        file: PERMITS,
-        models: "permits::loom",
         from: "this.permits.hand_out(locked, *this.count - missing);",
         to: "drop((locked, missing));",
         breaks: "a future that gives up keeps what it had collected",

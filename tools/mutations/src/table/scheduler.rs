@@ -95,7 +95,7 @@ pub const ROWS: &[Mutation] = &[
         file: REST,
         models: "worker::loom",
         from: "            .or_else(|| if look == LastLook::Everywhere { self.steal() } else { None })",
-        to: "            .filter(|_| everywhere || true)",
+        to: "",
         breaks: "the last searcher does not look everywhere in its last look",
     },
     Mutation {
@@ -371,7 +371,7 @@ pub const ROWS: &[Mutation] = &[
         file: SHARED,
         models: "scheduler::shared::loom",
         from: "        task.cancel(&Canceller(self));\n",
-        to: "        self.foreign_completed.fetch_add(1, Ordering::Release);\n        task.cancel(&Canceller(self));\n        self.foreign_completed.fetch_sub(1, Ordering::Release);\n",
+        to: "        self.foreign.completed.fetch_add(1, Ordering::Release);\n        task.cancel(&Canceller(self));\n        self.foreign.completed.fetch_sub(1, Ordering::Release);\n",
         breaks: "a task that a foreign thread cancels is counted before its JoinHandle knows",
     },
     Mutation {

@@ -184,13 +184,15 @@ fn an_empty_seat_is_taken_at_the_second_look_that_finds_it_so() {
 }
 
 #[test]
-fn a_parked_peer_is_woken_for_what_is_queued_at_a_stalled_worker() {
+fn a_parked_peer_is_woken_for_what_is_queued_at_a_slow_worker() {
     for queued in [READY, YIELDED] {
         let mut house = House::new(&[PARKED, queued]);
         assert_eq!(house.look(), [], "it may have begun just now");
         assert_eq!(house.look(), [Order::WakePeer(1)]);
         house.polls(&[1], 1);
-        assert_eq!(house.look(), [], "it moves");
+        assert_eq!(house.look(), [Order::WakePeer(1)], "it moves, and is slow");
+        house.polls(&[1], 10);
+        assert_eq!(house.look(), [], "it is quick");
     }
     let mut house = House::new(&[PARKED, BUSY]);
     assert_eq!(house.looks(100), [], "nothing is queued");

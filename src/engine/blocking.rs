@@ -220,7 +220,7 @@ impl<J: Job> Pool<J> {
         self.locked.state.lock().queued()
     }
 
-    /// Calls `f` with the job that waits for a thread since longest.
+    /// Calls `f` with the job that has waited longest for a thread.
     pub(crate) fn first_queued<R>(&self, f: impl FnOnce(&J) -> R) -> Option<R> {
         self.locked.state.lock().first().map(f)
     }

@@ -16,7 +16,7 @@
 //! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it rests |
 //! | `turns` | which of a worker's own queues is next |
 //! | `intake` | how many tasks a worker brings in from outside, and when |
-//! | `pace` | how many tasks a worker runs between two polls of the driver |
+//! | `pace` | what tasks cost: how many run between two polls of the driver, and which wake no peer |
 //! | `role` | what the calling thread is to a scheduler |
 //! | `entry` | how tasks come in: those that are spawned, and those that are woken |
 //! | `reason` | the table: which queue a task goes to, and which worker is told of it |
@@ -46,6 +46,11 @@
 //! sees to it that a worker is awake. If a worker sits on a runnable task for long, because it is stuck in a
 //! poll, the watchdog wakes a peer, lets the peers that move take the task, or starts a spare worker.
 //!
+//! Tasks whose timers have fired, and tasks that one call has woken together, wake no other worker if this
+//! one will soon have run them (pace.rs). If they take longer than its tasks have so far, the next fair turn
+//! or the watchdog wakes a peer for the rest, some milliseconds later. They also wait for the end of the poll
+//! that has woken them.
+//!
 //! A task that has yielded is a reason to wake only workers that may run it: not a helper (worker.rs).
 //!
 //! # No wake is lost
@@ -54,7 +59,7 @@
 //!
 //! *Pushed by a worker.* It runs its own queues empty before it parks, so the task is run by it or taken
 //! by a thief. It reads the idle word without a fence, and may miss a parked peer: only parallelism is
-//! lost, until the next push, this worker's next fair turn, or the watchdog's next look.
+//! lost, until the next push, a fair turn of this worker, or the watchdog's second look that finds it slow.
 //!
 //! *Pushed from outside* (injector, wake channel; and what a helper leaves to the workers, for
 //! those that may take it: a helper that is awake does not count, so its push wakes one of the others if one

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(crate) enum ThreadName {
     /// `PREFIX-0`, `PREFIX-blocking-3` and so on.
     Prefix(String),
-    /// Each as the function says when the thread is made. It may be called under a lock of the house.
+    /// Each as the function says when the thread is made. It may be called under a lock of the runtime.
     Made(Arc<dyn Fn() -> String + Send + Sync>),
 }
 

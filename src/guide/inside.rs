@@ -15,20 +15,20 @@
 //!                                 next slot                      sockets   clock
 //!    wake --------------------->  wake channel                        \   /
 //!                                 ready deque      <--+               poller
-//!                                 given-way deque     |                 |
+//!                                 yielded deque       |                 |
 //!                                                     | steals         seat
 //!                               worker 1              | half     one thread at a time:
 //!                                 next slot           |          an idle worker, or else
 //!    wake --------------------->  wake channel        |          the driver thread
 //!                                 ready deque      <--+
-//!                                 given-way deque
+//!                                 yielded deque
 //! ```
 //!
 //! A *worker* is a thread that polls tasks. It has
 //!
 //! - a *next slot*, which holds the one task that is to run next,
 //! - a *ready deque*: tasks that have been spawned or woken, first in, first out,
-//! - a second deque for tasks that have *given way*: by [`yield_now`](crate::task::yield_now), at the end of
+//! - a second deque for tasks that have *yielded*: by [`yield_now`](crate::task::yield_now), at the end of
 //!   their budget, or by waking themselves,
 //! - a *wake channel*: tasks that were woken by threads that are not workers.
 //!

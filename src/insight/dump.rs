@@ -54,7 +54,7 @@ impl Handle {
     /// # });
     /// ```
     pub fn dump(&self) -> Dump {
-        let facts = self.facts();
+        let mut facts = self.facts();
         let (mut tasks, mut groups) = (Vec::new(), Groups::default());
         for task in self.tasks() {
             groups.add(&task);
@@ -62,6 +62,8 @@ impl Handle {
                 tasks.push(task);
             }
         }
+        // Those that have ended during the walk are not in a queue.
+        facts.alive_tasks = facts.alive_tasks.min(self.metrics().num_alive_tasks());
         Dump::new(facts, tasks, groups.into_sorted())
     }
 }

@@ -179,9 +179,12 @@ impl fmt::Display for Finding {
             }
             Self::BlockedWorker { worker, task: Some(task), duration, activity } => write!(
                 f,
-                "worker {worker} has been in one poll for {} ms: {task}, {activity}; use \
-                 spawn_blocking, or yield more often",
-                duration.as_millis()
+                "worker {worker} has been in one poll for {} ms: {task}, {activity}; {}",
+                duration.as_millis(),
+                match activity {
+                    ThreadActivity::WaitsForProcessor => "other threads have the processors",
+                    _ => "use spawn_blocking, or yield more often",
+                }
             ),
             Self::BlockedWorker { worker, task: None, duration, activity } => write!(
                 f,

@@ -152,7 +152,7 @@ impl Pinned {
     pub(super) fn close(&self) {
         let mut seats = self.seats.lock();
         seats.closed = true;
-        // The waker of a thread in `block_on` is the house's.
+        // Under the lock: only threads in `block_on` wait here, and their waker runs no code of the program.
         seats.all.iter().for_each(|seat| seat.close());
         drop(seats);
         self.pool.close();

@@ -19,7 +19,7 @@
 //!
 //! The result belongs to its handle then, whose type carries its lifetime. A handle that is leaked leaks
 //! the result with it: no thread waits by handles, so nothing depends on their destructors. A late ticket
-//! holds an empty job. If the house itself panics in between, the process ends: [`AbortOnUnwind`].
+//! holds an empty job. If the code of this file panics in between, the process ends: [`AbortOnUnwind`].
 //!
 //! The closure cannot let a job escape either: `'scope` is chosen here, after the closure was written, and
 //! ends here, so nothing that has it in its type can be stored outside.

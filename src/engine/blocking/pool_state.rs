@@ -277,7 +277,7 @@ impl<J> PoolState<J> {
         self.queue.len()
     }
 
-    /// The job that waits for a thread since longest.
+    /// The job that has waited longest for a thread.
     pub(super) fn first(&self) -> Option<&J> {
         self.queue.front()
     }

@@ -53,7 +53,7 @@ pub(crate) trait Runner: Completer {
     fn register(&self, task: Cold) -> RegistryKey;
     /// The task was woken during its poll, by another: to the back of the queue.
     fn requeue(&self, task: Hot);
-    /// The task gave way, or woke itself: others that are ready come first.
+    /// The task yielded, or woke itself: others that are ready come first.
     fn yielded(&self, task: Hot) {
         self.requeue(task);
     }

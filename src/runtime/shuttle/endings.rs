@@ -65,9 +65,9 @@ fn the_end_comes_for_every_task_whatever_others_do_meanwhile() {
     });
 }
 
-/// The end, while another thread changes the number of workers and a guest is inside.
+/// The end, while another thread changes the number of workers and a root is inside.
 #[test]
-fn the_end_comes_while_workers_come_and_go_and_a_guest_is_inside() {
+fn the_end_comes_while_workers_come_and_go_and_a_root_is_inside() {
     explore(|| {
         let house = House::new(2);
         let (door, signals) = (house.door(), Signals::new());
@@ -81,7 +81,7 @@ fn the_end_comes_while_workers_come_and_go_and_a_guest_is_inside() {
                 }
             }
         });
-        let guest = beside({
+        let root = beside({
             let door = door.clone();
             move || {
                 let root = door.clone();
@@ -95,7 +95,7 @@ fn the_end_comes_while_workers_come_and_go_and_a_guest_is_inside() {
         drop((door, signals));
         house.end_then(|| {
             resizer.join().expect("no panic");
-            guest.join().expect("no panic");
+            root.join().expect("no panic");
             tasks.into_iter().for_each(settled);
         });
     });

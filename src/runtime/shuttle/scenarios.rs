@@ -342,12 +342,12 @@ fn as_many_workers_run_as_were_asked_for_last() {
     });
 }
 
-/// What a root has spawned is stolen from its thread, also if the root blocks it, and also if it leaves.
+/// Workers run what a root has spawned, also if the root blocks its thread, and also if it leaves.
 #[test]
 fn what_a_root_spawns_runs_although_its_thread_blocks_or_leaves() {
     explore(|| {
         let house = House::new(1 + below(MOST_WORKERS));
-        let guests = [0, 1].map(|_| {
+        let roots = [0, 1].map(|_| {
             let door = house.door();
             beside(move || {
                 door.handle.block_on(async {
@@ -364,8 +364,8 @@ fn what_a_root_spawns_runs_although_its_thread_blocks_or_leaves() {
                 });
             })
         });
-        for guest in guests {
-            guest.join().expect("no panic");
+        for root in roots {
+            root.join().expect("no panic");
         }
         if below(2) == 0 {
             house.runtime().block_until_completion();

@@ -1,4 +1,4 @@
-//! No other system is known to say what a thread does for as little.
+//! What a thread does, on systems that do not tell it: nothing is known.
 
 use super::judgement::{Span, ThreadActivity, ThreadUse};
 

@@ -4,10 +4,10 @@
 //! |---|---|---|
 //! | the seat is empty, and was at the last look and in between | | `Fetch` |
 //! | a slow worker with tasks queued | a worker is parked | `WakePeer` |
-//! | a stalled one, for [`SPARE_AFTER`] (what gave way: [`YIELDED_AFTER`]) | a worker moves | `Rescue` |
+//! | a stalled one, for [`SPARE_AFTER`] (for what yielded: [`YIELDED_AFTER`]) | a worker moves | `Rescue` |
 //! | all workers stalled, with 0, 1, .. spares for 1, 2, 4, .. ms | ready tasks wait | `AddSpare` |
 //! | all regular workers slow, lately for [`SLOW_FOR`], no spare | ready tasks wait | `AddSpare` |
-//! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what gave way waits | `AddSpare` |
+//! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what yielded waits | `AddSpare` |
 //! | spares, and for [`RETIRE_AFTER`] a regular worker was not slow | none blocks in place | `RetireSpares` |
 //! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once a poll |
 //! | a worker in one poll for half of `slow_after` | it does not block in place | `Suspect`, once a poll |

@@ -229,7 +229,26 @@ mod tests {
     }
 
     #[test]
-    fn a_fair_turn_wakes_a_peer_for_tasks_that_have_given_way() {
+    fn the_tasks_before_a_rest_are_measured_and_the_rest_is_not() {
+        let (_shared, worker) = beside_a_parked_peer();
+        let ticks = |count: u32| worker.until_fair.set(worker.until_fair.get() - count);
+        let mut pace = worker.pace.get();
+        pace.ran(1, Instant::now() - SECOND);
+        worker.pace.set(pace);
+        // One of the ticks finds nothing.
+        ticks(5);
+        worker.begin_sleep();
+        assert_eq!(worker.pace.get().interval(), 1, "four tasks took a second");
+        worker.end_sleep();
+        assert_eq!([worker.until_fair.get(), worker.paced_at.get()], [1, 1]);
+        let learnt = worker.pace.get().interval();
+        worker.begin_sleep();
+        assert_eq!(worker.pace.get().interval(), learnt, "nothing ran");
+        worker.end_sleep();
+    }
+
+    #[test]
+    fn a_fair_turn_wakes_a_peer_for_tasks_that_have_yielded() {
         let (_shared, worker) = beside_a_parked_peer();
         worker.learn(NANOSECOND);
         (0..2).for_each(|_| {

@@ -44,9 +44,15 @@ pub(crate) fn has_ended<T>(_: &thread::JoinHandle<T>) -> bool {
     false
 }
 
+/// It stands still: whatever depends on how long something took would differ between two runs of one
+/// schedule, which loom compares.
 pub(crate) mod clock {
-    pub(crate) fn now() -> std::time::Instant {
-        std::time::Instant::now()
+    use std::sync::OnceLock;
+    use std::time::Instant;
+
+    pub(crate) fn now() -> Instant {
+        static NOW: OnceLock<Instant> = OnceLock::new();
+        *NOW.get_or_init(Instant::now)
     }
 }
 

@@ -5,7 +5,7 @@
 use super::*;
 use crate::engine::driver::Driver;
 use crate::engine::sync_shim::atomic::AtomicBool;
-use crate::engine::sync_shim::{both_ways, thread};
+use crate::engine::sync_shim::{both_ways, clock, thread};
 use crate::engine::wakers::tests::Flag;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn driver() -> Arc<Driver> {
 
 /// So many years from now.
 fn timer(driver: &Driver, years: u32) -> TimerEntry {
-    TimerEntry::new(driver.timers().shard(0).clone(), Instant::now() + years * YEAR)
+    TimerEntry::new(driver.timers().shard(0).clone(), clock::now() + years * YEAR)
 }
 
 fn poll(timer: &mut TimerEntry, waker: &Waker) -> Poll<()> {

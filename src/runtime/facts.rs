@@ -49,13 +49,11 @@ impl Handle {
     pub(crate) fn facts(&self) -> Facts {
         let metrics = self.metrics();
         let driver = &self.inner.driver;
-        let polled = || self.inner.pinned.running().into_iter();
-        let local = self.inner.flavor.local().and_then(|local| local.running_task());
         Facts {
             name: self.name().map(str::to_owned),
             flavor: self.runtime_flavor(),
             workers: self.worker_facts(),
-            others: local.into_iter().chain(polled()).collect(),
+            others: self.tasks_polled_elsewhere().collect(),
             slow_after: self.inner.slow_polls.after(),
             alive_tasks: metrics.num_alive_tasks(),
             pool: self.pool_facts(clock::now()),

@@ -356,8 +356,13 @@ impl Handle {
     /// As [`Handle::running_tasks`], without blocking work.
     pub(super) fn polled_tasks(&self) -> Vec<RunningTask> {
         let workers = self.scheduler().map(|scheduler| scheduler.running_tasks());
+        workers.into_iter().flatten().chain(self.tasks_polled_elsewhere()).collect()
+    }
+
+    /// Those that threads other than workers poll: pinned tasks, and tasks of a runtime without workers.
+    pub(super) fn tasks_polled_elsewhere(&self) -> impl Iterator<Item = RunningTask> {
         let local = self.inner.flavor.local().and_then(|local| local.running_task());
-        workers.into_iter().flatten().chain(local).chain(self.inner.pinned.running()).collect()
+        local.into_iter().chain(self.inner.pinned.running())
     }
 
     pub(crate) fn driver(&self) -> &Arc<Driver> {

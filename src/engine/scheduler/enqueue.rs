@@ -18,7 +18,7 @@ use std::iter;
 pub(super) type Chains = RefCell<Vec<(usize, Chain<Hot>)>>;
 
 impl Shared {
-    /// Queues `task`, and tells a worker of it if one has to know. Inlined with an reason that the compiler
+    /// Queues `task`, and tells a worker of it if one has to know. Inlined with a reason that the compiler
     /// knows: what is left of [`place`] is one push.
     #[inline(always)]
     pub(super) fn enqueue(&self, by: Pusher<&OwnQueues, &Chains>, task: Hot, reason: Reason) {

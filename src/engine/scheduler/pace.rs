@@ -35,8 +35,7 @@ const CROWD: Duration = Duration::from_millis(1);
 /// the clients that it serves on this machine, need a core that a worker would keep to the end of its slice,
 /// some milliseconds. Not more often: a thread that gives its core up loses the remainder of its slice to
 /// threads that do not. Measured (`mixed_0.2ms`; two workers, the load on the same two cores): the 99th
-/// percentile is
-/// 0.8 to 1.2 of tokio's without it.
+/// percentile is 0.8 to 1.2 of tokio's without it.
 const OFFER: Duration = Duration::from_millis(1);
 
 /// Of one of the constants, or less.

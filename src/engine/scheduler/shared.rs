@@ -193,7 +193,7 @@ impl Shared {
 
     /// How many lists there are for [`Shared::list_tasks`].
     pub(crate) fn task_lists(&self) -> usize {
-        self.slots.len()
+        self.slots.workers()
     }
 
     /// Puts tasks of the list `slot` that have been cold into `list`: see

@@ -25,8 +25,8 @@ impl Shutdown {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        // Ordering: Relaxed. Callers that must not miss it have executed a SeqCst fence (`Shared::spawned`),
-        // hold the lock of the threads, or have seen that they are surplus.
+        // Ordering: Relaxed. Callers that must not miss it have executed a SeqCst fence
+        // (`Shared::spawned_outside`), hold the lock of the threads, or have seen that they are surplus.
         self.closed.load(Ordering::Relaxed)
     }
 

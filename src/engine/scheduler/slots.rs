@@ -125,11 +125,6 @@ impl Slots {
         self.shared(index).clone()
     }
 
-    /// How many slots there may be.
-    pub(super) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
     /// The slot, if it has been looked at.
     pub(super) fn made(&self, index: usize) -> Option<&Slot> {
         self.slots.get(index)?.get().map(|slot| &***slot)

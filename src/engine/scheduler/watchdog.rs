@@ -109,23 +109,6 @@ impl Shared {
         }
     }
 
-    /// Tells the runtime of the poll that `worker` has been in for so long. `progress`: of that poll.
-    fn tell_of_stall(&self, worker: usize, time: Duration, progress: u64) {
-        let Some(hook) = self.threads.stall_hook() else {
-            return;
-        };
-        let slot = self.slots.get(worker);
-        // The poll is read first: if the worker moves now, the task is that of another one, or none.
-        let poll = slot.running.polls();
-        let task = slot.running.read();
-        if slot.progress() != progress {
-            // It is over, and what was read may be another one.
-            return;
-        }
-        let stall = WorkerStall { worker, thread: slot.thread(), poll, task, time };
-        wakers::guard(|| hook.stalled(stall));
-    }
-
     /// Lets a worker that moves take what is queued at those that do not.
     pub(super) fn call_for_rescue(&self) {
         // Ordering: Relaxed, see `take_rescue`.
@@ -402,9 +385,20 @@ impl WatchdogThread {
         }
     }
 
+    /// Tells the runtime of the poll in which the last look has found `worker`.
     fn tell_of_stall(&self, shared: &Shared, worker: usize) {
-        let (time, progress) = (self.history.lasted(worker), self.history.progress(worker));
-        shared.tell_of_stall(worker, time, progress);
+        let Some(hook) = shared.threads.stall_hook() else {
+            return;
+        };
+        let slot = shared.slots.get(worker);
+        let (poll, task) = (slot.running.polls(), slot.running.read());
+        if slot.progress() != self.workers[worker].progress {
+            // That poll is over, and what was read may be of another one.
+            return;
+        }
+        let time = self.history.lasted(worker);
+        let stall = WorkerStall { worker, thread: slot.thread(), poll, task, time };
+        wakers::guard(|| hook.stalled(stall));
     }
 
     /// Whether one quiescent point has been waited for for long: something never waits, or blocks its thread.

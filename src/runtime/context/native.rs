@@ -96,14 +96,14 @@ where
     expect("spawn_blocking").spawn_blocking(f)
 }
 
-/// As [`spawn_blocking`], for `who`; an error says why the pool has not taken `f`. If it has and `f`
-/// `must_run`, it is run even if the runtime ends before its turn comes.
+/// As [`spawn_blocking`], for the function `what`; an error says why the pool has not taken `f`. If it has
+/// and `f` `must_run`, it is run even if the runtime ends before its turn comes.
 #[track_caller]
-pub(crate) fn start_blocking<F, T>(who: &str, must_run: bool, f: F) -> io::Result<JoinHandle<T>>
+pub(crate) fn start_blocking<F, T>(what: &str, must_run: bool, f: F) -> io::Result<JoinHandle<T>>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let (job, taken) = expect(who).start_blocking(f, must_run, Location::caller());
+    let (job, taken) = expect(what).start_blocking(f, must_run, Location::caller());
     taken.map(|()| job)
 }

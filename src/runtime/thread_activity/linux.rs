@@ -14,7 +14,11 @@ fn read(thread: u32, file: &str) -> Option<String> {
 /// What the thread does. `span`: what it has used lately, if that is known.
 pub(in crate::runtime) fn look(thread: u32, span: Option<Span>) -> ThreadActivity {
     let call = read(thread, "syscall");
-    let state = read(thread, "stat").as_deref().and_then(state);
+    // Only asked for where the other file says nothing.
+    let state = match &call {
+        Some(call) if !call.trim_ascii().is_empty() => None,
+        _ => read(thread, "stat").as_deref().and_then(state),
+    };
     judge(call.as_deref(), state, span, system_call::name, |descriptor| {
         let target = fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
         Some(target.display().to_string())

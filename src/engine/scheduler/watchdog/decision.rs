@@ -266,11 +266,6 @@ impl History {
         self.workers[index].lasted
     }
 
-    /// What the worker's progress was at the last look.
-    pub(super) fn progress(&self, index: usize) -> u64 {
-        self.workers[index].progress
-    }
-
     /// How long it has been in one poll, in steps.
     pub(super) fn stall(&self, index: usize, now: Instant) -> Stall {
         match &self.workers[index] {

@@ -78,9 +78,11 @@ mod tests {
         thread::scope(|scope| {
             let mut held = lock.lock();
             let waiter = scope.spawn(|| {
+                // Ordering: Release pairs with the Acquire below. What is tested goes by the lock alone.
                 asked.store(true, Ordering::Release);
                 *lock.lock()
             });
+            // Ordering: Acquire, as above.
             while !asked.load(Ordering::Acquire) {
                 thread::yield_now();
             }

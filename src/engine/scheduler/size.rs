@@ -95,6 +95,11 @@ impl PoolSize {
         self.regular() + self.blocked_in_place()
     }
 
+    /// Whether there is a helper.
+    pub(super) fn has_helpers(&self) -> bool {
+        self.staying() > self.first_helper()
+    }
+
     /// Whether worker `index` is a helper: a spare beyond the regular workers and those that replace a worker
     /// which is blocked in place. It is there for what waits behind long polls only.
     pub(super) fn is_helper(&self, index: usize) -> bool {

@@ -369,8 +369,11 @@ impl Worker {
     /// If no worker is parked, each helper is awake and takes the seat when it runs dry. If a poll holds all
     /// of them up, the watchdog finds the seat empty at two looks and fetches the events.
     fn leaves_driver_to_helper(&self, pace: Pace) -> bool {
-        let size = &self.shared.size;
-        pace.computes() && !self.helps.get() && size.has_helpers() && self.shared.idle.parked() == 0
+        pace.computes()
+            && !self.helps.get()
+            && self.shared.size.has_helpers()
+            && self.shared.idle.parked() == 0
+            && self.shared.watchdog.is_there()
     }
 
     /// Whether a peer may be left asleep although tasks are ready. Not while there are spares: then a worker

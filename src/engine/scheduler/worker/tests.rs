@@ -3,6 +3,7 @@
 use super::super::Shared;
 use super::{FAIR_INTERVAL, Pace, Worker};
 use crate::engine::driver::Driver;
+use crate::engine::park::Parker;
 use crate::engine::scheduler::turns::YIELDS_ALONE;
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::cell::new_send_task;
@@ -68,6 +69,8 @@ fn a_worker_that_computes_leaves_the_driver_to_a_helper_that_is_awake() {
     let long = Duration::from_millis(1);
     assert!(polls_at_fair_turn(&worker, 1, long), "there is no helper");
     shared.size.set_staying(2);
+    assert!(polls_at_fair_turn(&worker, 1, long), "there is no watchdog");
+    let _ = shared.watchdog.unparker.set(Parker::new().unparker());
     assert!(!polls_at_fair_turn(&worker, 1, long));
     assert!(polls_at_fair_turn(&worker, FAIR_INTERVAL, Duration::ZERO), "its tasks are quick");
     let _ = shared.idle.park(1, false);

@@ -102,11 +102,6 @@ impl Pace {
         self.of(1) < CHEAP && self.of(tasks) <= CROWD
     }
 
-    /// Whether the tasks are long.
-    pub(super) fn computes(&self) -> bool {
-        self.interval() <= LONG
-    }
-
     /// What so many tasks cost.
     fn of(&self, tasks: usize) -> Duration {
         Duration::from_nanos((tasks as u64).saturating_mul(u64::from(self.cost)))
@@ -115,7 +110,7 @@ impl Pace {
     /// After [`Pace::ran`]: whether the worker computes, and has done so for long enough to offer its core
     /// to others once.
     pub(super) fn offers(&mut self) -> bool {
-        let Some(now) = self.since.filter(|_| self.computes()) else {
+        let Some(now) = self.since.filter(|_| self.interval() <= LONG) else {
             return false;
         };
         let offered = *self.offered.get_or_insert(now);

@@ -106,3 +106,21 @@ impl PoolSize {
         index >= self.first_helper()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spares_that_replace_workers_which_block_in_place_are_no_helpers() {
+        let size = PoolSize::new();
+        size.set_regular(2);
+        assert!(!size.has_helpers());
+        size.set_staying(3);
+        assert!(size.has_helpers() && size.is_helper(2));
+        size.block_in_place();
+        assert!(!size.has_helpers() && !size.is_helper(2));
+        size.set_staying(4);
+        assert!(size.has_helpers() && size.is_helper(3));
+    }
+}

@@ -353,27 +353,10 @@ impl Worker {
         if self.intake.is_due(self.own.ready.len()) {
             self.take_in();
         }
-        if !self.leaves_driver_to_helper(pace) {
-            self.poll_driver();
-        }
+        self.poll_driver();
         if !self.keeps_surplus(rested) {
             self.notify_surplus();
         }
-    }
-
-    /// Whether to leave the driver to a helper. The worker computes: its thread may lose the core before it
-    /// has run what it fetched, while a helper, which seldom computes, is let run at once. Measured
-    /// (`mixed_0.2ms`, liten / tokio, medians of eight runs without and with it): p99 0.85 and 0.75, p50 0.74
-    /// and 0.73, requests 1.01 and 1.02. Two of the runs with it, and none without it, had a p99 below 0.6.
-    ///
-    /// If no worker is parked, each helper is awake and takes the seat when it runs dry. If a poll holds all
-    /// of them up, the watchdog finds the seat empty at two looks and fetches the events.
-    fn leaves_driver_to_helper(&self, pace: Pace) -> bool {
-        pace.computes()
-            && !self.helps.get()
-            && self.shared.size.has_helpers()
-            && self.shared.idle.parked() == 0
-            && self.shared.watchdog.is_there()
     }
 
     /// Whether a peer may be left asleep although tasks are ready. Not while there are spares: then a worker

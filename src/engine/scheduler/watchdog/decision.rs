@@ -41,10 +41,10 @@ pub(super) const LOOK: Duration = Duration::from_micros(500);
 /// The longest time between two looks while a worker is idle.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
-/// The same while no worker is idle, none is stalled, not all are slow and there is no spare. They poll the
-/// driver between these, and what a look costs is taken from them. Measured (`axum::serve` under wrk, 64
-/// connections, the load on the same two cores; 500 µs against 1, 2 and 4 ms, 88 slices of a second, three
-/// times): time 0.99, 0.97, 0.96, and processor 0.98, 0.96, 0.96.
+/// The same while no worker is idle, none is stalled and not all are slow. They poll the driver between
+/// these, and what a look costs is taken from them. Measured (`axum::serve` under wrk, 64 connections, the
+/// load on the same two cores; 500 µs against 1, 2 and 4 ms, 88 slices of a second, three times): time 0.99,
+/// 0.97, 0.96, and processor 0.98, 0.96, 0.96.
 const LONGEST_BUSY_PAUSE: Duration = Duration::from_millis(2);
 
 /// Polls that are so long in the mean keep ready tasks waiting. Shorter ones are over before another thread
@@ -300,19 +300,13 @@ impl History {
     ) -> Duration {
         let longest = if snapshot.parked {
             LONGEST_PAUSE
-        } else if self.is_served(snapshot) {
+        } else if self.stalled(snapshot).next().is_none() && !self.all_slow(snapshot) {
             LONGEST_BUSY_PAUSE
         } else {
             LOOK
         };
         let told = |order: &Order| matches!(order, Order::Suspect(_) | Order::Slow(_));
         if orders.iter().all(told) { (pause * 2).min(longest) } else { LOOK }
-    }
-
-    /// No worker is idle: whether they poll the driver all the same. Workers may leave that to a spare.
-    fn is_served(&self, snapshot: &Snapshot<'_>) -> bool {
-        let stalled = self.stalled(snapshot).next().is_some();
-        !stalled && !self.all_slow(snapshot) && snapshot.staying == snapshot.regular
     }
 
     /// One look: says what is to be done.

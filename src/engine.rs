@@ -15,7 +15,7 @@
 //! | `slab` | 280 | things found by number, under many locks |
 //! | `scoped` | 70 | a thread-local that has a value during a call |
 //! | `recycler` | 240 | memory for tasks, kept per thread |
-//! | `wakers` | 590 | futures that wait in a list, and wakers called all at once |
+//! | `wakers` | 668 | futures that wait in a list, and wakers called all at once |
 //! | `words` | 100 | what panics say, under liten's name or tokio's |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `hint` | 50 | what to do when a crate asks for tokio |

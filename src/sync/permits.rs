@@ -202,7 +202,7 @@ impl Permits {
 
     /// As [`Self::hand_out_in_rounds`], without a [`WakeList`], which takes more instructions to make and to
     /// drop than everything else: 150 of the 1,210 of a turn in which 64 tasks read and write under a
-    /// `RwLock`.
+    /// `RwLock`. With a list whose room is uninitialised it is still 56 more of the 900 of a `Mutex`.
     fn hand_out_at_most_one<'a>(&'a self, mut locked: Locked<'a, ()>, count: usize) {
         let (waker, left) = match locked.front() {
             Some(missing) if missing > count => {

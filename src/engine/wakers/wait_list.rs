@@ -35,6 +35,10 @@
 //! Wakers are user code: they are cloned before the lock is taken, and called and dropped after it was
 //! released.
 //!
+//! The links of a place that is apart are uninitialised. A future that waits is moved to where it is polled,
+//! and a processor stalls if it has to move together what was just written in parts: null links and no waker
+//! took an eighth of the time of a turn in which 64 tasks read and write under a `RwLock`.
+//!
 //! Rejected: a slab of wakers per list. It costs an allocation when a lock is first waited for, a future that
 //! was woken has to take the list's lock to learn what it was given, and a `Mutex` would be larger than
 //! tokio's. Rejected for tokens: event-listener, which wakes under its lock, and where the panic of one waker
@@ -47,6 +51,7 @@ use crate::engine::sync_shim::{SpinMutex, SpinMutexGuard, UnsafeCell, const_fn};
 use pin_project_lite::pin_project;
 use std::future::poll_fn;
 use std::marker::PhantomPinned;
+use std::mem::{self, MaybeUninit};
 use std::ops::{Deref, DerefMut};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::{Pin, pin};
@@ -81,7 +86,8 @@ pub(crate) struct Place {
     word: AtomicUsize,
     /// The list that it is linked in; compared, never followed.
     list: AtomicPtr<()>,
-    links: UnsafeCell<Links>,
+    /// Initialised while it is linked.
+    links: UnsafeCell<MaybeUninit<Links>>,
     /// Its neighbours point to it.
     _pinned: PhantomPinned,
 }
@@ -90,8 +96,7 @@ pub(crate) struct Place {
 struct Links {
     before: Option<NonNull<Place>>,
     after: Option<NonNull<Place>>,
-    /// `Some` while it is linked.
-    waker: Option<Waker>,
+    waker: Waker,
 }
 
 // SAFETY: `links` are reached as the table above says, by one thread at a time; all in there is `Send`.
@@ -104,7 +109,7 @@ impl Place {
         Self {
             word: AtomicUsize::new(word),
             list: AtomicPtr::new(ptr::null_mut()),
-            links: UnsafeCell::new(Links { before: None, after: None, waker: None }),
+            links: UnsafeCell::new(MaybeUninit::uninit()),
             _pinned: PhantomPinned,
         }
     }
@@ -288,15 +293,17 @@ impl<T> Locked<'_, T> {
 
     fn holds_waker(&self, place: Pin<&Place>, waker: &Waker) -> bool {
         // SAFETY: linked here, and the lock is held.
-        let known = || place.links.with(|links| unsafe { (*links).waker.as_ref() });
-        self.holds(&place) && known().is_some_and(|known| known.will_wake(waker))
+        let known = || unsafe { with_links(&place, |links| links.waker.will_wake(waker)) };
+        self.holds(&place) && known()
     }
 
     /// Replaces the waker of `place`, and returns the old one; or joins, if `place` is not in this list.
     fn leave_waker(&mut self, place: Pin<&Place>, waker: Waker) -> Option<Waker> {
         if self.holds(&place) {
             // SAFETY: linked here, and the lock is held.
-            return place.links.with_mut(|links| unsafe { (*links).waker.replace(waker) });
+            return Some(unsafe {
+                with_links(&place, |links| mem::replace(&mut links.waker, waker))
+            });
         }
         self.join(place, waker);
         None
@@ -321,12 +328,12 @@ impl<T> Locked<'_, T> {
         let before = self.chain.last.replace(this);
         place.links.with_mut(|links| {
             // SAFETY: linked here since just now, and the lock is held.
-            unsafe { *links = Links { before, after: None, waker: Some(waker) } };
+            unsafe { (*links).write(Links { before, after: None, waker }) };
         });
         match before {
             // SAFETY: linked here, so it is alive, and the lock is held.
             Some(before) => unsafe {
-                before.as_ref().links.with_mut(|links| (*links).after = Some(this));
+                with_links(before.as_ref(), |links| links.after = Some(this));
             },
             None => self.chain.first = Some(this),
         }
@@ -400,7 +407,7 @@ impl<T> Locked<'_, T> {
             // SAFETY: linked here, so it is alive, and the lock is held.
             let place = unsafe { this.as_ref() };
             // SAFETY: as above.
-            next = place.links.with(|links| unsafe { (*links).after });
+            next = unsafe { with_links(place, |links| links.after) };
             // Ordering: Relaxed, written under this lock.
             let word = place.word.load(Ordering::Relaxed);
             if is_owed(word) {
@@ -414,17 +421,13 @@ impl<T> Locked<'_, T> {
         let this = place;
         // SAFETY: linked here, so it is alive until `list` is cleared below, and the lock is held.
         let place = unsafe { place.as_ref() };
-        let take = |links: *mut Links| {
-            // SAFETY: as above.
-            unsafe {
-                std::mem::replace(&mut *links, Links { before: None, after: None, waker: None })
-            }
-        };
+        // SAFETY: as above. Nothing reads them again before the place joins a list, which writes them anew.
+        let take = |links: *mut MaybeUninit<Links>| unsafe { (*links).assume_init_read() };
         let Links { before, after, waker } = place.links.with_mut(take);
         match before {
             // SAFETY: a neighbour is linked here too.
             Some(before) => unsafe {
-                before.as_ref().links.with_mut(|links| (*links).after = after)
+                with_links(before.as_ref(), |links| links.after = after);
             },
             None => {
                 require_end(self.chain.first, this);
@@ -434,7 +437,7 @@ impl<T> Locked<'_, T> {
         match after {
             // SAFETY: as above.
             Some(after) => unsafe {
-                after.as_ref().links.with_mut(|links| (*links).before = before)
+                with_links(after.as_ref(), |links| links.before = before);
             },
             None => {
                 require_end(self.chain.last, this);
@@ -446,8 +449,18 @@ impl<T> Locked<'_, T> {
         // Ordering: Release pairs with the Acquire in `is_linked`. The last access: the future that sees it
         // owns the place again, and may free it.
         place.list.store(ptr::null_mut(), Ordering::Release);
-        waker.expect("a linked place has a waker")
+        waker
     }
+}
+
+/// Calls `f` with the links of `place`.
+///
+/// # Safety
+///
+/// The place is linked in a list whose lock the caller holds.
+unsafe fn with_links<R>(place: &Place, f: impl FnOnce(&mut Links) -> R) -> R {
+    // SAFETY: initialised since the place joined, and reached by the holder of the lock alone.
+    place.links.with_mut(|links| f(unsafe { (*links).assume_init_mut() }))
 }
 
 /// Whether `word` is an earlier number than `now`, where both count the same thing.

@@ -202,8 +202,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/engine/wakers/wait_list.rs",
         models: "readiness::loom",
-        from: "return place.links.with_mut(|links| unsafe { (*links).waker.replace(waker) });",
-        to: "return Some(waker);",
+        from: "|links| mem::replace(&mut links.waker, waker)",
+        to: "|_| waker",
         breaks: "a future that waits keeps its old waker",
     },
     Mutation {

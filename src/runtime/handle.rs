@@ -9,7 +9,7 @@ use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
 use super::root::{self, Present};
-use super::slow_poll::{OnSlowPoll, SlowPolls};
+use super::slow_poll::SlowPolls;
 use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
@@ -58,7 +58,6 @@ pub(super) struct Hooks {
     pub(super) start: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) stop: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) sleep: SleepHooks,
-    pub(super) slow_poll: Option<OnSlowPoll>,
 }
 
 impl Hooks {

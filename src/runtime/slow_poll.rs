@@ -12,6 +12,7 @@ use super::thread_activity::{self, Span, ThreadActivity, ThreadUse};
 use crate::engine::scheduler::{StallHook, WorkerEntry, WorkerStall};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::RunningTask;
+use crate::engine::wakers;
 use std::fmt;
 use std::time::Duration;
 
@@ -64,7 +65,8 @@ pub(super) type OnSlowPoll = Arc<dyn Fn(&SlowPoll) + Send + Sync>;
 
 pub(super) struct SlowPolls {
     after: Duration,
-    told: Option<OnSlowPoll>,
+    /// `None` also when the runtime has begun to end: the function may own a handle, which owns this.
+    told: Mutex<Option<OnSlowPoll>>,
     halves: Mutex<Halves>,
 }
 
@@ -100,7 +102,7 @@ impl Halves {
 
 impl SlowPolls {
     pub(super) fn new(after: Duration, told: Option<OnSlowPoll>) -> Self {
-        Self { after, told, halves: Mutex::new(Halves::default()) }
+        Self { after, told: Mutex::new(told), halves: Mutex::new(Halves::default()) }
     }
 
     /// What the thread of a worker does that has been in a poll for so long.
@@ -134,6 +136,13 @@ impl SlowPolls {
     pub(super) fn activity_of(&self, worker: usize, entry: &WorkerEntry) -> ThreadActivity {
         self.activity(worker, entry.poll, entry.time, entry.thread)
     }
+
+    /// The runtime begins to end: from here on no poll is slow.
+    pub(super) fn close(&self) {
+        let told = self.told.lock().take();
+        // Without the lock: what the function owns is dropped here, or where it is being called.
+        wakers::guard(|| drop(told));
+    }
 }
 
 impl StallHook for SlowPolls {
@@ -149,13 +158,14 @@ impl StallHook for SlowPolls {
             }
             return;
         }
-        if self.told.is_none() && !event::is_told() {
+        let told = self.told.lock().clone();
+        if told.is_none() && !event::is_told() {
             return;
         }
         let activity = self.activity(worker, poll, time, thread);
         let slow = SlowPoll { worker, task, duration: time, activity };
         event::tell(worker, task, time, &slow.activity);
-        self.told.iter().for_each(|told| told(&slow));
+        told.iter().for_each(|told| told(&slow));
     }
 }
 

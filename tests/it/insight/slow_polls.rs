@@ -1,8 +1,9 @@
 //! One poll that holds up its worker is told of, whatever the other workers do.
 
 use crate::guard::{exactly, guarded, until};
-use liten::runtime::{Builder, Runtime, SlowPoll};
+use liten::runtime::{Builder, Handle, Runtime, SlowPoll};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -92,4 +93,29 @@ fn a_threshold_of_nothing_is_refused() {
     let runtime = exactly(1).slow_poll_threshold(Duration::MAX).build().unwrap();
     runtime.block_on(runtime.spawn(async { thread::sleep(200 * MS) })).unwrap();
     assert_eq!(runtime.metrics().slow_poll_count(), 0);
+}
+
+/// Or a runtime and its function would keep each other in memory for ever.
+#[test]
+fn the_function_is_dropped_when_the_runtime_ends() {
+    guarded(|| {
+        let handle = Arc::new(OnceLock::<Handle>::new());
+        let builder = |mut builder: Builder| {
+            let handle = handle.clone();
+            builder.worker_threads(1).on_slow_poll(move |_| drop(handle.get().cloned()));
+            builder
+        };
+        let ends: [fn(Runtime); 3] = [
+            drop,
+            |runtime| liten::block_on(runtime.shutdown()),
+            |runtime| runtime.shutdown_background(),
+        ];
+        for end in ends {
+            let runtime = builder(Builder::new_multi_thread()).build().unwrap();
+            let _ = handle.set(runtime.handle().clone());
+            runtime.block_on(runtime.spawn(async {})).unwrap();
+            end(runtime);
+            assert_eq!(Arc::strong_count(&handle), 1);
+        }
+    });
 }

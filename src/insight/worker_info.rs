@@ -27,7 +27,8 @@ pub enum WorkerState {
     Parked,
     /// Its task is in [`block_in_place`](crate::task::block_in_place).
     BlockedInPlace,
-    /// No thread plays it: it has left, because the number of workers was lowered or it was a spare.
+    /// No thread plays it: it has left, because the number of workers was lowered, it was a spare, or the
+    /// runtime has ended.
     Absent,
 }
 
@@ -36,7 +37,7 @@ impl WorkerInfo {
         let WorkerFacts { index, entry, activity } = facts;
         let state = if entry.is_blocked_in_place {
             WorkerState::BlockedInPlace
-        } else if !entry.is_active {
+        } else if !entry.has_thread {
             WorkerState::Absent
         } else if entry.is_parked {
             WorkerState::Parked

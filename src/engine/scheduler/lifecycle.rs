@@ -381,6 +381,7 @@ impl Shared {
         if self.size.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.drain_to_the_end(note);
         }
+        self.slots.get(index).forget_thread();
     }
 
     fn drain_to_the_end(&self, note: Option<&Running>) {
@@ -526,6 +527,7 @@ fn leave(shared: &Arc<Shared>, index: usize) -> AfterTasks {
     if index < shared.size.staying() {
         return AfterTasks::Stay;
     }
+    shared.slots.get(index).forget_thread();
     threads.occupied[index] = false;
     // Ordering: AcqRel as in `worker_ends`.
     shared.size.alive.fetch_sub(1, Ordering::AcqRel);

@@ -155,14 +155,16 @@ impl Shared {
             let slot = self.slots.get(index);
             let (progress, poll, task) =
                 (slot.progress(), slot.running.polls(), slot.running.read());
-            let time = slot.stalled_for(progress);
+            let (time, has_thread) = (slot.stalled_for(progress), slot.has_thread());
+            // What was read before may be of another poll if the worker has moved. To the watchdog a worker
+            // that has ended looks like one that is in something for ever.
+            let is_there = has_thread && slot.progress() == progress;
             let entry = WorkerEntry {
                 poll,
                 task,
-                // What was read before may be of another poll if the worker has moved.
-                time: if slot.progress() == progress { time } else { Duration::ZERO },
+                time: if is_there { time } else { Duration::ZERO },
                 thread: slot.thread(),
-                is_active: slot.is_active(),
+                has_thread,
                 is_parked: self.idle.is_parked(index),
                 is_blocked_in_place: slot.is_blocked_in_place(),
             };
@@ -287,7 +289,7 @@ pub(crate) struct WorkerEntry {
     pub(crate) time: Duration,
     pub(crate) thread: Option<u32>,
     /// A thread works here.
-    pub(crate) is_active: bool,
+    pub(crate) has_thread: bool,
     pub(crate) is_parked: bool,
     pub(crate) is_blocked_in_place: bool,
 }

@@ -55,7 +55,7 @@ pub(super) struct Slot {
     /// The same in microseconds, and the progress of the worker that this is said of: for people.
     stalled_for: AtomicU64,
     stalled_at: AtomicU64,
-    /// The system's number of the thread that works here.
+    /// The system's number of the thread that works here, or one of the two that no thread has.
     thread: AtomicU32,
     pub(super) registry: Registry,
     /// The task that the worker runs, and how many it has run.
@@ -309,11 +309,23 @@ impl Slot {
         self.thread.store(thread_number::current(), Ordering::Relaxed);
     }
 
+    /// The calling thread does not work here any more.
+    pub(super) fn forget_thread(&self) {
+        // Ordering: Relaxed, see `note_thread`.
+        self.thread.store(thread_number::NONE, Ordering::Relaxed);
+    }
+
+    /// Whether a thread works here.
+    pub(super) fn has_thread(&self) -> bool {
+        // Ordering: Relaxed, see `note_thread`.
+        self.thread.load(Ordering::Relaxed) != thread_number::NONE
+    }
+
     /// The system's number of the thread that works here, where there is one.
     pub(super) fn thread(&self) -> Option<u32> {
         // Ordering: Relaxed, see `note_thread`.
         let thread = self.thread.load(Ordering::Relaxed);
-        (thread != thread_number::NONE).then_some(thread)
+        (![thread_number::NONE, thread_number::UNKNOWN].contains(&thread)).then_some(thread)
     }
 }
 

@@ -8,6 +8,7 @@ use liten::task;
 use liten::time::sleep;
 use std::future::pending;
 use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -142,5 +143,34 @@ fn a_worker_that_blocks_in_place_says_so() {
         assert_eq!(seen.id(), task.id());
         assert_eq!(runtime.handle().dump().findings(), []);
         drop(release);
+    });
+}
+
+#[test]
+fn workers_that_have_ended_are_not_shown_at_work() {
+    guarded(|| {
+        let runtime = workers(2);
+        let (handle, observed) = (runtime.handle().clone(), runtime.handle().clone());
+        let (release, held) = mpsc::channel::<()>();
+        let task = runtime.spawn(async move { _ = held.recv() });
+        until(|| !handle.metrics().running_tasks().is_empty());
+        let ends = thread::spawn(move || drop(runtime));
+        let states =
+            || -> Vec<_> { observed.dump().workers().iter().map(|it| it.state()).collect() };
+        until(|| {
+            let mut states = states();
+            states.sort_by_key(|&state| state == WorkerState::Absent);
+            states == [WorkerState::Working, WorkerState::Absent]
+        });
+        let dump = handle.dump();
+        let working = dump.workers().iter().find(|it| it.state() == WorkerState::Working).unwrap();
+        assert_eq!(working.task().map(|task| task.id()), Some(task.id()));
+        // Long enough for the ended one to look like a slow one.
+        thread::sleep(200 * MS);
+        assert!(handle.dump().findings().len() < 2, "{}", handle.dump());
+        drop(release);
+        ends.join().unwrap();
+        assert_eq!(states(), [WorkerState::Absent; 2]);
+        assert_eq!(handle.dump().findings(), []);
     });
 }

@@ -8,7 +8,7 @@
 #[cfg_attr(not(feature = "tracing"), path = "slow_poll/untraced.rs")]
 mod event;
 
-use super::thread_activity::{self, Span, ThreadActivity, ThreadUse};
+use super::thread_activity::{self, ThreadActivity, ThreadUse};
 use crate::engine::scheduler::{StallHook, WorkerEntry, WorkerStall};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::RunningTask;
@@ -43,7 +43,7 @@ impl SlowPoll {
         self.duration
     }
 
-    /// Returns what the worker's thread does.
+    /// Returns what the worker's thread does. One that runs has been watched since half of the threshold.
     pub fn activity(&self) -> &ThreadActivity {
         &self.activity
     }
@@ -85,7 +85,6 @@ struct Half {
     worker: usize,
     /// Which poll of the worker it was.
     poll: u64,
-    time: Duration,
     used: ThreadUse,
 }
 
@@ -95,8 +94,9 @@ impl Halves {
         self.next = self.next.wrapping_add(1);
     }
 
-    fn find(&self, worker: usize, poll: u64) -> Option<Half> {
-        self.kept.iter().flatten().find(|half| (half.worker, half.poll) == (worker, poll)).copied()
+    fn find(&self, worker: usize, poll: u64) -> Option<ThreadUse> {
+        let mut kept = self.kept.iter().flatten();
+        kept.find(|half| (half.worker, half.poll) == (worker, poll)).map(|half| half.used)
     }
 }
 
@@ -105,26 +105,13 @@ impl SlowPolls {
         Self { after, told: Mutex::new(told), halves: Mutex::new(Halves::default()) }
     }
 
-    /// What the thread of a worker does that has been in a poll for so long.
-    fn activity(
-        &self,
-        worker: usize,
-        poll: u64,
-        time: Duration,
-        thread: Option<u32>,
-    ) -> ThreadActivity {
+    /// What the thread of a worker does.
+    fn activity(&self, worker: usize, poll: u64, thread: Option<u32>) -> ThreadActivity {
         let Some(thread) = thread else {
             return ThreadActivity::Unknown;
         };
         let half = self.halves.lock().find(worker, poll);
-        let span = half.zip(thread_activity::used(thread)).map(|(half, now)| Span {
-            used: ThreadUse {
-                processor: now.processor.saturating_sub(half.used.processor),
-                queue: now.queue.saturating_sub(half.used.queue),
-            },
-            time: time.saturating_sub(half.time),
-        });
-        thread_activity::look(thread, span)
+        thread_activity::look(thread, half)
     }
 
     /// How long a poll lasts that is slow.
@@ -134,7 +121,7 @@ impl SlowPolls {
 
     /// As of what the scheduler has said of a worker.
     pub(super) fn activity_of(&self, worker: usize, entry: &WorkerEntry) -> ThreadActivity {
-        self.activity(worker, entry.poll, entry.time, entry.thread)
+        self.activity(worker, entry.poll, entry.thread)
     }
 
     /// The runtime begins to end: from here on no poll is slow.
@@ -154,7 +141,7 @@ impl StallHook for SlowPolls {
         let WorkerStall { worker, thread, poll, task, time } = stall;
         if time < self.after {
             if let Some(used) = thread.and_then(thread_activity::used) {
-                self.halves.lock().keep(Half { worker, poll, time, used });
+                self.halves.lock().keep(Half { worker, poll, used });
             }
             return;
         }
@@ -162,7 +149,7 @@ impl StallHook for SlowPolls {
         if told.is_none() && !event::is_told() {
             return;
         }
-        let activity = self.activity(worker, poll, time, thread);
+        let activity = self.activity(worker, poll, thread);
         let slow = SlowPoll { worker, task, duration: time, activity };
         event::tell(worker, task, time, &slow.activity);
         told.iter().for_each(|told| told(&slow));
@@ -172,13 +159,15 @@ impl StallHook for SlowPolls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn of_very_many_long_polls_the_last_ones_are_known() {
         let mut halves = Halves::default();
-        let (time, used) = (Duration::ZERO, ThreadUse::default());
+        let ms = Duration::from_millis(1);
+        let used = ThreadUse { at: Instant::now(), processor: ms, queue: ms };
         for worker in 0..100 {
-            halves.keep(Half { worker, poll: 7, time, used });
+            halves.keep(Half { worker, poll: 7, used });
             assert!(halves.find(worker, 7).is_some());
         }
         assert!(halves.find(99, 6).is_none(), "another poll");

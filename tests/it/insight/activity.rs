@@ -1,6 +1,6 @@
 //! What the thread of a slow poll does, in the words of Linux.
 
-use crate::guard::{exactly, guarded};
+use crate::guard::{exactly, guarded, until};
 use liten::runtime::{SlowPoll, ThreadActivity};
 use std::fs::File;
 use std::io::Read;
@@ -73,17 +73,22 @@ fn a_file_has_its_path() {
     });
 }
 
-/// On a machine that is busy with something else, it waits for a processor most of the time.
+/// On a machine that is busy with something else, it waits for a processor most of the time; and it may do
+/// neither for most of it, of which nothing is said.
 #[test]
 fn a_task_that_computes_is_told_from_one_that_waits() {
     guarded(|| {
-        let slow = seen_in(|| {
-            let begin = Instant::now();
-            while begin.elapsed() < 1_000 * MS {
-                std::hint::spin_loop();
-            }
+        until(|| {
+            let slow = seen_in(|| {
+                let begin = Instant::now();
+                while begin.elapsed() < 1_000 * MS {
+                    std::hint::spin_loop();
+                }
+            });
+            let known = [ThreadActivity::Computes, ThreadActivity::WaitsForProcessor];
+            let is_known = known.contains(slow.activity());
+            assert!(is_known || *slow.activity() == ThreadActivity::Runs, "{slow}");
+            is_known
         });
-        let known = [ThreadActivity::Computes, ThreadActivity::WaitsForProcessor];
-        assert!(known.contains(slow.activity()), "{slow}");
     });
 }

@@ -47,7 +47,7 @@ impl WorkerInfo {
         Self {
             index,
             state,
-            polls: entry.poll,
+            polls: entry.polls,
             task: entry.task,
             poll_duration: entry.time,
             activity,

@@ -69,7 +69,9 @@ impl Handle {
         let slow_polls = &self.inner.slow_polls;
         let facts = |(index, entry): (usize, WorkerEntry)| {
             let lasts = !entry.time.is_zero() || entry.is_blocked_in_place;
-            let activity = lasts.then(|| slow_polls.activity_of(index, &entry));
+            let has_moved = || self.scheduler().is_none_or(|it| it.has_moved(index, &entry));
+            let look = || slow_polls.activity(index, entry.position, entry.thread, has_moved);
+            let activity = if lasts { look() } else { None };
             WorkerFacts { index, entry, activity }
         };
         entries.into_iter().flatten().map(facts).collect()

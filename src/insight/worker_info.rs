@@ -1,9 +1,11 @@
 //! What can be said of one worker.
 
 use crate::engine::task::RunningTask;
+use crate::engine::task::running::NamedTask;
 use crate::runtime::ThreadActivity;
 use crate::runtime::facts::WorkerFacts;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A worker at the time of a dump.
@@ -13,6 +15,7 @@ pub struct WorkerInfo {
     pub(super) state: WorkerState,
     pub(super) polls: u64,
     pub(super) task: Option<RunningTask>,
+    pub(super) task_name: Option<Arc<str>>,
     pub(super) poll_duration: Duration,
     pub(super) activity: Option<ThreadActivity>,
 }
@@ -49,6 +52,7 @@ impl WorkerInfo {
             state,
             polls: entry.polls,
             task: entry.task,
+            task_name: None,
             poll_duration: entry.time,
             activity,
         }
@@ -74,6 +78,11 @@ impl WorkerInfo {
         self.task
     }
 
+    /// Returns the name of that task, if it has one and has waited before.
+    pub fn task_name(&self) -> Option<&str> {
+        self.task_name.as_deref()
+    }
+
     /// Returns for how long the worker has been in that poll at least, as seen when its runtime last looked,
     /// some milliseconds ago. Zero if it moves, and where it blocks in place.
     pub fn poll_duration(&self) -> Duration {
@@ -91,7 +100,7 @@ impl fmt::Display for WorkerInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "worker {}: {}, {} polls", self.index, self.state, self.polls)?;
         if let Some(task) = self.task {
-            write!(f, ", {task}")?;
+            write!(f, ", {}", NamedTask(task, self.task_name()))?;
         }
         if !self.poll_duration.is_zero() {
             write!(f, ", for {} ms", self.poll_duration.as_millis())?;

@@ -354,8 +354,12 @@ impl Handle {
 
     /// As [`Handle::running_tasks`], without blocking work.
     pub(super) fn polled_tasks(&self) -> Vec<RunningTask> {
+        self.tasks_polled_by_workers().chain(self.tasks_polled_elsewhere()).collect()
+    }
+
+    pub(super) fn tasks_polled_by_workers(&self) -> impl Iterator<Item = RunningTask> {
         let workers = self.scheduler().map(|scheduler| scheduler.running_tasks());
-        workers.into_iter().flatten().chain(self.tasks_polled_elsewhere()).collect()
+        workers.into_iter().flatten()
     }
 
     /// Those that threads other than workers poll: pinned tasks, and tasks of a runtime without workers.

@@ -271,8 +271,8 @@ impl Builder {
     /// [`Builder::slow_poll_threshold`]. On the driver thread, which fetches events while no worker is idle:
     /// `f` should be short.
     ///
-    /// A panic of `f` is reported by the panic hook and has no other consequence. The runtime gives `f` up when
-    /// it begins to shut down, so `f` may own a [`Handle`] to it.
+    /// A panic of `f` is reported by the panic hook and has no other consequence. The runtime gives `f` up
+    /// when it begins to shut down, so `f` may own a [`Handle`] to it.
     ///
     /// # Examples
     ///

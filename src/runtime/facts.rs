@@ -63,8 +63,8 @@ impl Handle {
         self.inner.driver.source_count()
     }
 
-    /// The counts of the blocking pool, with the time for which the first job has waited for a thread; and the
-    /// work that is being done, with the time since it has begun.
+    /// The counts of the blocking pool, with the time for which the first job has waited for a thread; and
+    /// the work that is being done, with the time since it has begun.
     pub(crate) fn pool_facts(&self) -> (PoolCounts<Duration>, Vec<(RunningJob, Duration)>) {
         let since = |moment: Instant| clock::now().saturating_duration_since(moment);
         let jobs = self.inner.blocking_tasks.jobs().into_iter();

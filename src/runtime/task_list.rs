@@ -49,7 +49,8 @@ impl TaskList {
         }
     }
 
-    /// The tasks that are being polled, whether or not they have waited before; with whether a worker does it.
+    /// The tasks that are being polled, whether or not they have waited before; with whether a worker does
+    /// it.
     pub(crate) fn polled(&self) -> Vec<(RunningTask, bool)> {
         let by_workers = self.handle.tasks_polled_by_workers().map(|task| (task, true));
         by_workers.chain(self.handle.tasks_polled_elsewhere().map(|task| (task, false))).collect()

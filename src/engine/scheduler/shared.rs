@@ -292,8 +292,8 @@ impl Shared {
     }
 }
 
-/// How many tasks are looked at for a name: the driver thread does it, at some 100 ns each, and the next event
-/// waits meanwhile.
+/// How many tasks are looked at for a name: the driver thread does it, at some 100 ns each, and the next
+/// event waits meanwhile.
 const NAMES: usize = 10_000;
 
 /// See [`Shared::worker_counts`].

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ThreadActivity {
-    /// It is on a processor, or ready to be. No more is known: it was watched for less than 40 ms, did neither
-    /// of the next two for most of the time, or the system does not count.
+    /// It is on a processor, or ready to be. No more is known: it was watched for less than 40 ms, did
+    /// neither of the next two for most of the time, or the system does not count.
     Runs,
     /// It runs, and has been on a processor for at least half of the time that it was watched.
     Computes,
@@ -118,9 +118,9 @@ impl ThreadUse {
 
 /// What the files of a thread say.
 ///
-/// `call`: the content of `syscall`, if it could be read; `state`: the letter in `stat`; `runs`: says what a
-/// thread does that can run. `name` and `file` find the name of a system call, with whether its first argument
-/// is a descriptor, and what a descriptor refers to.
+/// `call`: the content of `syscall`, if it could be read; `state`: the letter in `stat`; `runs`: says what
+/// a thread does that can run. `name` and `file` find the name of a system call, with whether its first
+/// argument is a descriptor, and what a descriptor refers to.
 pub(super) fn judge(
     call: Option<&str>,
     state: Option<char>,
@@ -159,7 +159,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// `span`: for how many milliseconds a thread has been on a processor, and has waited for one, in how many.
+    /// For how many milliseconds a thread has been on a processor, and has waited for one, in how many.
     fn mostly([processor, queue, time]: [u32; 3]) -> ThreadActivity {
         let before = ThreadUse { at: Instant::now(), processor: 7 * MS, queue: 9 * MS };
         let now = ThreadUse {

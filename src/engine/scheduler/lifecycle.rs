@@ -527,8 +527,9 @@ fn leave(shared: &Arc<Shared>, index: usize) -> AfterTasks {
     if index < shared.size.staying() {
         return AfterTasks::Stay;
     }
-    shared.slots.get(index).forget_thread();
     threads.occupied[index] = false;
+    // Under the lock: the next thread of this slot starts after it.
+    shared.slots.get(index).forget_thread();
     // Ordering: AcqRel as in `worker_ends`.
     shared.size.alive.fetch_sub(1, Ordering::AcqRel);
     AfterTasks::End

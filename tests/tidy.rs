@@ -288,6 +288,10 @@ const CLOCK: Confined = Confined {
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/runtime/blocking_task.rs", "since when a job waits, and since when it runs"),
         ("src/runtime/facts.rs", "how long that is, once per dump"),
+        (
+            "src/runtime/thread_activity/linux.rs",
+            "when a thread had used so much, twice per slow poll",
+        ),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
         ("src/engine/scheduler/sleeps.rs", "how long a thread was busy, twice per sleep"),
         (
@@ -365,6 +369,7 @@ const CFG: Confined = Confined {
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
         ("src/runtime/slow_poll.rs", "a warning where a collector listens"),
         ("src/runtime/thread_activity.rs", "what Linux says of a thread; elsewhere nothing"),
+        ("src/runtime/thread_activity/system_call.rs", "calls that only some processors know"),
         ("src/engine/scheduler/thread_number.rs", "as above"),
         ("src/runtime/context.rs", "threads that may be workers, or the one thread: a file each"),
         ("src/engine/slab.rs", "the width of a token on 32-bit machines"),

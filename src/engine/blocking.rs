@@ -112,6 +112,18 @@ struct Thread {
     let_go: bool,
 }
 
+/// See [`Pool::counts`].
+#[derive(Debug, Clone)]
+pub(crate) struct PoolCounts<R> {
+    /// The most threads that there may be.
+    pub(crate) max_threads: usize,
+    pub(crate) threads: usize,
+    pub(crate) idle_threads: usize,
+    pub(crate) queued: usize,
+    /// Said of the job that has waited longest; `None` if none waits.
+    pub(crate) first: Option<R>,
+}
+
 /// What a thread does.
 #[derive(Clone, Copy)]
 enum Mode {
@@ -220,14 +232,17 @@ impl<J: Job> Pool<J> {
         self.locked.state.lock().queued()
     }
 
-    /// Calls `f` with the job that has waited longest for a thread.
-    pub(crate) fn first_queued<R>(&self, f: impl FnOnce(&J) -> R) -> Option<R> {
-        self.locked.state.lock().first().map(f)
-    }
-
-    /// The most threads that there may be.
-    pub(crate) fn max_threads(&self) -> usize {
-        self.locked.state.lock().max()
+    /// All that the pool says of itself, in one look: `first` is called with the job that has waited longest
+    /// for a thread, and with the pool's lock held.
+    pub(crate) fn counts<R>(&self, first: impl FnOnce(&J) -> R) -> PoolCounts<R> {
+        let state = self.locked.state.lock();
+        PoolCounts {
+            max_threads: state.max(),
+            threads: state.threads(),
+            idle_threads: state.idle(),
+            queued: state.queued(),
+            first: state.first().map(first),
+        }
     }
 
     /// Whether no job is queued or being done. If not, `Config::on_rest` will be called.

@@ -5,8 +5,9 @@ use super::task_group::{Groups, TaskGroup};
 use super::task_info::{TaskInfo, TaskState};
 use super::worker_info::WorkerInfo;
 use crate::engine::task::RunningTask;
-use crate::runtime::facts::Facts;
 use crate::runtime::{Handle, RuntimeFlavor};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How many tasks a dump has one by one; the groups have all of them.
@@ -27,6 +28,8 @@ pub struct Dump {
     pub(super) polled_elsewhere: Vec<RunningTask>,
     pub(super) slow_after: Duration,
     pub(super) alive_tasks: usize,
+    /// Those that are in a queue of the workers.
+    pub(super) ready_for_workers: usize,
     pub(super) tasks: Vec<TaskInfo>,
     pub(super) groups: Vec<TaskGroup>,
     pub(super) pool: PoolInfo,
@@ -54,39 +57,73 @@ impl Handle {
     /// # });
     /// ```
     pub fn dump(&self) -> Dump {
-        let mut facts = self.facts();
-        let (mut tasks, mut groups) = (Vec::new(), Groups::default());
+        let (metrics, workers) = (self.metrics(), self.worker_facts());
+        let mut workers: Vec<_> = workers.into_iter().map(WorkerInfo::of).collect();
+        let polled_elsewhere = self.other_polled_tasks();
+        let alive = || (metrics.num_alive_tasks(), self.tasks_of_workers());
+        let before = alive();
+        let (mut tasks, mut walk) = (Vec::new(), Walk::new(&workers));
         for task in self.tasks() {
-            groups.add(&task);
+            walk.meet(&task);
             if tasks.len() < KEPT_TASKS {
                 tasks.push(task);
             }
         }
         // Those that have ended during the walk are not in a queue.
-        facts.alive_tasks = facts.alive_tasks.min(self.metrics().num_alive_tasks());
-        Dump::new(facts, tasks, groups.into_sorted())
+        let (alive_tasks, of_workers) = (before.0.min(alive().0), before.1.min(alive().1));
+        for worker in &mut workers {
+            let name = worker.task.and_then(|task| walk.names.get(&task));
+            worker.task_name = name.cloned().flatten();
+        }
+        Dump {
+            name: self.name().map(str::to_owned),
+            flavor: self.runtime_flavor(),
+            workers,
+            polled_elsewhere,
+            slow_after: self.slow_after(),
+            alive_tasks,
+            ready_for_workers: walk.ready + of_workers.saturating_sub(walk.of_workers),
+            tasks,
+            groups: walk.groups.into_sorted(),
+            pool: PoolInfo::of(self),
+            timers: self.timers(),
+            sources: self.sources(),
+            slow_polls: metrics.slow_poll_count(),
+            blocked_polls: metrics.blocked_poll_count(),
+        }
+    }
+}
+
+/// What is noted of the tasks, one after the other.
+struct Walk {
+    groups: Groups,
+    /// How many of them workers run.
+    of_workers: usize,
+    /// Those of them that are ready and have waited before.
+    ready: usize,
+    /// The names of the tasks that the workers polled before.
+    names: HashMap<RunningTask, Option<Arc<str>>>,
+}
+
+impl Walk {
+    fn new(workers: &[WorkerInfo]) -> Self {
+        let names = workers.iter().filter_map(|worker| Some((worker.task?, None))).collect();
+        Self { groups: Groups::default(), of_workers: 0, ready: 0, names }
+    }
+
+    fn meet(&mut self, task: &TaskInfo) {
+        self.groups.add(task);
+        if task.is_of_workers() {
+            self.of_workers += 1;
+            self.ready += usize::from(task.state() == TaskState::Ready);
+        }
+        if let (Some(name), Some(shown)) = (task.shared_name(), self.names.get_mut(&task.task())) {
+            *shown = Some(name.clone());
+        }
     }
 }
 
 impl Dump {
-    fn new(facts: Facts, tasks: Vec<TaskInfo>, groups: Vec<TaskGroup>) -> Self {
-        Self {
-            name: facts.name,
-            flavor: facts.flavor,
-            workers: facts.workers.into_iter().map(WorkerInfo::of).collect(),
-            polled_elsewhere: facts.others,
-            slow_after: facts.slow_after,
-            alive_tasks: facts.alive_tasks,
-            tasks,
-            groups,
-            pool: PoolInfo::of(facts.pool),
-            timers: facts.timers,
-            sources: facts.sources,
-            slow_polls: facts.slow_polls,
-            blocked_polls: facts.blocked_polls,
-        }
-    }
-
     /// Returns the name that [`Builder::name`](crate::runtime::Builder::name) has given to the runtime.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()

@@ -13,13 +13,15 @@
 //! does not say whether the number grows.
 
 use super::dump::Dump;
+use super::pool_info::JobInfo;
 use super::task_group::TaskGroup;
-use super::task_info::TaskState;
 use super::worker_info::WorkerState;
 use crate::engine::task::RunningTask;
+use crate::engine::task::running::NamedTask;
 use crate::runtime::ThreadActivity;
 use std::fmt;
 use std::panic::Location;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A job that waits for a thread of the pool for so long is late.
@@ -43,7 +45,7 @@ pub enum Finding {
     AllWorkersBlocked {
         /// How many workers there are.
         workers: usize,
-        /// How many tasks are ready and wait.
+        /// How many tasks are ready and wait for a worker.
         ready_tasks: usize,
     },
     /// A worker has been in one poll for longer than
@@ -54,6 +56,8 @@ pub enum Finding {
         worker: usize,
         /// Whose poll it is; `None` if the worker is in something else, such as a waker.
         task: Option<RunningTask>,
+        /// The task's name, if it has one and has waited before.
+        name: Option<Arc<str>>,
         /// For how long, at least.
         duration: Duration,
         /// What the worker's thread does.
@@ -74,6 +78,8 @@ pub enum Finding {
     OldJob {
         /// The oldest of them.
         task: RunningTask,
+        /// Its name, if it has one.
+        name: Option<Arc<str>>,
         /// For how long it has been under way.
         age: Duration,
         /// How many there are that are as old as that.
@@ -120,7 +126,7 @@ fn all_blocked(dump: &Dump) -> Option<Finding> {
     let mut present =
         dump.workers.iter().filter(|worker| worker.state != WorkerState::Absent).peekable();
     present.peek()?;
-    let ready_tasks = dump.count(TaskState::Ready) + dump.new_tasks();
+    let ready_tasks = dump.ready_for_workers;
     let workers = present.clone().count();
     let blocked = present.all(|worker| {
         let slow = worker.poll_duration >= dump.slow_after;
@@ -134,14 +140,15 @@ fn blocked_workers(dump: &Dump) -> impl Iterator<Item = Finding> {
     slow.map(|worker| Finding::BlockedWorker {
         worker: worker.index,
         task: worker.task,
+        name: worker.task_name.clone(),
         duration: worker.poll_duration,
         activity: worker.activity.clone().unwrap_or(ThreadActivity::Unknown),
     })
 }
 
 fn full_pool(dump: &Dump) -> Option<Finding> {
-    let pool = &dump.pool;
-    let longest_wait = pool.longest_wait.filter(|&wait| wait >= LONG_WAIT)?;
+    let pool = &dump.pool.counts;
+    let longest_wait = pool.first.filter(|&wait| wait >= LONG_WAIT)?;
     (pool.threads >= pool.max_threads && pool.idle_threads == 0).then_some(Finding::PoolFull {
         threads: pool.threads,
         queued: pool.queued,
@@ -153,7 +160,8 @@ fn old_jobs(dump: &Dump) -> Option<Finding> {
     let mut old = dump.pool.jobs.iter().filter(|job| job.age >= OLD_JOB);
     let jobs = old.clone().count();
     let oldest = old.next()?;
-    Some(Finding::OldJob { task: oldest.task, age: oldest.age, jobs })
+    let JobInfo { task, ref name, age } = *oldest;
+    Some(Finding::OldJob { task, name: name.clone(), age, jobs })
 }
 
 fn crowds(dump: &Dump) -> Option<Finding> {
@@ -177,16 +185,17 @@ impl fmt::Display for Finding {
             Self::AllWorkersBlocked { workers, ready_tasks } => {
                 write!(f, "none of {workers} workers is free, and {ready_tasks} tasks wait for one")
             }
-            Self::BlockedWorker { worker, task: Some(task), duration, activity } => write!(
+            Self::BlockedWorker { worker, task: Some(task), name, duration, activity } => write!(
                 f,
-                "worker {worker} has been in one poll for {} ms: {task}, {activity}; {}",
+                "worker {worker} has been in one poll for {} ms: {}, {activity}; {}",
                 duration.as_millis(),
+                NamedTask(*task, name.as_deref()),
                 match activity {
                     ThreadActivity::WaitsForProcessor => "other threads have the processors",
                     _ => "use spawn_blocking, or yield more often",
                 }
             ),
-            Self::BlockedWorker { worker, task: None, duration, activity } => write!(
+            Self::BlockedWorker { worker, task: None, duration, activity, .. } => write!(
                 f,
                 "worker {worker} has been in something other than a task for {} ms: {activity}",
                 duration.as_millis()
@@ -197,11 +206,11 @@ impl fmt::Display for Finding {
                  for {} ms",
                 longest_wait.as_millis()
             ),
-            Self::OldJob { task, age, jobs } => write!(
+            Self::OldJob { task, name, age, jobs } => write!(
                 f,
-                "blocking work has been under way for {} s: {task}; of {jobs} that are that old it is the \
-                 oldest",
-                age.as_secs()
+                "blocking work has been under way for {} s: {}; of {jobs} that are that old it is the oldest",
+                age.as_secs(),
+                NamedTask(*task, name.as_deref())
             ),
             Self::Crowd { spawned_at, tasks } => write!(
                 f,

@@ -1,8 +1,10 @@
 //! What can be said of the blocking pool.
 
+use crate::engine::blocking::PoolCounts;
 use crate::engine::task::RunningTask;
+use crate::engine::task::running::NamedTask;
+use crate::runtime::Handle;
 use crate::runtime::blocking_task::RunningJob;
-use crate::runtime::facts::PoolFacts;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +12,7 @@ use std::time::Duration;
 /// The blocking pool at the time of a dump.
 #[derive(Debug, Clone)]
 pub struct PoolInfo {
-    pub(super) max_threads: usize,
-    pub(super) threads: usize,
-    pub(super) idle_threads: usize,
-    pub(super) queued: usize,
-    pub(super) longest_wait: Option<Duration>,
+    pub(super) counts: PoolCounts<Duration>,
     pub(super) jobs: Vec<JobInfo>,
 }
 
@@ -27,40 +25,40 @@ pub struct JobInfo {
 }
 
 impl PoolInfo {
-    pub(super) fn of(facts: PoolFacts) -> Self {
-        let PoolFacts { max_threads, threads, idle_threads, queued, longest_wait, jobs } = facts;
+    pub(super) fn of(handle: &Handle) -> Self {
+        let (counts, jobs) = handle.pool_facts();
         let job = |(job, age)| {
             let RunningJob { task, name, .. } = job;
             JobInfo { task, name, age }
         };
         let mut jobs: Vec<_> = jobs.into_iter().map(job).collect();
         jobs.sort_by_key(|job| std::cmp::Reverse(job.age));
-        Self { max_threads, threads, idle_threads, queued, longest_wait, jobs }
+        Self { counts, jobs }
     }
 
     /// Returns how many threads there may be.
     pub fn max_threads(&self) -> usize {
-        self.max_threads
+        self.counts.max_threads
     }
 
     /// Returns how many threads there are.
     pub fn threads(&self) -> usize {
-        self.threads
+        self.counts.threads
     }
 
     /// Returns how many of them have nothing to do.
     pub fn idle_threads(&self) -> usize {
-        self.idle_threads
+        self.counts.idle_threads
     }
 
     /// Returns how many jobs wait for a thread.
     pub fn queued(&self) -> usize {
-        self.queued
+        self.counts.queued
     }
 
     /// Returns for how long the job has waited that has waited longest. `None` if none waits.
     pub fn longest_wait(&self) -> Option<Duration> {
-        self.longest_wait
+        self.counts.first
     }
 
     /// Returns the jobs that threads are doing, the oldest first.
@@ -88,11 +86,6 @@ impl JobInfo {
 
 impl fmt::Display for JobInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let task = self.task;
-        write!(f, "task {}", task.id())?;
-        if let Some(name) = self.name() {
-            write!(f, " {name:?}")?;
-        }
-        write!(f, ", spawned at {}, for {} ms", task.spawned_at(), self.age.as_millis())
+        write!(f, "{}, for {} ms", NamedTask(self.task, self.name()), self.age.as_millis())
     }
 }

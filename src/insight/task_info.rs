@@ -13,6 +13,7 @@ pub struct TaskInfo {
     name: Option<Arc<str>>,
     future: Option<(&'static str, usize)>,
     state: TaskState,
+    is_of_workers: bool,
 }
 
 /// What a task does.
@@ -28,20 +29,33 @@ pub enum TaskState {
 }
 
 impl TaskInfo {
-    /// One that has waited before. `polled`: those that are being polled.
-    pub(super) fn listed(entry: ListEntry, polled: &[RunningTask]) -> Self {
+    /// One that has waited before.
+    pub(super) fn listed(entry: ListEntry, is_polled: bool, is_of_workers: bool) -> Self {
         let ListEntry { task, name, type_name, future_size, is_hot } = entry;
         let state = match is_hot {
             false => TaskState::Waiting,
-            true if polled.contains(&task) => TaskState::Running,
+            true if is_polled => TaskState::Running,
             true => TaskState::Ready,
         };
-        Self { task, name, future: Some((type_name, future_size)), state }
+        Self { task, name, future: Some((type_name, future_size)), state, is_of_workers }
     }
 
     /// One that is being polled and has not waited before: its worker's note is all that is known of it.
-    pub(super) fn noted(task: RunningTask) -> Self {
-        Self { task, name: None, future: None, state: TaskState::Running }
+    pub(super) fn noted(task: RunningTask, is_of_workers: bool) -> Self {
+        Self { task, name: None, future: None, state: TaskState::Running, is_of_workers }
+    }
+
+    /// Whether workers run it, and not the thread in `block_on` or that of a pinned task.
+    pub(super) fn is_of_workers(&self) -> bool {
+        self.is_of_workers
+    }
+
+    pub(super) fn task(&self) -> RunningTask {
+        self.task
+    }
+
+    pub(super) fn shared_name(&self) -> Option<&Arc<str>> {
+        self.name.as_ref()
     }
 
     /// Returns the task's id, which is also its [`JoinHandle`](crate::task::JoinHandle)'s.

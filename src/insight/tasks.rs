@@ -46,23 +46,27 @@ pub struct Tasks {
     list: TaskList,
     /// What has been read and not been returned.
     chunk: vec::IntoIter<ListEntry>,
-    /// The tasks that were being polled when `chunk` was read.
-    polled: Vec<RunningTask>,
+    /// Whether workers run them.
+    is_of_workers: bool,
+    /// The tasks that were being polled when `chunk` was read, with whether a worker did it.
+    polled: Vec<(RunningTask, bool)>,
     /// Those that were being polled at the beginning and have not been met. In the end the ones that have
     /// never waited are left.
-    unmet: Vec<RunningTask>,
+    unmet: Vec<(RunningTask, bool)>,
 }
 
 impl Tasks {
     fn new(handle: &Handle) -> Self {
         let list = TaskList::new(handle);
         let unmet = list.polled();
-        Self { list, chunk: Vec::new().into_iter(), polled: Vec::new(), unmet }
+        let chunk = Vec::new().into_iter();
+        Self { list, chunk, is_of_workers: false, polled: Vec::new(), unmet }
     }
 
     fn fill(&mut self) {
         let mut chunk = Vec::new();
-        if self.list.next_chunk(&mut chunk) {
+        if let Some(is_of_workers) = self.list.next_chunk(&mut chunk) {
+            self.is_of_workers = is_of_workers;
             self.polled = self.list.polled();
         }
         self.chunk = chunk.into_iter();
@@ -77,10 +81,11 @@ impl Iterator for Tasks {
             self.fill();
         }
         let Some(entry) = self.chunk.next() else {
-            return self.unmet.pop().map(TaskInfo::noted);
+            return self.unmet.pop().map(|(task, by_worker)| TaskInfo::noted(task, by_worker));
         };
-        self.unmet.retain(|task| *task != entry.task);
-        Some(TaskInfo::listed(entry, &self.polled))
+        self.unmet.retain(|(task, _)| *task != entry.task);
+        let is_polled = self.polled.iter().any(|(task, _)| *task == entry.task);
+        Some(TaskInfo::listed(entry, is_polled, self.is_of_workers))
     }
 }
 

@@ -1,8 +1,8 @@
 //! A dump as a text for people.
 
 use super::dump::Dump;
-use super::pool_info::PoolInfo;
 use super::task_info::TaskState;
+use crate::engine::blocking::PoolCounts;
 use crate::runtime::RuntimeFlavor;
 use std::fmt;
 
@@ -62,7 +62,7 @@ impl Dump {
     }
 
     fn fmt_pool(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PoolInfo { max_threads, threads, idle_threads, queued, .. } = self.pool;
+        let PoolCounts { max_threads, threads, idle_threads, queued, .. } = self.pool.counts;
         writeln!(
             f,
             "\nblocking pool: {threads} threads of {max_threads}, {idle_threads} of them idle; {queued} \

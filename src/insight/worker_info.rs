@@ -1,9 +1,11 @@
 //! What can be said of one worker.
 
 use crate::engine::task::RunningTask;
+use crate::engine::task::running::NamedTask;
 use crate::runtime::ThreadActivity;
 use crate::runtime::facts::WorkerFacts;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A worker at the time of a dump.
@@ -13,6 +15,7 @@ pub struct WorkerInfo {
     pub(super) state: WorkerState,
     pub(super) polls: u64,
     pub(super) task: Option<RunningTask>,
+    pub(super) task_name: Option<Arc<str>>,
     pub(super) poll_duration: Duration,
     pub(super) activity: Option<ThreadActivity>,
 }
@@ -27,7 +30,8 @@ pub enum WorkerState {
     Parked,
     /// Its task is in [`block_in_place`](crate::task::block_in_place).
     BlockedInPlace,
-    /// No thread plays it: it has left, because the number of workers was lowered or it was a spare.
+    /// No thread plays it: it has left, because the number of workers was lowered, it was a spare, or the
+    /// runtime has ended.
     Absent,
 }
 
@@ -36,7 +40,7 @@ impl WorkerInfo {
         let WorkerFacts { index, entry, activity } = facts;
         let state = if entry.is_blocked_in_place {
             WorkerState::BlockedInPlace
-        } else if !entry.is_active {
+        } else if !entry.has_thread {
             WorkerState::Absent
         } else if entry.is_parked {
             WorkerState::Parked
@@ -46,8 +50,9 @@ impl WorkerInfo {
         Self {
             index,
             state,
-            polls: entry.poll,
+            polls: entry.polls,
             task: entry.task,
+            task_name: None,
             poll_duration: entry.time,
             activity,
         }
@@ -73,6 +78,11 @@ impl WorkerInfo {
         self.task
     }
 
+    /// Returns the name of that task, if it has one and has waited before.
+    pub fn task_name(&self) -> Option<&str> {
+        self.task_name.as_deref()
+    }
+
     /// Returns for how long the worker has been in that poll at least, as seen when its runtime last looked,
     /// some milliseconds ago. Zero if it moves, and where it blocks in place.
     pub fn poll_duration(&self) -> Duration {
@@ -90,7 +100,7 @@ impl fmt::Display for WorkerInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "worker {}: {}, {} polls", self.index, self.state, self.polls)?;
         if let Some(task) = self.task {
-            write!(f, ", {task}")?;
+            write!(f, ", {}", NamedTask(task, self.task_name()))?;
         }
         if !self.poll_duration.is_zero() {
             write!(f, ", for {} ms", self.poll_duration.as_millis())?;

@@ -8,7 +8,7 @@ use super::id::Id;
 use super::local::{LocalExecutor, Settled};
 use super::local_runtime::LocalRuntime;
 use super::pinned::Pinned;
-use super::slow_poll::{SlowPoll, SlowPolls};
+use super::slow_poll::{OnSlowPoll, SlowPoll, SlowPolls};
 use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
@@ -66,6 +66,7 @@ pub struct Builder {
     slow_poll_threshold: Duration,
     start_paused: bool,
     hooks: Hooks,
+    on_slow_poll: Option<OnSlowPoll>,
     pub(super) tokio: tokio_context::Setting,
 }
 
@@ -95,6 +96,7 @@ impl Builder {
             slow_poll_threshold: SLOW_POLL,
             start_paused: false,
             hooks: Hooks::default(),
+            on_slow_poll: None,
             tokio: tokio_context::Setting::default(),
         }
     }
@@ -269,7 +271,8 @@ impl Builder {
     /// [`Builder::slow_poll_threshold`]. On the driver thread, which fetches events while no worker is idle:
     /// `f` should be short.
     ///
-    /// A panic of `f` is reported by the panic hook and has no other consequence.
+    /// A panic of `f` is reported by the panic hook and has no other consequence. The runtime gives `f` up
+    /// when it begins to shut down, so `f` may own a [`Handle`] to it.
     ///
     /// # Examples
     ///
@@ -291,7 +294,7 @@ impl Builder {
     /// println!("{slow}");
     /// ```
     pub fn on_slow_poll(&mut self, f: impl Fn(&SlowPoll) + Send + Sync + 'static) -> &mut Self {
-        self.hooks.slow_poll = Some(Arc::new(f));
+        self.on_slow_poll = Some(Arc::new(f));
         self
     }
 
@@ -442,7 +445,7 @@ impl Builder {
             sleeps: Sleeps::default(),
             slow_polls: Arc::new(SlowPolls::new(
                 self.slow_poll_threshold,
-                self.hooks.slow_poll.clone(),
+                self.on_slow_poll.clone(),
             )),
             blocking_tasks: BlockingTasks::new(),
             tokio,

@@ -2,30 +2,15 @@
 //! its threads go on. So numbers of different parts need not fit together.
 
 use super::blocking_task::{BlockingJob, RunningJob};
-use super::handle::{Handle, RuntimeFlavor};
+use super::handle::Handle;
 use super::thread_activity::ThreadActivity;
-use crate::engine::scheduler::WorkerEntry;
-use crate::engine::sync_shim::clock;
+use crate::engine::blocking::PoolCounts;
+use crate::engine::scheduler::{Shared, WorkerEntry};
+use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::RunningTask;
 use std::time::{Duration, Instant};
 
-pub(crate) struct Facts {
-    pub(crate) name: Option<String>,
-    pub(crate) flavor: RuntimeFlavor,
-    /// Empty without workers.
-    pub(crate) workers: Vec<WorkerFacts>,
-    /// What the thread in `block_on` polls, without workers; and the threads of pinned tasks.
-    pub(crate) others: Vec<RunningTask>,
-    /// How long a poll lasts that is slow.
-    pub(crate) slow_after: Duration,
-    pub(crate) alive_tasks: usize,
-    pub(crate) pool: PoolFacts,
-    pub(crate) timers: usize,
-    pub(crate) sources: usize,
-    pub(crate) slow_polls: u64,
-    pub(crate) blocked_polls: u64,
-}
-
+/// One worker, with its index.
 pub(crate) struct WorkerFacts {
     pub(crate) index: usize,
     pub(crate) entry: WorkerEntry,
@@ -33,59 +18,57 @@ pub(crate) struct WorkerFacts {
     pub(crate) activity: Option<ThreadActivity>,
 }
 
-/// The blocking pool.
-pub(crate) struct PoolFacts {
-    pub(crate) max_threads: usize,
-    pub(crate) threads: usize,
-    pub(crate) idle_threads: usize,
-    pub(crate) queued: usize,
-    /// How long the job has waited for a thread that has waited longest.
-    pub(crate) longest_wait: Option<Duration>,
-    /// With the time since each has begun.
-    pub(crate) jobs: Vec<(RunningJob, Duration)>,
-}
-
 impl Handle {
-    pub(crate) fn facts(&self) -> Facts {
-        let metrics = self.metrics();
-        let driver = &self.inner.driver;
-        Facts {
-            name: self.name().map(str::to_owned),
-            flavor: self.runtime_flavor(),
-            workers: self.worker_facts(),
-            others: self.tasks_polled_elsewhere().collect(),
-            slow_after: self.inner.slow_polls.after(),
-            alive_tasks: metrics.num_alive_tasks(),
-            pool: self.pool_facts(clock::now()),
-            timers: driver.timers().count(),
-            sources: driver.source_count(),
-            slow_polls: metrics.slow_poll_count(),
-            blocked_polls: metrics.blocked_poll_count(),
-        }
-    }
-
-    fn worker_facts(&self) -> Vec<WorkerFacts> {
-        let entries = self.scheduler().map(|scheduler| scheduler.worker_entries());
-        let slow_polls = &self.inner.slow_polls;
-        let facts = |(index, entry): (usize, WorkerEntry)| {
-            let lasts = !entry.time.is_zero() || entry.is_blocked_in_place;
-            let activity = lasts.then(|| slow_polls.activity_of(index, &entry));
-            WorkerFacts { index, entry, activity }
+    /// Empty without workers.
+    pub(crate) fn worker_facts(&self) -> Vec<WorkerFacts> {
+        let facts = |scheduler: &Arc<Shared>| {
+            let entries = scheduler.worker_entries();
+            entries.map(|(index, entry)| self.facts_of(scheduler, index, entry)).collect()
         };
-        entries.into_iter().flatten().map(facts).collect()
+        self.scheduler().map(facts).unwrap_or_default()
     }
 
-    fn pool_facts(&self, now: Instant) -> PoolFacts {
-        let pool = &self.inner.blocking;
-        let since = |moment| now.saturating_duration_since(moment);
+    fn facts_of(&self, scheduler: &Shared, index: usize, entry: WorkerEntry) -> WorkerFacts {
+        let lasts = !entry.time.is_zero() || entry.is_blocked_in_place;
+        let has_moved = || scheduler.has_moved(index, &entry);
+        let look =
+            || self.inner.slow_polls.activity(index, entry.position, entry.thread, has_moved);
+        let activity = if lasts { look() } else { None };
+        WorkerFacts { index, entry, activity }
+    }
+
+    /// What the thread in `block_on` polls, without workers; and the threads of pinned tasks.
+    pub(crate) fn other_polled_tasks(&self) -> Vec<RunningTask> {
+        self.tasks_polled_elsewhere().collect()
+    }
+
+    /// How many live tasks workers run.
+    pub(crate) fn tasks_of_workers(&self) -> usize {
+        let tasks = self.scheduler().map_or(0, |scheduler| scheduler.alive_tasks());
+        usize::try_from(tasks).unwrap_or(usize::MAX)
+    }
+
+    /// How long a poll lasts that is slow.
+    pub(crate) fn slow_after(&self) -> Duration {
+        self.inner.slow_polls.after()
+    }
+
+    /// How many timers wait.
+    pub(crate) fn timers(&self) -> usize {
+        self.inner.driver.timers().count()
+    }
+
+    /// How many sources are registered.
+    pub(crate) fn sources(&self) -> usize {
+        self.inner.driver.source_count()
+    }
+
+    /// The counts of the blocking pool, with the time for which the first job has waited for a thread; and
+    /// the work that is being done, with the time since it has begun.
+    pub(crate) fn pool_facts(&self) -> (PoolCounts<Duration>, Vec<(RunningJob, Duration)>) {
+        let since = |moment: Instant| clock::now().saturating_duration_since(moment);
         let jobs = self.inner.blocking_tasks.jobs().into_iter();
-        PoolFacts {
-            max_threads: pool.max_threads(),
-            threads: pool.threads(),
-            idle_threads: pool.idle_threads(),
-            queued: pool.queued(),
-            longest_wait: pool.first_queued(BlockingJob::queued).map(since),
-            jobs: jobs.map(|job| (job.clone(), since(job.begun))).collect(),
-        }
+        let jobs = jobs.map(|job| (job.clone(), since(job.begun))).collect();
+        (self.inner.blocking.counts(|job| since(BlockingJob::queued(job))), jobs)
     }
 }

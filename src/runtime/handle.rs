@@ -9,7 +9,7 @@ use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
 use super::root::{self, Present};
-use super::slow_poll::{OnSlowPoll, SlowPolls};
+use super::slow_poll::SlowPolls;
 use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
@@ -58,7 +58,6 @@ pub(super) struct Hooks {
     pub(super) start: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) stop: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) sleep: SleepHooks,
-    pub(super) slow_poll: Option<OnSlowPoll>,
 }
 
 impl Hooks {
@@ -355,8 +354,12 @@ impl Handle {
 
     /// As [`Handle::running_tasks`], without blocking work.
     pub(super) fn polled_tasks(&self) -> Vec<RunningTask> {
+        self.tasks_polled_by_workers().chain(self.tasks_polled_elsewhere()).collect()
+    }
+
+    pub(super) fn tasks_polled_by_workers(&self) -> impl Iterator<Item = RunningTask> {
         let workers = self.scheduler().map(|scheduler| scheduler.running_tasks());
-        workers.into_iter().flatten().chain(self.tasks_polled_elsewhere()).collect()
+        workers.into_iter().flatten()
     }
 
     /// Those that threads other than workers poll: pinned tasks, and tasks of a runtime without workers.

@@ -24,6 +24,7 @@ impl Handle {
         let deadline = timeout.map(|timeout| clock::now().checked_add(timeout));
         let deadline = deadline.flatten().or(timeout.map(far));
         let may_wait = !self.is_own_thread() && timeout != Some(Duration::ZERO);
+        inner.slow_polls.close();
         inner.blocking.close();
         inner.pinned.close();
         let scheduler = self.scheduler();
@@ -77,6 +78,7 @@ impl Handle {
             self.shutdown(None);
             return Shutdown { handle: self.clone(), ended: None };
         }
+        inner.slow_polls.close();
         inner.blocking.close();
         inner.pinned.close();
         let (done, ended) = done();

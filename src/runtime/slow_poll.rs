@@ -8,10 +8,12 @@
 #[cfg_attr(not(feature = "tracing"), path = "slow_poll/untraced.rs")]
 mod event;
 
-use super::thread_activity::{self, Span, ThreadActivity, ThreadUse};
-use crate::engine::scheduler::{StallHook, WorkerEntry, WorkerStall};
+use super::thread_activity::{self, ThreadActivity, ThreadUse};
+use crate::engine::scheduler::{StallHook, WorkerStall};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::RunningTask;
+use crate::engine::task::running::NamedTask;
+use crate::engine::wakers;
 use std::fmt;
 use std::time::Duration;
 
@@ -21,6 +23,7 @@ use std::time::Duration;
 pub struct SlowPoll {
     worker: usize,
     task: Option<RunningTask>,
+    name: Option<std::sync::Arc<str>>,
     duration: Duration,
     activity: ThreadActivity,
 }
@@ -32,9 +35,16 @@ impl SlowPoll {
     }
 
     /// Returns the task whose poll it is. `None` if the worker is in something else, such as a waker that an
-    /// event calls, or has just moved on.
+    /// event calls.
     pub fn task(&self) -> Option<RunningTask> {
         self.task
+    }
+
+    /// Returns the name that [`task::Builder::name`](crate::task::Builder::name) has given to the task, if it
+    /// was found. It is not in the poll before the task's first wait, nor among very many tasks: at the time
+    /// of writing, 10,000 are looked at.
+    pub fn task_name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// Returns for how long the poll has lasted until now, at least.
@@ -42,7 +52,7 @@ impl SlowPoll {
         self.duration
     }
 
-    /// Returns what the worker's thread does.
+    /// Returns what the worker's thread does. One that runs has been watched since half of the threshold.
     pub fn activity(&self) -> &ThreadActivity {
         &self.activity
     }
@@ -52,7 +62,7 @@ impl fmt::Display for SlowPoll {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { worker, duration, activity, .. } = self;
         match self.task {
-            Some(task) => write!(f, "{task}, ")?,
+            Some(task) => write!(f, "{}, ", NamedTask(task, self.task_name()))?,
             None => f.write_str("something other than a task ")?,
         }
         write!(f, "has held up worker {worker} for {} ms: {activity}", duration.as_millis())
@@ -64,7 +74,8 @@ pub(super) type OnSlowPoll = Arc<dyn Fn(&SlowPoll) + Send + Sync>;
 
 pub(super) struct SlowPolls {
     after: Duration,
-    told: Option<OnSlowPoll>,
+    /// `None` also when the runtime has begun to end: the function may own a handle, which owns this.
+    told: Mutex<Option<OnSlowPoll>>,
     halves: Mutex<Halves>,
 }
 
@@ -82,8 +93,7 @@ struct Halves {
 struct Half {
     worker: usize,
     /// Which poll of the worker it was.
-    poll: u64,
-    time: Duration,
+    position: u64,
     used: ThreadUse,
 }
 
@@ -93,36 +103,30 @@ impl Halves {
         self.next = self.next.wrapping_add(1);
     }
 
-    fn find(&self, worker: usize, poll: u64) -> Option<Half> {
-        self.kept.iter().flatten().find(|half| (half.worker, half.poll) == (worker, poll)).copied()
+    fn find(&self, worker: usize, position: u64) -> Option<ThreadUse> {
+        let mut kept = self.kept.iter().flatten();
+        kept.find(|half| (half.worker, half.position) == (worker, position)).map(|half| half.used)
     }
 }
 
 impl SlowPolls {
     pub(super) fn new(after: Duration, told: Option<OnSlowPoll>) -> Self {
-        Self { after, told, halves: Mutex::new(Halves::default()) }
+        Self { after, told: Mutex::new(told), halves: Mutex::new(Halves::default()) }
     }
 
-    /// What the thread of a worker does that has been in a poll for so long.
-    fn activity(
+    /// What `thread` does, on which a worker is at this position. `None` if that `is_over`: what was seen may
+    /// belong to something else.
+    pub(super) fn activity(
         &self,
         worker: usize,
-        poll: u64,
-        time: Duration,
+        position: u64,
         thread: Option<u32>,
-    ) -> ThreadActivity {
-        let Some(thread) = thread else {
-            return ThreadActivity::Unknown;
-        };
-        let half = self.halves.lock().find(worker, poll);
-        let span = half.zip(thread_activity::used(thread)).map(|(half, now)| Span {
-            used: ThreadUse {
-                processor: now.processor.saturating_sub(half.used.processor),
-                queue: now.queue.saturating_sub(half.used.queue),
-            },
-            time: time.saturating_sub(half.time),
-        });
-        thread_activity::look(thread, span)
+        is_over: impl Fn() -> bool,
+    ) -> Option<ThreadActivity> {
+        let half = self.halves.lock().find(worker, position);
+        let activity =
+            thread.map_or(ThreadActivity::Unknown, |thread| thread_activity::look(thread, half));
+        (!is_over()).then_some(activity)
     }
 
     /// How long a poll lasts that is slow.
@@ -130,9 +134,11 @@ impl SlowPolls {
         self.after
     }
 
-    /// As of what the scheduler has said of a worker.
-    pub(super) fn activity_of(&self, worker: usize, entry: &WorkerEntry) -> ThreadActivity {
-        self.activity(worker, entry.poll, entry.time, entry.thread)
+    /// The runtime begins to end: from here on no poll is slow.
+    pub(super) fn close(&self) {
+        let told = self.told.lock().take();
+        // Without the lock: what the function owns is dropped here, or where it is being called.
+        wakers::guard(|| drop(told));
     }
 }
 
@@ -141,38 +147,69 @@ impl StallHook for SlowPolls {
         self.after
     }
 
-    fn stalled(&self, stall: WorkerStall) {
-        let WorkerStall { worker, thread, poll, task, time } = stall;
+    fn stalled(&self, stall: WorkerStall<'_>) {
+        let WorkerStall { worker, thread, position, task, time, .. } = stall;
         if time < self.after {
             if let Some(used) = thread.and_then(thread_activity::used) {
-                self.halves.lock().keep(Half { worker, poll, time, used });
+                self.halves.lock().keep(Half { worker, position, used });
             }
             return;
         }
-        if self.told.is_none() && !event::is_told() {
+        let told = self.told.lock().clone();
+        if told.is_none() && !event::is_told() {
             return;
         }
-        let activity = self.activity(worker, poll, time, thread);
-        let slow = SlowPoll { worker, task, duration: time, activity };
-        event::tell(worker, task, time, &slow.activity);
-        self.told.iter().for_each(|told| told(&slow));
+        let name = (stall.name)();
+        let activity = self.activity(worker, position, thread, stall.is_over);
+        let activity = activity.unwrap_or(ThreadActivity::Unknown);
+        let slow = SlowPoll { worker, task, name, duration: time, activity };
+        event::tell(&slow);
+        told.iter().for_each(|told| told(&slow));
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;
+    use std::time::Instant;
+
+    const MS: Duration = Duration::from_millis(1);
 
     #[test]
     fn of_very_many_long_polls_the_last_ones_are_known() {
         let mut halves = Halves::default();
-        let (time, used) = (Duration::ZERO, ThreadUse::default());
+        let used = ThreadUse { at: Instant::now(), processor: MS, queue: MS };
         for worker in 0..100 {
-            halves.keep(Half { worker, poll: 7, time, used });
+            halves.keep(Half { worker, position: 7, used });
             assert!(halves.find(worker, 7).is_some());
         }
         assert!(halves.find(99, 6).is_none(), "another poll");
         assert!(halves.find(83, 7).is_none());
         assert!((84..100).all(|worker| halves.find(worker, 7).is_some()));
+    }
+
+    /// What is told of this thread, if its poll is over after the look or not.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn told(is_over: bool) -> SlowPoll {
+        let (sender, told) = std::sync::mpsc::channel();
+        let tells: OnSlowPoll = Arc::new(move |slow: &SlowPoll| drop(sender.send(slow.clone())));
+        let thread = u32::try_from(nix::unistd::gettid().as_raw()).unwrap();
+        SlowPolls::new(100 * MS, Some(tells)).stalled(WorkerStall {
+            worker: 3,
+            thread: Some(thread),
+            position: 7,
+            task: None,
+            time: 100 * MS,
+            is_over: &|| is_over,
+            name: &|| None,
+        });
+        told.recv().unwrap()
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn what_a_thread_does_after_the_poll_is_not_said_of_the_poll() {
+        assert_ne!(*told(false).activity(), ThreadActivity::Unknown);
+        assert_eq!(*told(true).activity(), ThreadActivity::Unknown);
     }
 }

@@ -26,27 +26,33 @@ impl TaskList {
         Self { handle: handle.clone(), executors, registry: 0, from: 0 }
     }
 
-    /// Puts the next tasks into `chunk`, which is empty. `false`: there are no more.
-    pub(crate) fn next_chunk(&mut self, chunk: &mut Vec<ListEntry>) -> bool {
+    /// Puts the next tasks into `chunk`, which is empty, and returns whether workers run them. `None`: there
+    /// are no more.
+    pub(crate) fn next_chunk(&mut self, chunk: &mut Vec<ListEntry>) -> Option<bool> {
         let scheduler = self.handle.scheduler();
         let of_workers = scheduler.map_or(0, |scheduler| scheduler.task_lists());
-        while chunk.is_empty() {
+        loop {
+            let is_of_workers = self.registry < of_workers;
             let next = match (scheduler, self.executors.get(self.registry.wrapping_sub(of_workers)))
             {
-                (Some(scheduler), _) if self.registry < of_workers => {
+                (Some(scheduler), _) if is_of_workers => {
                     scheduler.list_tasks(self.registry, self.from, chunk)
                 }
                 (_, Some(executor)) => executor.list_tasks(self.from, chunk),
-                (_, None) => return false,
+                (_, None) => return None,
             };
             self.from = next.unwrap_or(0);
             self.registry += usize::from(next.is_none());
+            if !chunk.is_empty() {
+                return Some(is_of_workers);
+            }
         }
-        true
     }
 
-    /// The tasks that are being polled, whether or not they have waited before.
-    pub(crate) fn polled(&self) -> Vec<RunningTask> {
-        self.handle.polled_tasks()
+    /// The tasks that are being polled, whether or not they have waited before; with whether a worker does
+    /// it.
+    pub(crate) fn polled(&self) -> Vec<(RunningTask, bool)> {
+        let by_workers = self.handle.tasks_polled_by_workers().map(|task| (task, true));
+        by_workers.chain(self.handle.tasks_polled_elsewhere().map(|task| (task, false))).collect()
     }
 }

@@ -15,6 +15,6 @@ mod system;
 #[cfg(target_os = "linux")]
 mod system_call;
 
-pub(super) use judgement::{Span, ThreadUse};
+pub(super) use judgement::ThreadUse;
 pub use judgement::{SystemCall, ThreadActivity};
 pub(super) use system::{look, used};

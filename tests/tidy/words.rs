@@ -74,6 +74,7 @@ const ORDINARY: &[&str] = &[
     "Last",
     "May",
     "Name",
+    "Named",
     "Next",
     "Outer",
     "Released",

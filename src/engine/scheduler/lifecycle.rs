@@ -381,6 +381,7 @@ impl Shared {
         if self.size.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.drain_to_the_end(note);
         }
+        self.slots.get(index).forget_thread();
     }
 
     fn drain_to_the_end(&self, note: Option<&Running>) {
@@ -527,6 +528,8 @@ fn leave(shared: &Arc<Shared>, index: usize) -> AfterTasks {
         return AfterTasks::Stay;
     }
     threads.occupied[index] = false;
+    // Under the lock: the next thread of this slot starts after it.
+    shared.slots.get(index).forget_thread();
     // Ordering: AcqRel as in `worker_ends`.
     shared.size.alive.fetch_sub(1, Ordering::AcqRel);
     AfterTasks::End

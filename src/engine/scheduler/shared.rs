@@ -14,9 +14,9 @@ use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
-use crate::engine::task::RunningTask;
 use crate::engine::task::header::{Completer, Hot, ListEntry, RegistryKey};
 use crate::engine::task::running::Running;
+use crate::engine::task::{RunningTask, TaskId};
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -153,21 +153,30 @@ impl Shared {
     pub(crate) fn worker_entries(&self) -> impl Iterator<Item = (usize, WorkerEntry)> {
         (0..self.slots.high()).map(|index| {
             let slot = self.slots.get(index);
-            let (progress, poll, task) =
-                (slot.progress(), slot.running.polls(), slot.running.read());
-            let time = slot.stalled_for(progress);
+            let (position, polls, task) =
+                (slot.position(), slot.running.polls(), slot.running.read());
+            let (time, has_thread) = (slot.stalled_for(position), slot.has_thread());
+            // What was read before may be of another poll if the worker has moved. To the watchdog a worker
+            // that has ended looks like one that is in something for ever.
+            let is_there = has_thread && slot.position() == position;
             let entry = WorkerEntry {
-                poll,
+                position,
+                polls,
                 task,
-                // What was read before may be of another poll if the worker has moved.
-                time: if slot.progress() == progress { time } else { Duration::ZERO },
+                time: if is_there { time } else { Duration::ZERO },
                 thread: slot.thread(),
-                is_active: slot.is_active(),
+                has_thread,
                 is_parked: self.idle.is_parked(index),
                 is_blocked_in_place: slot.is_blocked_in_place(),
             };
             (index, entry)
         })
+    }
+
+    /// Whether `worker` does something else than when `entry` was made.
+    pub(crate) fn has_moved(&self, worker: usize, entry: &WorkerEntry) -> bool {
+        let slot = self.slots.get(worker);
+        slot.is_blocked_in_place() != entry.is_blocked_in_place || slot.position() != entry.position
     }
 
     /// How many tasks have been spawned and are not complete.
@@ -205,6 +214,22 @@ impl Shared {
         list: &mut Vec<ListEntry>,
     ) -> Option<usize> {
         self.slots.made(slot)?.registry.list(from, list)
+    }
+
+    /// The name of a task that has been cold. `None` also if it is not among the first [`NAMES`] of them.
+    pub(crate) fn task_name(&self, task: TaskId) -> Option<std::sync::Arc<str>> {
+        let (mut chunk, mut left) = (Vec::new(), NAMES);
+        for slot in 0..self.slots.high() {
+            let mut from = Some(0);
+            while let Some(next) = from.filter(|_| left != 0) {
+                from = self.list_tasks(slot, next, &mut chunk);
+                left = left.saturating_sub(chunk.len());
+                if let Some(found) = chunk.drain(..).find(|entry| entry.task.id() == task) {
+                    return found.name;
+                }
+            }
+        }
+        None
     }
 
     pub(crate) fn injected_tasks(&self) -> usize {
@@ -267,6 +292,10 @@ impl Shared {
     }
 }
 
+/// How many tasks are looked at for a name: the driver thread does it, at some 100 ns each, and the next
+/// event waits meanwhile.
+const NAMES: usize = 10_000;
+
 /// See [`Shared::worker_counts`].
 pub(crate) struct WorkerCounts {
     pub(crate) polls: u64,
@@ -280,14 +309,17 @@ pub(crate) struct WorkerCounts {
 
 /// See [`Shared::worker_entries`].
 pub(crate) struct WorkerEntry {
+    /// Another number in each poll of the worker, and after it.
+    pub(crate) position: u64,
     /// How many polls it has begun.
-    pub(crate) poll: u64,
+    pub(crate) polls: u64,
+    /// `None`: it is not in a poll.
     pub(crate) task: Option<RunningTask>,
-    /// How long it has been in this poll at least.
+    /// How long it has been there at least.
     pub(crate) time: Duration,
     pub(crate) thread: Option<u32>,
     /// A thread works here.
-    pub(crate) is_active: bool,
+    pub(crate) has_thread: bool,
     pub(crate) is_parked: bool,
     pub(crate) is_blocked_in_place: bool,
 }

@@ -52,10 +52,11 @@ pub(super) struct Slot {
     blocked_in_place: AtomicBool,
     /// How long the worker has been in one poll, as the watchdog saw it: a [`Stall`].
     stall: AtomicU8,
-    /// The same in microseconds, and the progress of the worker that this is said of: for people.
+    /// The same in microseconds, and the [position](Slot::position) of the worker that this is said of: for
+    /// people.
     stalled_for: AtomicU64,
     stalled_at: AtomicU64,
-    /// The system's number of the thread that works here.
+    /// The system's number of the thread that works here, or one of the two that no thread has.
     thread: AtomicU32,
     pub(super) registry: Registry,
     /// The task that the worker runs, and how many it has run.
@@ -268,6 +269,11 @@ impl Slot {
         self.running.polls() + self.sleeps.count()
     }
 
+    /// Where the worker is: another number in each poll, and after it.
+    pub(super) fn position(&self) -> u64 {
+        position(self.progress(), self.running.is_idle())
+    }
+
     pub(super) fn stall(&self) -> Stall {
         // Ordering: Relaxed, a hint of the watchdog.
         match self.stall.load(Ordering::Relaxed) {
@@ -283,20 +289,20 @@ impl Slot {
         self.stall.store(stall as u8, Ordering::Relaxed);
     }
 
-    /// For the watchdog: how long the worker has been where it was with `progress`.
-    pub(super) fn note_stall(&self, progress: u64, time: Duration) {
+    /// For the watchdog: how long the worker has been at `position`.
+    pub(super) fn note_stall(&self, position: u64, time: Duration) {
         let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         // Ordering: Relaxed, made visible by the next store.
         self.stalled_for.store(time, Ordering::Relaxed);
-        // Ordering: Release pairs with `stalled_for`: a reader of this progress sees no older time.
-        self.stalled_at.store(progress, Ordering::Release);
+        // Ordering: Release pairs with `stalled_for`: a reader of this position sees no older time.
+        self.stalled_at.store(position, Ordering::Release);
     }
 
-    /// For how long the worker has been where it was with `progress`, as of the watchdog's last look. Zero:
-    /// it has moved since, or rests.
-    pub(super) fn stalled_for(&self, progress: u64) -> Duration {
+    /// For how long the worker has been at `position`, as of the watchdog's last look. Zero: it has moved
+    /// since, or rests.
+    pub(super) fn stalled_for(&self, position: u64) -> Duration {
         // Ordering: Acquire pairs with `note_stall`.
-        if self.stalled_at.load(Ordering::Acquire) != progress {
+        if self.stalled_at.load(Ordering::Acquire) != position {
             return Duration::ZERO;
         }
         // Ordering: Relaxed, kept behind by the Acquire.
@@ -309,12 +315,29 @@ impl Slot {
         self.thread.store(thread_number::current(), Ordering::Relaxed);
     }
 
+    /// The calling thread does not work here any more.
+    pub(super) fn forget_thread(&self) {
+        // Ordering: Relaxed, see `note_thread`.
+        self.thread.store(thread_number::NONE, Ordering::Relaxed);
+    }
+
+    /// Whether a thread works here.
+    pub(super) fn has_thread(&self) -> bool {
+        // Ordering: Relaxed, see `note_thread`.
+        self.thread.load(Ordering::Relaxed) != thread_number::NONE
+    }
+
     /// The system's number of the thread that works here, where there is one.
     pub(super) fn thread(&self) -> Option<u32> {
         // Ordering: Relaxed, see `note_thread`.
         let thread = self.thread.load(Ordering::Relaxed);
-        (thread != thread_number::NONE).then_some(thread)
+        (![thread_number::NONE, thread_number::UNKNOWN].contains(&thread)).then_some(thread)
     }
+}
+
+/// See [`Slot::position`]. `is_between`: the worker is not in a poll.
+pub(super) fn position(progress: u64, is_between: bool) -> u64 {
+    2 * progress + u64::from(is_between)
 }
 
 impl Deques {

@@ -1,20 +1,25 @@
 //! What the watchdog tells the runtime of polls that last.
 
 use crate::engine::task::RunningTask;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A worker that has been in one poll for long, as the watchdog sees it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WorkerStall {
+#[derive(Clone, Copy)]
+pub(crate) struct WorkerStall<'a> {
     pub(crate) worker: usize,
     /// The system's number of the worker's thread, where there is one.
     pub(crate) thread: Option<u32>,
-    /// Which of the worker's polls it is.
-    pub(crate) poll: u64,
-    /// `None`: the worker is not in a poll, but in a waker or a hook; or it has moved on.
+    /// Another number in each poll of the worker, and after it.
+    pub(crate) position: u64,
+    /// `None`: the worker is not in a poll, but in a waker or a hook.
     pub(crate) task: Option<RunningTask>,
     /// How long it has been there at least.
     pub(crate) time: Duration,
+    /// Whether the worker has moved since.
+    pub(crate) is_over: &'a dyn Fn() -> bool,
+    /// Looks for the task's name: see `Shared::task_name`.
+    pub(crate) name: &'a dyn Fn() -> Option<Arc<str>>,
 }
 
 /// What the runtime does about slow polls.
@@ -23,5 +28,5 @@ pub(crate) trait StallHook: Send + Sync {
     fn slow_after(&self) -> Duration;
 
     /// Called twice for a slow poll, on the driver thread: after half of the time, and after all of it.
-    fn stalled(&self, stall: WorkerStall);
+    fn stalled(&self, stall: WorkerStall<'_>);
 }

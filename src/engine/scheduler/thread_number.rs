@@ -5,11 +5,14 @@ pub(super) use imp::current;
 /// No thread has it.
 pub(super) const NONE: u32 = 0;
 
+/// In the place of a number that the system does not tell. No thread has it either.
+pub(super) const UNKNOWN: u32 = u32::MAX;
+
 #[cfg(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle))))))]
 mod imp {
     /// One system call, once per worker.
     pub(in crate::engine::scheduler) fn current() -> u32 {
-        u32::try_from(nix::unistd::gettid().as_raw()).unwrap_or(super::NONE)
+        u32::try_from(nix::unistd::gettid().as_raw()).unwrap_or(super::UNKNOWN)
     }
 }
 
@@ -17,6 +20,6 @@ mod imp {
 mod imp {
     /// Elsewhere there is nothing to ask by it.
     pub(in crate::engine::scheduler) fn current() -> u32 {
-        super::NONE
+        super::UNKNOWN
     }
 }

@@ -65,6 +65,7 @@ pub(super) use decision::needs_replacement;
 use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
 use super::slice;
+use super::slots::position;
 use super::stall_hook::WorkerStall;
 use crate::engine::park::Parker;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
@@ -244,9 +245,11 @@ impl WatchdogThread {
         let (regular, staying) = (shared.size.regular(), shared.size.staying());
         let slots =
             (0..shared.slots.high().max(staying)).map(|index| (index, shared.slots.get(index)));
+        let tells = shared.threads.stall_hook().is_some();
         self.workers.clear();
         self.workers.extend(slots.map(|(index, slot)| WorkerSnapshot {
             progress: slot.progress(),
+            between: tells && slot.running.is_idle(),
             at_rest: !slot.is_active() || shared.idle.is_parked(index),
             blocked_in_place: slot.is_blocked_in_place(),
             ready: slot.has_ready(),
@@ -273,10 +276,11 @@ impl WatchdogThread {
         for index in 0..snapshot.workers.len() {
             shared.slots.get(index).set_stall(self.history.stall(index, now));
         }
-        if shared.threads.stall_hook().is_some() {
+        if tells {
             for (index, worker) in snapshot.workers.iter().enumerate() {
                 let lasted = self.history.lasted(index);
-                shared.slots.get(index).note_stall(worker.progress, lasted);
+                let position = position(worker.progress, worker.between);
+                shared.slots.get(index).note_stall(position, lasted);
             }
         }
         let all = self.history.spares_take_all(&snapshot);
@@ -391,13 +395,22 @@ impl WatchdogThread {
             return;
         };
         let slot = shared.slots.get(worker);
-        let (poll, task) = (slot.running.polls(), slot.running.read());
-        if slot.progress() != self.workers[worker].progress {
+        let seen = self.workers[worker];
+        let (position, task) = (position(seen.progress, seen.between), slot.running.read());
+        if slot.position() != position {
             // That poll is over, and what was read may be of another one.
             return;
         }
         let time = self.history.lasted(worker);
-        let stall = WorkerStall { worker, thread: slot.thread(), poll, task, time };
+        let stall = WorkerStall {
+            worker,
+            thread: slot.thread(),
+            position,
+            task,
+            time,
+            is_over: &|| slot.position() != position,
+            name: &|| shared.task_name(task?.id()),
+        };
         wakers::guard(|| hook.stalled(stall));
     }
 

@@ -42,7 +42,21 @@ impl RunningTask {
 
 impl fmt::Display for RunningTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "task {}, spawned at {}", self.id, self.spawned_at)
+        NamedTask(*self, None).fmt(f)
+    }
+}
+
+/// A task, to be shown with its name if that is known.
+pub(crate) struct NamedTask<'a>(pub(crate) RunningTask, pub(crate) Option<&'a str>);
+
+impl fmt::Display for NamedTask<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(RunningTask { id, spawned_at }, name) = self;
+        write!(f, "task {id}")?;
+        if let Some(name) = name {
+            write!(f, " {name:?}")?;
+        }
+        write!(f, ", spawned at {spawned_at}")
     }
 }
 

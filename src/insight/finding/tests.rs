@@ -1,6 +1,7 @@
 //! The table of `finding.rs`, row by row.
 
 use super::*;
+use crate::engine::blocking::PoolCounts;
 use crate::engine::task::TaskId;
 use crate::engine::task::header::ListEntry;
 use crate::insight::pool_info::{JobInfo, PoolInfo};
@@ -15,14 +16,22 @@ fn task() -> RunningTask {
 }
 
 fn worker(index: usize, state: WorkerState, poll_duration: Duration) -> WorkerInfo {
-    WorkerInfo { index, state, polls: 7, task: Some(task()), poll_duration, activity: None }
+    WorkerInfo {
+        index,
+        state,
+        polls: 7,
+        task: Some(task()),
+        task_name: None,
+        poll_duration,
+        activity: None,
+    }
 }
 
 /// `tasks` tasks of one place, each of `size` bytes.
 fn group(tasks: usize, size: usize, is_hot: bool) -> TaskGroup {
     let entry =
         ListEntry { task: task(), name: None, type_name: "a::type", future_size: size, is_hot };
-    let info = TaskInfo::listed(entry, &[]);
+    let info = TaskInfo::listed(entry, false, true);
     let mut group = TaskGroup::of(&info);
     (0..tasks).for_each(|_| group.add(info.state()));
     group
@@ -38,14 +47,17 @@ fn healthy() -> Dump {
         polled_elsewhere: Vec::new(),
         slow_after: 100 * MS,
         alive_tasks: 0,
+        ready_for_workers: 0,
         tasks: Vec::new(),
         groups: Vec::new(),
         pool: PoolInfo {
-            max_threads: 2,
-            threads: 2,
-            idle_threads: 2,
-            queued: 0,
-            longest_wait: None,
+            counts: PoolCounts {
+                max_threads: 2,
+                threads: 2,
+                idle_threads: 2,
+                queued: 0,
+                first: None,
+            },
             jobs: Vec::new(),
         },
         timers: 0,
@@ -78,9 +90,9 @@ fn of_a_healthy_runtime_nothing_is_said() {
         dump.workers[1] = worker(1, WorkerState::Working, Duration::ZERO);
         dump.alive_tasks = 99_999;
         dump.groups = vec![group(9_999, 16_383, true)];
-        dump.pool.idle_threads = 0;
-        dump.pool.queued = 5;
-        dump.pool.longest_wait = Some(99 * MS);
+        dump.pool.counts.idle_threads = 0;
+        dump.pool.counts.queued = 5;
+        dump.pool.counts.first = Some(99 * MS);
         dump.pool.jobs = vec![JobInfo { task: task(), name: None, age: 9_999 * MS }];
     });
     assert_says(&busy, &[]);
@@ -95,6 +107,11 @@ fn a_worker_in_a_slow_poll_is_named() {
     });
     assert_says(&one, &["worker 1 has been in one poll for 3200 ms: task "]);
     assert!(one[0].contains(", computes; use spawn_blocking"), "{one:?}");
+    let named = said(|dump| {
+        dump.workers[0] = worker(0, WorkerState::Working, 100 * MS);
+        dump.workers[0].task_name = Some("parses".into());
+    });
+    assert!(named[0].contains(" \"parses\", spawned at "), "{named:?}");
     let waker = said(|dump| {
         dump.workers[0] = WorkerInfo { task: None, ..worker(0, WorkerState::Working, 100 * MS) };
     });
@@ -114,19 +131,24 @@ fn it_is_worse_if_no_worker_is_free_and_tasks_wait() {
     assert_says(&idle, &["worker 0 has been in one poll"]);
     let waits = said(|dump| {
         block(dump);
+        dump.ready_for_workers = 5;
+    });
+    assert_says(&waits, &["none of 2 workers is free, and 5 tasks wait", "worker 0 has"]);
+    let pinned = said(|dump| {
+        block(dump);
         dump.groups = vec![group(3, 10, true), group(9, 10, false)];
         dump.alive_tasks = 14;
     });
-    assert_says(&waits, &["none of 2 workers is free, and 5 tasks wait", "worker 0 has"]);
+    assert_says(&pinned, &["worker 0 has been in one poll"]);
     assert_says(&said(|dump| dump.workers.clear()), &[]);
 }
 
 #[test]
 fn a_full_pool_is_said_with_what_waits() {
     let full = |dump: &mut Dump| {
-        dump.pool.idle_threads = 0;
-        dump.pool.queued = 3;
-        dump.pool.longest_wait = Some(150 * MS);
+        dump.pool.counts.idle_threads = 0;
+        dump.pool.counts.queued = 3;
+        dump.pool.counts.first = Some(150 * MS);
     };
     assert_says(
         &said(full),
@@ -134,7 +156,7 @@ fn a_full_pool_is_said_with_what_waits() {
     );
     let grows = said(|dump| {
         full(dump);
-        dump.pool.max_threads = 3;
+        dump.pool.counts.max_threads = 3;
     });
     assert_says(&grows, &[]);
 }
@@ -142,10 +164,11 @@ fn a_full_pool_is_said_with_what_waits() {
 #[test]
 fn the_oldest_of_old_jobs_is_named() {
     let said = said(|dump| {
-        let job = |age| JobInfo { task: task(), name: None, age };
+        let job = |age| JobInfo { task: task(), name: Some("sorts".into()), age };
         dump.pool.jobs = vec![job(90_000 * MS), job(10_000 * MS), job(9_000 * MS)];
     });
     assert_says(&said, &["blocking work has been under way for 90 s: task "]);
+    assert!(said[0].contains(" \"sorts\", spawned at "), "{said:?}");
     assert!(said[0].contains("of 2 that are that old"), "{said:?}");
 }
 

@@ -1,8 +1,8 @@
 //! What a thread does, on systems that do not tell it: nothing is known.
 
-use super::judgement::{Span, ThreadActivity, ThreadUse};
+use super::judgement::{ThreadActivity, ThreadUse};
 
-pub(in crate::runtime) fn look(_: u32, _: Option<Span>) -> ThreadActivity {
+pub(in crate::runtime) fn look(_: u32, _: Option<ThreadUse>) -> ThreadActivity {
     ThreadActivity::Unknown
 }
 

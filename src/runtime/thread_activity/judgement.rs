@@ -1,25 +1,26 @@
 //! What a thread does, judged by what the system says of it. Pure.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a thread does, as the operating system sees it. Known on Linux.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ThreadActivity {
-    /// It is on a processor, or ready to be; it is not known since when.
+    /// It is on a processor, or ready to be. No more is known: it was watched for less than 40 ms, did
+    /// neither of the next two for most of the time, or the system does not count.
     Runs,
-    /// It has been on a processor for most of the time.
+    /// It runs, and has been on a processor for at least half of the time that it was watched.
     Computes,
-    /// It is ready to run, and has waited for a processor for most of the time: other threads, of this
-    /// process or of others, have them.
+    /// It is ready to run, and has waited for a processor for at least half of the time that it was watched:
+    /// other threads, of this process or of others, have them.
     WaitsForProcessor,
     /// It is in a system call.
     Calls(SystemCall),
     /// It waits in the kernel, but not in a system call that is known: mostly for memory that comes from a
     /// file.
     Sleeps,
-    /// The system does not say.
+    /// The system does not say, or the poll was over before it had said so.
     Unknown,
 }
 
@@ -61,7 +62,7 @@ impl fmt::Display for ThreadActivity {
             Self::WaitsForProcessor => f.write_str("waits for a processor"),
             Self::Calls(call) => write!(f, "in {call}"),
             Self::Sleeps => f.write_str("waits in the kernel"),
-            Self::Unknown => f.write_str("the system does not say what it does"),
+            Self::Unknown => f.write_str("what its thread does is not known"),
         }
     }
 }
@@ -85,45 +86,48 @@ impl fmt::Display for SystemCall {
     }
 }
 
-/// How long a thread has been on a processor, and how long it has waited for one, since it began.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// How long a thread has been on a processor, and how long it has waited for one, since it began; as of a
+/// moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) struct ThreadUse {
+    pub(in crate::runtime) at: Instant,
     pub(in crate::runtime) processor: Duration,
     pub(in crate::runtime) queue: Duration,
 }
 
-/// What a thread has used during a time of which the end is now.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::runtime) struct Span {
-    pub(in crate::runtime) used: ThreadUse,
-    pub(in crate::runtime) time: Duration,
-}
+/// The system counts the time on a processor every 1 to 10 ms, and that in the queue when the thread gets a
+/// processor. What it says of a shorter time may be what was before.
+const SHORTEST_SPAN: Duration = Duration::from_millis(40);
 
-impl Span {
-    /// The system counts the time on a processor some hundred times a second. A thread that has waited since
-    /// the last count has not been counted as waiting either: so little of both also means that it waits.
-    fn waits(self) -> bool {
-        self.used.queue > self.used.processor || self.used.processor < self.time / 10
+impl ThreadUse {
+    /// What the thread, which can run now, has done for most of the time since `before`.
+    pub(super) fn mostly_since(self, before: Self) -> ThreadActivity {
+        let time = self.at.saturating_duration_since(before.at);
+        let is_most = |now: Duration, before| now.saturating_sub(before) >= time / 2;
+        if time < SHORTEST_SPAN {
+            ThreadActivity::Runs
+        } else if is_most(self.processor, before.processor) {
+            ThreadActivity::Computes
+        } else if is_most(self.queue, before.queue) {
+            ThreadActivity::WaitsForProcessor
+        } else {
+            ThreadActivity::Runs
+        }
     }
 }
 
 /// What the files of a thread say.
 ///
-/// `call`: the content of `syscall`, if it could be read; `state`: the letter in `stat`; `span`: what the
-/// thread has used lately, if that is known. `name` and `file` find the name of a system call, with whether
-/// its first argument is a descriptor, and what a descriptor refers to.
+/// `call`: the content of `syscall`, if it could be read; `state`: the letter in `stat`; `runs`: says what
+/// a thread does that can run. `name` and `file` find the name of a system call, with whether its first
+/// argument is a descriptor, and what a descriptor refers to.
 pub(super) fn judge(
     call: Option<&str>,
     state: Option<char>,
-    span: Option<Span>,
+    runs: impl FnOnce() -> ThreadActivity,
     name: impl Fn(u64) -> Option<(&'static str, bool)>,
     file: impl Fn(u32) -> Option<String>,
 ) -> ThreadActivity {
-    let runs = || match span {
-        None => ThreadActivity::Runs,
-        Some(span) if span.waits() => ThreadActivity::WaitsForProcessor,
-        Some(_) => ThreadActivity::Computes,
-    };
     let mut words = call.unwrap_or_default().split_ascii_whitespace();
     match (words.next(), state) {
         (Some("running"), _) | (None, Some('R')) => runs(),
@@ -155,18 +159,26 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
+    /// For how many milliseconds a thread has been on a processor, and has waited for one, in how many.
+    fn mostly([processor, queue, time]: [u32; 3]) -> ThreadActivity {
+        let before = ThreadUse { at: Instant::now(), processor: 7 * MS, queue: 9 * MS };
+        let now = ThreadUse {
+            at: before.at + time * MS,
+            processor: before.processor + processor * MS,
+            queue: before.queue + queue * MS,
+        };
+        now.mostly_since(before)
+    }
+
     fn said(call: Option<&str>, state: Option<char>, span: Option<[u32; 3]>) -> String {
-        let span = span.map(|[processor, queue, time]| Span {
-            used: ThreadUse { processor: processor * MS, queue: queue * MS },
-            time: time * MS,
-        });
+        let runs = || span.map_or(ThreadActivity::Runs, mostly);
         let name = |number| match number {
             0 => Some(("read", true)),
             202 => Some(("futex", false)),
             _ => None,
         };
         let file = |descriptor| (descriptor == 9).then(|| "/data/x".to_owned());
-        judge(call, state, span, name, file).to_string()
+        judge(call, state, runs, name, file).to_string()
     }
 
     #[test]
@@ -187,19 +199,36 @@ mod tests {
             (Some("running\n"), 'R', None, "runs"),
             (Some("running\n"), 'R', Some([45, 3, 50]), "computes"),
             (Some("running\n"), 'R', Some([15, 33, 50]), "waits for a processor"),
-            // It waits since before the last count.
-            (Some("running\n"), 'R', Some([0, 0, 50]), "waits for a processor"),
-            // It waited in a call before: most of the time it did neither.
-            (Some("running\n"), 'R', Some([8, 1, 50]), "computes"),
             (Some("-1 0x7ffe 0x7f12"), 'D', None, "waits in the kernel"),
             (None, 'D', None, "waits in the kernel"),
             (None, 'R', Some([45, 3, 50]), "computes"),
-            (None, 'Z', None, "the system does not say what it does"),
-            (Some("in a form of later days"), 'S', None, "the system does not say what it does"),
+            (None, 'Z', None, "what its thread does is not known"),
+            (Some("in a form of later days"), 'S', None, "what its thread does is not known"),
         ];
         for (call, state, span, expected) in rows {
             assert_eq!(said(call, Some(state), span), expected, "{call:?} {state} {span:?}");
         }
-        assert_eq!(said(None, None, None), "the system does not say what it does");
+        assert_eq!(said(None, None, None), "what its thread does is not known");
+    }
+
+    #[test]
+    fn what_a_thread_does_mostly_is_said_only_if_it_is_known() {
+        use ThreadActivity::{Computes, Runs, WaitsForProcessor};
+        let rows = [
+            ([25, 0, 50], Computes),
+            ([24, 23, 50], Runs),
+            ([24, 25, 50], WaitsForProcessor),
+            // It waits since before the last count, or it was in a call until now.
+            ([0, 0, 50], Runs),
+            ([8, 1, 50], Runs),
+            // What the system has counted may be of a time before.
+            ([39, 0, 39], Runs),
+            ([0, 39, 39], Runs),
+            ([40, 0, 40], Computes),
+            ([0, 20, 40], WaitsForProcessor),
+        ];
+        for (span, expected) in rows {
+            assert_eq!(mostly(span), expected, "{span:?}");
+        }
     }
 }

@@ -1,13 +1,16 @@
 //! The picture of a runtime, and what it says is wrong.
 
 use crate::guard::{exactly, guarded, until, workers};
+use crate::probe::Bell;
 use liten::insight::{Dump, Finding, TaskState, WorkerState};
 use liten::net::TcpListener;
 use liten::runtime::{Builder, Runtime};
 use liten::task;
 use liten::time::sleep;
 use std::future::pending;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -142,5 +145,104 @@ fn a_worker_that_blocks_in_place_says_so() {
         assert_eq!(seen.id(), task.id());
         assert_eq!(runtime.handle().dump().findings(), []);
         drop(release);
+    });
+}
+
+/// They wait for their own thread, and no worker would run them.
+#[test]
+fn pinned_tasks_that_are_ready_do_not_wait_for_a_worker() {
+    guarded(|| {
+        let runtime = workers(1);
+        let (release, held) = mpsc::channel::<()>();
+        let bell = Bell::default();
+        let rung = bell.clone();
+        drop(runtime.spawn_pinned(move || async move { rung.wait().await }));
+        until(|| bell.waiting() == 1);
+        drop(runtime.spawn_pinned(move || async move { _ = held.recv() }));
+        until(|| runtime.metrics().running_tasks().len() == 1);
+        bell.ring();
+        drop(runtime.spawn_pinned(|| async {}));
+        let worker = crate::steal::occupy(&runtime, 1);
+        let blocked = |dump: &Dump| (!dump.findings().is_empty()).then(|| dump.findings());
+        let (findings, text) = dumped(&runtime, blocked);
+        assert!(matches!(findings[..], [Finding::BlockedWorker { .. }]), "{text}");
+        drop((release, worker));
+    });
+}
+
+#[test]
+fn workers_that_have_ended_are_not_shown_at_work() {
+    guarded(|| {
+        let runtime = workers(2);
+        let (handle, observed) = (runtime.handle().clone(), runtime.handle().clone());
+        let (release, held) = mpsc::channel::<()>();
+        let task = runtime.spawn(async move { _ = held.recv() });
+        until(|| !handle.metrics().running_tasks().is_empty());
+        let ends = thread::spawn(move || drop(runtime));
+        let states =
+            || -> Vec<_> { observed.dump().workers().iter().map(|it| it.state()).collect() };
+        until(|| {
+            let mut states = states();
+            states.sort_by_key(|&state| state == WorkerState::Absent);
+            states == [WorkerState::Working, WorkerState::Absent]
+        });
+        let dump = handle.dump();
+        let working = dump.workers().iter().find(|it| it.state() == WorkerState::Working).unwrap();
+        assert_eq!(working.task().map(|task| task.id()), Some(task.id()));
+        // Long enough for the ended one to look like a slow one.
+        thread::sleep(200 * MS);
+        assert!(handle.dump().findings().len() < 2, "{}", handle.dump());
+        drop(release);
+        ends.join().unwrap();
+        assert_eq!(states(), [WorkerState::Absent; 2]);
+        assert_eq!(handle.dump().findings(), []);
+    });
+}
+
+#[test]
+fn a_finding_names_a_task_that_has_a_name() {
+    guarded(|| {
+        let runtime = exactly(1).max_blocking_threads(1).build().unwrap();
+        let (release, held) = mpsc::channel::<()>();
+        let holds = async move {
+            // A name is found after the first wait.
+            sleep(MS).await;
+            _ = held.recv();
+        };
+        let builder = task::Builder::new().name("holds");
+        drop(builder.spawn_on(holds, runtime.handle()).unwrap());
+        let blocked = |dump: &Dump| dump.findings().first().cloned();
+        let (finding, text) = dumped(&runtime, blocked);
+        assert!(finding.to_string().contains(" \"holds\", spawned at"), "{text}");
+        drop(release);
+    });
+}
+
+/// What belongs together is read in one look.
+#[test]
+fn the_numbers_of_the_pool_fit_together() {
+    guarded(|| {
+        let runtime = exactly(1).max_blocking_threads(2).build().unwrap();
+        let (over, handle) = (AtomicBool::new(false), runtime.handle());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let jobs: Vec<_> = (0..3).map(|_| handle.spawn_blocking(|| {})).collect();
+                    jobs.into_iter().for_each(|job| runtime.block_on(job).unwrap());
+                }
+            });
+            let begin = Instant::now();
+            let fits = |dump: Dump| {
+                let pool = dump.pool();
+                (pool.queued() > 0) == pool.longest_wait().is_some()
+                    && pool.idle_threads() <= pool.threads()
+            };
+            let mut all = true;
+            while all && begin.elapsed() < 300 * MS {
+                all = fits(handle.dump());
+            }
+            over.store(true, Ordering::Relaxed);
+            assert!(all);
+        });
     });
 }

@@ -1,8 +1,10 @@
 //! One poll that holds up its worker is told of, whatever the other workers do.
 
 use crate::guard::{exactly, guarded, until};
-use liten::runtime::{Builder, Runtime, SlowPoll};
+use liten::runtime::{Builder, Handle, Runtime, SlowPoll};
+use liten::task;
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -92,4 +94,47 @@ fn a_threshold_of_nothing_is_refused() {
     let runtime = exactly(1).slow_poll_threshold(Duration::MAX).build().unwrap();
     runtime.block_on(runtime.spawn(async { thread::sleep(200 * MS) })).unwrap();
     assert_eq!(runtime.metrics().slow_poll_count(), 0);
+}
+
+#[test]
+fn a_named_task_is_told_of_by_its_name() {
+    guarded(|| {
+        let (runtime, told) = telling(1, 50 * MS);
+        let (release, held) = mpsc::channel::<()>();
+        let holds = async move {
+            // A name is found after the first wait.
+            liten::time::sleep(MS).await;
+            _ = held.recv();
+        };
+        let builder = task::Builder::new().name("holds");
+        drop(builder.spawn_on(holds, runtime.handle()).unwrap());
+        let slow = told.recv().unwrap();
+        assert!(slow.to_string().contains(" \"holds\", spawned at"), "{slow}");
+        drop(release);
+    });
+}
+
+/// Or a runtime and its function would keep each other in memory for ever.
+#[test]
+fn the_function_is_dropped_when_the_runtime_ends() {
+    guarded(|| {
+        let handle = Arc::new(OnceLock::<Handle>::new());
+        let builder = |mut builder: Builder| {
+            let handle = handle.clone();
+            builder.worker_threads(1).on_slow_poll(move |_| drop(handle.get().cloned()));
+            builder
+        };
+        let ends: [fn(Runtime); 3] = [
+            drop,
+            |runtime| liten::block_on(runtime.shutdown()),
+            |runtime| runtime.shutdown_background(),
+        ];
+        for end in ends {
+            let runtime = builder(Builder::new_multi_thread()).build().unwrap();
+            let _ = handle.set(runtime.handle().clone());
+            runtime.block_on(runtime.spawn(async {})).unwrap();
+            end(runtime);
+            assert_eq!(Arc::strong_count(&handle), 1);
+        }
+    });
 }

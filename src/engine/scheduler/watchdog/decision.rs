@@ -98,6 +98,8 @@ const RETIRE_AFTER: Duration = Duration::from_millis(250);
 pub(super) struct WorkerSnapshot {
     /// Moves whenever the worker does.
     pub(super) progress: u64,
+    /// It is not in a poll. Looked at only where polls that last are told of.
+    pub(super) between: bool,
     /// Parked, or without a thread.
     pub(super) at_rest: bool,
     /// It blocks in place.
@@ -181,6 +183,7 @@ pub(super) struct History {
 #[derive(Debug, Clone)]
 struct WorkerHistory {
     progress: u64,
+    between: bool,
     /// The last look that saw it move, or saw it at work after a sleep; it has been in one poll since then at
     /// the earliest. Not the last look that saw it asleep: the watchdog may have slept since.
     moved: Instant,
@@ -188,7 +191,7 @@ struct WorkerHistory {
     stalled: bool,
     slow: bool,
     reported: bool,
-    /// The time of the looks that have found it in one poll.
+    /// The time of the looks that have found it in one poll, or after it.
     lasted: Duration,
     /// The last order about that time.
     told: Option<Order>,
@@ -204,7 +207,9 @@ impl WorkerHistory {
         let rested = std::mem::replace(&mut self.at_rest, at_rest) || at_rest;
         self.stalled = polls == 0 && !rested;
         self.slow = LONG_POLL.saturating_mul(polls) <= passed && !rested;
-        if self.stalled && !seen.blocked_in_place {
+        // What the worker does after a poll is not a part of it.
+        let ended = std::mem::replace(&mut self.between, seen.between) != seen.between;
+        if self.stalled && !ended && !seen.blocked_in_place {
             self.lasted += passed.min(share);
         } else {
             self.lasted = Duration::ZERO;
@@ -237,6 +242,7 @@ impl History {
     pub(super) fn new(workers: usize, attendance: u64, now: Instant) -> Self {
         let worker = WorkerHistory {
             progress: 0,
+            between: false,
             moved: now,
             at_rest: true,
             stalled: false,

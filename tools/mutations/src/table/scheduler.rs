@@ -220,15 +220,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SLOTS,
         models: "slots::loom",
-        from: "self.stalled_at.store(progress, Ordering::Release);",
-        to: "self.stalled_at.store(progress, Ordering::Relaxed);",
+        from: "self.stalled_at.store(position, Ordering::Release);",
+        to: "self.stalled_at.store(position, Ordering::Relaxed);",
         breaks: "the watchdog names a worker's poll before it is seen how long it lasts",
     },
     Mutation {
         file: SLOTS,
         models: "slots::loom",
-        from: "if self.stalled_at.load(Ordering::Acquire) != progress {",
-        to: "if self.stalled_at.load(Ordering::Relaxed) != progress {",
+        from: "if self.stalled_at.load(Ordering::Acquire) != position {",
+        to: "if self.stalled_at.load(Ordering::Relaxed) != position {",
         breaks: "the time of one poll is read as that of the next",
     },
     Mutation {

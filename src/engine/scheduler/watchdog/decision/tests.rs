@@ -6,6 +6,7 @@ const TICK: Duration = Duration::from_micros(500);
 /// At work, with nothing queued.
 const BUSY: WorkerSnapshot = WorkerSnapshot {
     progress: 0,
+    between: false,
     at_rest: false,
     blocked_in_place: false,
     ready: false,
@@ -500,6 +501,20 @@ fn a_slow_poll_is_suspected_once_and_told_once_whatever_the_others_do() {
     assert!(quiet(&mut blocked), "it has said so itself");
     let mut closed = House { closed: true, ..slow() };
     assert!(quiet(&mut closed), "the runtime ends");
+}
+
+/// It is over, and the worker has not begun with another.
+#[test]
+fn what_a_worker_does_after_a_poll_is_not_a_part_of_it() {
+    const SLOW: Duration = Duration::from_millis(100);
+    let mut house = House { slow_after: SLOW, ..House::new(&[BUSY, PARKED]) };
+    while house.history.lasted(0) < SLOW - 2 * TICK {
+        house.look();
+    }
+    house.workers[0].between = true;
+    assert_eq!(house.looks(4), []);
+    assert!(house.history.lasted(0) < SLOW / 2);
+    assert_eq!(house.looks(300), [(Order::Suspect(0), 1), (Order::Slow(0), 1)], "it lasts, too");
 }
 
 fn tells(order: &Order) -> bool {

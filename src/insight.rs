@@ -35,16 +35,23 @@
 
 mod dump;
 mod finding;
+mod json;
 mod pool_info;
+mod prometheus;
+mod report;
+mod server;
+mod shown;
 mod task_group;
 mod task_info;
 mod tasks;
 mod text;
+pub(crate) mod variable;
 mod worker_info;
 
 pub use dump::Dump;
 pub use finding::Finding;
 pub use pool_info::{JobInfo, PoolInfo};
+pub use server::{Builder, Server, serve};
 pub use task_group::TaskGroup;
 pub use task_info::{TaskInfo, TaskState};
 pub use tasks::Tasks;

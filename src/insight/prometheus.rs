@@ -1,8 +1,8 @@
 //! A picture of all runtimes in the text format of Prometheus: a family of samples after the other, each with
 //! its help and its type.
 //!
-//! Labels are few: the runtime by id and name, workers by index, tasks by state, findings by kind. A series per
-//! task, or one per place in a program that has many, would cost the reader more than it tells.
+//! Labels are few: the runtime by id and name, workers by index, tasks by state, findings by kind. A series
+//! per task, or one per place in a program that has many, would cost the reader more than it tells.
 
 use super::finding::Finding;
 use super::server::picture::{Counts, Picture, Seen};
@@ -41,7 +41,11 @@ impl Exposition<'_> {
         self.begin("liten_runtimes", Kind::Gauge, "Runtimes that are observed and have not ended.");
         let living = picture.runtimes.len() + picture.left_out;
         self.line(format_args!("liten_runtimes {living}"));
-        self.begin("liten_runtimes_ended_total", Kind::Counter, "Observed runtimes that have ended.");
+        self.begin(
+            "liten_runtimes_ended_total",
+            Kind::Counter,
+            "Observed runtimes that have ended.",
+        );
         self.line(format_args!("liten_runtimes_ended_total {}", picture.ended));
     }
 
@@ -61,7 +65,8 @@ impl Exposition<'_> {
                 }
             });
         }
-        let help = "How long the worker has been in its poll, if it has been for some milliseconds.";
+        let help =
+            "How long the worker has been in its poll, if it has been for some milliseconds.";
         self.family("liten_worker_poll_seconds", Kind::Gauge, help, |seen, add| {
             for worker in seen.dump.workers().iter().take(shown::MOST_WORKERS) {
                 add(&[("worker", &worker.index())], worker.poll_duration().as_secs_f64());

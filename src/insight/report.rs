@@ -71,6 +71,8 @@ mod tests {
     fn without_a_runtime_it_says_so() {
         let of = |ended| text(&Picture { runtimes: Vec::new(), left_out: 0, ended });
         assert!(of(0).starts_with("no runtime is observed yet\n"));
-        assert!(of(2).starts_with("no runtime is left to be observed\n2 runtimes that have ended\n"));
+        assert!(
+            of(2).starts_with("no runtime is left to be observed\n2 runtimes that have ended\n")
+        );
     }
 }

@@ -6,11 +6,11 @@
 //! | who asks | gets | where |
 //! |---|---|---|
 //! | another machine | no connection, unless the program allows it | [`check_loopback`] |
-//! | a program that does not know the token | the empty page and its script, nothing of the program | `access.rs` |
-//! | a page of another site, in a browser of this machine | nothing: neither Host nor Origin are ours | `access.rs` |
-//! | one that sends too much, too slowly, or does not read | an error, or the end of its connection | `connection.rs` |
+//! | a program without the token | the empty page and its script | `access.rs` |
+//! | another site's script, in a browser here | nothing: Host or Origin are not ours | `access.rs` |
+//! | one that sends too much, or does not read | an error, or the end | `connection.rs` |
 //! | very many | 16 at a time; the oldest without the token makes room | `listener.rs` |
-//! | one that knows the token | what `Handle::dump` shows, within bounds; nothing can be changed | `page.rs` |
+//! | one with the token | dumps, within bounds; nothing can be changed | `page.rs` |
 
 mod access;
 mod answer;
@@ -36,9 +36,9 @@ use std::thread;
 /// Serves a page about the current runtime at `address`, for as long as the [`Server`] lives.
 ///
 /// One line on standard error says where it is: `insight on http://127.0.0.1:9900/#TOKEN`, for a browser on
-/// this machine. Port 0 takes a free one. The paths `/text`, `/json` and `/metrics` are for programs; those send
-/// the token in a header. A command line can be read by all users of a machine, so `curl` best takes the header
-/// from a file or a pipe:
+/// this machine. Port 0 takes a free one. The paths `/text`, `/json` and `/metrics` are for programs; those
+/// send the token in a header. A command line can be read by all users of a machine, so `curl` best takes the
+/// header from a file or a pipe:
 ///
 /// ```text
 /// echo "Authorization: Bearer $TOKEN" | curl -H @- http://127.0.0.1:9900/text
@@ -241,7 +241,8 @@ impl Drop for Server {
         self.end.cancel();
         // The last handle of a runtime may be dropped on the page's thread, and this with it: a thread does
         // not wait for itself.
-        let others = |thread: &thread::JoinHandle<()>| thread.thread().id() != thread::current().id();
+        let others =
+            |thread: &thread::JoinHandle<()>| thread.thread().id() != thread::current().id();
         if let Some(thread) = self.thread.take().filter(others) {
             // It has told of a panic itself.
             _ = thread.join();

@@ -28,7 +28,9 @@ pub(super) fn short(text: &str) -> Cow<'_, str> {
 /// The rows of the table of tasks: first those that something happens to.
 pub(super) fn tasks(dump: &Dump) -> impl Iterator<Item = &TaskInfo> {
     let states = [TaskState::Running, TaskState::Ready, TaskState::Waiting];
-    states.into_iter().flat_map(|state| dump.tasks().iter().filter(move |task| task.state() == state))
+    states
+        .into_iter()
+        .flat_map(|state| dump.tasks().iter().filter(move |task| task.state() == state))
 }
 
 /// How many listed tasks are not in the table.
@@ -48,14 +50,8 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 6] = [
-        "all_workers_blocked",
-        "blocked_worker",
-        "pool_full",
-        "old_job",
-        "crowd",
-        "large_future",
-    ];
+    pub(super) const KINDS: [&str; 6] =
+        ["all_workers_blocked", "blocked_worker", "pool_full", "old_job", "crowd", "large_future"];
 
     pub(super) fn kind(&self) -> &'static str {
         Self::KINDS[match self {

@@ -1,9 +1,9 @@
 //! The environment variable that turns the page on in a program that says nothing of it.
 //!
 //! It is read when the first runtime is built, and the page then shows that runtime and all that come after
-//! it. Its value says where to listen, on this machine only: what may be seen from elsewhere is for the program
-//! to say, and not for its environment. A value that is of no use is told on standard error, and the program
-//! goes on without a page.
+//! it. Its value says where to listen, on this machine only: what may be seen from elsewhere is for the
+//! program to say, and not for its environment. A value that is of no use is told on standard error, and the
+//! program goes on without a page.
 
 use super::server::{Builder, Server, say};
 use crate::runtime::Handle;

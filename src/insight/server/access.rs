@@ -96,7 +96,9 @@ mod tests {
     #[test]
     fn names_and_numbers_of_this_machine_with_our_port_are_ours() {
         let access = access(9900, false);
-        for host in ["127.0.0.1:9900", "127.9.9.9:9900", "localhost:9900", "LocalHost:9900", "[::1]:9900"] {
+        for host in
+            ["127.0.0.1:9900", "127.9.9.9:9900", "localhost:9900", "LocalHost:9900", "[::1]:9900"]
+        {
             assert!(access.is_our_host(host), "{host}");
         }
         for host in [

@@ -1,5 +1,5 @@
-//! A dump of each runtime, taken at one time; one serves all that ask at about that time, so that asking often
-//! costs little.
+//! A dump of each runtime, taken at one time; one serves all that ask at about that time, so that asking
+//! often costs little.
 
 use super::observed::Observed;
 use crate::engine::sync_shim::clock;

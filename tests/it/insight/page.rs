@@ -51,17 +51,17 @@ fn json_has_what_the_dump_has() {
         for _ in 0..700 {
             drop(runtime.spawn(pending::<()>()));
         }
-        let name = "\u{0}\u{1f}\\ \u{2028} ä 🦀".to_owned();
-        let builder = liten::task::Builder::new().name(&name);
-        drop(builder.spawn_on(pending::<()>(), runtime.handle()).unwrap());
-        until(|| runtime.metrics().num_cold_tasks() == 701);
+        until(|| runtime.metrics().num_cold_tasks() == 700);
         let (release, place) = block(&runtime);
         until(|| json(&page)["runtimes"][0]["findings"][0]["kind"] == "blocked_worker");
         let all = json(&page);
         assert_eq!(all["process"], std::process::id());
         let seen = &all["runtimes"][0];
         assert_eq!(seen["name"], "a \"b\"\n</script>");
-        assert_eq!((&seen["flavor"], &seen["tasks"]["alive"]), (&"multi_thread".into(), &702.into()));
+        assert_eq!(
+            (&seen["flavor"], &seen["tasks"]["alive"]),
+            (&"multi_thread".into(), &701.into())
+        );
         assert!(seen["findings"][0]["text"].as_str().unwrap().contains(&place));
         let workers = seen["workers"].as_array().unwrap();
         assert_eq!(workers.len(), 2);
@@ -70,11 +70,29 @@ fn json_has_what_the_dump_has() {
         assert!(blocked["poll_ms"].as_u64().unwrap() >= 100);
         // The running one is the first of the table, which has so many rows and says how many are missing.
         let tasks = seen["task_list"].as_array().unwrap();
-        assert_eq!((tasks.len(), &seen["task_list_left_out"]), (500, &202.into()));
-        assert_eq!((&tasks[0]["state"], &tasks[1]["state"]), (&"running".into(), &"waiting".into()));
-        assert_eq!(tasks.iter().filter(|task| task["name"] == name.as_str()).count(), 1);
-        assert_eq!((&seen["places"][0]["tasks"], &seen["places"][0]["waiting"]), (&700.into(), &700.into()));
+        assert_eq!((tasks.len(), &seen["task_list_left_out"]), (500, &201.into()));
+        assert_eq!(
+            (&tasks[0]["state"], &tasks[1]["state"]),
+            (&"running".into(), &"waiting".into())
+        );
+        assert_eq!(
+            (&seen["places"][0]["tasks"], &seen["places"][0]["waiting"]),
+            (&700.into(), &700.into())
+        );
         drop(release);
+    });
+}
+
+#[test]
+fn whatever_a_task_is_called_json_stays_json() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        let name = "\u{0}\u{1f}\\ \" \u{2028} </script> ä 🦀";
+        let builder = liten::task::Builder::new().name(name);
+        drop(builder.spawn_on(pending::<()>(), runtime.handle()).unwrap());
+        until(|| runtime.metrics().num_cold_tasks() == 1);
+        until(|| json(&page)["runtimes"][0]["task_list"][0]["name"] == name);
     });
 }
 
@@ -142,7 +160,9 @@ fn metrics_are_in_the_format_of_prometheus() {
         drop(runtimes[0].spawn(pending::<()>()));
         until(|| runtimes[0].metrics().num_cold_tasks() == 1);
         let blocked = format!("liten_findings{{id=\"{}\",runtime=\"\",", runtimes[1].handle().id());
-        until(|| body(&page, "/metrics").contains(&format!("{blocked}kind=\"blocked_worker\"}} 1\n")));
+        until(|| {
+            body(&page, "/metrics").contains(&format!("{blocked}kind=\"blocked_worker\"}} 1\n"))
+        });
         let answer = get(&page, "/metrics");
         assert_eq!(answer.header("Content-Type"), Some("text/plain; version=0.0.4; charset=utf-8"));
         let samples = samples(&answer.body);
@@ -203,7 +223,8 @@ fn the_page_and_its_parts_are_the_same_for_all() {
         let runtime = exactly(1).name("secret-name").build().unwrap();
         let page = page_of(&runtime);
         let host = page.local_addr().to_string();
-        let fetch = |path: &str| send(page.local_addr(), &format!("GET {path}"), &[("Host", &host)]);
+        let fetch =
+            |path: &str| send(page.local_addr(), &format!("GET {path}"), &[("Host", &host)]);
         let first = fetch("/");
         assert_eq!(first.status, 200);
         assert_eq!(first.header("Content-Type"), Some("text/html; charset=utf-8"));
@@ -248,7 +269,9 @@ fn requests_that_were_meant_for_others_are_refused() {
                 let line = format!("GET {path}");
                 assert_eq!(ask(&line, &host, None).status, 200);
                 assert_eq!(ask(&line, &host, Some(&format!("http://{host}"))).status, 200);
-                for origin in ["null", "http://example.org", "https://127.0.0.1", "http://127.0.0.1:1"] {
+                for origin in
+                    ["null", "http://example.org", "https://127.0.0.1", "http://127.0.0.1:1"]
+                {
                     assert_eq!(ask(&line, &host, Some(origin)).status, 403, "{origin}");
                 }
             }
@@ -274,9 +297,14 @@ fn nothing_can_be_changed() {
         let page = page_of(&runtime);
         let (host, token) = (page.local_addr().to_string(), format!("Bearer {}", page.token()));
         let headers = [("Host", &*host), ("Authorization", &*token)];
-        for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "CONNECT", "get", "X"] {
+        for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "CONNECT", "get", "X"]
+        {
             let answer = send(page.local_addr(), &format!("{method} /text"), &headers);
-            assert_eq!((answer.status, answer.header("Allow")), (405, Some("GET, HEAD")), "{method}");
+            assert_eq!(
+                (answer.status, answer.header("Allow")),
+                (405, Some("GET, HEAD")),
+                "{method}"
+            );
         }
         let head = send(page.local_addr(), "HEAD /text", &headers);
         assert_eq!((head.status, &*head.body), (200, ""));
@@ -331,11 +359,11 @@ fn those_who_stand_still_keep_nobody_out() {
             }
             assert_eq!(get(&page, "/text").status, 200);
         }
-        // Those that were not kept were told: none of the first has a place any more.
+        // Nobody waits for ever: the first have made room.
         for mut stream in open.drain(..40) {
             let mut rest = Vec::new();
-            let end = stream.read_to_end(&mut rest);
-            assert!(end.is_err() || rest.starts_with(b"HTTP/1.1 408"), "{end:?}");
+            _ = stream.read_to_end(&mut rest);
+            assert_eq!(String::from_utf8(rest).unwrap(), "");
         }
     });
 }
@@ -428,7 +456,10 @@ fn a_dropped_page_is_closed_and_its_port_free() {
         let runtime = workers(1);
         let page = page_of(&runtime);
         let address = page.local_addr();
-        assert_eq!(serve_on(&runtime, &address.to_string()).unwrap_err().kind(), ErrorKind::AddrInUse);
+        assert_eq!(
+            serve_on(&runtime, &address.to_string()).unwrap_err().kind(),
+            ErrorKind::AddrInUse
+        );
         let idle = connect(address);
         drop(page);
         assert!(TcpStream::connect(address).is_err());
@@ -460,7 +491,10 @@ fn other_machines_are_let_in_only_if_the_program_says_so() {
             let host = format!("{name}:{port}");
             let headers = [("Host", &*host), ("Authorization", &*token)];
             assert_eq!(send(to, "GET /text", &headers).status, status, "{name}");
-            assert_eq!(send(to, "GET /text", &headers[..1]).status.min(402), status.max(401).min(402));
+            assert_eq!(
+                send(to, "GET /text", &headers[..1]).status.min(402),
+                status.max(401).min(402)
+            );
         }
     });
 }

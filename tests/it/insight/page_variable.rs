@@ -68,7 +68,8 @@ fn a_value_of_no_use_is_told_and_the_program_goes_on() {
             }
             return;
         }
-        for value in ["", "yes", "9900", "127.0.0.1", "127.0.0.1:99999", "0.0.0.0:0", "192.0.2.1:0"] {
+        for value in ["", "yes", "9900", "127.0.0.1", "127.0.0.1:99999", "0.0.0.0:0", "192.0.2.1:0"]
+        {
             let output = start(test, value).wait_with_output().unwrap();
             assert!(output.status.success(), "{value}");
             let said = String::from_utf8(output.stderr).unwrap();

@@ -25,6 +25,7 @@ use self::access::{Access, Token};
 use self::observed::Observed;
 use self::page::Page;
 use crate::engine::cancellation::CancellationToken;
+use crate::engine::impls::impl_unwind_safe;
 use crate::runtime::{self, Handle, LocalRuntime};
 use std::fmt;
 use std::io::{self, Write};
@@ -249,6 +250,9 @@ impl Drop for Server {
         }
     }
 }
+
+// A panic leaves the list of what is shown as it was: its lock does not poison, and no user code runs under it.
+impl_unwind_safe!([] Server);
 
 /// Without the token.
 impl fmt::Debug for Server {

@@ -251,7 +251,8 @@ impl Drop for Server {
     }
 }
 
-// A panic leaves the list of what is shown as it was: its lock does not poison, and no user code runs under it.
+// A panic leaves the list of what is shown as it was: its lock does not poison, and under it no user code
+// runs.
 impl_unwind_safe!([] Server);
 
 /// Without the token.

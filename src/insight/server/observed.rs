@@ -17,32 +17,33 @@ struct List {
 
 impl Observed {
     pub(super) fn add(&self, handle: &Handle) {
+        // So that a program that makes one after the other needs no memory for those that are gone.
+        drop(self.living());
         let mut list = self.0.lock();
         if list.runtimes.iter().all(|runtime| runtime.id() != handle.id()) {
-            // So that a program that makes one after the other needs no memory for those that are gone.
-            drop(list.living());
             list.runtimes.push(WeakHandle::new(handle));
         }
     }
 
     /// Those that have not ended, and how many have.
+    ///
+    /// Without the lock while there are handles: whoever drops the last one of a runtime drops the user's
+    /// hooks, and those may do anything.
     pub(super) fn living(&self) -> (Vec<Handle>, usize) {
+        let runtimes = self.0.lock().runtimes.clone();
+        let (mut living, mut gone) = (Vec::new(), Vec::new());
+        for runtime in runtimes {
+            match runtime.upgrade() {
+                Some(handle) => living.push(handle),
+                None => gone.push(runtime.id()),
+            }
+        }
         let mut list = self.0.lock();
-        (list.living(), list.ended)
-    }
-}
-
-impl List {
-    fn living(&mut self) -> Vec<Handle> {
-        let before = self.runtimes.len();
-        let mut living = Vec::new();
-        self.runtimes.retain(|runtime| {
-            let handle = runtime.upgrade();
-            let lives = handle.is_some();
-            living.extend(handle);
-            lives
-        });
-        self.ended += before - self.runtimes.len();
-        living
+        let before = list.runtimes.len();
+        list.runtimes.retain(|runtime| !gone.contains(&runtime.id()));
+        list.ended += before - list.runtimes.len();
+        let ended = list.ended;
+        drop(list);
+        (living, ended)
     }
 }

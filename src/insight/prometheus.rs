@@ -25,6 +25,9 @@ pub(super) fn metrics(picture: &Picture) -> String {
     out.text
 }
 
+/// A name, what it means, and where it is read.
+type Number<T> = (&'static str, &'static str, fn(&T) -> f64);
+
 #[derive(Clone, Copy)]
 enum Kind {
     Counter,
@@ -50,7 +53,7 @@ impl Exposition<'_> {
     }
 
     fn workers(&mut self) {
-        let per_worker: [(&str, &str, fn(&Counts) -> f64); 5] = [
+        let per_worker: [Number<Counts>; 5] = [
             ("polls", "Polls of tasks that the worker has begun.", |counts| counts.polls as f64),
             ("stolen_tasks", "Tasks taken from other workers.", |counts| counts.stolen as f64),
             ("injected_tasks", "Tasks taken from the injector.", |counts| counts.injected as f64),
@@ -114,7 +117,7 @@ impl Exposition<'_> {
     }
 
     fn pool(&mut self) {
-        let per_pool: [(&str, &str, fn(&Seen) -> f64); 6] = [
+        let per_pool: [Number<Seen>; 6] = [
             ("threads", "Threads of the blocking pool.", |seen| seen.dump.pool().threads() as f64),
             ("idle_threads", "Those that have nothing to do.", |seen| {
                 seen.dump.pool().idle_threads() as f64

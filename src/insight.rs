@@ -2,6 +2,8 @@
 //!
 //! * [`Handle::dump`]: a picture of a runtime, which begins with sentences that say what is wrong.
 //! * [`Handle::tasks`]: all live tasks, one after the other.
+//! * [`serve`], or `LITEN_INSIGHT=127.0.0.1:9900` in the environment: a page that shows all of it while it
+//!   happens, and the same as text, as JSON and for Prometheus.
 //! * [`Builder::on_slow_poll`]: what to call when one poll holds up its worker.
 //!
 //! The observer pays, and not the observed: what is shown here is read from the outside, out of what the
@@ -25,26 +27,66 @@
 //! drop(release);
 //! ```
 //!
+//! # The page
+//!
+//! A program that calls [`serve`], or runs with the environment variable, serves a page about itself:
+//!
+//! ```text
+//! $ LITEN_INSIGHT=127.0.0.1:9900 ./my-service
+//! insight on http://127.0.0.1:9900/#6c0c1f4a9d0b4e2f8a7d5b3c1e9f2a4b
+//! ```
+//!
+//! That is an address for a browser on the same machine; `ssh -L 9900:127.0.0.1:9900 server` brings it here
+//! from another one, with the same port on both sides. The page has a thread and a [`LocalRuntime`] of its
+//! own, so it answers while every worker is stuck. While no request comes the thread sleeps.
+//!
+//! | path | what | needs the token |
+//! |---|---|---|
+//! | `/` | the page: what is wrong, workers, pool, tasks; anew each second | no, it is empty without |
+//! | `/text` | the dumps as text, for `curl` | yes |
+//! | `/json` | the same for programs, up to 500 tasks; fields may be added | yes |
+//! | `/metrics` | for Prometheus: counters and gauges whose names begin with `liten_` | yes |
+//!
+//! With the variable, the page shows every runtime that the program builds, from the first one on, and stays
+//! until the program ends; it listens on this machine only. If the value is of no use, or the port is taken,
+//! a line on standard error says so, and the program goes on without. With [`serve`] it shows the current
+//! runtime, and [`Builder::observe`] names others. A runtime that has ended is counted, and no longer shown.
+//!
+//! Each page has a random token, and what it shows goes to those alone who send it:
+//! `Authorization: Bearer TOKEN`. So other users of the machine see nothing, unless they can read the
+//! program's standard error, or the command line of a `curl` that has the token in it: see [`serve`] for a
+//! way around. Requests whose `Host` or `Origin` are not the page's are refused, so that other sites' scripts
+//! in a browser on this machine get nothing. The page can be read only: nothing in the program can be changed
+//! by it. What it sends is not encrypted, and other machines are let in only by [`Builder::allow_remote`].
+//!
 //! What is shown are ids, names, places in the source, names of types, and the files that blocked threads are
 //! in: no arguments, and nothing of the memory of the tasks.
 //!
 //! [`Builder::on_slow_poll`]: crate::runtime::Builder::on_slow_poll
+//! [`LocalRuntime`]: crate::runtime::LocalRuntime
 //! [`Handle`]: crate::runtime::Handle
 //! [`Handle::dump`]: crate::runtime::Handle::dump
 //! [`Handle::tasks`]: crate::runtime::Handle::tasks
 
 mod dump;
 mod finding;
+mod json;
 mod pool_info;
+mod prometheus;
+mod report;
+mod server;
+mod shown;
 mod task_group;
 mod task_info;
 mod tasks;
 mod text;
+pub(crate) mod variable;
 mod worker_info;
 
 pub use dump::Dump;
 pub use finding::Finding;
 pub use pool_info::{JobInfo, PoolInfo};
+pub use server::{Builder, Server, serve};
 pub use task_group::TaskGroup;
 pub use task_info::{TaskInfo, TaskState};
 pub use tasks::Tasks;

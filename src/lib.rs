@@ -21,7 +21,8 @@
 //! * `fs`, `process`, `signal` and `hyper`, with the features of those names: files, child processes,
 //!   signals, and what hyper asks of a runtime.
 //! * `wasi`: the runtime for WASI 0.2 components, with the feature of that name also for ordinary programs.
-//! * [`insight`]: the live tasks, the workers that are blocked and by what, and what is wrong.
+//! * [`insight`]: the live tasks, the workers that are blocked and by what, and what is wrong; also on a page
+//!   that the program serves itself.
 //! * [`guide`]: which of all this to take for what, page by page.
 //!
 //! Names and semantics are tokio's where the thing is the same.
@@ -69,7 +70,8 @@
 //! * `net` (default): [`net`]; costs the crate socket2.
 //! * `futures-io` (default): the I/O traits of futures-io on everything that reads and writes, and the
 //!   extension methods and adapters in [`io`].
-//! * `insight` (default): what a running program does, in [`insight`]; costs nothing while it is not asked.
+//! * `insight` (default): what a running program does, in [`insight`]; costs nothing while it is not asked,
+//!   and the crates httparse and getrandom.
 //! * `tokio-io`: tokio's I/O traits on the same types.
 //! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
 //! * `fs`: the module of that name; costs nothing.

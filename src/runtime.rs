@@ -85,6 +85,7 @@ mod metrics;
 mod pinned;
 mod root;
 mod scope;
+mod show;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;
@@ -92,6 +93,7 @@ mod slow_poll;
 pub(crate) mod task_list;
 mod thread_activity;
 mod tokio_context;
+pub(crate) mod weak_handle;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
 pub use block_on::worker_index;

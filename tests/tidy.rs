@@ -107,6 +107,9 @@ const HOUSE: Plan = Plan {
         // Pipes and pidfds are sources, and elsewhere a signal tells of a child's end.
         ("process", "io"),
         ("process", "signal"),
+        // The page waits for its sockets, and for no reader for ever.
+        ("insight", "io"),
+        ("insight", "time"),
         // What blocks on Windows runs on the blocking pool.
         ("process", "task"),
     ],
@@ -125,6 +128,8 @@ const HOUSE: Plan = Plan {
         ("combinators::select", &["__select"]),
         // On wasm its `block_on` is one of a runtime with tasks and timers.
         ("wasi", &["runtime::block_on::block_on_with"]),
+        // A runtime that starts shows itself if the environment asks for it.
+        ("runtime::show", &["insight::variable::show"]),
     ],
 };
 
@@ -302,6 +307,7 @@ const CLOCK: Confined = Confined {
         ("src/time", "deadlines relative to now"),
         ("src/hyper/timer.rs", "hyper asks its timer for the time"),
         ("src/wasi/native.rs", "a host's clock"),
+        ("src/insight/server/picture.rs", "how old a picture is, once per request"),
     ],
 };
 
@@ -314,6 +320,7 @@ const THREADS: Confined = Confined {
         ("src/io/stdio/input.rs", "reads a terminal, which may last for ever"),
         ("src/runtime/tokio_context.rs", "a trial, before tokio panics over the lack of one"),
         ("src/process/windows.rs", "waits for a child, which nothing can interrupt"),
+        ("src/insight/server.rs", "the page answers while every worker is stuck"),
     ],
 };
 
@@ -345,6 +352,7 @@ const MIO: Confined = Confined {
         ("src/io", "any source that mio can poll"),
         ("src/net", "mio's sockets"),
         ("src/process/unix/pipe.rs", "mio's pipes"),
+        ("src/insight/server", "its sockets, without all that `net` brings along"),
     ],
 };
 
@@ -368,6 +376,7 @@ const CFG: Confined = Confined {
         ("src/engine/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
         ("src/runtime/slow_poll.rs", "a warning where a collector listens"),
+        ("src/runtime/show.rs", "a page where there is insight"),
         ("src/runtime/thread_activity.rs", "what Linux says of a thread; elsewhere nothing"),
         ("src/runtime/thread_activity/system_call.rs", "calls that only some processors know"),
         ("src/engine/scheduler/thread_number.rs", "as above"),

@@ -179,6 +179,10 @@ impl<J: Job> Pool<J> {
         self.locked.close(|number| self.start(number, Mode::Cancel).is_ok());
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.threads.lock().closed
+    }
+
     /// As [`close`](Pool::close), and runs `last` when no other job is left to be begun: it may call
     /// [`wait`](Pool::wait), which waits for all of them then.
     ///

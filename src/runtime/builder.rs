@@ -8,6 +8,7 @@ use super::id::Id;
 use super::local::{LocalExecutor, Settled};
 use super::local_runtime::LocalRuntime;
 use super::pinned::Pinned;
+use super::show::show;
 use super::slow_poll::{OnSlowPoll, SlowPoll, SlowPolls};
 use super::tokio_context;
 use crate::engine::blocking;
@@ -65,6 +66,7 @@ pub struct Builder {
     thread_keep_alive: Duration,
     slow_poll_threshold: Duration,
     start_paused: bool,
+    is_hidden: bool,
     hooks: Hooks,
     on_slow_poll: Option<OnSlowPoll>,
     pub(super) tokio: tokio_context::Setting,
@@ -95,6 +97,7 @@ impl Builder {
             thread_keep_alive: KEEP_ALIVE,
             slow_poll_threshold: SLOW_POLL,
             start_paused: false,
+            is_hidden: false,
             hooks: Hooks::default(),
             on_slow_poll: None,
             tokio: tokio_context::Setting::default(),
@@ -310,6 +313,14 @@ impl Builder {
         self
     }
 
+    /// The runtime is not shown, whatever the environment says, and knows nothing of tokio: it serves those
+    /// that are shown.
+    pub(crate) fn hidden(&mut self) -> &mut Self {
+        self.is_hidden = true;
+        self.tokio = tokio_context::Setting::off();
+        self
+    }
+
     /// Makes the runtime and starts its threads; none after [`Builder::new_current_thread`].
     ///
     /// # Errors
@@ -329,14 +340,22 @@ impl Builder {
     /// assert_eq!(runtime.block_on(task).unwrap(), thread::current().id());
     /// ```
     pub fn build(&mut self) -> io::Result<Runtime> {
-        match self.flavor {
-            RuntimeFlavor::MultiThread => self.build_with_workers(),
+        let runtime = match self.flavor {
+            RuntimeFlavor::MultiThread => self.build_with_workers()?,
             RuntimeFlavor::CurrentThread => {
                 self.refuse_workers()?;
                 let driver = Driver::new(1)?;
                 let flavor = Flavor::CurrentThread(CurrentThread::new(driver.clone()));
-                Ok(Runtime::from_handle(self.handle(flavor, driver)?))
+                Runtime::from_handle(self.handle(flavor, driver)?)
             }
+        };
+        self.show(runtime.handle());
+        Ok(runtime)
+    }
+
+    fn show(&self, handle: &Handle) {
+        if !self.is_hidden {
+            show(handle);
         }
     }
 
@@ -392,6 +411,7 @@ impl Builder {
         self.refuse_workers()?;
         let executor = LocalExecutor::new();
         let handle = self.handle(Flavor::Local(Settled::of(&executor)), Driver::new(1)?)?;
+        self.show(&handle);
         Ok(LocalRuntime::from_parts(handle, executor))
     }
 

@@ -84,6 +84,11 @@ mod switched {
     }
 
     impl Setting {
+        /// That of a runtime whose threads need no tokio.
+        pub(in crate::runtime) fn off() -> Self {
+            Self(false)
+        }
+
         /// Starts the helper if it is wanted and not there.
         pub(in crate::runtime) fn open(&self) -> io::Result<Door> {
             Ok(Door(if self.0 { Some(helper()?) } else { None }))
@@ -206,6 +211,10 @@ mod switched {
     pub(in crate::runtime) struct Setting {}
 
     impl Setting {
+        pub(in crate::runtime) fn off() -> Self {
+            Self {}
+        }
+
         pub(in crate::runtime) fn open(&self) -> io::Result<Door> {
             Ok(Door)
         }

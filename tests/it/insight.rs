@@ -4,5 +4,8 @@
 #[cfg(target_os = "linux")]
 mod activity;
 mod dumps;
+mod page;
+mod page_variable;
+mod requests;
 mod slow_polls;
 mod tasks;

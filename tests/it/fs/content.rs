@@ -23,7 +23,7 @@ fn whole_files_are_written_read_and_copied() {
         fs::copy(&path, &copy).await.unwrap();
         assert_eq!(std::fs::read(&copy).unwrap(), "grüße".as_bytes());
         fs::write(&path, []).await.unwrap();
-        assert_eq!(fs::read(&path).await.unwrap(), []);
+        assert_eq!(fs::read(&path).await.unwrap(), b"");
     });
 }
 

@@ -1,0 +1,250 @@
+//! A picture of all runtimes as JSON, for the page's script and for programs.
+//!
+//! Written by hand: it is objects, lists, numbers and strings, and a crate for it would be one that reads it,
+//! too, for every program that has the default features.
+
+use super::dump::Dump;
+use super::finding::Finding;
+use super::pool_info::{JobInfo, PoolInfo};
+use super::server::picture::{Counts, Picture, Seen};
+use super::shown::{self, program, short};
+use super::task_group::TaskGroup;
+use super::task_info::{TaskInfo, TaskState};
+use super::worker_info::WorkerInfo;
+use crate::engine::task::RunningTask;
+use crate::runtime::RuntimeFlavor;
+use std::fmt::{Display, Write};
+
+pub(super) fn json(picture: &Picture) -> String {
+    let mut text = String::new();
+    Object::write(&mut text, |all| {
+        all.text("program", program());
+        all.number("process", std::process::id());
+        all.text("liten", env!("CARGO_PKG_VERSION"));
+        all.list("runtimes", &picture.runtimes, runtime);
+        all.number("runtimes_left_out", picture.left_out);
+        all.number("runtimes_ended", picture.ended);
+    });
+    text
+}
+
+fn runtime(seen: &Seen, object: &mut Object<'_>) {
+    let dump = &seen.dump;
+    object.number("id", seen.id);
+    object.optional_text("name", dump.name());
+    object.text(
+        "flavor",
+        match dump.flavor {
+            RuntimeFlavor::CurrentThread => "current_thread",
+            RuntimeFlavor::MultiThread => "multi_thread",
+        },
+    );
+    let findings = dump.findings();
+    object.list("findings", findings.iter().take(shown::MOST_FINDINGS), finding);
+    object.number("findings_left_out", findings.len().saturating_sub(shown::MOST_FINDINGS));
+    let workers = dump.workers().iter().zip(&seen.counts);
+    object.list("workers", workers.take(shown::MOST_WORKERS), worker);
+    object.number("workers_left_out", dump.workers().len().saturating_sub(shown::MOST_WORKERS));
+    object.list("polled_elsewhere", dump.polled_elsewhere().iter().take(shown::MOST_JOBS), running);
+    tasks(dump, object);
+    object.object("pool", |object| pool(dump.pool(), object));
+    object.number("timers", dump.timers());
+    object.number("sources", dump.sources());
+    object.number("injected_tasks", seen.injected_tasks);
+    object.number("slow_poll_threshold_ms", dump.slow_after.as_millis());
+    object.number("slow_polls", dump.slow_polls);
+    object.number("blocked_polls", dump.blocked_polls);
+}
+
+fn finding(finding: &Finding, object: &mut Object<'_>) {
+    object.text("kind", finding.kind());
+    object.text("text", &finding.to_string());
+}
+
+fn worker((worker, counts): (&WorkerInfo, &Counts), object: &mut Object<'_>) {
+    object.number("index", worker.index());
+    object.text("state", &worker.state().to_string());
+    object.number("polls", worker.polls());
+    object.number("stolen", counts.stolen);
+    object.number("injected", counts.injected);
+    object.number("parks", counts.parks);
+    object.number("busy_ms", counts.busy.as_millis());
+    object.optional("task", worker.task().as_ref(), running);
+    object.number("poll_ms", worker.poll_duration().as_millis());
+    let activity = worker.activity().map(|activity| activity.to_string());
+    object.optional_text("activity", activity.as_deref());
+}
+
+fn running(task: &RunningTask, object: &mut Object<'_>) {
+    object.number("id", task.id());
+    object.text("spawned_at", &task.spawned_at().to_string());
+}
+
+fn tasks(dump: &Dump, object: &mut Object<'_>) {
+    object.object("tasks", |object| {
+        object.number("alive", dump.alive_tasks());
+        object.number("never_waited", dump.new_tasks());
+        for state in [TaskState::Running, TaskState::Ready, TaskState::Waiting] {
+            object.number(state.word(), dump.count(state));
+        }
+    });
+    object.list("places", dump.groups().iter().take(shown::MOST_GROUPS), group);
+    object.number("places_left_out", dump.groups().len().saturating_sub(shown::MOST_GROUPS));
+    object.list("task_list", shown::tasks(dump).take(shown::MOST_TASKS), task);
+    object.number("task_list_left_out", shown::tasks_left_out(dump));
+}
+
+fn group(group: &TaskGroup, object: &mut Object<'_>) {
+    object.text("spawned_at", &group.spawned_at().to_string());
+    object.optional_text("type_name", group.type_name());
+    object.optional_number("future_size", group.future_size());
+    object.number("tasks", group.tasks());
+    for state in [TaskState::Running, TaskState::Ready, TaskState::Waiting] {
+        object.number(state.word(), group.count(state));
+    }
+}
+
+fn task(task: &TaskInfo, object: &mut Object<'_>) {
+    object.number("id", task.id());
+    object.optional_text("name", task.name());
+    object.text("state", task.state().word());
+    object.text("spawned_at", &task.spawned_at().to_string());
+    object.optional_text("type_name", task.type_name());
+    object.optional_number("future_size", task.future_size());
+}
+
+fn pool(pool: &PoolInfo, object: &mut Object<'_>) {
+    object.number("max_threads", pool.max_threads());
+    object.number("threads", pool.threads());
+    object.number("idle_threads", pool.idle_threads());
+    object.number("queued", pool.queued());
+    object.optional_number("longest_wait_ms", pool.longest_wait().map(|wait| wait.as_millis()));
+    object.list("jobs", pool.jobs().iter().take(shown::MOST_JOBS), job);
+    object.number("jobs_left_out", pool.jobs().len().saturating_sub(shown::MOST_JOBS));
+}
+
+fn job(job: &JobInfo, object: &mut Object<'_>) {
+    running(&job.task(), object);
+    object.optional_text("name", job.name());
+    object.number("age_ms", job.age().as_millis());
+}
+
+/// The fields of an object that is being written.
+struct Object<'a> {
+    text: &'a mut String,
+    is_empty: bool,
+}
+
+impl Object<'_> {
+    fn write(text: &mut String, fill: impl FnOnce(&mut Object<'_>)) {
+        text.push('{');
+        fill(&mut Object { text, is_empty: true });
+        text.push('}');
+    }
+
+    fn key(&mut self, key: &str) {
+        let comma = if self.is_empty { "" } else { "," };
+        self.is_empty = false;
+        self.raw(format_args!("{comma}\"{key}\":"));
+    }
+
+    fn raw(&mut self, value: impl Display) {
+        // Into a String nothing can fail.
+        _ = write!(self.text, "{value}");
+    }
+
+    fn number(&mut self, key: &str, number: impl Display) {
+        self.key(key);
+        self.raw(number);
+    }
+
+    fn text(&mut self, key: &str, text: &str) {
+        self.key(key);
+        quote(self.text, &short(text));
+    }
+
+    fn optional_number(&mut self, key: &str, number: Option<impl Display>) {
+        match number {
+            Some(number) => self.number(key, number),
+            None => self.number(key, "null"),
+        }
+    }
+
+    fn optional_text(&mut self, key: &str, text: Option<&str>) {
+        match text {
+            Some(text) => self.text(key, text),
+            None => self.number(key, "null"),
+        }
+    }
+
+    fn object(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) {
+        self.key(key);
+        Object::write(self.text, fill);
+    }
+
+    fn optional<T>(&mut self, key: &str, item: Option<T>, fill: fn(T, &mut Object<'_>)) {
+        match item {
+            Some(item) => self.object(key, |object| fill(item, object)),
+            None => self.number(key, "null"),
+        }
+    }
+
+    fn list<T>(
+        &mut self,
+        key: &str,
+        items: impl IntoIterator<Item = T>,
+        fill: fn(T, &mut Object<'_>),
+    ) {
+        self.key(key);
+        self.text.push('[');
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.text.push(',');
+            }
+            Object::write(self.text, |object| fill(item, object));
+        }
+        self.text.push(']');
+    }
+}
+
+fn quote(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            // The others that JSON forbids; and those of which some readers of JavaScript make ends of lines.
+            '\0'..='\x1f' | '\u{2028}' | '\u{2029}' => {
+                _ = write!(out, "\\u{:04x}", u32::from(character));
+            }
+            _ => out.push(character),
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Object, quote};
+
+    #[test]
+    fn whatever_a_string_has_it_stays_one_string() {
+        let mut out = String::new();
+        quote(&mut out, "a\"b\\c\n\0\x1f\u{2028}ä</script>");
+        assert_eq!(out, "\"a\\\"b\\\\c\\n\\u0000\\u001f\\u2028ä</script>\"");
+    }
+
+    #[test]
+    fn fields_and_items_have_commas_between_them() {
+        let mut out = String::new();
+        Object::write(&mut out, |object| {
+            object.number("a", 1);
+            object.optional_text("b", None);
+            object.list("c", [1, 2], |item, object| object.number("d", item));
+            object.list("e", [0; 0], |_, _| {});
+            object.object("f", |_| {});
+        });
+        assert_eq!(out, r#"{"a":1,"b":null,"c":[{"d":1},{"d":2}],"e":[],"f":{}}"#);
+    }
+}

@@ -1,0 +1,215 @@
+//! A picture of all runtimes in the text format of Prometheus: a family of samples after the other, each with
+//! its help and its type.
+//!
+//! Labels are few: the runtime by id and name, workers by index, tasks by state, findings by kind. A series
+//! per task, or one per place in a program that has many, would cost the reader more than it tells.
+
+use super::finding::Finding;
+use super::server::picture::{Counts, Picture, Seen};
+use super::shown;
+use super::task_group::TaskGroup;
+use super::task_info::TaskState;
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write};
+
+/// The places of which the numbers of tasks are told: those with the most.
+const MOST_PLACES: usize = 20;
+
+pub(super) fn metrics(picture: &Picture) -> String {
+    let mut out = Exposition { text: String::new(), runtimes: &picture.runtimes };
+    out.whole(picture);
+    out.workers();
+    out.tasks();
+    out.pool();
+    out.findings();
+    out.text
+}
+
+/// A name, what it means, and where it is read.
+type Number<T> = (&'static str, &'static str, fn(&T) -> f64);
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Counter,
+    Gauge,
+}
+
+struct Exposition<'a> {
+    text: String,
+    runtimes: &'a [Seen],
+}
+
+impl Exposition<'_> {
+    fn whole(&mut self, picture: &Picture) {
+        self.begin("liten_runtimes", Kind::Gauge, "Runtimes that are observed and have not ended.");
+        let living = picture.runtimes.len() + picture.left_out;
+        self.line(format_args!("liten_runtimes {living}"));
+        self.begin(
+            "liten_runtimes_ended_total",
+            Kind::Counter,
+            "Observed runtimes that have ended.",
+        );
+        self.line(format_args!("liten_runtimes_ended_total {}", picture.ended));
+    }
+
+    fn workers(&mut self) {
+        let per_worker: [Number<Counts>; 5] = [
+            ("polls", "Polls of tasks that the worker has begun.", |counts| counts.polls as f64),
+            ("stolen_tasks", "Tasks taken from other workers.", |counts| counts.stolen as f64),
+            ("injected_tasks", "Tasks taken from the injector.", |counts| counts.injected as f64),
+            ("parks", "Times that the worker has gone to sleep.", |counts| counts.parks as f64),
+            ("busy_seconds", "Time that the worker was awake.", |counts| counts.busy.as_secs_f64()),
+        ];
+        for (name, help, value) in per_worker {
+            let name = format!("liten_worker_{name}_total");
+            self.family(&name, Kind::Counter, help, |seen, add| {
+                for (index, counts) in seen.counts.iter().take(shown::MOST_WORKERS).enumerate() {
+                    add(&[("worker", &index)], value(counts));
+                }
+            });
+        }
+        let help =
+            "How long the worker has been in its poll, if it has been for some milliseconds.";
+        self.family("liten_worker_poll_seconds", Kind::Gauge, help, |seen, add| {
+            for worker in seen.dump.workers().iter().take(shown::MOST_WORKERS) {
+                add(&[("worker", &worker.index())], worker.poll_duration().as_secs_f64());
+            }
+        });
+        self.number("liten_spare_workers", Kind::Gauge, "Spare workers that run.", |seen| {
+            seen.spare_workers as f64
+        });
+        let help = "Polls that have held up their worker for long.";
+        self.number("liten_slow_polls_total", Kind::Counter, help, |seen| {
+            seen.dump.slow_polls as f64
+        });
+        let help = "Polls that have blocked the last free worker.";
+        self.number("liten_blocked_polls_total", Kind::Counter, help, |seen| {
+            seen.dump.blocked_polls as f64
+        });
+    }
+
+    fn tasks(&mut self) {
+        self.number("liten_alive_tasks", Kind::Gauge, "Tasks that have not ended.", |seen| {
+            seen.dump.alive_tasks() as f64
+        });
+        let help = "Tasks that have not ended, by what they do; new: in a queue, and never waited.";
+        self.family("liten_tasks", Kind::Gauge, help, |seen, add| {
+            for state in [TaskState::Running, TaskState::Ready, TaskState::Waiting] {
+                add(&[("state", &state.word())], seen.dump.count(state) as f64);
+            }
+            add(&[("state", &"new")], seen.dump.new_tasks() as f64);
+        });
+        let help = "Tasks that have not ended, by the place of their spawn, where there are most.";
+        self.family("liten_tasks_spawned_at", Kind::Gauge, help, |seen, add| {
+            for (place, tasks) in places(seen.dump.groups()) {
+                add(&[("place", &place)], tasks as f64);
+            }
+        });
+        self.number("liten_injector_tasks", Kind::Gauge, "Tasks in the injector.", |seen| {
+            seen.injected_tasks as f64
+        });
+        self.number("liten_timers", Kind::Gauge, "Timers that wait.", |seen| {
+            seen.dump.timers() as f64
+        });
+        self.number("liten_sources", Kind::Gauge, "Sources of events, such as sockets.", |seen| {
+            seen.dump.sources() as f64
+        });
+    }
+
+    fn pool(&mut self) {
+        let per_pool: [Number<Seen>; 6] = [
+            ("threads", "Threads of the blocking pool.", |seen| seen.dump.pool().threads() as f64),
+            ("idle_threads", "Those that have nothing to do.", |seen| {
+                seen.dump.pool().idle_threads() as f64
+            }),
+            ("max_threads", "How many there may be.", |seen| seen.dump.pool().max_threads() as f64),
+            ("queued_jobs", "Jobs that wait for a thread.", |seen| {
+                seen.dump.pool().queued() as f64
+            }),
+            ("longest_wait_seconds", "How long the first of them has waited.", |seen| {
+                seen.dump.pool().longest_wait().unwrap_or_default().as_secs_f64()
+            }),
+            ("oldest_job_seconds", "How long the oldest job has been under way.", |seen| {
+                seen.dump.pool().jobs().first().map_or(0.0, |job| job.age().as_secs_f64())
+            }),
+        ];
+        for (name, help, value) in per_pool {
+            self.number(&format!("liten_blocking_{name}"), Kind::Gauge, help, value);
+        }
+    }
+
+    fn findings(&mut self) {
+        let help = "What the page says is wrong, by kind.";
+        self.family("liten_findings", Kind::Gauge, help, |seen, add| {
+            let findings = seen.dump.findings();
+            for kind in Finding::KINDS {
+                let count = findings.iter().filter(|finding| finding.kind() == kind).count();
+                add(&[("kind", &kind)], count as f64);
+            }
+        });
+    }
+
+    /// One sample for each runtime.
+    fn number(&mut self, name: &str, kind: Kind, help: &str, value: impl Fn(&Seen) -> f64) {
+        self.family(name, kind, help, |seen, add| add(&[], value(seen)));
+    }
+
+    /// What `samples` adds for each runtime, with the labels that say which one it is.
+    fn family(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        help: &str,
+        samples: impl Fn(&Seen, &mut dyn FnMut(&[(&str, &dyn Display)], f64)),
+    ) {
+        self.begin(name, kind, help);
+        for seen in self.runtimes {
+            let runtime = seen.dump.name().unwrap_or_default();
+            samples(seen, &mut |labels, value| {
+                let labels = labels.iter().map(|(label, value)| (*label, value.to_string()));
+                let whose = [("id", seen.id.to_string()), ("runtime", runtime.to_owned())];
+                let labels: Vec<_> = whose.into_iter().chain(labels).map(quoted).collect();
+                self.line(format_args!("{name}{{{}}} {value}", labels.join(",")));
+            });
+        }
+    }
+
+    fn begin(&mut self, name: &str, kind: Kind, help: &str) {
+        let kind = match kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+        };
+        self.line(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}"));
+    }
+
+    fn line(&mut self, line: impl Display) {
+        // Into a String nothing can fail.
+        _ = writeln!(self.text, "{line}");
+    }
+}
+
+/// The numbers of tasks by place: futures of several types may come from one.
+fn places(groups: &[TaskGroup]) -> Vec<(String, usize)> {
+    let mut places = BTreeMap::new();
+    for group in groups {
+        *places.entry(group.spawned_at()).or_insert(0) += group.tasks();
+    }
+    let mut places: Vec<_> = places.into_iter().collect();
+    places.sort_by_key(|(_, tasks)| std::cmp::Reverse(*tasks));
+    places.into_iter().take(MOST_PLACES).map(|(place, tasks)| (place.to_string(), tasks)).collect()
+}
+
+fn quoted((label, value): (&str, String)) -> String {
+    let value = shown::short(&value).replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+    format!("{label}=\"{value}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn values_of_labels_stay_on_their_line_and_in_their_quotes() {
+        assert_eq!(quoted(("a", "b\"c\\d\ne".into())), r#"a="b\"c\\d\ne""#);
+    }
+}

@@ -1,0 +1,49 @@
+//! The runtimes that a page shows.
+
+use crate::engine::sync_shim::Mutex;
+use crate::runtime::Handle;
+use crate::runtime::weak_handle::WeakHandle;
+
+/// Held weakly: a page keeps nothing of a runtime that has ended.
+#[derive(Default)]
+pub(super) struct Observed(Mutex<List>);
+
+#[derive(Default)]
+struct List {
+    /// In the order in which they were named, each once.
+    runtimes: Vec<WeakHandle>,
+    ended: usize,
+}
+
+impl Observed {
+    pub(super) fn add(&self, handle: &Handle) {
+        // So that a program that makes one after the other needs no memory for those that are gone.
+        drop(self.living());
+        let mut list = self.0.lock();
+        if list.runtimes.iter().all(|runtime| runtime.id() != handle.id()) {
+            list.runtimes.push(WeakHandle::new(handle));
+        }
+    }
+
+    /// Those that have not ended, and how many have.
+    ///
+    /// Without the lock while there are handles: whoever drops the last one of a runtime drops the user's
+    /// hooks, and those may do anything.
+    pub(super) fn living(&self) -> (Vec<Handle>, usize) {
+        let runtimes = self.0.lock().runtimes.clone();
+        let (mut living, mut gone) = (Vec::new(), Vec::new());
+        for runtime in runtimes {
+            match runtime.upgrade() {
+                Some(handle) => living.push(handle),
+                None => gone.push(runtime.id()),
+            }
+        }
+        let mut list = self.0.lock();
+        let before = list.runtimes.len();
+        list.runtimes.retain(|runtime| !gone.contains(&runtime.id()));
+        list.ended += before - list.runtimes.len();
+        let ended = list.ended;
+        drop(list);
+        (living, ended)
+    }
+}

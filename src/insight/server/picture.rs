@@ -1,0 +1,99 @@
+//! A dump of each runtime, taken at one time; one serves all that ask at about that time, so that asking
+//! often costs little.
+
+use super::observed::Observed;
+use crate::engine::sync_shim::clock;
+use crate::insight::Dump;
+use crate::runtime::{Handle, Id, RuntimeMetrics};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// How old a picture may be. Shorter than what a person notices, and longer than what it takes, but for very
+/// many tasks.
+const MAX_AGE: Duration = Duration::from_millis(100);
+
+/// How many runtimes are shown.
+const MOST_RUNTIMES: usize = 16;
+
+pub(in crate::insight) struct Picture {
+    pub(in crate::insight) runtimes: Vec<Seen>,
+    /// How many more there are.
+    pub(in crate::insight) left_out: usize,
+    /// How many have ended.
+    pub(in crate::insight) ended: usize,
+}
+
+/// One runtime.
+pub(in crate::insight) struct Seen {
+    pub(in crate::insight) id: Id,
+    pub(in crate::insight) dump: Dump,
+    pub(in crate::insight) injected_tasks: usize,
+    pub(in crate::insight) spare_workers: usize,
+    /// One for each worker of the dump, or one for the thread that drives a runtime without workers.
+    pub(in crate::insight) counts: Vec<Counts>,
+}
+
+/// What a worker has done until now.
+pub(in crate::insight) struct Counts {
+    pub(in crate::insight) polls: u64,
+    pub(in crate::insight) stolen: u64,
+    pub(in crate::insight) injected: u64,
+    pub(in crate::insight) parks: u64,
+    pub(in crate::insight) busy: Duration,
+}
+
+impl Seen {
+    fn of(handle: &Handle) -> Self {
+        let (metrics, dump) = (handle.metrics(), handle.dump());
+        let workers = dump.workers().len().max(1);
+        Self {
+            id: handle.id(),
+            injected_tasks: metrics.global_queue_depth(),
+            spare_workers: metrics.num_spare_workers(),
+            counts: (0..workers).map(|worker| Counts::of(&metrics, worker)).collect(),
+            dump,
+        }
+    }
+}
+
+impl Counts {
+    fn of(metrics: &RuntimeMetrics, worker: usize) -> Self {
+        Self {
+            polls: metrics.worker_poll_count(worker),
+            stolen: metrics.worker_steal_count(worker),
+            injected: metrics.worker_injected_count(worker),
+            parks: metrics.worker_park_count(worker),
+            busy: metrics.worker_total_busy_duration(worker),
+        }
+    }
+}
+
+impl Picture {
+    fn take(observed: &Observed) -> Self {
+        let (handles, ended) = observed.living();
+        Self {
+            runtimes: handles.iter().take(MOST_RUNTIMES).map(Seen::of).collect(),
+            left_out: handles.len().saturating_sub(MOST_RUNTIMES),
+            ended,
+        }
+    }
+}
+
+/// The last picture.
+#[derive(Default)]
+pub(super) struct Album(Option<(Instant, Rc<Picture>)>);
+
+impl Album {
+    pub(super) fn picture(&mut self, observed: &Observed) -> Rc<Picture> {
+        if let Some((taken, picture)) = &self.0 {
+            if clock::now().saturating_duration_since(*taken) < MAX_AGE {
+                return picture.clone();
+            }
+        }
+        // Nothing of the last one is kept while the next one is made.
+        self.0 = None;
+        let picture = Rc::new(Picture::take(observed));
+        self.0 = Some((clock::now(), picture.clone()));
+        picture
+    }
+}

@@ -1,0 +1,89 @@
+//! What the page's answers have in common: their bounds, and the order of their rows.
+//!
+//! A dump has as many rows as the program has workers, places, jobs and tasks (of these 10,000 at most), and
+//! a name of a type may have a million characters. An answer has so many, and says how many it leaves out.
+
+use super::dump::Dump;
+use super::finding::Finding;
+use super::task_info::{TaskInfo, TaskState};
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::OnceLock;
+
+pub(super) const MOST_FINDINGS: usize = 50;
+pub(super) const MOST_WORKERS: usize = 256;
+pub(super) const MOST_GROUPS: usize = 100;
+pub(super) const MOST_JOBS: usize = 100;
+pub(super) const MOST_TASKS: usize = 500;
+const MOST_CHARACTERS: usize = 400;
+
+/// `text`, cut off where it is too long.
+pub(super) fn short(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MOST_CHARACTERS) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+    }
+}
+
+/// The rows of the table of tasks: first those that something happens to.
+pub(super) fn tasks(dump: &Dump) -> impl Iterator<Item = &TaskInfo> {
+    let states = [TaskState::Running, TaskState::Ready, TaskState::Waiting];
+    states
+        .into_iter()
+        .flat_map(|state| dump.tasks().iter().filter(move |task| task.state() == state))
+}
+
+/// How many listed tasks are not in the table.
+pub(super) fn tasks_left_out(dump: &Dump) -> usize {
+    let listed: usize = dump.groups().iter().map(|group| group.tasks()).sum();
+    listed.saturating_sub(dump.tasks().len().min(MOST_TASKS))
+}
+
+/// The name of the program's file.
+pub(super) fn program() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let path = std::env::current_exe().unwrap_or_default();
+        path.file_name().map(Path::new).map_or_else(String::new, |name| name.display().to_string())
+    })
+}
+
+impl Finding {
+    /// All kinds there are.
+    pub(super) const KINDS: [&str; 6] =
+        ["all_workers_blocked", "blocked_worker", "pool_full", "old_job", "crowd", "large_future"];
+
+    pub(super) fn kind(&self) -> &'static str {
+        Self::KINDS[match self {
+            Self::AllWorkersBlocked { .. } => 0,
+            Self::BlockedWorker { .. } => 1,
+            Self::PoolFull { .. } => 2,
+            Self::OldJob { .. } => 3,
+            Self::Crowd { .. } => 4,
+            Self::LargeFuture { .. } => 5,
+        }]
+    }
+}
+
+impl TaskState {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Ready => "ready",
+            Self::Waiting => "waiting",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_CHARACTERS, short};
+
+    #[test]
+    fn long_names_are_cut_between_characters() {
+        assert_eq!(short("äb"), "äb");
+        let long = "ä".repeat(MOST_CHARACTERS);
+        assert_eq!(short(&long), long);
+        assert_eq!(short(&format!("{long}ä")), format!("{long}…"));
+    }
+}

@@ -1,0 +1,536 @@
+//! The page that a program serves of itself: what it shows, to whom, and what it bears.
+
+use super::requests::{Answer, body, connect, get, json, read, send};
+use crate::guard::{exactly, guarded, until, workers};
+use crate::steal::occupy;
+use liten::insight::{Builder, Server, serve};
+use liten::runtime::{LocalRuntime, Runtime};
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::pending;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::mpsc;
+use std::thread;
+
+fn page_of(runtime: &Runtime) -> Server {
+    Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap()
+}
+
+/// Spawns a task that blocks its worker until the sender is dropped; and the line that is to be named.
+fn block(runtime: &Runtime) -> (mpsc::Sender<()>, String) {
+    let (release, held) = mpsc::channel();
+    let line = line!() + 1;
+    drop(runtime.spawn(async move { _ = held.recv() }));
+    (release, format!("{}:{line}", file!()))
+}
+
+#[test]
+fn the_text_names_what_blocks_while_every_worker_is_stuck() {
+    guarded(|| {
+        let runtime = exactly(2).name("billing").build().unwrap();
+        let page = page_of(&runtime);
+        let blocked = [block(&runtime), block(&runtime)];
+        let place = &blocked[0].1;
+        drop(runtime.spawn(async {}));
+        until(|| {
+            let text = body(&page, "/text");
+            text.starts_with("! none of 2 workers is free")
+                && text.matches(&format!("spawned at {place}")).count() >= 2
+                && text.contains("runtime \"billing\" with workers")
+        });
+        drop(blocked);
+        until(|| body(&page, "/text").starts_with("nothing is wrong that a dump shows"));
+    });
+}
+
+#[test]
+fn json_has_what_the_dump_has() {
+    guarded(|| {
+        let runtime = exactly(2).name("a \"b\"\n</script>").build().unwrap();
+        let page = page_of(&runtime);
+        for _ in 0..700 {
+            drop(runtime.spawn(pending::<()>()));
+        }
+        until(|| runtime.metrics().num_cold_tasks() == 700);
+        let (release, place) = block(&runtime);
+        until(|| json(&page)["runtimes"][0]["findings"][0]["kind"] == "blocked_worker");
+        let all = json(&page);
+        assert_eq!(all["process"], std::process::id());
+        let seen = &all["runtimes"][0];
+        assert_eq!(seen["name"], "a \"b\"\n</script>");
+        assert_eq!(
+            (&seen["flavor"], &seen["tasks"]["alive"]),
+            (&"multi_thread".into(), &701.into())
+        );
+        assert!(seen["findings"][0]["text"].as_str().unwrap().contains(&place));
+        let workers = seen["workers"].as_array().unwrap();
+        assert_eq!(workers.len(), 2);
+        let blocked = workers.iter().find(|worker| !worker["task"].is_null()).unwrap();
+        assert!(blocked["task"]["spawned_at"].as_str().unwrap().starts_with(&place));
+        assert!(blocked["poll_ms"].as_u64().unwrap() >= 100);
+        // The running one is the first of the table, which has so many rows and says how many are missing.
+        let tasks = seen["task_list"].as_array().unwrap();
+        assert_eq!((tasks.len(), &seen["task_list_left_out"]), (500, &201.into()));
+        assert_eq!(
+            (&tasks[0]["state"], &tasks[1]["state"]),
+            (&"running".into(), &"waiting".into())
+        );
+        assert_eq!(
+            (&seen["places"][0]["tasks"], &seen["places"][0]["waiting"]),
+            (&700.into(), &700.into())
+        );
+        drop(release);
+    });
+}
+
+#[test]
+fn whatever_a_task_is_called_json_stays_json() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        let name = "\u{0}\u{1f}\\ \" \u{2028} </script> ä 🦀";
+        let builder = liten::task::Builder::new().name(name);
+        drop(builder.spawn_on(pending::<()>(), runtime.handle()).unwrap());
+        until(|| runtime.metrics().num_cold_tasks() == 1);
+        until(|| json(&page)["runtimes"][0]["task_list"][0]["name"] == name);
+    });
+}
+
+/// The samples of an exposition by their names and labels. Fails on what is not in the format.
+fn samples(text: &str) -> BTreeMap<String, f64> {
+    let mut samples = BTreeMap::new();
+    let (mut family, mut done) = (String::new(), BTreeSet::new());
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, help) = help.split_once(' ').unwrap();
+            assert!(help.ends_with('.') && !help.contains('\\'), "{line}");
+            assert!(done.insert(name.to_owned()), "{name} comes twice");
+            let kind = lines.next().unwrap().strip_prefix(&format!("# TYPE {name} ")).unwrap();
+            assert!(["counter", "gauge"].contains(&kind), "{line}");
+            assert_eq!(kind == "counter", name.ends_with("_total"), "{name}");
+            name.clone_into(&mut family);
+            continue;
+        }
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+        assert_eq!(name, family, "a sample outside of its family");
+        assert!(name.starts_with("liten_"));
+        assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
+        check_labels(labels.strip_suffix('}').unwrap());
+        let value: f64 = value.parse().unwrap();
+        assert!(value.is_finite() && value >= 0.0, "{line}");
+        assert_eq!(samples.insert(series.to_owned(), value), None, "{series} comes twice");
+    }
+    assert!(text.ends_with('\n'));
+    samples
+}
+
+/// `a="b",c="d"`, where quotes, backslashes and ends of lines in the values are escaped.
+fn check_labels(mut labels: &str) {
+    while !labels.is_empty() {
+        let (name, rest) = labels.split_once("=\"").unwrap();
+        assert!(name.bytes().all(|byte| byte.is_ascii_lowercase()), "{name}");
+        let mut escaped = false;
+        let end = rest.find(|c| {
+            let ends = c == '"' && !escaped;
+            assert!(!escaped || ['"', '\\', 'n'].contains(&c), "{rest}");
+            escaped = c == '\\' && !escaped;
+            ends
+        });
+        let rest = &rest[end.unwrap() + 1..];
+        labels = rest.strip_prefix(',').unwrap_or_else(|| {
+            assert_eq!(rest, "");
+            ""
+        });
+    }
+}
+
+#[test]
+fn metrics_are_in_the_format_of_prometheus() {
+    guarded(|| {
+        let runtimes = [exactly(2).name("a\\\"\n{}").build().unwrap(), workers(1)];
+        let local = LocalRuntime::new().unwrap();
+        let page = page_of(&runtimes[0]);
+        page.observe(runtimes[1].handle());
+        page.observe(local.handle());
+        // Once is enough.
+        page.observe(runtimes[1].handle());
+        let (release, place) = block(&runtimes[1]);
+        drop(runtimes[0].spawn(pending::<()>()));
+        until(|| runtimes[0].metrics().num_cold_tasks() == 1);
+        let blocked = format!("liten_findings{{id=\"{}\",runtime=\"\",", runtimes[1].handle().id());
+        until(|| {
+            body(&page, "/metrics").contains(&format!("{blocked}kind=\"blocked_worker\"}} 1\n"))
+        });
+        let answer = get(&page, "/metrics");
+        assert_eq!(answer.header("Content-Type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+        let samples = samples(&answer.body);
+        let of = |runtime: &Runtime, name: &str, rest: &str| {
+            let id = runtime.handle().id();
+            let name = if id == runtimes[0].handle().id() {
+                format!("{name}{{id=\"{id}\",runtime=\"a\\\\\\\"\\n{{}}\"{rest}}}")
+            } else {
+                format!("{name}{{id=\"{id}\",runtime=\"\"{rest}}}")
+            };
+            *samples.get(&name).unwrap_or_else(|| panic!("no {name} in\n{}", answer.body))
+        };
+        assert_eq!(samples["liten_runtimes"], 3.0);
+        assert_eq!(samples["liten_runtimes_ended_total"], 0.0);
+        assert_eq!(of(&runtimes[0], "liten_alive_tasks", ""), 1.0);
+        assert_eq!(of(&runtimes[0], "liten_tasks", ",state=\"waiting\""), 1.0);
+        assert!(of(&runtimes[0], "liten_worker_polls_total", ",worker=\"1\"") <= 1.0);
+        assert!(of(&runtimes[1], "liten_worker_poll_seconds", ",worker=\"0\"") >= 0.1);
+        let spawned = samples.keys().filter(|name| name.starts_with("liten_tasks_spawned_at"));
+        assert!(spawned.filter(|name| name.contains(&place)).count() == 1);
+        drop(release);
+    });
+}
+
+#[test]
+fn only_who_knows_the_token_sees_anything_of_the_program() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        let host = page.local_addr().to_string();
+        let mut wrong = page.token().to_owned();
+        let last = if wrong.pop() == Some('0') { '1' } else { '0' };
+        wrong.push(last);
+        for path in ["/text", "/json", "/metrics", "/nothing", "//", "/page.js/", "/%2e"] {
+            let line = format!("GET {path}");
+            for token in ["", "Bearer", "Bearer ", &format!("Bearer {wrong}"), page.token()] {
+                let headers = [("Host", &*host), ("Authorization", token)];
+                let answer = send(page.local_addr(), &line, &headers);
+                assert_eq!(answer.status, 401, "{path} {token}");
+                assert_eq!(answer.header("WWW-Authenticate"), Some("Bearer"));
+            }
+            // Not in the address either, where it would be in logs.
+            let line = format!("{line}?token={}", page.token());
+            let answer = send(page.local_addr(), &line, &[("Host", &host)]);
+            assert_eq!(answer.status, 401, "{path}");
+        }
+        assert_eq!(get(&page, "/nothing").status, 404);
+        let other = page_of(&runtime);
+        assert_ne!(page.token(), other.token());
+        assert!(!format!("{page:?}").contains(page.token()));
+    });
+}
+
+/// What a browser is allowed is in the headers, and what it needs for the page is there without the token.
+#[test]
+fn the_page_and_its_parts_are_the_same_for_all() {
+    guarded(|| {
+        let runtime = exactly(1).name("secret-name").build().unwrap();
+        let page = page_of(&runtime);
+        let host = page.local_addr().to_string();
+        let fetch =
+            |path: &str| send(page.local_addr(), &format!("GET {path}"), &[("Host", &host)]);
+        let first = fetch("/");
+        assert_eq!(first.status, 200);
+        assert_eq!(first.header("Content-Type"), Some("text/html; charset=utf-8"));
+        for header in ["href=\"", "src=\""] {
+            for part in first.body.split(header).skip(1) {
+                let path = part.split('"').next().unwrap();
+                assert!(path.starts_with('/') && !path.starts_with("//"), "{path} is of this site");
+                let part = fetch(path);
+                assert_eq!(part.status, 200, "{path}");
+                assert!(!part.body.contains("secret-name") && !part.body.contains("innerHTML"));
+            }
+        }
+        assert!(!first.body.contains("secret-name"));
+        for answer in [first, fetch("/text"), get(&page, "/text")] {
+            let policy = answer.header("Content-Security-Policy").unwrap();
+            assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
+            assert!(policy.contains("frame-ancestors 'none'"));
+            assert_eq!(answer.header("X-Content-Type-Options"), Some("nosniff"));
+            assert_eq!(answer.header("Referrer-Policy"), Some("no-referrer"));
+            assert_eq!(answer.header("Cache-Control"), Some("no-store"));
+            assert_eq!(answer.header("Access-Control-Allow-Origin"), None);
+        }
+    });
+}
+
+/// A name of another site that has been made to mean this machine (DNS rebinding), and another site's script.
+#[test]
+fn requests_that_were_meant_for_others_are_refused() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        let port = page.local_addr().port();
+        let token = format!("Bearer {}", page.token());
+        let ask = |line: &str, host: &str, origin: Option<&str>| -> Answer {
+            let mut headers = vec![("Host", host), ("Authorization", &*token)];
+            headers.extend(origin.map(|origin| ("Origin", origin)));
+            send(page.local_addr(), line, &headers)
+        };
+        for name in ["127.0.0.1", "localhost", "[::1]"] {
+            let host = format!("{name}:{port}");
+            for path in ["/", "/text"] {
+                let line = format!("GET {path}");
+                assert_eq!(ask(&line, &host, None).status, 200);
+                assert_eq!(ask(&line, &host, Some(&format!("http://{host}"))).status, 200);
+                for origin in
+                    ["null", "http://example.org", "https://127.0.0.1", "http://127.0.0.1:1"]
+                {
+                    assert_eq!(ask(&line, &host, Some(origin)).status, 403, "{origin}");
+                }
+            }
+        }
+        let names = ["example.org", "127.0.0.1.example.org", "localhost6", "10.0.0.1", "0.0.0.0"];
+        for host in names.map(|name| format!("{name}:{port}")).iter().map(|host| &**host) {
+            for line in ["GET /", "GET /text", "POST /text", "GET /page.js"] {
+                assert_eq!(ask(line, host, None).status, 403, "{host}");
+                assert_eq!(ask(line, host, Some(&format!("http://{host}"))).status, 403, "{host}");
+            }
+        }
+        let other = format!("127.0.0.1:{}", port.wrapping_add(1));
+        assert_eq!(ask("GET /text", &other, None).status, 403);
+        assert_eq!(ask("GET /text", "127.0.0.1", None).status, 403);
+        assert_eq!(send(page.local_addr(), "GET /", &[]).status, 400);
+    });
+}
+
+#[test]
+fn nothing_can_be_changed() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        let (host, token) = (page.local_addr().to_string(), format!("Bearer {}", page.token()));
+        let headers = [("Host", &*host), ("Authorization", &*token)];
+        for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "CONNECT", "get", "X"]
+        {
+            let answer = send(page.local_addr(), &format!("{method} /text"), &headers);
+            assert_eq!(
+                (answer.status, answer.header("Allow")),
+                (405, Some("GET, HEAD")),
+                "{method}"
+            );
+        }
+        let head = send(page.local_addr(), "HEAD /text", &headers);
+        assert_eq!((head.status, &*head.body), (200, ""));
+        assert!(head.header("Content-Length").unwrap().parse::<usize>().unwrap() > 100);
+    });
+}
+
+#[test]
+fn a_head_of_a_megabyte_is_refused() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        for line in ["a", "a: b\r\n"] {
+            let mut stream = connect(page.local_addr());
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
+            stream.write_all(line.repeat(1024 * 1024 / line.len()).as_bytes()).unwrap();
+            assert_eq!(read(stream).unwrap().status, 431);
+        }
+        let many = "a: b\r\n".repeat(100);
+        let mut stream = connect(page.local_addr());
+        stream.write_all(format!("GET / HTTP/1.1\r\n{many}\r\n").as_bytes()).unwrap();
+        assert_eq!(read(stream).unwrap().status, 431);
+        let mut stream = connect(page.local_addr());
+        stream.write_all(b"\x16\x03\x01 no http at all \r\n\r\n").unwrap();
+        assert_eq!(read(stream).unwrap().status, 400);
+        assert_eq!(get(&page, "/text").status, 200);
+    });
+}
+
+/// Connections that say nothing, say half of it, or ask and do not read: more of each than there are places.
+#[test]
+fn those_who_stand_still_keep_nobody_out() {
+    guarded(|| {
+        let runtime = workers(1);
+        for _ in 0..600 {
+            drop(runtime.spawn(pending::<()>()));
+        }
+        until(|| runtime.metrics().num_cold_tasks() == 600);
+        let page = page_of(&runtime);
+        let host = page.local_addr();
+        let whole = format!(
+            "GET /json HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\n\r\n",
+            page.token()
+        );
+        let mut open = Vec::new();
+        for sent in ["", "GET / HTTP/1.1\r\nHost: ", &whole] {
+            for _ in 0..40 {
+                let mut stream = connect(host);
+                // The page may have closed it already: there are too many.
+                _ = stream.write_all(sent.as_bytes());
+                open.push(stream);
+            }
+            assert_eq!(get(&page, "/text").status, 200);
+        }
+        // Nobody waits for ever: the first have made room.
+        for mut stream in open.drain(..40) {
+            let mut rest = Vec::new();
+            _ = stream.read_to_end(&mut rest);
+            assert_eq!(String::from_utf8(rest).unwrap(), "");
+        }
+    });
+}
+
+#[test]
+fn a_head_that_does_not_end_is_waited_for_some_seconds() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        let mut stream = connect(page.local_addr());
+        stream.write_all(b"GET / HTTP/1.1\r\n").unwrap();
+        assert_eq!(read(stream).unwrap().status, 408);
+    });
+}
+
+#[test]
+fn many_ask_at_the_same_time() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        let ask = || (0..50).filter(|_| get(&page, "/text").status == 200).count();
+        let asked: usize = thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(asked, 400);
+    });
+}
+
+#[test]
+fn a_request_may_come_in_parts_and_its_sender_close_its_side() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        let mut stream = connect(page.local_addr());
+        let head = format!(
+            "GET /text HTTP/1.1\r\nhost: {}\r\nauthorization: bearer {}\r\n\r\n",
+            page.local_addr(),
+            page.token()
+        );
+        for byte in head.as_bytes() {
+            stream.write_all(&[*byte]).unwrap();
+        }
+        stream.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(read(stream).unwrap().status, 200);
+        // One who leaves in the middle.
+        drop(connect(page.local_addr()));
+        assert_eq!(get(&page, "/text").status, 200);
+    });
+}
+
+#[test]
+fn a_runtime_that_ends_is_said_to_have_ended() {
+    guarded(|| {
+        let runtimes = [workers(1), workers(1)];
+        let page = page_of(&runtimes[0]);
+        page.observe(runtimes[1].handle());
+        let [first, second] = runtimes;
+        let kept = first.handle().clone();
+        assert_eq!(json(&page)["runtimes"].as_array().unwrap().len(), 2);
+        drop(first);
+        until(|| json(&page)["runtimes_ended"] == 1);
+        assert_eq!(json(&page)["runtimes"][0]["id"].to_string(), second.handle().id().to_string());
+        drop((second, kept));
+        until(|| body(&page, "/text").starts_with("no runtime is left to be observed"));
+        let metrics = samples(&body(&page, "/metrics"));
+        assert_eq!(metrics["liten_runtimes"], 0.0);
+        assert_eq!(metrics["liten_runtimes_ended_total"], 2.0);
+    });
+}
+
+/// While a runtime's end waits for a task, that is what is looked for.
+#[test]
+fn a_runtime_whose_end_is_held_up_is_still_shown() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        let release = occupy(&runtime, 1);
+        let end = thread::spawn(move || drop(runtime));
+        until(|| body(&page, "/text").contains("has been in one poll for"));
+        drop(release);
+        end.join().unwrap();
+        until(|| body(&page, "/text").starts_with("no runtime is left to be observed"));
+    });
+}
+
+#[test]
+fn a_dropped_page_is_closed_and_its_port_free() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        let address = page.local_addr();
+        assert_eq!(
+            serve_on(&runtime, &address.to_string()).unwrap_err().kind(),
+            ErrorKind::AddrInUse
+        );
+        let idle = connect(address);
+        drop(page);
+        assert!(TcpStream::connect(address).is_err());
+        drop(idle);
+        let page = serve_on(&runtime, &address.to_string()).unwrap();
+        assert_eq!(page.local_addr(), address);
+    });
+}
+
+fn serve_on(runtime: &Runtime, address: &str) -> std::io::Result<Server> {
+    Builder::new().observe(runtime.handle()).serve(address)
+}
+
+#[test]
+fn other_machines_are_let_in_only_if_the_program_says_so() {
+    guarded(|| {
+        let runtime = workers(1);
+        for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+            let error = serve_on(&runtime, address).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+            assert!(error.to_string().contains("allow_remote"), "{error}");
+        }
+        let page =
+            Builder::new().observe(runtime.handle()).allow_remote().serve("0.0.0.0:0").unwrap();
+        let to = format!("127.0.0.1:{}", page.local_addr().port()).parse().unwrap();
+        let token = format!("Bearer {}", page.token());
+        let port = page.local_addr().port();
+        for (name, status) in [("127.0.0.1", 200), ("192.0.2.1", 200), ("example.org", 403)] {
+            let host = format!("{name}:{port}");
+            let headers = [("Host", &*host), ("Authorization", &*token)];
+            assert_eq!(send(to, "GET /text", &headers).status, status, "{name}");
+            assert_eq!(
+                send(to, "GET /text", &headers[..1]).status.min(402),
+                status.max(401).min(402)
+            );
+        }
+    });
+}
+
+#[test]
+fn it_shows_the_current_runtime_unless_told_otherwise() {
+    guarded(|| {
+        let error = serve("127.0.0.1:0").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("observe"), "{error}");
+        let runtime = exactly(1).name("current").build().unwrap();
+        let page = runtime.block_on(async { serve("127.0.0.1:0").unwrap() });
+        assert!(body(&page, "/text").contains("runtime \"current\""));
+        let error = serve_on(&runtime, "127.0.0.1").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    });
+}
+
+/// The page's thread and descriptors end with it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hundred_pages_leave_nothing_behind() {
+    use crate::process::{alone, descriptors, until_threads_are};
+    let test = "insight::page::a_hundred_pages_leave_nothing_behind";
+    guarded(|| {
+        alone(test, || {
+            let runtime = workers(1);
+            let before = descriptors();
+            for _ in 0..100 {
+                let page = page_of(&runtime);
+                let idle = connect(page.local_addr());
+                assert_eq!(get(&page, "/text").status, 200);
+                drop((page, idle));
+            }
+            until_threads_are("liten-insight", 0);
+            assert_eq!(descriptors(), before);
+        });
+    });
+}

@@ -42,7 +42,7 @@
 //!
 //! | path | what | needs the token |
 //! |---|---|---|
-//! | `/` | the page: what is wrong, workers, blocking pool, tasks; anew each second | no, it is empty without |
+//! | `/` | the page: what is wrong, workers, pool, tasks; anew each second | no, it is empty without |
 //! | `/text` | the dumps as text, for `curl` | yes |
 //! | `/json` | the same for programs, up to 500 tasks; fields may be added | yes |
 //! | `/metrics` | for Prometheus: counters and gauges whose names begin with `liten_` | yes |

@@ -3,7 +3,7 @@
 //!
 //! What must hold, and where it is seen to:
 //!
-//! | who asks | gets | where |
+//! | client | gets | where |
 //! |---|---|---|
 //! | another machine | no connection, unless the program allows it | [`check_loopback`] |
 //! | a program without the token | the empty page and its script | `access.rs` |
@@ -104,7 +104,7 @@ impl Builder {
 
     /// Allows an address that other machines can reach.
     ///
-    /// The connection is not encrypted: who can listen in on the way sees the token, and all that the page
+    /// The connection is not encrypted: anyone who can read the traffic sees the token, and all that the page
     /// shows. The address in a browser must then be a number, not a name: a name could be another site's.
     pub fn allow_remote(&mut self) -> &mut Self {
         self.is_remote_allowed = true;

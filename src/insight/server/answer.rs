@@ -63,7 +63,7 @@ impl Status {
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 
 /// On each answer. Scripts and styles come from here alone, and no text becomes either; no other site may
-/// show the page inside of its own, fetch from it, or keep a hand on its window.
+/// show the page inside of its own, fetch from it, or keep a reference to its window.
 const HEADERS: &str = "Connection: close\r\n\
     Cache-Control: no-store\r\n\
     Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \

@@ -57,9 +57,9 @@ impl Connections {
         self.0.push_back(Connection { task, is_trusted });
     }
 
-    /// A new connection takes the place of the oldest that has not brought the token, so that whoever opens
-    /// many and says nothing keeps out only others of that kind. Rejected: not to accept while all places are
-    /// taken, which lets 16 connections shut the page for seconds.
+    /// A new connection takes the place of the oldest that has not brought the token, so that a client that
+    /// opens many and sends no token keeps out only others of that kind. Rejected: not to accept while all
+    /// places are taken, which lets 16 connections shut the page for seconds.
     fn make_room(&mut self) {
         self.0.retain(|connection| !connection.task.is_finished());
         if self.0.len() >= MOST {

@@ -49,10 +49,13 @@
 //!
 //! With the variable, the page shows every runtime that the program builds, from the first one on, and stays
 //! until the program ends; it listens on this machine only. If the value is of no use, or the port is taken,
-//! a line on standard error says so, and the program goes on without. With [`serve`] it shows the current
-//! runtime, and [`Builder::observe`] names others. A runtime that has ended is counted, and no longer shown.
+//! a line on standard error says so, and the program goes on without. Programs with a set-user-id or
+//! set-group-id bit do not read it; one with file capabilities should remove it from its environment. With
+//! [`serve`] the page shows the current runtime, and [`Builder::observe`] names others. The first 16 that
+//! have not ended are shown, and the number of the others. A runtime that has ended is counted, and no longer
+//! shown.
 //!
-//! Each page has a random token, and what it shows goes to those alone who send it:
+//! Each page has a random token, and it shows nothing to a request without it:
 //! `Authorization: Bearer TOKEN`. So other users of the machine see nothing, unless they can read the
 //! program's standard error, or the command line of a `curl` that has the token in it: see [`serve`] for a
 //! way around. Requests whose `Host` or `Origin` are not the page's are refused, so that other sites' scripts

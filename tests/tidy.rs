@@ -107,9 +107,10 @@ const HOUSE: Plan = Plan {
         // Pipes and pidfds are sources, and elsewhere a signal tells of a child's end.
         ("process", "io"),
         ("process", "signal"),
-        // The page waits for its sockets, and for no reader for ever.
+        // The page waits for its sockets, and for no reader for ever; between two connections it gives way.
         ("insight", "io"),
         ("insight", "time"),
+        ("insight", "task"),
         // What blocks on Windows runs on the blocking pool.
         ("process", "task"),
     ],
@@ -380,6 +381,7 @@ const CFG: Confined = Confined {
         ("src/runtime/thread_activity.rs", "what Linux says of a thread; elsewhere nothing"),
         ("src/runtime/thread_activity/system_call.rs", "calls that only some processors know"),
         ("src/engine/scheduler/thread_number.rs", "as above"),
+        ("src/insight/variable/privileges.rs", "only Unix has set-user-id files"),
         ("src/runtime/context.rs", "threads that may be workers, or the one thread: a file each"),
         ("src/engine/slab.rs", "the width of a token on 32-bit machines"),
         (

@@ -208,7 +208,8 @@ impl fmt::Display for Finding {
             ),
             Self::OldJob { task, name, age, jobs } => write!(
                 f,
-                "blocking work has been under way for {} s: {}; of {jobs} that are that old it is the oldest",
+                "blocking work has been under way for {} s: {}; {jobs} jobs are that old, and this is the \
+                 oldest",
                 age.as_secs(),
                 NamedTask(*task, name.as_deref())
             ),

@@ -14,6 +14,8 @@ use super::worker_info::WorkerInfo;
 use crate::engine::task::RunningTask;
 use crate::runtime::RuntimeFlavor;
 use std::fmt::{Display, Write};
+use std::iter;
+use std::time::Duration;
 
 pub(super) fn json(picture: &Picture) -> String {
     let mut text = String::new();
@@ -42,7 +44,8 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     let findings = dump.findings();
     object.list("findings", findings.iter().take(shown::MOST_FINDINGS), finding);
     object.number("findings_left_out", findings.len().saturating_sub(shown::MOST_FINDINGS));
-    let workers = dump.workers().iter().zip(&seen.counts);
+    let slow_after = iter::repeat(dump.slow_after);
+    let workers = dump.workers().iter().zip(&seen.counts).zip(slow_after);
     object.list("workers", workers.take(shown::MOST_WORKERS), worker);
     object.number("workers_left_out", dump.workers().len().saturating_sub(shown::MOST_WORKERS));
     object.list("polled_elsewhere", dump.polled_elsewhere().iter().take(shown::MOST_JOBS), running);
@@ -51,7 +54,9 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     object.number("timers", dump.timers());
     object.number("sources", dump.sources());
     object.number("injected_tasks", seen.injected_tasks);
-    object.number("slow_poll_threshold_ms", dump.slow_after.as_millis());
+    // So long that no poll is slow may be longer than what a reader takes for a number.
+    let slow_after = u64::try_from(dump.slow_after.as_micros()).ok();
+    object.optional_number("slow_poll_threshold_us", slow_after);
     object.number("slow_polls", dump.slow_polls);
     object.number("blocked_polls", dump.blocked_polls);
 }
@@ -61,7 +66,10 @@ fn finding(finding: &Finding, object: &mut Object<'_>) {
     object.text("text", &finding.to_string());
 }
 
-fn worker((worker, counts): (&WorkerInfo, &Counts), object: &mut Object<'_>) {
+fn worker(
+    ((worker, counts), slow_after): ((&WorkerInfo, &Counts), Duration),
+    object: &mut Object<'_>,
+) {
     object.number("index", worker.index());
     object.text("state", &worker.state().to_string());
     object.number("polls", worker.polls());
@@ -70,7 +78,9 @@ fn worker((worker, counts): (&WorkerInfo, &Counts), object: &mut Object<'_>) {
     object.number("parks", counts.parks);
     object.number("busy_ms", counts.busy.as_millis());
     object.optional("task", worker.task().as_ref(), running);
+    object.optional_text("task_name", worker.task_name());
     object.number("poll_ms", worker.poll_duration().as_millis());
+    object.number("is_slow", worker.poll_duration() >= slow_after);
     let activity = worker.activity().map(|activity| activity.to_string());
     object.optional_text("activity", activity.as_deref());
 }
@@ -84,7 +94,7 @@ fn tasks(dump: &Dump, object: &mut Object<'_>) {
     object.object("tasks", |object| {
         object.number("alive", dump.alive_tasks());
         object.number("never_waited", dump.new_tasks());
-        for state in [TaskState::Running, TaskState::Ready, TaskState::Waiting] {
+        for state in TaskState::ALL {
             object.number(state.word(), dump.count(state));
         }
     });
@@ -99,7 +109,7 @@ fn group(group: &TaskGroup, object: &mut Object<'_>) {
     object.optional_text("type_name", group.type_name());
     object.optional_number("future_size", group.future_size());
     object.number("tasks", group.tasks());
-    for state in [TaskState::Running, TaskState::Ready, TaskState::Waiting] {
+    for state in TaskState::ALL {
         object.number(state.word(), group.count(state));
     }
 }

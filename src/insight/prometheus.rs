@@ -94,7 +94,7 @@ impl Exposition<'_> {
         });
         let help = "Tasks that have not ended, by what they do; new: in a queue, and never waited.";
         self.family("liten_tasks", Kind::Gauge, help, |seen, add| {
-            for state in [TaskState::Running, TaskState::Ready, TaskState::Waiting] {
+            for state in TaskState::ALL {
                 add(&[("state", &state.word())], seen.dump.count(state) as f64);
             }
             add(&[("state", &"new")], seen.dump.new_tasks() as f64);

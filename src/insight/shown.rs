@@ -27,8 +27,7 @@ pub(super) fn short(text: &str) -> Cow<'_, str> {
 
 /// The rows of the table of tasks: first those that something happens to.
 pub(super) fn tasks(dump: &Dump) -> impl Iterator<Item = &TaskInfo> {
-    let states = [TaskState::Running, TaskState::Ready, TaskState::Waiting];
-    states
+    TaskState::ALL
         .into_iter()
         .flat_map(|state| dump.tasks().iter().filter(move |task| task.state() == state))
 }
@@ -66,6 +65,9 @@ impl Finding {
 }
 
 impl TaskState {
+    /// All there are, first those in which something happens to the task.
+    pub(super) const ALL: [Self; 3] = [Self::Running, Self::Ready, Self::Waiting];
+
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Running => "running",

@@ -41,8 +41,7 @@ impl fmt::Display for Dump {
 
 impl Dump {
     fn fmt_tasks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [running, ready, waiting] = [TaskState::Running, TaskState::Ready, TaskState::Waiting]
-            .map(|state| self.count(state));
+        let [running, ready, waiting] = TaskState::ALL.map(|state| self.count(state));
         let listed = running + ready + waiting;
         let new = self.new_tasks();
         writeln!(

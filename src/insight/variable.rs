@@ -3,7 +3,10 @@
 //! It is read when the first runtime is built, and the page then shows that runtime and all that come after
 //! it. Its value says where to listen, on this machine only: what may be seen from elsewhere is for the
 //! program to say, and not for its environment. A value that is of no use is told on standard error, and the
-//! program goes on without a page.
+//! program goes on without a page. A program that a file's owner or group gives more rights than its user has
+//! does not read the variable, because that user would see what it does.
+
+mod privileges;
 
 use super::server::{Builder, Server, say};
 use crate::runtime::Handle;
@@ -27,6 +30,10 @@ pub(crate) fn show(handle: &Handle) {
 
 fn open() -> Option<Server> {
     let value = env::var_os(VARIABLE)?;
+    if privileges::are_raised() {
+        say(format_args!("no insight: {VARIABLE} is not read in a program with raised privileges"));
+        return None;
+    }
     let page = serve(&value);
     page.map_err(|error| say(format_args!("no insight: {VARIABLE} is {value:?}: {error}"))).ok()
 }

@@ -134,7 +134,7 @@ impl SlowPolls {
         self.after
     }
 
-    /// The runtime begins to end: from here on no poll is slow.
+    /// The runtime begins to end: from here on the function is not called.
     pub(super) fn close(&self) {
         let told = self.told.lock().take();
         // Without the lock: what the function owns is dropped here, or where it is being called.
@@ -159,8 +159,9 @@ impl StallHook for SlowPolls {
         if told.is_none() && !event::is_told() {
             return;
         }
-        let name = (stall.name)();
+        // First the thread: the poll may end while the name is looked for.
         let activity = self.activity(worker, position, thread, stall.is_over);
+        let name = (stall.name)();
         let activity = activity.unwrap_or(ThreadActivity::Unknown);
         let slow = SlowPoll { worker, task, name, duration: time, activity };
         event::tell(&slow);

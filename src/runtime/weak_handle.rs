@@ -1,4 +1,4 @@
-//! A handle for those who look: it does not keep the memory of a runtime that has ended.
+//! A handle that only looks: it does not keep the memory of a runtime that has ended.
 
 use super::handle::{Handle, Inner};
 use super::id::Id;

@@ -223,7 +223,7 @@ impl Shared {
             let mut from = Some(0);
             while let Some(next) = from.filter(|_| left != 0) {
                 from = self.list_tasks(slot, next, &mut chunk);
-                left = left.saturating_sub(chunk.len());
+                left = left.saturating_sub(chunk.len().max(LOOK));
                 if let Some(found) = chunk.drain(..).find(|entry| entry.task.id() == task) {
                     return found.name;
                 }
@@ -295,6 +295,9 @@ impl Shared {
 /// How many tasks are looked at for a name: the driver thread does it, at some 100 ns each, and the next
 /// event waits meanwhile.
 const NAMES: usize = 10_000;
+
+/// One look into a list counts as so many, because it may pass entries that are free.
+const LOOK: usize = 500;
 
 /// See [`Shared::worker_counts`].
 pub(crate) struct WorkerCounts {

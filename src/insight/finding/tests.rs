@@ -169,7 +169,7 @@ fn the_oldest_of_old_jobs_is_named() {
     });
     assert_says(&said, &["blocking work has been under way for 90 s: task "]);
     assert!(said[0].contains(" \"sorts\", spawned at "), "{said:?}");
-    assert!(said[0].contains("of 2 that are that old"), "{said:?}");
+    assert!(said[0].contains("2 jobs are that old"), "{said:?}");
 }
 
 #[test]

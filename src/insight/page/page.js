@@ -79,10 +79,11 @@ function workers(runtime, seconds) {
     ["parks", "number", (worker) => count(worker.parks)],
     ["in this poll", "number", (worker) => duration(worker.poll_ms)],
     ["task", "number", (worker) => worker.task?.id],
+    ["name", "", (worker) => worker.task_name],
     ["spawned at", "place", (worker) => worker.task?.spawned_at],
     ["the thread", "", (worker) => worker.activity],
   ];
-  const slow = (worker) => worker.poll_ms >= runtime.slow_poll_threshold_ms;
+  const slow = (worker) => worker.is_slow;
   return section("Workers", table(columns, runtime.workers, slow), ...more(runtime.workers_left_out, "workers"));
 }
 

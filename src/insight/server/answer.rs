@@ -39,8 +39,9 @@ impl Status {
                  one that the program has written to its standard error\n"
             }
             Self::ForeignHost => {
-                "the Host header does not name this page: use http://127.0.0.1 or its other number, and \
-                 the port that the program has written to its standard error, also through a tunnel\n"
+                "the Host header does not name this page: use http://127.0.0.1 or another number of this \
+                 machine, and the port that the program has written to its standard error, also through a \
+                 tunnel\n"
             }
             Self::ForeignOrigin => "another site's script has sent this request\n",
             Self::NotFound => "there are /, /text, /json and /metrics\n",

@@ -5,6 +5,7 @@ use super::page::Page;
 use crate::engine::task::JoinHandle;
 use crate::io::{Async, Interest};
 use crate::runtime::LocalRuntime;
+use crate::task::yield_now;
 use crate::time::{Duration, sleep};
 use mio::net::{TcpListener, TcpStream};
 use std::cell::Cell;
@@ -32,7 +33,12 @@ impl Listener {
         let mut open = Connections::default();
         loop {
             match self.0.async_io(Interest::READABLE, TcpListener::accept).await {
-                Ok((stream, _)) => open.start(runtime, stream, page.clone()),
+                Ok((stream, _)) => {
+                    open.start(runtime, stream, page.clone());
+                    // A request that has come already is answered before the next connection may take its
+                    // place.
+                    yield_now().await;
+                }
                 Err(_) => sleep(PAUSE).await,
             }
         }
@@ -58,8 +64,8 @@ impl Connections {
     }
 
     /// A new connection takes the place of the oldest that has not brought the token, so that a client that
-    /// opens many and sends no token keeps out only others of that kind. Rejected: not to accept while all
-    /// places are taken, which lets 16 connections shut the page for seconds.
+    /// opens many and sends nothing keeps out only those whose head has not come yet. Rejected: not to accept
+    /// while all places are taken, which lets 16 connections shut the page for seconds.
     fn make_room(&mut self) {
         self.0.retain(|connection| !connection.task.is_finished());
         if self.0.len() >= MOST {

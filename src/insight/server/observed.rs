@@ -27,8 +27,8 @@ impl Observed {
 
     /// Those that have not ended, and how many have.
     ///
-    /// Without the lock while there are handles: whoever drops the last one of a runtime drops the user's
-    /// hooks, and those may do anything.
+    /// Without the lock while there are handles: the thread that drops the last one of a runtime drops
+    /// the user's hooks, and those may do anything.
     pub(super) fn living(&self) -> (Vec<Handle>, usize) {
         let runtimes = self.0.lock().runtimes.clone();
         let (mut living, mut gone) = (Vec::new(), Vec::new());

@@ -8,8 +8,8 @@ use crate::runtime::{Handle, Id, RuntimeMetrics};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How old a picture may be. Shorter than what a person notices, and longer than what it takes, but for very
-/// many tasks.
+/// How old a picture may be. A person does not notice so short a time, and to make a picture takes longer
+/// only if there are very many tasks.
 const MAX_AGE: Duration = Duration::from_millis(100);
 
 /// How many runtimes are shown.

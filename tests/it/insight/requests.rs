@@ -52,7 +52,7 @@ pub(super) fn send(to: SocketAddr, line: &str, headers: &[(&str, &str)]) -> Answ
     read(stream).unwrap()
 }
 
-/// What one gets who does everything right.
+/// The answer to a request that is right in everything.
 pub(super) fn get(page: &Server, path: &str) -> Answer {
     let (host, token) = (page.local_addr().to_string(), format!("Bearer {}", page.token()));
     send(page.local_addr(), &format!("GET {path}"), &[("Host", &host), ("Authorization", &token)])

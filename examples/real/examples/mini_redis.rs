@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use std::env;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufWriter};
 use tokio::sync::{Notify, broadcast};
@@ -168,6 +169,8 @@ async fn serve(address: &str) -> io::Result<()> {
     let shared = Arc::new(Shared::default());
     let sweeper = liten::spawn(sweep(Arc::clone(&shared)));
     let mut connections = JoinSet::new();
+    // One for all turns of the loop: a signal that comes between two of them is not lost.
+    let mut interrupted = pin!(liten::signal::ctrl_c());
     loop {
         liten::select! {
             accepted = listener.accept() => match accepted {
@@ -180,7 +183,7 @@ async fn serve(address: &str) -> io::Result<()> {
                 }
             },
             Some(_) = connections.join_next() => {}
-            result = liten::signal::ctrl_c() => break result?,
+            result = interrupted.as_mut() => break result?,
         }
     }
     sweeper.abort();

@@ -137,7 +137,7 @@ impl Builder {
         let listener = TcpListener::bind(&addresses[..])?;
         listener.set_nonblocking(true)?;
         let (address, token) = (listener.local_addr()?, Token::random()?);
-        let observed = Arc::new(Observed::default());
+        let observed = Arc::new(Observed::new());
         let access = Access::new(address.port(), self.is_remote_allowed, token.clone());
         let end = CancellationToken::new();
         let thread = start(listener, access, observed.clone(), end.clone())?;

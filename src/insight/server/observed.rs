@@ -5,7 +5,6 @@ use crate::runtime::Handle;
 use crate::runtime::weak_handle::WeakHandle;
 
 /// Held weakly: a page keeps nothing of a runtime that has ended.
-#[derive(Default)]
 pub(super) struct Observed(Mutex<List>);
 
 #[derive(Default)]
@@ -16,6 +15,10 @@ struct List {
 }
 
 impl Observed {
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(List::default()))
+    }
+
     pub(super) fn add(&self, handle: &Handle) {
         // So that a program that makes one after the other needs no memory for those that are gone.
         drop(self.living());

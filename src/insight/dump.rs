@@ -59,7 +59,7 @@ impl Handle {
     pub fn dump(&self) -> Dump {
         let (metrics, workers) = (self.metrics(), self.worker_facts());
         let mut workers: Vec<_> = workers.into_iter().map(WorkerInfo::of).collect();
-        let polled_elsewhere = self.other_polled_tasks();
+        let polled_elsewhere = self.tasks_polled_elsewhere().collect();
         let alive = || (metrics.num_alive_tasks(), self.tasks_of_workers());
         let before = alive();
         let (mut tasks, mut walk) = (Vec::new(), Walk::new(&workers));

@@ -14,8 +14,6 @@ use super::worker_info::WorkerInfo;
 use crate::engine::task::RunningTask;
 use crate::runtime::RuntimeFlavor;
 use std::fmt::{Display, Write};
-use std::iter;
-use std::time::Duration;
 
 pub(super) fn json(picture: &Picture) -> String {
     let mut text = String::new();
@@ -44,9 +42,11 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     let findings = dump.findings();
     object.list("findings", findings.iter().take(shown::MOST_FINDINGS), finding);
     object.number("findings_left_out", findings.len().saturating_sub(shown::MOST_FINDINGS));
-    let slow_after = iter::repeat(dump.slow_after);
-    let workers = dump.workers().iter().zip(&seen.counts).zip(slow_after);
-    object.list("workers", workers.take(shown::MOST_WORKERS), worker);
+    let workers = dump.workers().iter().zip(&seen.counts).take(shown::MOST_WORKERS);
+    object.list("workers", workers, |(info, counts), object| {
+        worker(info, counts, object);
+        object.number("is_slow", info.poll_duration() >= dump.slow_after);
+    });
     object.number("workers_left_out", dump.workers().len().saturating_sub(shown::MOST_WORKERS));
     object.list("polled_elsewhere", dump.polled_elsewhere().iter().take(shown::MOST_JOBS), running);
     tasks(dump, object);
@@ -66,10 +66,7 @@ fn finding(finding: &Finding, object: &mut Object<'_>) {
     object.text("text", &finding.to_string());
 }
 
-fn worker(
-    ((worker, counts), slow_after): ((&WorkerInfo, &Counts), Duration),
-    object: &mut Object<'_>,
-) {
+fn worker(worker: &WorkerInfo, counts: &Counts, object: &mut Object<'_>) {
     object.number("index", worker.index());
     object.text("state", &worker.state().to_string());
     object.number("polls", worker.polls());
@@ -80,7 +77,6 @@ fn worker(
     object.optional("task", worker.task().as_ref(), running);
     object.optional_text("task_name", worker.task_name());
     object.number("poll_ms", worker.poll_duration().as_millis());
-    object.number("is_slow", worker.poll_duration() >= slow_after);
     let activity = worker.activity().map(|activity| activity.to_string());
     object.optional_text("activity", activity.as_deref());
 }
@@ -203,7 +199,7 @@ impl Object<'_> {
         &mut self,
         key: &str,
         items: impl IntoIterator<Item = T>,
-        fill: fn(T, &mut Object<'_>),
+        fill: impl Fn(T, &mut Object<'_>),
     ) {
         self.key(key);
         self.text.push('[');

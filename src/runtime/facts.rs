@@ -7,7 +7,6 @@ use super::thread_activity::ThreadActivity;
 use crate::engine::blocking::PoolCounts;
 use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::RunningTask;
 use std::time::{Duration, Instant};
 
 /// One worker, with its index.
@@ -35,11 +34,6 @@ impl Handle {
             || self.inner.slow_polls.activity(index, entry.position, entry.thread, has_moved);
         let activity = if lasts { look() } else { None };
         WorkerFacts { index, entry, activity }
-    }
-
-    /// What the thread in `block_on` polls, without workers; and the threads of pinned tasks.
-    pub(crate) fn other_polled_tasks(&self) -> Vec<RunningTask> {
-        self.tasks_polled_elsewhere().collect()
     }
 
     /// How many live tasks workers run.

@@ -14,6 +14,13 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 impl Handle {
+    /// Takes no more blocking work and no more pinned tasks, and calls the function for slow polls no more.
+    fn close_pools(&self) {
+        self.inner.slow_polls.close();
+        self.inner.blocking.close();
+        self.inner.pinned.close();
+    }
+
     /// Ends the runtime; waits for its threads, for `timeout` at most. A second call finds nothing to do.
     /// Returns what still runs.
     ///
@@ -24,9 +31,7 @@ impl Handle {
         let deadline = timeout.map(|timeout| clock::now().checked_add(timeout));
         let deadline = deadline.flatten().or(timeout.map(far));
         let may_wait = !self.is_own_thread() && timeout != Some(Duration::ZERO);
-        inner.slow_polls.close();
-        inner.blocking.close();
-        inner.pinned.close();
+        self.close_pools();
         let scheduler = self.scheduler();
         scheduler.inspect(|scheduler| scheduler.close());
         self.close_current_thread();
@@ -65,7 +70,6 @@ impl Handle {
 
     /// As [`Handle::shutdown`] without a timeout, but the waiting is left to the future returned.
     pub(super) fn begin_shutdown(&self) -> Shutdown {
-        let inner = &*self.inner;
         if self.is_own_thread() {
             self.shutdown(Some(Duration::ZERO));
             return Shutdown { handle: self.clone(), ended: None };
@@ -78,9 +82,7 @@ impl Handle {
             self.shutdown(None);
             return Shutdown { handle: self.clone(), ended: None };
         }
-        inner.slow_polls.close();
-        inner.blocking.close();
-        inner.pinned.close();
+        self.close_pools();
         let (done, ended) = done();
         let handle = self.clone();
         scheduler.close_and_then(move || {

@@ -18,9 +18,9 @@
 //! process, and pinned memory is not reused before it was dropped.
 //!
 //! A list may be moved or dropped while places are linked in it: a future that was forgotten
-//! ([`mem::forget`]) does not borrow its list any more. The places are *lost* then: they
-//! stay linked for ever, and no list uses them. A list that was moved notices that at the next lock, because
-//! its first place has stored another address than the list's. It then begins with an empty chain.
+//! ([`mem::forget`]) does not borrow its list any more. The places are *lost* then: they stay linked for
+//! ever, and no list uses them. A list that was moved notices that at the next lock, because its first place
+//! has stored another address than the list's. It then begins with an empty chain.
 //!
 //! The future of a lost place may exist all the same, and find another list at the old address. That list
 //! must not take out the first or the last of the lost places, because the list that was moved may still

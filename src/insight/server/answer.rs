@@ -29,7 +29,7 @@ impl Status {
         }
     }
 
-    /// What a person who reads it can do.
+    /// What the reader can do about it.
     fn advice(self) -> &'static str {
         match self {
             Self::Ok => "",

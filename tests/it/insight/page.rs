@@ -1,6 +1,6 @@
 //! The page that a program serves of itself: what it shows, to which requests, and what it withstands.
 
-use super::requests::{Answer, body, connect, get, json, read, send};
+use super::requests::{Answer, body, connect, get, json, read, request, send};
 use crate::guard::{exactly, guarded, until, workers};
 use crate::steal::occupy;
 use liten::insight::{Builder, Server, serve};
@@ -14,6 +14,14 @@ use std::thread;
 
 fn page_of(runtime: &Runtime) -> Server {
     Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap()
+}
+
+/// Spawns so many tasks, and returns when all of them wait.
+fn wait_for_ever(runtime: &Runtime, tasks: usize) {
+    for _ in 0..tasks {
+        drop(runtime.spawn(pending::<()>()));
+    }
+    until(|| runtime.metrics().num_cold_tasks() == tasks);
 }
 
 /// Spawns a task that blocks its worker until the sender is dropped; and the line that is to be named.
@@ -48,10 +56,7 @@ fn json_has_what_the_dump_has() {
     guarded(|| {
         let runtime = exactly(2).name("a \"b\"\n</script>").build().unwrap();
         let page = page_of(&runtime);
-        for _ in 0..700 {
-            drop(runtime.spawn(pending::<()>()));
-        }
-        until(|| runtime.metrics().num_cold_tasks() == 700);
+        wait_for_ever(&runtime, 700);
         let (release, place) = block(&runtime);
         until(|| json(&page)["runtimes"][0]["findings"][0]["kind"] == "blocked_worker");
         let all = json(&page);
@@ -343,16 +348,10 @@ fn a_head_of_a_megabyte_is_refused() {
 fn connections_that_stand_still_keep_no_other_out() {
     guarded(|| {
         let runtime = workers(1);
-        for _ in 0..600 {
-            drop(runtime.spawn(pending::<()>()));
-        }
-        until(|| runtime.metrics().num_cold_tasks() == 600);
+        wait_for_ever(&runtime, 600);
         let page = page_of(&runtime);
         let host = page.local_addr();
-        let whole = format!(
-            "GET /json HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\n\r\n",
-            page.token()
-        );
+        let whole = request(&page, "/json");
         let mut open = Vec::new();
         for sent in ["", "GET / HTTP/1.1\r\nHost: ", &whole] {
             for _ in 0..40 {
@@ -402,16 +401,9 @@ fn many_ask_at_the_same_time() {
 fn requests_that_come_at_once_are_all_answered() {
     guarded(|| {
         let runtime = workers(1);
-        for _ in 0..5_000 {
-            drop(runtime.spawn(pending::<()>()));
-        }
-        until(|| runtime.metrics().num_cold_tasks() == 5_000);
+        wait_for_ever(&runtime, 5_000);
         let page = page_of(&runtime);
-        let head = format!(
-            "GET /text HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
-            page.local_addr(),
-            page.token()
-        );
+        let head = request(&page, "/text");
         for _ in 0..5 {
             let ask = || {
                 let mut stream = connect(page.local_addr());

@@ -331,6 +331,8 @@ impl Permits {
             let there = state >> SHIFT;
             let (next, missing) = match count.checked_sub(there) {
                 None | Some(0) => (state - (count << SHIFT), None),
+                // The caller's lock keeps the word as it is, so there is nothing to exchange.
+                Some(missing) if state == CROWDED => return Ok(Some(missing)),
                 Some(missing) => (CROWDED, Some(missing)),
             };
             match self.exchange(state, next) {

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// A thread of a model gives way after each attempt to lock: loom explores no loop that does not.
 pub(super) const ATTEMPTS: u32 = 1;
 
-pub(super) fn back_off() {}
+pub(super) fn back_off(_attempt: u32) {}
 
 /// The value is made at once: loom does not see that std's `OnceLock` orders its making before its use.
 pub(crate) fn made_later<T>(make: impl FnOnce() -> T) -> std::sync::OnceLock<T> {

@@ -88,8 +88,8 @@ pub(super) fn ask_for_some_time<G>(
     is_locked: impl Fn() -> bool,
     try_lock: impl Fn() -> Option<G>,
 ) -> Option<G> {
-    for _ in 0..ATTEMPTS {
-        back_off();
+    for attempt in 0..ATTEMPTS {
+        back_off(attempt);
         // It is looked at first: an exchange takes the cache line away from the holder.
         if !is_locked() {
             if let Some(guard) = try_lock() {

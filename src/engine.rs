@@ -10,7 +10,7 @@
 //!
 //! | module | lines | what it is |
 //! |---|---|---|
-//! | `sync_shim` | 390 | std's locks, atomics and threads, or loom's, or shuttle's |
+//! | `sync_shim` | 440 | std's locks, atomics and threads, or loom's, or shuttle's |
 //! | `rng` | 50 | small random numbers, from one seed |
 //! | `slab` | 280 | things found by number, under many locks |
 //! | `scoped` | 70 | a thread-local that has a value during a call |
@@ -26,6 +26,7 @@
 //! | `queue` | 440 | local queue, injector, wake channel |
 //! | `cancellation` | 430 | the token that tells many tasks to stop |
 //! | `task` | 2,290 | a task's memory, state, waker and handle |
+//! | `recorder` | 230 | what a recording keeps: rings of records |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
 //! | `scheduler` | 5,370 | workers, which thread wakes which, and the watchdog |
@@ -109,8 +110,10 @@
 //! | `Quiet` | A runtime is quiet when no task is alive. |
 //! | `Readiness`, `Ready` | What the system has reported of a source, and no task has used up. |
 //! | `Reason` | Why a task is queued. |
+//! | `Record`, `Recorder`, `Recording` | What happened and when; while a runtime is recorded, its threads note it. |
 //! | `Registration` | The entry of a source with the driver. |
 //! | `Registry` | The list of a worker's tasks that have been cold, for the end of the runtime. |
+//! | `Ring` | The last records of one thread. |
 //! | `Role` | What the calling thread is to a scheduler, such as a worker. |
 //! | `Root` | The future that is given to `block_on`. |
 //! | `Runner` | The thread that polls a task, as the task sees it. |
@@ -132,6 +135,7 @@
 //! | `Step` | What a free thread of the blocking pool does next. |
 //! | `Task` | A future that the runtime polls, with its handles and its output. |
 //! | `Timer` | A deadline, and the waker that is called when it has passed. |
+//! | `Track` | What one thread has recorded. |
 //! | `Turn` | Which of a worker's own queues is next. |
 //! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
 //! | `Wake`, `Woken` | Makes a cold task hot, or has a hot one polled once more. |
@@ -162,6 +166,9 @@ pub(crate) mod queue;
 
 pub(crate) mod cancellation;
 pub(crate) mod task;
+
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod recorder;
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod blocking;

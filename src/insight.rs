@@ -4,6 +4,7 @@
 //! * [`Handle::tasks`]: all live tasks, one after the other.
 //! * [`serve`], or `LITEN_INSIGHT=127.0.0.1:9900` in the environment: a page that shows all of it while it
 //!   happens, and the same as text, as JSON and for Prometheus.
+//! * [`Handle::record`]: each poll, wake and sleep of the workers for a while, for a viewer of traces.
 //! * [`Builder::on_slow_poll`]: what to call when one poll holds up its worker.
 //!
 //! The observer pays, and not the observed: what is shown here is read from the outside, out of what the
@@ -46,6 +47,7 @@
 //! | `/text` | the dumps as text, for `curl` | yes |
 //! | `/json` | the same for programs, up to 500 tasks; fields may be added | yes |
 //! | `/metrics` | for Prometheus: counters and gauges whose names begin with `liten_` | yes |
+//! | `/trace` | what the workers do in the next second (`?seconds=5`: 5, 10 at the most), for viewers | yes |
 //!
 //! With the variable, the page shows every runtime that the program builds, from the first one on, and stays
 //! until the program ends; it listens on this machine only. If the value is of no use, or the port is taken,
@@ -69,13 +71,16 @@
 //! [`LocalRuntime`]: crate::runtime::LocalRuntime
 //! [`Handle`]: crate::runtime::Handle
 //! [`Handle::dump`]: crate::runtime::Handle::dump
+//! [`Handle::record`]: crate::runtime::Handle::record
 //! [`Handle::tasks`]: crate::runtime::Handle::tasks
 
+mod chrome;
 mod dump;
 mod finding;
 mod json;
 mod pool_info;
 mod prometheus;
+mod recording;
 mod report;
 mod server;
 mod shown;
@@ -83,14 +88,17 @@ mod task_group;
 mod task_info;
 mod tasks;
 mod text;
+mod trace;
 pub(crate) mod variable;
 mod worker_info;
 
 pub use dump::Dump;
 pub use finding::Finding;
 pub use pool_info::{JobInfo, PoolInfo};
+pub use recording::Recording;
 pub use server::{Builder, Server, serve};
 pub use task_group::TaskGroup;
 pub use task_info::{TaskInfo, TaskState};
 pub use tasks::Tasks;
+pub use trace::Trace;
 pub use worker_info::{WorkerInfo, WorkerState};

@@ -55,6 +55,7 @@ const HOUSE: Plan = Plan {
         // Three halves of a runtime, blind to each other.
         ("engine::task", 2),
         ("engine::driver", 2),
+        ("engine::recorder", 2),
         ("engine::blocking", 2),
         // What runs where, and when.
         ("engine::scheduler", 3),
@@ -85,6 +86,8 @@ const HOUSE: Plan = Plan {
         ("engine::scoped", "engine::sync_shim"),
         ("engine::recycler", "engine::sync_shim"),
         ("engine::wakers", "engine::sync_shim"),
+        // What is recorded is of tasks.
+        ("engine::recorder", "engine::task"),
         // Under tokio's name there is no hint.
         ("engine::hint", "engine::words"),
         // A user's function that makes the name may panic.
@@ -142,6 +145,7 @@ const CIRCLES: &[circles::Known] = &[
             "src/engine/scheduler/role.rs",
             "src/engine/scheduler/watchdog.rs",
             "src/engine/scheduler/worker.rs",
+            "src/engine/scheduler/worker/recorded.rs",
             "src/engine/scheduler/worker/rest.rs",
         ],
         "threads start each other: a worker that leaves its park starts the watchdog, which starts \
@@ -248,6 +252,8 @@ const UNSAFE: Confined = Confined {
         ),
         ("src/engine/task/registry.rs", "cancels tasks that it knows to be registered"),
         ("src/engine/task/running.rs", "a place in the source, behind an atomic pointer"),
+        ("src/engine/recorder.rs", "a place in the source, behind an atomic pointer"),
+        ("src/engine/recorder/ring.rs", "a place in the source, behind an atomic pointer"),
         ("src/engine/scheduler/entry.rs", "promises that the scheduler outlives its tasks"),
         ("src/engine/scheduler/slice.rs", "asks the system for short slices of the processor"),
         ("src/runtime/blocking_task.rs", "promises that its tasks never go cold"),
@@ -299,6 +305,8 @@ const CLOCK: Confined = Confined {
             "when a thread had used so much, twice per slow poll",
         ),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
+        ("src/engine/scheduler/recorder.rs", "when what is recorded has happened"),
+        ("src/engine/scheduler/worker/recorded.rs", "when a recorded poll begins and ends"),
         ("src/engine/scheduler/sleeps.rs", "how long a thread was busy, twice per sleep"),
         (
             "src/engine/scheduler/watchdog.rs",

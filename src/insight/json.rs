@@ -136,13 +136,13 @@ fn job(job: &JobInfo, object: &mut Object<'_>) {
 }
 
 /// The fields of an object that is being written.
-struct Object<'a> {
+pub(super) struct Object<'a> {
     text: &'a mut String,
     is_empty: bool,
 }
 
 impl Object<'_> {
-    fn write(text: &mut String, fill: impl FnOnce(&mut Object<'_>)) {
+    pub(super) fn write(text: &mut String, fill: impl FnOnce(&mut Object<'_>)) {
         text.push('{');
         fill(&mut Object { text, is_empty: true });
         text.push('}');
@@ -159,12 +159,12 @@ impl Object<'_> {
         _ = write!(self.text, "{value}");
     }
 
-    fn number(&mut self, key: &str, number: impl Display) {
+    pub(super) fn number(&mut self, key: &str, number: impl Display) {
         self.key(key);
         self.raw(number);
     }
 
-    fn text(&mut self, key: &str, text: &str) {
+    pub(super) fn text(&mut self, key: &str, text: &str) {
         self.key(key);
         quote(self.text, &short(text));
     }
@@ -183,7 +183,7 @@ impl Object<'_> {
         }
     }
 
-    fn object(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) {
+    pub(super) fn object(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) {
         self.key(key);
         Object::write(self.text, fill);
     }
@@ -195,7 +195,7 @@ impl Object<'_> {
         }
     }
 
-    fn list<T>(
+    pub(super) fn list<T>(
         &mut self,
         key: &str,
         items: impl IntoIterator<Item = T>,

@@ -43,7 +43,9 @@ impl BlockingJob {
 
 impl Job for BlockingJob {
     fn run(self) {
-        self.tasks.clone().list(&self.task.list_entry(), || self.task.run(&PoolThread));
+        self.tasks.clone().list(&self.task.list_entry(), || {
+            self.task.run(&PoolThread);
+        });
     }
 
     fn cancel(self) {

@@ -394,7 +394,7 @@ impl Handle {
         .await;
     }
 
-    pub(super) fn scheduler(&self) -> Option<&Arc<Shared>> {
+    pub(crate) fn scheduler(&self) -> Option<&Arc<Shared>> {
         match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => Some(scheduler),
             Flavor::CurrentThread(_) | Flavor::Local(_) => None,

@@ -9,3 +9,4 @@ mod page_variable;
 mod requests;
 mod slow_polls;
 mod tasks;
+mod traces;

@@ -9,6 +9,7 @@ use super::own_queues::OwnQueues;
 use super::reason::{Notice, Pusher, Queue, Reason, place};
 use super::shared::Shared;
 use crate::engine::queue::wake_channel::Chain;
+use crate::engine::recorder::Event;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::task::header::Hot;
 use std::cell::RefCell;
@@ -84,6 +85,7 @@ impl Shared {
         if self.shutdown.is_closed() {
             self.cancel(task);
         } else {
+            self.recorder.note(|| Event::Spawn(task.identity()));
             self.enqueue(Pusher::Other, task, Reason::Spawned);
         }
     }

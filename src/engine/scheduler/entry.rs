@@ -4,6 +4,7 @@
 use super::reason::{Pusher, Reason};
 use super::role::{self, Role};
 use super::shared::Shared;
+use crate::engine::recorder::Event;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
@@ -52,6 +53,7 @@ unsafe impl Schedule for Shared {
     }
 
     fn schedule(self: Arc<Self>, task: Hot) {
+        self.recorder.note(|| Event::Wake(task.identity()));
         self.enqueue(Pusher::Other, task, Reason::Woken);
     }
 }

@@ -8,6 +8,7 @@ use super::reason::{Pusher, Reason};
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::engine::driver::Driver;
+use crate::engine::recorder::Event;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::{Arc, thread_local};
 use crate::engine::task::JoinHandle;
@@ -166,6 +167,7 @@ impl Dispatcher {
     }
 
     pub(super) fn woken(&self, task: Hot) {
+        self.shared.recorder.note(|| Event::Wake(task.identity()));
         self.shared.enqueue(Pusher::Dispatcher(&self.chains), task, Reason::Woken);
     }
 

@@ -5,6 +5,7 @@ use super::count::ForeignTasks;
 use super::idle::Idle;
 use super::outside::Outside;
 use super::quiet::QuietWaiters;
+use super::recorder::{Recorder, Recording};
 use super::shutdown::Shutdown;
 use super::size::PoolSize;
 use super::slots::{Slot, Slots};
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     pub(super) awake_threads: OnceLock<AwakeThreads>,
     pub(super) foreign: ForeignTasks,
     quiet: QuietWaiters,
+    pub(super) recorder: Recorder,
     pub(super) shutdown: Shutdown,
 }
 
@@ -52,6 +54,7 @@ impl Shared {
             awake_threads: OnceLock::new(),
             foreign: ForeignTasks::new(),
             quiet: QuietWaiters::new(),
+            recorder: Recorder::new(),
             shutdown: Shutdown::new(),
         })
     }
@@ -171,6 +174,30 @@ impl Shared {
             };
             (index, entry)
         })
+    }
+
+    /// Begins to record. `None` if a recording is under way, or the runtime has been shut down.
+    pub(crate) fn start_recording(&self) -> Option<Arc<Recording>> {
+        let _threads = self.threads.lock();
+        if self.shutdown.is_closed() {
+            return None;
+        }
+        let recording = self.recorder.start(self.slots.high())?;
+        self.size.set_recorded(true);
+        Some(recording)
+    }
+
+    /// Ends the recording that is under way.
+    pub(crate) fn stop_recording(&self) {
+        let _threads = self.threads.lock();
+        self.recorder.stop();
+        self.size.set_recorded(false);
+    }
+
+    /// What the workers poll at the moment, with their indices.
+    pub(crate) fn polls_under_way(&self) -> impl Iterator<Item = (usize, RunningTask)> {
+        let slots = (0..self.slots.high()).map(|index| (index, self.slots.get(index)));
+        slots.filter_map(|(index, slot)| Some((index, slot.running.read()?)))
     }
 
     /// Whether `worker` does something else than when `entry` was made.

@@ -8,6 +8,7 @@ pub(super) struct PoolSize {
     regular: AtomicUsize,
     /// Workers with an index below this one stay: as `regular`, more if there are spares, and 0 once the
     /// runtime is closed. Each worker reads it at each step, so it shares no line with what others write.
+    /// While events are recorded all its bits are inverted: see `is_plain`.
     staying: CachePadded<AtomicUsize>,
     /// Worker threads that have not ended.
     pub(super) alive: AtomicUsize,
@@ -42,13 +43,27 @@ impl PoolSize {
     /// How many workers there are with the spares; 0 once the runtime is closed.
     pub(super) fn staying(&self) -> usize {
         // Ordering: Relaxed, the caller holds the lock of the threads or takes it for a hint.
-        self.staying.load(Ordering::Relaxed)
+        count_of(self.staying.load(Ordering::Relaxed))
     }
 
     /// Says how many workers there should be with the spares. As for [`PoolSize::set_regular`].
     pub(super) fn set_staying(&self, count: usize) {
-        // Ordering: Relaxed, as above.
-        self.staying.store(count, Ordering::Relaxed);
+        self.store_staying(count, self.is_recorded());
+    }
+
+    fn store_staying(&self, count: usize, is_recorded: bool) {
+        // Ordering: Relaxed, as in `set_regular`.
+        self.staying.store(if is_recorded { !count } else { count }, Ordering::Relaxed);
+    }
+
+    fn is_recorded(&self) -> bool {
+        // Ordering: Relaxed, the caller holds the lock of the threads.
+        (self.staying.load(Ordering::Relaxed) as isize) < 0
+    }
+
+    /// Says whether workers record what they do; the caller holds the lock of the threads.
+    pub(super) fn set_recorded(&self, is_recorded: bool) {
+        self.store_staying(self.staying(), is_recorded);
     }
 
     /// The runtime is closed: no worker stays.
@@ -57,13 +72,21 @@ impl PoolSize {
         self.staying.store(0, Ordering::Release);
     }
 
+    /// Whether worker `index` stays and records nothing. One comparison, because each worker asks at each
+    /// step: an inverted count is negative, and no index is less than that.
+    #[inline]
+    pub(super) fn is_plain(&self, index: usize) -> bool {
+        // Ordering: Acquire, see `is_surplus`.
+        (index as isize) < self.staying.load(Ordering::Acquire) as isize
+    }
+
     /// Whether worker `index` has been asked to leave, or the runtime is closed.
     #[inline]
     pub(super) fn is_surplus(&self, index: usize) -> bool {
         // Ordering: Acquire pairs with the Release store in `end`: a worker that sees the 0 sees that the
         // runtime is closed, too. Read in each step, and in each park after its fence; a thread that lowers
         // it unparks the worker.
-        index >= self.staying.load(Ordering::Acquire)
+        index >= count_of(self.staying.load(Ordering::Acquire))
     }
 
     /// How many spare workers there are.
@@ -107,9 +130,33 @@ impl PoolSize {
     }
 }
 
+/// The count in `PoolSize::staying`, inverted or not.
+fn count_of(staying: usize) -> usize {
+    if (staying as isize) < 0 { !staying } else { staying }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_recording_changes_no_count() {
+        let size = PoolSize::new();
+        size.set_regular(2);
+        assert!(size.is_plain(1) && !size.is_plain(2));
+        size.set_recorded(true);
+        assert!(!size.is_plain(0) && !size.is_surplus(1) && size.is_surplus(2));
+        size.set_staying(3);
+        assert_eq!((size.staying(), size.spares(), size.is_surplus(2)), (3, 1, false));
+        assert!(!size.is_plain(0));
+        size.set_recorded(false);
+        assert!(size.is_plain(2) && !size.is_plain(3) && size.is_surplus(3));
+        size.set_recorded(true);
+        size.end();
+        assert!(!size.is_plain(0) && size.is_surplus(0));
+        size.set_recorded(true);
+        assert!(!size.is_plain(0) && size.is_surplus(0));
+    }
 
     #[test]
     fn spares_that_replace_workers_which_block_in_place_are_no_helpers() {

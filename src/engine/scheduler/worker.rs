@@ -65,6 +65,7 @@
 //! workers have been in one poll for long does it run what has yielded too, and only if another helper can
 //! follow it.
 
+mod recorded;
 mod rest;
 mod wakes;
 
@@ -77,10 +78,12 @@ use super::shared::Shared;
 use super::slots::{Slot, Stall};
 use super::turns::{Alone, Turns};
 use crate::engine::park::Parker;
+use crate::engine::recorder::Event;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock, thread};
-use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
+use crate::engine::task::header::{Cold, Completer, Hot, Polled, RegistryKey, Runner};
+use recorded::Records;
 use std::cell::{Cell, RefCell};
 use std::iter;
 use std::task::Waker;
@@ -110,6 +113,7 @@ pub(super) struct Worker {
     unannounced: Cell<Option<usize>>,
     /// Kept for its memory: the wakers of one round.
     wakes: RefCell<Vec<Waker>>,
+    records: Records,
 }
 
 impl Worker {
@@ -126,6 +130,7 @@ impl Worker {
             busy_since: Cell::new(clock::now()),
             intake: Intake::new(),
             unannounced: Cell::new(None),
+            records: Records::new(),
             wakes: RefCell::new(shared.driver.new_wakes()),
             shared,
         }
@@ -156,19 +161,33 @@ impl Worker {
     /// Runs tasks until the runtime is shut down or this worker is surplus.
     pub(super) fn work(&self) {
         let mut arrived = false;
-        while !self.is_surplus() {
-            let task = self.next_task().or_else(|| self.search());
-            if let Some(task) = task.or_else(|| self.park()) {
-                self.end_search();
-                if !arrived {
-                    arrived = true;
-                    self.arrive();
-                }
-                self.run(task);
+        loop {
+            while self.shared.size.is_plain(self.own.index) {
+                self.step(&mut arrived, |task| {
+                    self.run(task);
+                });
             }
+            if self.is_surplus() {
+                break;
+            }
+            self.work_recorded(&mut arrived);
         }
         self.end_search();
         self.count_busy(clock::now());
+    }
+
+    /// Runs the next task, or parks until there may be one.
+    #[inline(always)]
+    fn step(&self, arrived: &mut bool, run: impl FnOnce(Hot)) {
+        let task = self.next_task().or_else(|| self.search());
+        if let Some(task) = task.or_else(|| self.park()) {
+            self.end_search();
+            if !*arrived {
+                *arrived = true;
+                self.arrive();
+            }
+            run(task);
+        }
     }
 
     fn count_busy(&self, now: Instant) {
@@ -181,13 +200,14 @@ impl Worker {
         // One of the ticks has found no task.
         pace.ran((self.paced_at.get() - self.until_fair.get()).saturating_sub(1), now);
         self.pace.set(pace);
-        self.own.slot.sleeps.begin(self.busy_since.get(), now);
+        self.own.slot.sleeps.begin(self.busy_since.replace(now), now);
     }
 
     /// The worker has slept.
     fn end_sleep(&self) {
         let now = self.own.slot.sleeps.end();
-        self.busy_since.set(now);
+        let since = self.busy_since.replace(now);
+        self.records.note(since, now, |duration| Event::Sleep { duration });
         self.pace.set(self.pace.get().rested(now));
         // The tasks may have become long since the last fair turn.
         self.until_fair.set(self.until_fair.get().min(self.pace.get().interval()));
@@ -208,13 +228,14 @@ impl Worker {
         self.shared.rouse_watchdog();
     }
 
-    /// Called in one place only, where the compiler puts it and what it calls in line.
+    /// Called in two places only, where the compiler puts it and what it calls in line.
     #[inline]
-    fn run(&self, task: Hot) {
+    fn run(&self, task: Hot) -> Polled {
         self.own.slot.running.begin(task.identity());
         self.own.pushed.set(false);
-        task.run(self);
+        let polled = task.run(self);
         self.own.slot.running.end();
+        polled
     }
 
     #[inline]
@@ -526,6 +547,7 @@ impl Worker {
     #[inline]
     pub(super) fn spawned(&self, task: Hot) {
         self.own.slot.stats.spawned.add(1);
+        self.records.note_now(|| Event::Spawn(task.identity()));
         self.enqueue(task, Reason::Spawned);
     }
 

@@ -34,8 +34,8 @@ const FIRST_BACKOFF: std::time::Duration = std::time::Duration::from_nanos(400);
 /// Each look takes the lock's cache line away from the core of the holder, and so does each change of the
 /// holder for what the lock protects. A thread that stays away for longer lets the other one do its work
 /// many times. By the clock and not by a number of pauses: a pause takes 12 nanoseconds on some processors
-/// and 60 on others. liten's time / tokio's in `versus -- sync` on a machine of the first kind, with the first
-/// back-off as long as the others:
+/// and 60 on others. liten's time / tokio's in `versus -- sync` on a machine of the first kind, with the
+/// first back-off as long as the others:
 ///
 /// | back off for, ns | mpsc 16 to 1: time, processors | semaphore | broadcast | Notify |
 /// |---|---|---|---|---|

@@ -139,7 +139,8 @@ impl ListEntry {
 }
 
 /// How a poll ended.
-pub(super) enum Polled {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Polled {
     /// The output has been stored.
     Ready,
     Pending,
@@ -273,23 +274,32 @@ impl Hot {
         unsafe { ListEntry::of(self.0) }
     }
 
-    /// Polls the task once, and does what the outcome asks for.
+    /// Polls the task once, and does what the outcome asks for. Returns how the poll ended; `Ready` also if
+    /// the task was cancelled.
     #[inline]
-    pub(crate) fn run(self, runner: &impl Runner) {
+    pub(crate) fn run(self, runner: &impl Runner) -> Polled {
         let header = self.header();
         // Ordering: Relaxed, see `home`.
         if header.home.load(Ordering::Relaxed) != runner.home() {
             header.home.store(runner.home(), Ordering::Relaxed);
         }
         if header.state.start() == Start::Cancel {
-            return self.cancel(runner);
+            self.cancel(runner);
+            return Polled::Ready;
         }
         // SAFETY: we own the `Hot`, so we alone may touch the future.
-        match unsafe { (header.vtable.poll)(self.0) } {
-            Polled::Ready => return self.complete(runner),
+        let polled = unsafe { (header.vtable.poll)(self.0) };
+        match polled {
+            Polled::Ready => {
+                self.complete(runner);
+                return polled;
+            }
             // Still SCHEDULED: a wake that came meanwhile has set WOKEN, which the next `start` takes as
             // answered.
-            Polled::Yielded => return runner.yielded(self),
+            Polled::Yielded => {
+                runner.yielded(self);
+                return polled;
+            }
             Polled::Pending => {}
         }
         self.ensure_registered(runner);
@@ -297,8 +307,12 @@ impl Hot {
             // Another thread may own the task from here on, so `self` must not be used any more.
             Pending::Cold => {}
             Pending::Requeue => runner.requeue(self),
-            Pending::Cancel => self.cancel(runner),
+            Pending::Cancel => {
+                self.cancel(runner);
+                return Polled::Ready;
+            }
         }
+        polled
     }
 
     /// Drops the future without polling it, and completes the task as cancelled.

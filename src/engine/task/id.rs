@@ -39,12 +39,12 @@ impl TaskId {
         })
     }
 
-    pub(super) fn to_bits(self) -> u64 {
+    pub(in crate::engine) fn to_bits(self) -> u64 {
         self.0.get()
     }
 
     /// The id that [`TaskId::to_bits`] gave. `None` for 0, which no id is.
-    pub(super) fn from_bits(bits: u64) -> Option<Self> {
+    pub(in crate::engine) fn from_bits(bits: u64) -> Option<Self> {
         NonZeroU64::new(bits).map(Self)
     }
 }

@@ -507,7 +507,7 @@ fn ready_task(queue: &Arc<Queue>) -> (Hot, Arc<AtomicUsize>) {
 fn take_and_run(slot: &NextSlot, queue: &Queue) -> bool {
     let task = slot.take();
     let found = task.is_some();
-    task.into_iter().for_each(|task| task.run(queue));
+    task.into_iter().for_each(|task| _ = task.run(queue));
     found
 }
 

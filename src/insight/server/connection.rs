@@ -1,10 +1,10 @@
 //! One connection: one request, one answer, each within a time.
 
 use super::answer::{Answer, Status};
-use super::page::Page;
+use super::page::{Page, Reply};
 use super::request::{LARGEST_HEAD, is_complete};
 use crate::io::{Async, Interest};
-use crate::time::{Duration, timeout};
+use crate::time::{Duration, sleep, timeout};
 use mio::net::TcpStream;
 use std::cell::Cell;
 use std::io::{self, Read, Write};
@@ -35,13 +35,22 @@ async fn exchange(
     page: &Page,
     is_trusted: &Cell<bool>,
 ) -> io::Result<()> {
-    let answer = match timeout(HEAD_TIME, read_head(stream)).await {
+    let reply = match timeout(HEAD_TIME, read_head(stream)).await {
         Ok(head) => match head? {
             Head::Complete(head) => page.answer(&head),
-            Head::TooLarge => Answer::refusal(Status::HeadTooLarge),
+            Head::TooLarge => Reply::Now(Answer::refusal(Status::HeadTooLarge)),
             Head::Ended => return Ok(()),
         },
-        Err(_) => Answer::refusal(Status::Timeout),
+        Err(_) => Reply::Now(Answer::refusal(Status::Timeout)),
+    };
+    let answer = match reply {
+        Reply::Now(answer) => answer,
+        Reply::Later { recordings, time, has_body } => {
+            is_trusted.set(true);
+            sleep(time).await;
+            let answer = Page::trace(recordings);
+            if has_body { answer } else { answer.without_body() }
+        }
     };
     is_trusted.set(answer.is_trusted);
     let written = timeout(ANSWER_TIME, write(stream, answer)).await;

@@ -3,9 +3,10 @@
 use super::access::Access;
 use super::answer::{Answer, Status, TEXT};
 use super::observed::Observed;
-use super::picture::{Album, Picture};
+use super::picture::{Album, MOST_RUNTIMES, Picture};
 use super::request::Request;
-use crate::insight::{json, prometheus, report};
+use crate::insight::{Recording, Trace, chrome, json, prometheus, report};
+use crate::time::Duration;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,6 +18,20 @@ const ICON: &str = include_str!("../page/icon.svg");
 
 /// The version that a scraper of Prometheus asks for.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// How long a trace lasts unless the request says so, and at the most.
+const TRACE: Duration = Duration::from_secs(1);
+const LONGEST_TRACE: Duration = Duration::from_secs(10);
+
+pub(super) enum Reply {
+    Now(Answer),
+    /// [`Page::trace`], when so much time has passed.
+    Later {
+        recordings: Vec<Recording>,
+        time: Duration,
+        has_body: bool,
+    },
+}
 
 pub(super) struct Page {
     access: Access,
@@ -30,15 +45,42 @@ impl Page {
     }
 
     /// The answer to the request whose head is `head`.
-    pub(super) fn answer(&self, head: &[u8]) -> Answer {
+    pub(super) fn answer(&self, head: &[u8]) -> Reply {
         let request = match Request::parse(head) {
             Ok(request) => request,
-            Err(status) => return Answer::refusal(status),
+            Err(status) => return Reply::Now(Answer::refusal(status)),
         };
-        match self.refuse(&request).map_or_else(|| self.show(&request), Answer::refusal) {
+        let refused = self.refuse(&request).map(Answer::refusal);
+        if refused.is_none() && request.path == "/trace" {
+            return self.record(&request);
+        }
+        Reply::Now(match refused.unwrap_or_else(|| self.show(&request)) {
             answer if request.method == "HEAD" => answer.without_body(),
             answer => answer,
+        })
+    }
+
+    /// Begins to record all runtimes that can be recorded.
+    fn record(&self, request: &Request<'_>) -> Reply {
+        if !self.access.is_authorized(request.authorization) {
+            return Reply::Now(Answer::refusal(Status::Unauthorized));
         }
+        let Some(time) = recording_time(request.query) else {
+            return Reply::Now(Answer::refusal(Status::BadRequest).trusted());
+        };
+        let living = self.observed.living().0.into_iter().take(MOST_RUNTIMES);
+        let recordings: Vec<Recording> = living.filter_map(|handle| handle.record()).collect();
+        if recordings.is_empty() {
+            return Reply::Now(Answer::refusal(Status::NoTrace).trusted());
+        }
+        Reply::Later { recordings, time, has_body: request.method == "GET" }
+    }
+
+    /// What was recorded.
+    pub(super) fn trace(recordings: Vec<Recording>) -> Answer {
+        let traces: Vec<Trace> = recordings.into_iter().map(Recording::stop).collect();
+        let traces: Vec<&Trace> = traces.iter().collect();
+        Answer::ok("application/json", chrome::json(&traces)).trusted()
     }
 
     /// What is wrong with the request, whatever it asks for.
@@ -78,5 +120,36 @@ impl Page {
 
     fn picture(&self) -> Rc<Picture> {
         self.album.borrow_mut().picture(&self.observed)
+    }
+}
+
+/// What `seconds=…` says; `None` if it is not what it should be.
+fn recording_time(query: Option<&str>) -> Option<Duration> {
+    let Some(query) = query else { return Some(TRACE) };
+    let seconds = query.strip_prefix("seconds=")?.parse::<f64>().ok()?;
+    let time = Duration::try_from_secs_f64(seconds).ok()?;
+    (time <= LONGEST_TRACE).then_some(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, recording_time};
+
+    #[test]
+    fn the_time_of_a_trace_is_bounded() {
+        let millis = |millis| Some(Duration::from_millis(millis));
+        for (query, time) in [
+            (None, millis(1_000)),
+            (Some("seconds=0.25"), millis(250)),
+            (Some("seconds=10"), millis(10_000)),
+            (Some("seconds=10.1"), None),
+            (Some("seconds=-1"), None),
+            (Some("seconds=NaN"), None),
+            (Some("seconds="), None),
+            (Some("minutes=1"), None),
+            (Some(""), None),
+        ] {
+            assert_eq!(recording_time(query), time, "{query:?}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const MAX_AGE: Duration = Duration::from_millis(100);
 
 /// How many runtimes are shown.
-const MOST_RUNTIMES: usize = 16;
+pub(super) const MOST_RUNTIMES: usize = 16;
 
 pub(in crate::insight) struct Picture {
     pub(in crate::insight) runtimes: Vec<Seen>,

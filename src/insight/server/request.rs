@@ -15,6 +15,7 @@ pub(super) struct Request<'a> {
     pub(super) method: &'a str,
     /// Without the query.
     pub(super) path: &'a str,
+    pub(super) query: Option<&'a str>,
     pub(super) host: &'a str,
     pub(super) origin: Option<&'a str>,
     pub(super) authorization: Option<&'a str>,
@@ -40,9 +41,14 @@ impl<'a> Request<'a> {
             return Err(Status::BadRequest);
         };
         let header = |name| only(parsed.headers, name);
+        let (path, query) = match target.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (target, None),
+        };
         Ok(Self {
             method,
-            path: target.split('?').next().unwrap_or(target),
+            path,
+            query,
             host: header("host")?.ok_or(Status::BadRequest)?,
             origin: header("origin")?,
             authorization: header("authorization")?,
@@ -74,6 +80,7 @@ mod tests {
         let request = Request {
             method: "GET",
             path: "/text",
+            query: Some("x=1"),
             host: "127.0.0.1:9900",
             origin: Some("null"),
             authorization: None,

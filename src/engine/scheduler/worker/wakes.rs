@@ -14,6 +14,7 @@
 //! `tasks_that_are_woken_together_do_not_wait_for_their_waker`).
 
 use super::Worker;
+use crate::engine::recorder::Event;
 use crate::engine::scheduler::reason::Reason;
 use crate::engine::task::header::Hot;
 use crate::engine::wakers;
@@ -30,6 +31,7 @@ impl Worker {
     /// A task was woken on this thread.
     #[inline]
     pub(in crate::engine::scheduler) fn woken(&self, task: Hot) {
+        self.records.note_now(|| Event::Wake(task.identity()));
         if let Some(unannounced) = self.unannounced.get() {
             return self.woken_together(task, unannounced);
         }
@@ -93,7 +95,8 @@ impl Worker {
         }
         // The next slot is for what tasks wake.
         self.unannounced.set(Some(SEVERAL));
-        wakers::wake_all(&mut wakes);
+        let called = wakes.len();
+        self.records.note_turn(called, fired, || wakers::wake_all(&mut wakes));
         self.unannounced.set(None);
         *self.wakes.borrow_mut() = wakes;
         // Counted here, because a waker of the program's may have woken many tasks.

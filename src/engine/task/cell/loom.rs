@@ -56,7 +56,7 @@ fn an_abort_ends_a_task_that_always_yields() {
         };
         while queue.completed.load(Ordering::Relaxed) == 0 {
             let task = queue.hot.lock().pop_front();
-            task.into_iter().for_each(|task| task.run(&*queue));
+            task.into_iter().for_each(|task| _ = task.run(&*queue));
             thread::yield_now();
         }
         aborter.join().expect("no panic");

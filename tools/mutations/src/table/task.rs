@@ -6,6 +6,7 @@ const STATE: &str = "src/engine/task/state.rs";
 const REGISTRY: &str = "src/engine/task/registry.rs";
 const HEADER: &str = "src/engine/task/header.rs";
 const JOIN: &str = "src/engine/task/join.rs";
+const RING: &str = "src/engine/recorder/ring.rs";
 const RUNNING: &str = "src/engine/task/running.rs";
 const CANCELLATION: &str = "src/engine/cancellation.rs";
 const TRACKER: &str = "src/task/tracker.rs";
@@ -207,6 +208,35 @@ pub const ROWS: &[Mutation] = &[
         from: "        let entries = self.entries.lock();\n        let mut left = CHUNK;\n        for (index, entry) in entries.tasks.iter().enumerate().skip(from) {",
         to: "        let tasks = self.entries.lock().tasks.clone();\n        let mut left = CHUNK;\n        for (index, entry) in tasks.iter().enumerate().skip(from) {",
         breaks: "tasks are listed without the lock that keeps them in the registry",
+    },
+    // The rings of a recording.
+    Mutation {
+        file: RING,
+        models: "recorder::ring::loom",
+        from: "self.what.store(words.what, Ordering::Release);",
+        to: "self.what.store(words.what, Ordering::Relaxed);",
+        breaks: "a look that sees a word of the next record does not see that it is on its way",
+    },
+    Mutation {
+        file: RING,
+        models: "recorder::ring::loom",
+        from: "let which = self.which.load(Ordering::Acquire);",
+        to: "let which = self.which.load(Ordering::Relaxed);",
+        breaks: "a look may count the records before it has copied them",
+    },
+    Mutation {
+        file: RING,
+        models: "recorder::ring::loom",
+        from: "begin.max((now + 1).saturating_sub(length))",
+        to: "begin.max(now.saturating_sub(length))",
+        breaks: "the entry that is being written counts as whole",
+    },
+    Mutation {
+        file: RING,
+        models: "recorder::ring::loom",
+        from: "self.written.store(number + 1, Ordering::Release);",
+        to: "self.written.store(number + 1, Ordering::Relaxed);",
+        breaks: "a record is counted before its words are there",
     },
     // The note of what a worker polls.
     Mutation {

@@ -1,0 +1,187 @@
+//! Recording what the threads of a runtime do: start, stop, and the rings of all threads.
+//!
+//! # From start to stop
+//!
+//! The thread that starts or stops a recording holds the lock of the threads, so there is one at a time, and
+//! the number of workers does not change meanwhile.
+//!
+//! | step | start | stop |
+//! |---|---|---|
+//! | 1 | sets `current` | clears `number` |
+//! | 2 | sets `number` | clears `current` |
+//! | 3 | inverts the word that the workers read at each step | sets it back |
+//!
+//! A worker that finds the word inverted takes the recording, and writes to its ring until `number` has
+//! changed. If the recording is over already, it makes one plain step and looks at the word again. A worker
+//! in a long poll or in its sleep takes no part before that has ended, and may write to its ring after the
+//! stop: the ring is shared, and nothing reads it then.
+
+use crate::engine::recorder::{Event, Record, Ring};
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::engine::sync_shim::{Arc, Mutex, clock};
+use std::time::{Duration, Instant};
+
+/// How many records the rings of the workers that there are at the start keep together, 32 bytes each.
+const RECORDS: usize = 1 << 17;
+/// How many one ring keeps at the least, and at the most.
+const LEAST: usize = 1 << 8;
+const MOST: usize = 1 << 15;
+
+pub(super) struct Recorder {
+    /// Which recording is under way; 0: none.
+    number: AtomicU64,
+    recordings: Mutex<Recordings>,
+}
+
+#[derive(Default)]
+struct Recordings {
+    /// How many recordings there have been.
+    count: u64,
+    current: Option<Arc<Recording>>,
+}
+
+/// One recording: the rings of the threads that take part.
+pub(crate) struct Recording {
+    number: u64,
+    begin: Instant,
+    /// By the index of the worker.
+    workers: Mutex<Vec<Option<Arc<Ring>>>>,
+    /// That of all other threads, which write under this lock.
+    others: Mutex<Ring>,
+    ring_size: usize,
+}
+
+/// What one thread, or all that are no workers, have recorded.
+pub(crate) struct Track {
+    /// The oldest first.
+    pub(crate) records: Vec<Record>,
+    /// How many earlier ones are lost.
+    pub(crate) lost: u64,
+}
+
+impl Recorder {
+    pub(super) fn new() -> Self {
+        Self { number: AtomicU64::new(0), recordings: Mutex::new(Recordings::default()) }
+    }
+
+    /// The recording that is under way.
+    pub(super) fn current(&self) -> Option<Arc<Recording>> {
+        self.recordings.lock().current.clone()
+    }
+
+    /// Whether `recording` is under way.
+    pub(super) fn is_current(&self, recording: &Recording) -> bool {
+        // Ordering: Relaxed, the worker leaves the recording a little later if this is stale.
+        self.number.load(Ordering::Relaxed) == recording.number
+    }
+
+    /// Notes an event on a thread that is no worker, if a recording is under way.
+    #[inline]
+    pub(super) fn note(&self, event: impl FnOnce() -> Event) {
+        // Ordering: Relaxed, the recording itself is found under its lock.
+        if self.number.load(Ordering::Relaxed) != 0 {
+            self.note_outside(event());
+        }
+    }
+
+    #[cold]
+    fn note_outside(&self, event: Event) {
+        if let Some(recording) = self.current() {
+            // Read under the lock, so that the records are in order.
+            let others = recording.others.lock();
+            let now = clock::now();
+            others.push(recording.record(now, now, |_| event));
+        }
+    }
+
+    /// `None`: one is under way.
+    pub(super) fn start(&self, workers: usize) -> Option<Arc<Recording>> {
+        let mut recordings = self.recordings.lock();
+        if recordings.current.is_some() {
+            return None;
+        }
+        recordings.count += 1;
+        let recording = Arc::new(Recording::new(recordings.count, workers));
+        recordings.current = Some(recording.clone());
+        // Ordering: Relaxed, see `is_current` and `note`.
+        self.number.store(recording.number, Ordering::Relaxed);
+        Some(recording)
+    }
+
+    pub(super) fn stop(&self) {
+        let mut recordings = self.recordings.lock();
+        // Ordering: Relaxed, as in `start`.
+        self.number.store(0, Ordering::Relaxed);
+        recordings.current = None;
+    }
+}
+
+impl Recording {
+    fn new(number: u64, workers: usize) -> Self {
+        let ring_size = (RECORDS / workers.max(1)).clamp(LEAST, MOST);
+        let ring = || Ring::new(ring_size);
+        Self {
+            number,
+            begin: clock::now(),
+            workers: Mutex::new((0..workers).map(|_| Some(Arc::new(ring()))).collect()),
+            others: Mutex::new(ring()),
+            ring_size,
+        }
+    }
+
+    /// The ring of worker `index`.
+    pub(super) fn ring(&self, index: usize) -> Arc<Ring> {
+        let mut workers = self.workers.lock();
+        if workers.len() <= index {
+            workers.resize(index + 1, None);
+        }
+        workers[index].get_or_insert_with(|| Arc::new(Ring::new(self.ring_size))).clone()
+    }
+
+    pub(super) fn record(
+        &self,
+        since: Instant,
+        now: Instant,
+        event: impl FnOnce(u64) -> Event,
+    ) -> Record {
+        // Not before the recording, which a poll or a sleep may be older than.
+        let duration = now.saturating_duration_since(since.max(self.begin));
+        Record { at: self.time(now), event: event(nanoseconds(duration)) }
+    }
+
+    fn time(&self, now: Instant) -> u64 {
+        nanoseconds(now.saturating_duration_since(self.begin))
+    }
+
+    /// How long it has lasted, in nanoseconds.
+    pub(crate) fn length(&self) -> u64 {
+        self.time(clock::now())
+    }
+
+    /// What the workers have recorded until now, by their index.
+    pub(crate) fn workers(&self) -> Vec<Track> {
+        let rings = self.workers.lock().clone();
+        rings.iter().map(|ring| ring.as_deref().map_or_else(Track::empty, Track::of)).collect()
+    }
+
+    /// What all other threads have recorded until now: wakes and spawns.
+    pub(crate) fn others(&self) -> Track {
+        Track::of(&self.others.lock())
+    }
+}
+
+/// In 64 bits, which last for 584 years.
+fn nanoseconds(time: Duration) -> u64 {
+    time.as_secs() * 1_000_000_000 + u64::from(time.subsec_nanos())
+}
+
+impl Track {
+    fn empty() -> Self {
+        Self { records: Vec::new(), lost: 0 }
+    }
+
+    fn of(ring: &Ring) -> Self {
+        let (records, lost) = ring.read();
+        Self { records, lost }
+    }
+}

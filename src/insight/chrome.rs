@@ -1,0 +1,169 @@
+//! Traces in the format of Chrome's trace viewer: a process for each runtime, a track for each worker.
+
+use super::json::Object;
+use super::trace::{Cause, Trace, word};
+use crate::engine::recorder::{Event, Record};
+use crate::engine::task::RunningTask;
+use std::fmt;
+
+/// One entry of the list that the format is.
+enum Entry<'a> {
+    ProcessName(&'a Trace),
+    TrackName(&'a Trace, usize),
+    Slice(&'a Trace, usize, &'a Record),
+    UnderWay(&'a Trace, usize, RunningTask, u64),
+    /// Where the arrow with that number begins, or ends.
+    Arrow {
+        trace: &'a Trace,
+        number: usize,
+        cause: &'a Cause,
+        is_end: bool,
+    },
+}
+
+impl Trace {
+    /// Returns the trace as JSON in the format of Chrome's trace viewer, which <https://ui.perfetto.dev> and
+    /// `chrome://tracing` read.
+    ///
+    /// There is a track for each worker, with its polls, its sleeps and its rounds of the driver. Polls have
+    /// the place from which the task was spawned as their name. An arrow leads from each wake and each spawn
+    /// to the poll that followed.
+    pub fn to_chrome_json(&self) -> String {
+        json(&[self])
+    }
+}
+
+pub(super) fn json(traces: &[&Trace]) -> String {
+    let causes: Vec<Vec<Cause>> = traces.iter().map(|trace| trace.causes()).collect();
+    let mut number = 0;
+    let entries = traces.iter().zip(&causes).flat_map(|(&trace, causes)| {
+        let tracks = 0..=trace.workers.len();
+        let names = tracks.map(move |track| Entry::TrackName(trace, track));
+        let slices = trace.records().map(move |(track, record)| Entry::Slice(trace, track, record));
+        let under_way = trace.under_way.iter();
+        let under_way =
+            under_way.map(move |&(track, task, begin)| Entry::UnderWay(trace, track, task, begin));
+        let first = number;
+        number += causes.len();
+        let arrows = causes.iter().enumerate().flat_map(move |(index, cause)| {
+            let arrow = move |is_end| Entry::Arrow { trace, number: first + index, cause, is_end };
+            [arrow(false), arrow(true)]
+        });
+        [Entry::ProcessName(trace)]
+            .into_iter()
+            .chain(names)
+            .chain(slices)
+            .chain(under_way)
+            .chain(arrows)
+    });
+    let mut text = String::new();
+    Object::write(&mut text, |all| {
+        all.list("traceEvents", entries, |entry, object| write(&entry, object));
+        all.object("otherData", |object| {
+            object.text("program", super::shown::program());
+            object.number("lost", traces.iter().map(|trace| trace.lost()).sum::<u64>());
+        });
+    });
+    text
+}
+
+fn write(entry: &Entry<'_>, object: &mut Object<'_>) {
+    match *entry {
+        Entry::ProcessName(trace) => {
+            let name = trace.name.as_deref().unwrap_or("liten");
+            named(object, "process_name", &format!("{name} (runtime {})", trace.runtime));
+            object.number("pid", trace.runtime);
+        }
+        Entry::TrackName(trace, track) => {
+            let worker = format!("worker {track}");
+            let name = if track < trace.workers.len() { &worker } else { "other threads" };
+            named(object, "thread_name", name);
+            on(object, trace, track);
+        }
+        Entry::Slice(trace, track, record) => {
+            slice(object, record);
+            on(object, trace, track);
+        }
+        Entry::UnderWay(trace, track, task, begin) => {
+            lasts(object, "poll", trace.end, trace.end.saturating_sub(begin));
+            object.text("name", &task.spawned_at().to_string());
+            object.object("args", |object| {
+                object.number("task", task.id());
+                object.text("outcome", "under way");
+            });
+            on(object, trace, track);
+        }
+        Entry::Arrow { trace, number, cause, is_end } => {
+            let (at, track) =
+                if is_end { (cause.polled_at, cause.to) } else { (cause.at, cause.from) };
+            object.text("ph", if is_end { "f" } else { "s" });
+            object.text("bp", "e");
+            object.number("id", number);
+            object.text("cat", "cause");
+            object.text("name", if cause.is_spawn { "spawn" } else { "wake" });
+            object.number("ts", Micros(at));
+            on(object, trace, track);
+        }
+    }
+}
+
+fn slice(object: &mut Object<'_>, record: &Record) {
+    let at = record.at;
+    let of_task = |object: &mut Object<'_>, verb, task: RunningTask| {
+        lasts(object, verb, at, 0);
+        object.text("name", &format!("{verb} task {}", task.id()));
+        object.object("args", |object| object.text("spawned_at", &task.spawned_at().to_string()));
+    };
+    match record.event {
+        Event::Poll { task, duration, outcome } => {
+            lasts(object, "poll", at, duration);
+            object.text("name", &task.spawned_at().to_string());
+            object.object("args", |object| {
+                object.number("task", task.id());
+                object.text("outcome", word(outcome));
+            });
+        }
+        Event::Wake(task) => of_task(object, "wake", task),
+        Event::Spawn(task) => of_task(object, "spawn", task),
+        Event::Sleep { duration } => {
+            lasts(object, "sleep", at, duration);
+            object.text("name", "parked");
+        }
+        Event::Turn { duration, wakers, fired } => {
+            lasts(object, "driver", at, duration);
+            object.text("name", "events");
+            object.object("args", |object| {
+                object.number("wakers", wakers);
+                object.number("of_timers", fired);
+            });
+        }
+    }
+}
+
+/// A slice that ends at `at`.
+fn lasts(object: &mut Object<'_>, category: &str, at: u64, duration: u64) {
+    object.text("ph", "X");
+    object.text("cat", category);
+    object.number("ts", Micros(at.saturating_sub(duration)));
+    object.number("dur", Micros(duration));
+}
+
+fn named(object: &mut Object<'_>, what: &str, name: &str) {
+    object.text("ph", "M");
+    object.text("name", what);
+    object.object("args", |object| object.text("name", name));
+}
+
+fn on(object: &mut Object<'_>, trace: &Trace, track: usize) {
+    object.number("pid", trace.runtime);
+    object.number("tid", track);
+}
+
+/// Nanoseconds, shown as microseconds, which the format wants.
+struct Micros(u64);
+
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1_000, self.0 % 1_000)
+    }
+}

@@ -1,0 +1,266 @@
+//! What a recording has of what the workers did, and what it leaves behind.
+
+use super::requests::{get, send};
+use crate::guard::{exactly, guarded, until};
+use liten::insight::{Builder, Trace};
+use liten::runtime::{self, Handle, LocalRuntime, Runtime};
+use liten::sync::mpsc;
+use liten::task::{TaskId, yield_now};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// As a viewer reads it.
+struct Events(Vec<Value>);
+
+impl Events {
+    fn of(trace: &Trace) -> Self {
+        Self::read(&trace.to_chrome_json())
+    }
+
+    fn read(json: &str) -> Self {
+        let mut all: Value = serde_json::from_str(json).unwrap();
+        let Value::Array(events) = all["traceEvents"].take() else { panic!("{json}") };
+        Self(events)
+    }
+
+    fn with<'a>(&'a self, key: &'a str, value: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.0.iter().filter(move |event| event[key] == value)
+    }
+
+    fn polls_of(&self, task: TaskId) -> usize {
+        let id: Value = task.to_string().parse::<u64>().unwrap().into();
+        self.with("cat", "poll").filter(|event| event["args"]["task"] == id).count()
+    }
+}
+
+fn time(event: &Value) -> f64 {
+    event["ts"].as_f64().unwrap()
+}
+
+/// Two tasks that send a message to and fro.
+async fn bounce(rounds: usize) -> [TaskId; 2] {
+    let (to, mut from) = mpsc::channel(1);
+    let (back, mut answers) = mpsc::channel(1);
+    let echo = liten::spawn(async move {
+        while let Some(message) = from.recv().await {
+            back.send(message).await.unwrap();
+        }
+    });
+    let ask = liten::spawn(async move {
+        for round in 0..rounds {
+            to.send(round).await.unwrap();
+            assert_eq!(answers.recv().await, Some(round));
+        }
+    });
+    let ids = [ask.id(), echo.id()];
+    ask.await.unwrap();
+    echo.await.unwrap();
+    ids
+}
+
+/// A recording of so many rounds, and the two tasks.
+fn recorded_bounce(runtime: &Runtime, rounds: usize) -> (Trace, [TaskId; 2]) {
+    let recording = runtime.handle().record().unwrap();
+    let ids = runtime.block_on(async move { liten::spawn(bounce(rounds)).await.unwrap() });
+    (recording.stop(), ids)
+}
+
+#[test]
+fn a_trace_has_the_polls_and_what_led_to_each() {
+    guarded(|| {
+        let runtime = exactly(2).build().unwrap();
+        let (trace, ids) = recorded_bounce(&runtime, 200);
+        assert_eq!(trace.lost(), 0);
+        let events = Events::of(&trace);
+        for id in ids {
+            // A worker that was about to run the first one as the recording began does not record it.
+            assert!(events.polls_of(id) >= 199, "{}", events.polls_of(id));
+        }
+        // Each arrow begins in a slice of its track, and ends at the begin of a poll.
+        let slices: HashMap<_, _> = events
+            .with("ph", "X")
+            .map(|event| ((event["tid"].to_string(), event["ts"].to_string()), event))
+            .collect();
+        let (mut begins, mut ends) = (HashMap::new(), 0);
+        events.with("ph", "s").for_each(|event| _ = begins.insert(event["id"].to_string(), event));
+        for end in events.with("ph", "f") {
+            let begin = begins[&end["id"].to_string()];
+            assert!(time(begin) <= time(end));
+            let source = slices[&(begin["tid"].to_string(), begin["ts"].to_string())];
+            assert_eq!(source["cat"], begin["name"], "{source}");
+            let poll = slices[&(end["tid"].to_string(), end["ts"].to_string())];
+            assert_eq!(poll["cat"], "poll", "{poll}");
+            ends += 1;
+        }
+        // Each message wakes the other side.
+        assert!(ends == begins.len() && ends >= 390, "{ends}");
+    });
+}
+
+#[test]
+fn polls_of_one_worker_do_not_overlap() {
+    guarded(|| {
+        let runtime = exactly(2).build().unwrap();
+        let (trace, _) = recorded_bounce(&runtime, 200);
+        let events = Events::of(&trace);
+        let mut tracks: HashMap<String, Vec<(f64, f64)>> = HashMap::new();
+        for event in events.with("cat", "poll").chain(events.with("cat", "sleep")) {
+            let duration = event["dur"].as_f64().unwrap();
+            assert!(duration >= 0.0);
+            tracks.entry(event["tid"].to_string()).or_default().push((time(event), duration));
+        }
+        for track in tracks.values_mut() {
+            track.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            for pair in track.windows(2) {
+                // The numbers are decimal.
+                assert!(pair[0].0 + pair[0].1 <= pair[1].0 + 0.001, "{pair:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn the_last_events_are_kept_and_the_others_counted() {
+    guarded(|| {
+        let runtime = exactly(1).build().unwrap();
+        let recording = runtime.handle().record().unwrap();
+        let yields = async {
+            for _ in 0..100_000 {
+                yield_now().await;
+            }
+        };
+        runtime.block_on(liten_task(&runtime, yields));
+        let trace = recording.stop();
+        assert!(trace.lost() >= 60_000 && trace.len() <= 32_768, "{trace:?}");
+        assert!(trace.lost() as usize + trace.len() >= 100_000, "{trace:?}");
+    });
+}
+
+async fn liten_task(runtime: &Runtime, task: impl Future<Output = ()> + Send + 'static) {
+    runtime.spawn(task).await.unwrap();
+}
+
+#[test]
+fn a_poll_that_does_not_end_is_shown() {
+    guarded(|| {
+        let runtime = exactly(1).build().unwrap();
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let line = line!() + 1;
+        let task = runtime.spawn(async move { _ = held.recv() });
+        until(|| runtime.metrics().running_tasks().len() == 1);
+        let recording = runtime.handle().record().unwrap();
+        let trace = recording.stop();
+        let events = Events::of(&trace);
+        let under_way = events.with("cat", "poll").next().unwrap();
+        assert_eq!(under_way["args"]["outcome"], "under way");
+        let place = under_way["name"].as_str().unwrap();
+        assert!(place.starts_with(&format!("{}:{line}", file!())), "{place}");
+        drop(release);
+        runtime.block_on(task).unwrap();
+    });
+}
+
+#[test]
+fn wakes_by_other_threads_are_recorded() {
+    guarded(|| {
+        let runtime = exactly(1).build().unwrap();
+        let (send, mut receive) = mpsc::channel(1);
+        let task = runtime.spawn(async move { receive.recv().await });
+        until(|| runtime.metrics().num_cold_tasks() == 1);
+        let recording = runtime.handle().record().unwrap();
+        thread::spawn(move || send.blocking_send(()).unwrap()).join().unwrap();
+        let name = format!("wake task {}", task.id());
+        runtime.block_on(task).unwrap();
+        let events = Events::of(&recording.stop());
+        let wake = events.with("name", &name).next().unwrap();
+        let tracks = events.with("name", "thread_name");
+        let names: HashMap<_, _> =
+            tracks.map(|track| (track["tid"].to_string(), &track["args"]["name"])).collect();
+        assert_eq!(names[&wake["tid"].to_string()], "other threads");
+    });
+}
+
+#[test]
+fn there_is_one_recording_at_a_time() {
+    guarded(|| {
+        let runtime = exactly(2).build().unwrap();
+        let handle = runtime.handle().clone();
+        let recording = handle.record().unwrap();
+        assert!(handle.record().is_none());
+        drop(recording);
+        let recording = handle.record().unwrap();
+        drop(runtime);
+        assert!(recording.stop().to_chrome_json().contains("worker 1"));
+        assert!(handle.record().is_none(), "the runtime has ended");
+        let local = LocalRuntime::new().unwrap();
+        assert!(local.handle().record().is_none(), "there are no workers");
+        let current = runtime::Builder::new_current_thread().build().unwrap();
+        assert!(current.handle().record().is_none());
+    });
+}
+
+/// Recordings that begin and end all the time, while tasks run and the number of workers changes.
+#[test]
+fn recordings_that_come_and_go_stop_no_worker() {
+    fn keep_recording(handle: &Handle, is_over: &AtomicBool) -> usize {
+        let mut count = 0;
+        while !is_over.load(Ordering::Relaxed) {
+            count += handle.record().map_or(0, |recording| recording.stop().len());
+            let workers = 1 + count % 3;
+            handle.set_worker_threads(workers).unwrap();
+        }
+        count
+    }
+    guarded(|| {
+        let runtime = exactly(2).build().unwrap();
+        let is_over = AtomicBool::new(false);
+        let events = thread::scope(|scope| {
+            let recorder = scope.spawn(|| keep_recording(runtime.handle(), &is_over));
+            for _ in 0..50 {
+                let tasks: Vec<_> = (0..8).map(|_| runtime.spawn(bounce(50))).collect();
+                for task in tasks {
+                    runtime.block_on(task).unwrap();
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+            recorder.join().unwrap()
+        });
+        assert!(events > 0);
+    });
+}
+
+#[test]
+fn the_page_records_for_as_long_as_the_request_says() {
+    guarded(|| {
+        let runtime = exactly(2).build().unwrap();
+        let page = Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap();
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    runtime.block_on(liten_task(&runtime, async { _ = bounce(10).await }));
+                }
+            });
+            let answer = get(&page, "/trace?seconds=0.2");
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(
+                (answer.status, answer.header("Content-Type")),
+                (200, Some("application/json"))
+            );
+            assert!(Events::read(&answer.body).with("cat", "poll").count() > 10);
+        });
+        for (path, status) in
+            [("/trace?seconds=60", 400), ("/trace?seconds=x", 400), ("/trace?seconds=0", 200)]
+        {
+            assert_eq!(get(&page, path).status, status, "{path}");
+        }
+        let host = page.local_addr().to_string();
+        let unauthorized = send(page.local_addr(), "GET /trace", &[("Host", host.as_str())]);
+        assert_eq!(unauthorized.status, 401);
+        let recording = runtime.handle().record().unwrap();
+        assert_eq!(get(&page, "/trace").status, 409);
+        drop(recording);
+    });
+}

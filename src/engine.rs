@@ -25,7 +25,7 @@
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 440 | local queue, injector, wake channel |
 //! | `cancellation` | 430 | the token that tells many tasks to stop |
-//! | `task` | 2,290 | a task's memory, state, waker and handle |
+//! | `task` | 2,480 | a task's memory, state, waker and handle |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
 //! | `scheduler` | 5,370 | workers, which thread wakes which, and the watchdog |
@@ -89,6 +89,7 @@
 //! | `Link`, `Linked` | The part of a node that refers to its neighbours. |
 //! | `Local` | The owner's end of a worker's queue. |
 //! | `Look` | Where a worker that parks looks once more before it sleeps. |
+//! | `Meta` | What is said of a task to the functions that the user wants to be called for it. |
 //! | `Mode` | What a thread of the blocking pool does: run jobs, or cancel them. |
 //! | `Notice` | Which worker is told that a task is queued. |
 //! | `Offset` | By how much the driver's clock differs from the system's. |

@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 use super::current;
+use super::hooks::TaskHooks;
 use super::id::TaskId;
 use super::join_error::JoinError;
 use super::running::RunningTask;
@@ -37,6 +38,11 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
 
     /// Queues `task` from any thread.
     fn schedule(self: Arc<Self>, task: Hot);
+
+    /// What is called for each task that is spawned from now on. It does not change any more once it is set.
+    fn task_hooks(&self) -> Option<&TaskHooks> {
+        None
+    }
 }
 
 /// What a task asks of the thread that ends it, by its last poll or by cancelling it.
@@ -80,12 +86,12 @@ pub(super) struct Header {
     /// First, so that a pointer to the link is a pointer to the header.
     link: Link,
     pub(super) state: State,
-    vtable: &'static Vtable,
-    scheduler: *const (),
+    pub(super) vtable: &'static Vtable,
+    pub(super) scheduler: *const (),
     pub(super) id: TaskId,
     home: AtomicU16,
     registry_key: UnsafeCell<RegistryKey>,
-    spawned_at: &'static Location<'static>,
+    pub(super) spawned_at: &'static Location<'static>,
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
 }
 

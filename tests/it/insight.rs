@@ -8,4 +8,5 @@ mod page;
 mod page_variable;
 mod requests;
 mod slow_polls;
+mod stuck;
 mod tasks;

@@ -124,6 +124,8 @@ pub(crate) struct ListEntry {
     pub(crate) future_size: usize,
     /// In a queue, or running.
     pub(crate) is_hot: bool,
+    /// Cold, and no waker of it exists.
+    pub(crate) is_stuck: bool,
 }
 
 impl ListEntry {
@@ -133,13 +135,15 @@ impl ListEntry {
     unsafe fn of(header: NonNull<Header>) -> Self {
         // SAFETY: the caller's promise; the fields that are read here are atomic, or never change.
         let Header { state, vtable, id, spawned_at, .. } = unsafe { header.as_ref() };
+        let is_stuck = state.is_stuck();
         Self {
             task: RunningTask::new(*id, spawned_at),
             // SAFETY: the table is that of this header.
             name: unsafe { (vtable.name)(header) },
             type_name: (vtable.type_name)(),
             future_size: vtable.future_size,
-            is_hot: state.is_hot(),
+            is_hot: !is_stuck && state.is_hot(),
+            is_stuck,
         }
     }
 }

@@ -25,7 +25,7 @@
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 440 | local queue, injector, wake channel |
 //! | `cancellation` | 430 | the token that tells many tasks to stop |
-//! | `task` | 2,290 | a task's memory, state, waker and handle |
+//! | `task` | 2,480 | a task's memory, state, waker and handle |
 //! | `recorder` | 230 | what a recording keeps: rings of records |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
@@ -90,6 +90,7 @@
 //! | `Link`, `Linked` | The part of a node that refers to its neighbours. |
 //! | `Local` | The owner's end of a worker's queue. |
 //! | `Look` | Where a worker that parks looks once more before it sleeps. |
+//! | `Meta` | What is said of a task to the functions that the user wants to be called for it. |
 //! | `Mode` | What a thread of the blocking pool does: run jobs, or cancel them. |
 //! | `Notice` | Which worker is told that a task is queued. |
 //! | `Offset` | By how much the driver's clock differs from the system's. |
@@ -110,7 +111,7 @@
 //! | `Quiet` | A runtime is quiet when no task is alive. |
 //! | `Readiness`, `Ready` | What the system has reported of a source, and no task has used up. |
 //! | `Reason` | Why a task is queued. |
-//! | `Record`, `Recorder`, `Recording` | What happened and when; while a runtime is recorded, its threads note it. |
+//! | `Record`, `Recorder`, `Recording` | Threads note what happens and when, while that is wanted. |
 //! | `Registration` | The entry of a source with the driver. |
 //! | `Registry` | The list of a worker's tasks that have been cold, for the end of the runtime. |
 //! | `Ring` | The last records of one thread. |

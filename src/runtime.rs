@@ -90,12 +90,14 @@ mod shutdown;
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;
 mod slow_poll;
+mod task_hooks;
 pub(crate) mod task_list;
 mod thread_activity;
 mod tokio_context;
 pub(crate) mod weak_handle;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
+pub use crate::engine::task::TaskMeta;
 pub use block_on::worker_index;
 pub use builder::Builder;
 #[doc(hidden)]

@@ -250,6 +250,7 @@ const UNSAFE: Confined = Confined {
             "src/engine/task/join.rs",
             "reads the output and leaves a waker where the task's word allows it",
         ),
+        ("src/engine/task/hooked.rs", "gives a new task another table, and asks its scheduler"),
         ("src/engine/task/registry.rs", "cancels tasks that it knows to be registered"),
         ("src/engine/task/running.rs", "a place in the source, behind an atomic pointer"),
         ("src/engine/recorder.rs", "a place in the source, behind an atomic pointer"),

@@ -19,7 +19,7 @@
 //! futures. Besides the one in a queue (`header::Hot`), the references to it are `waker` and `join`.
 //! `registry` lists the tasks of one owner, `running` says which of them a worker polls, `slot` holds the
 //! task that a worker runs next. `current` and `budget` belong to the thread. `origin` is what the caller of
-//! a spawn says of the task.
+//! a spawn says of the task; `hooks` are what the user wants to be called, and `hooked` calls them.
 //!
 //! A task calls upwards only through [`header::Schedule`], which the scheduler, local executors and blocking
 //! tasks implement.
@@ -28,6 +28,8 @@ pub(crate) mod budget;
 pub(crate) mod cell;
 pub(crate) mod current;
 pub(crate) mod header;
+mod hooked;
+pub(crate) mod hooks;
 mod id;
 mod join;
 mod join_error;
@@ -38,6 +40,7 @@ pub(crate) mod running;
 mod state;
 pub(crate) mod waker;
 
+pub use hooks::TaskMeta;
 pub use id::TaskId;
 pub use join::{AbortHandle, JoinHandle};
 pub use join_error::JoinError;

@@ -6,6 +6,7 @@
 //! | `blocked_workers` | a worker is in a slow poll |
 //! | `full_pool` | all threads of the pool are busy, and a job has waited for [`LONG_WAIT`] |
 //! | `old_jobs` | a job has been done for [`OLD_JOB`], of which the oldest is named |
+//! | `stuck_tasks` | tasks of one place wait, and no waker of theirs exists: proven, see `State::is_stuck` |
 //! | `crowds` | [`CROWD`] tasks and more of one place, which are more than half of all |
 //! | `large_futures` | a future of [`LARGE_FUTURE`] and more |
 //!
@@ -85,6 +86,17 @@ pub enum Finding {
         /// How many there are that are as old as that.
         jobs: usize,
     },
+    /// Tasks wait, and it is proven that nothing wakes them: see
+    /// [`TaskInfo::is_stuck`](super::TaskInfo::is_stuck).
+    #[non_exhaustive]
+    StuckTasks {
+        /// The place from which they were spawned.
+        spawned_at: &'static Location<'static>,
+        /// The name of their futures' type.
+        type_name: &'static str,
+        /// How many there are.
+        tasks: usize,
+    },
     /// Most of very many tasks come from one place.
     #[non_exhaustive]
     Crowd {
@@ -116,6 +128,7 @@ impl Dump {
         found.extend(blocked_workers(self));
         found.extend(full_pool(self));
         found.extend(old_jobs(self));
+        found.extend(stuck_tasks(self));
         found.extend(crowds(self));
         found.extend(large_futures(self));
         found
@@ -162,6 +175,13 @@ fn old_jobs(dump: &Dump) -> Option<Finding> {
     let oldest = old.next()?;
     let JobInfo { task, ref name, age } = *oldest;
     Some(Finding::OldJob { task, name: name.clone(), age, jobs })
+}
+
+fn stuck_tasks(dump: &Dump) -> impl Iterator<Item = Finding> {
+    dump.groups.iter().filter(|group| group.stuck() > 0).filter_map(|group| {
+        let (spawned_at, type_name) = (group.spawned_at(), group.type_name()?);
+        Some(Finding::StuckTasks { spawned_at, type_name, tasks: group.stuck() })
+    })
 }
 
 fn crowds(dump: &Dump) -> Option<Finding> {
@@ -212,6 +232,11 @@ impl fmt::Display for Finding {
                  oldest",
                 age.as_secs(),
                 NamedTask(*task, name.as_deref())
+            ),
+            Self::StuckTasks { spawned_at, type_name, tasks } => write!(
+                f,
+                "{tasks} tasks spawned at {spawned_at} wait for ever, proven: no waker of theirs exists \
+                 ({type_name})"
             ),
             Self::Crowd { spawned_at, tasks } => write!(
                 f,

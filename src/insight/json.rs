@@ -108,12 +108,14 @@ fn group(group: &TaskGroup, object: &mut Object<'_>) {
     for state in TaskState::ALL {
         object.number(state.word(), group.count(state));
     }
+    object.number("stuck", group.stuck());
 }
 
 fn task(task: &TaskInfo, object: &mut Object<'_>) {
     object.number("id", task.id());
     object.optional_text("name", task.name());
     object.text("state", task.state().word());
+    object.number("is_stuck", task.is_stuck());
     object.text("spawned_at", &task.spawned_at().to_string());
     object.optional_text("type_name", task.type_name());
     object.optional_number("future_size", task.future_size());

@@ -49,8 +49,15 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 6] =
-        ["all_workers_blocked", "blocked_worker", "pool_full", "old_job", "crowd", "large_future"];
+    pub(super) const KINDS: [&str; 7] = [
+        "all_workers_blocked",
+        "blocked_worker",
+        "pool_full",
+        "old_job",
+        "crowd",
+        "large_future",
+        "stuck_tasks",
+    ];
 
     pub(super) fn kind(&self) -> &'static str {
         Self::KINDS[match self {
@@ -60,6 +67,7 @@ impl Finding {
             Self::OldJob { .. } => 3,
             Self::Crowd { .. } => 4,
             Self::LargeFuture { .. } => 5,
+            Self::StuckTasks { .. } => 6,
         }]
     }
 }

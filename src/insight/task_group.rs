@@ -13,6 +13,7 @@ pub struct TaskGroup {
     running: usize,
     ready: usize,
     waiting: usize,
+    stuck: usize,
 }
 
 impl TaskGroup {
@@ -45,13 +46,19 @@ impl TaskGroup {
         }
     }
 
-    pub(super) fn of(task: &TaskInfo) -> Self {
-        let future = task.type_name().zip(task.future_size());
-        Self { spawned_at: task.spawned_at(), future, running: 0, ready: 0, waiting: 0 }
+    /// Returns how many of them are proven to be [stuck](TaskInfo::is_stuck). They are waiting, too.
+    pub fn stuck(&self) -> usize {
+        self.stuck
     }
 
-    pub(super) fn add(&mut self, state: TaskState) {
-        *match state {
+    pub(super) fn of(task: &TaskInfo) -> Self {
+        let future = task.type_name().zip(task.future_size());
+        Self { spawned_at: task.spawned_at(), future, running: 0, ready: 0, waiting: 0, stuck: 0 }
+    }
+
+    pub(super) fn add(&mut self, task: &TaskInfo) {
+        self.stuck += usize::from(task.is_stuck());
+        *match task.state() {
             TaskState::Running => &mut self.running,
             TaskState::Ready => &mut self.ready,
             TaskState::Waiting => &mut self.waiting,
@@ -64,6 +71,9 @@ impl fmt::Display for TaskGroup {
         let Self { spawned_at, running, ready, waiting, .. } = self;
         let all = self.tasks();
         write!(f, "{all} from {spawned_at}: {running} running, {ready} ready, {waiting} waiting")?;
+        if self.stuck > 0 {
+            write!(f, " ({} for ever)", self.stuck)?;
+        }
         match self.future {
             Some((type_name, size)) => write!(f, ", {type_name}, {size} bytes"),
             None => Ok(()),
@@ -78,7 +88,7 @@ pub(super) struct Groups(HashMap<(&'static Location<'static>, Option<&'static st
 impl Groups {
     pub(super) fn add(&mut self, task: &TaskInfo) {
         let key = (task.spawned_at(), task.type_name());
-        self.0.entry(key).or_insert_with(|| TaskGroup::of(task)).add(task.state());
+        self.0.entry(key).or_insert_with(|| TaskGroup::of(task)).add(task);
     }
 
     /// The largest first; those of one size in the order of their places.

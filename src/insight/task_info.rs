@@ -13,6 +13,7 @@ pub struct TaskInfo {
     name: Option<Arc<str>>,
     future: Option<(&'static str, usize)>,
     state: TaskState,
+    is_stuck: bool,
     is_of_workers: bool,
 }
 
@@ -31,18 +32,19 @@ pub enum TaskState {
 impl TaskInfo {
     /// One that has waited before.
     pub(super) fn listed(entry: ListEntry, is_polled: bool, is_of_workers: bool) -> Self {
-        let ListEntry { task, name, type_name, future_size, is_hot } = entry;
+        let ListEntry { task, name, type_name, future_size, is_hot, is_stuck } = entry;
         let state = match is_hot {
             false => TaskState::Waiting,
             true if is_polled => TaskState::Running,
             true => TaskState::Ready,
         };
-        Self { task, name, future: Some((type_name, future_size)), state, is_of_workers }
+        Self { task, name, future: Some((type_name, future_size)), state, is_stuck, is_of_workers }
     }
 
     /// One that is being polled and has not waited before: its worker's note is all that is known of it.
     pub(super) fn noted(task: RunningTask, is_of_workers: bool) -> Self {
-        Self { task, name: None, future: None, state: TaskState::Running, is_of_workers }
+        let state = TaskState::Running;
+        Self { task, name: None, future: None, state, is_stuck: false, is_of_workers }
     }
 
     /// Whether workers run it, and not the thread in `block_on` or that of a pinned task.
@@ -85,6 +87,18 @@ impl TaskInfo {
         self.future.map(|(_, size)| size)
     }
 
+    /// Returns whether the task is proven to be stuck: it waits, and no waker of it exists any more, so that
+    /// it
+    /// is never polled again. It can be aborted, and ends with the runtime.
+    ///
+    /// Either what it waited for is gone and has not woken it, or its future has left its waker nowhere, as
+    /// that of [`std::future::pending`]. The answer `true` is never wrong. A task can be stuck without it: if
+    /// an [`AbortHandle`](crate::task::AbortHandle) of it exists, which counts as a waker; if it owns a waker
+    /// of its own; if tasks wait for each other.
+    pub fn is_stuck(&self) -> bool {
+        self.is_stuck
+    }
+
     /// Returns what the task does.
     pub fn state(&self) -> TaskState {
         self.state
@@ -97,7 +111,8 @@ impl fmt::Display for TaskInfo {
         if let Some(name) = self.name() {
             write!(f, " {name:?}")?;
         }
-        write!(f, ", {}, spawned at {}", self.state, self.spawned_at())?;
+        let stuck = if self.is_stuck { " for ever" } else { "" };
+        write!(f, ", {}{stuck}, spawned at {}", self.state, self.spawned_at())?;
         if let Some((type_name, size)) = self.future {
             write!(f, ", {type_name}, {size} bytes")?;
         }

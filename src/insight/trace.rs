@@ -41,10 +41,10 @@ impl Trace {
     ) -> Self {
         let under_way: Vec<_> = scheduler.polls_under_way().collect();
         let (others, workers) = (recording.others(), recording.workers());
-        let under_way = under_way.into_iter().filter_map(|(worker, task)| {
+        let under_way = under_way.into_iter().map(|(worker, task)| {
             // It began after what the worker has recorded last, or before the recording.
             let last = workers.get(worker).and_then(|track| track.records.last());
-            Some((worker, task, last.map_or(0, |record| record.at)))
+            (worker, task, last.map_or(0, |record| record.at))
         });
         Self {
             runtime: handle.id(),

@@ -15,6 +15,7 @@ use crate::engine::blocking;
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::{MAX_WORKERS, Shared, Sleeps, ThreadConfig, ThreadSetup};
 use crate::engine::sync_shim::{Arc, cpus};
+use crate::engine::task::hooks::TaskHooks;
 use crate::engine::thread_name::ThreadName;
 use std::fmt;
 use std::io;
@@ -68,6 +69,7 @@ pub struct Builder {
     start_paused: bool,
     is_hidden: bool,
     hooks: Hooks,
+    pub(super) task_hooks: TaskHooks,
     on_slow_poll: Option<OnSlowPoll>,
     pub(super) tokio: tokio_context::Setting,
 }
@@ -99,6 +101,7 @@ impl Builder {
             start_paused: false,
             is_hidden: false,
             hooks: Hooks::default(),
+            task_hooks: TaskHooks::default(),
             on_slow_poll: None,
             tokio: tokio_context::Setting::default(),
         }
@@ -224,7 +227,8 @@ impl Builder {
     /// workers, on the thread in `block_on`; in the runtime's context. What `f` spawns runs before the sleep.
     ///
     /// Meanwhile the thread runs nothing else, so `f` should be short. A panic of `f` is reported by the
-    /// panic hook and has no other consequence.
+    /// panic hook and has no other consequence. If `f` owns a [`Handle`] to this runtime, the memory of
+    /// the runtime is never freed, although it ends.
     ///
     /// # Examples
     ///
@@ -435,6 +439,9 @@ impl Builder {
             return Err(invalid("slow_poll_threshold must not be 0".into()));
         }
         let tokio = self.tokio.open()?;
+        if let Some(hooks) = self.task_hooks.if_any() {
+            flavor.set_task_hooks(hooks);
+        }
         if self.start_paused {
             driver.stop_clock().expect("a new clock, which runs");
         }

@@ -18,6 +18,7 @@ use crate::engine::impls::impl_unwind_safe;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::{self, MAX_WORKERS, Shared, SleepHooks, Sleeps, ThreadConfig};
 use crate::engine::sync_shim::Arc;
+use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
 use crate::engine::wakers;
@@ -91,6 +92,15 @@ pub(super) enum Flavor {
 }
 
 impl Flavor {
+    /// Says what is called for each task. Before the first is spawned.
+    pub(super) fn set_task_hooks(&self, hooks: TaskHooks) {
+        match self {
+            Self::MultiThread { scheduler, .. } => scheduler.set_task_hooks(hooks),
+            Self::CurrentThread(current) => current.local().set_task_hooks(hooks),
+            Self::Local(local) => local.shared().set_task_hooks(hooks),
+        }
+    }
+
     /// The tasks of a runtime without workers.
     pub(super) fn local(&self) -> Option<&Arc<LocalShared>> {
         match self {

@@ -25,6 +25,7 @@ use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Used, thread};
 use crate::engine::task::cell::{new_send_task, new_task};
 use crate::engine::task::header::{Cold, Completer, Hot, ListEntry, RegistryKey, Runner, Schedule};
+use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
@@ -39,6 +40,7 @@ use std::panic::Location;
 use std::pin::pin;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::task::{Context, Poll};
 
 pub(crate) use settled::Settled;
@@ -460,6 +462,8 @@ pub(crate) struct LocalShared {
     completed: AtomicU64,
     /// The task that the executor's thread runs.
     running: Running,
+    /// Set before the first task is spawned, or never.
+    task_hooks: OnceLock<TaskHooks>,
 }
 
 /// Counts, where no other thread does: a load and a store cost a tenth of a read-modify-write.
@@ -477,7 +481,13 @@ impl LocalShared {
             spawned_beside: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             running: Running::new(),
+            task_hooks: OnceLock::new(),
         }
+    }
+
+    /// Says what is called for each task. Before the first is spawned.
+    pub(super) fn set_task_hooks(&self, hooks: TaskHooks) {
+        assert!(self.task_hooks.set(hooks).is_ok(), "set once");
     }
 
     /// Starts a task from any thread. It is cancelled at once if the executor is gone.
@@ -601,6 +611,10 @@ impl LocalShared {
 // SAFETY: the executor's drop completes all tasks while it holds an `Arc<LocalShared>`; a leaked
 // executor leaks that `Arc`; a task that a `Handle` spawns later is cancelled by its spawner.
 unsafe impl Schedule for LocalShared {
+    fn task_hooks(&self) -> Option<&TaskHooks> {
+        self.task_hooks.get()
+    }
+
     fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {
         if !is_home(address) {
             return Err(task);

@@ -18,10 +18,12 @@ mod local;
 mod local_runtime;
 mod local_set;
 pub(crate) mod local_thread;
+mod task_hooks;
 #[path = "wasm/timekeeper.rs"]
 mod timekeeper;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
+pub use crate::engine::task::TaskMeta;
 pub use builder::Builder;
 pub use context::{EnterGuard, TryCurrentError};
 pub use handle::Handle;

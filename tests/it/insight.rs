@@ -8,5 +8,6 @@ mod page;
 mod page_variable;
 mod requests;
 mod slow_polls;
+mod stuck;
 mod tasks;
 mod traces;

@@ -78,6 +78,7 @@ mod spawn;
 mod steal;
 mod storm;
 mod sync;
+mod task_hooks;
 mod task_life;
 mod time;
 mod tracker;

@@ -9,6 +9,7 @@ use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Hot, Schedule};
+use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::origin::Origin;
 use std::future::Future;
 
@@ -38,6 +39,11 @@ impl Shared {
 // (lifecycle.rs, "The end"); a task spawned later is cancelled by its spawner, which holds an `Arc` too,
 // before `spawn` returns.
 unsafe impl Schedule for Shared {
+    #[inline]
+    fn task_hooks(&self) -> Option<&TaskHooks> {
+        self.task_hooks()
+    }
+
     fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {
         role::with(|role| match role {
             Some(Role::Worker(worker)) if worker.address() == address => {

@@ -16,6 +16,7 @@ use crate::engine::park::{Parker, Unpark};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
 use crate::engine::task::header::{Completer, Hot, ListEntry, RegistryKey};
+use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::running::Running;
 use crate::engine::task::{RunningTask, TaskId};
 use crossbeam_utils::CachePadded;
@@ -32,6 +33,8 @@ pub(crate) struct Shared {
     pub(super) size: PoolSize,
     pub(super) threads: Threads,
     pub(super) watchdog: WatchdogFlags,
+    /// Set before the first task is spawned, or never.
+    task_hooks: OnceLock<TaskHooks>,
     /// Set before the first thread starts, or never.
     pub(super) awake_threads: OnceLock<AwakeThreads>,
     pub(super) foreign: ForeignTasks,
@@ -51,12 +54,23 @@ impl Shared {
             size: PoolSize::new(),
             threads: Threads::new(),
             watchdog: WatchdogFlags::new(),
+            task_hooks: OnceLock::new(),
             awake_threads: OnceLock::new(),
             foreign: ForeignTasks::new(),
             quiet: QuietWaiters::new(),
             recorder: Recorder::new(),
             shutdown: Shutdown::new(),
         })
+    }
+
+    /// Says what is called for each task. Before the first is spawned.
+    pub(crate) fn set_task_hooks(&self, hooks: TaskHooks) {
+        assert!(self.task_hooks.set(hooks).is_ok(), "set once");
+    }
+
+    #[inline]
+    pub(super) fn task_hooks(&self) -> Option<&TaskHooks> {
+        self.task_hooks.get()
     }
 
     /// How many workers there are without the spares, or are about to be.

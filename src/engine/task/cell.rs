@@ -48,6 +48,7 @@
 use super::budget;
 use super::current;
 use super::header::{Header, Hot, Polled, Schedule, TaskRef, Vtable};
+use super::hooked;
 use super::id::TaskId;
 use super::join::JoinHandle;
 use super::join_error::{JoinError, Payload};
@@ -127,6 +128,12 @@ where
             type_name: std::any::type_name::<F>,
             future_size: size_of::<F>(),
         };
+        /// In a runtime with hooks.
+        const HOOKED: &'static Vtable = &Vtable {
+            poll: poll_hooked::<F, N, S>,
+            cancel: cancel_hooked::<F, N, S>,
+            ..*Self::VTABLE
+        };
     }
     let memory = recycler::allocate(Layout::new::<Cell<F, O::Name>>()).cast::<Cell<F, O::Name>>();
     let (spawned_at, name) = origin.into_parts();
@@ -139,6 +146,10 @@ where
     // SAFETY: memory of this layout, ours alone.
     unsafe { memory.write(cell) };
     let header = memory.cast();
+    if let Some(hooks) = scheduler.task_hooks() {
+        // SAFETY: just made; the table is that of this cell.
+        unsafe { hooked::begin(header, VtableOf::<F, O::Name, S>::HOOKED, hooks) };
+    }
     (Hot(header), JoinHandle::new(TaskRef(header)))
 }
 
@@ -277,6 +288,25 @@ unsafe fn cancel<F: Future, N>(header: NonNull<Header>, why: Option<String>) {
     };
     // SAFETY: the stage is ours and `Empty`.
     unsafe { stage.write(Stage::Output(Err(error))) };
+}
+
+/// # Safety
+///
+/// See [`stage`]; the task's scheduler is an `S`.
+unsafe fn poll_hooked<F: Future, N, S: Schedule>(header: NonNull<Header>) -> Polled {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { hooked::poll::<S>(header, poll::<F, N>) }
+}
+
+/// # Safety
+///
+/// See [`stage`]; the task's scheduler is an `S`.
+unsafe fn cancel_hooked<F: Future, N, S: Schedule>(header: NonNull<Header>, why: Option<String>) {
+    // SAFETY: the caller's promise, passed on.
+    unsafe {
+        cancel::<F, N>(header, why);
+        hooked::cancelled::<S>(header);
+    }
 }
 
 /// # Safety

@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 use super::current;
+use super::hooks::TaskHooks;
 use super::id::TaskId;
 use super::join_error::JoinError;
 use super::running::RunningTask;
@@ -37,6 +38,11 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
 
     /// Queues `task` from any thread.
     fn schedule(self: Arc<Self>, task: Hot);
+
+    /// What is called for each task that is spawned from now on. It does not change any more once it is set.
+    fn task_hooks(&self) -> Option<&TaskHooks> {
+        None
+    }
 }
 
 /// What a task asks of the thread that ends it, by its last poll or by cancelling it.
@@ -80,12 +86,12 @@ pub(super) struct Header {
     /// First, so that a pointer to the link is a pointer to the header.
     link: Link,
     pub(super) state: State,
-    vtable: &'static Vtable,
-    scheduler: *const (),
+    pub(super) vtable: &'static Vtable,
+    pub(super) scheduler: *const (),
     pub(super) id: TaskId,
     home: AtomicU16,
     registry_key: UnsafeCell<RegistryKey>,
-    spawned_at: &'static Location<'static>,
+    pub(super) spawned_at: &'static Location<'static>,
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
 }
 
@@ -118,6 +124,8 @@ pub(crate) struct ListEntry {
     pub(crate) future_size: usize,
     /// In a queue, or running.
     pub(crate) is_hot: bool,
+    /// Cold, and no waker of it exists.
+    pub(crate) is_stuck: bool,
 }
 
 impl ListEntry {
@@ -127,13 +135,15 @@ impl ListEntry {
     unsafe fn of(header: NonNull<Header>) -> Self {
         // SAFETY: the caller's promise; the fields that are read here are atomic, or never change.
         let Header { state, vtable, id, spawned_at, .. } = unsafe { header.as_ref() };
+        let is_stuck = state.is_stuck();
         Self {
             task: RunningTask::new(*id, spawned_at),
             // SAFETY: the table is that of this header.
             name: unsafe { (vtable.name)(header) },
             type_name: (vtable.type_name)(),
             future_size: vtable.future_size,
-            is_hot: state.is_hot(),
+            is_hot: !is_stuck && state.is_hot(),
+            is_stuck,
         }
     }
 }

@@ -317,6 +317,30 @@ impl State {
         self.0.load(Ordering::Relaxed) & SCHEDULED != 0
     }
 
+    /// Whether the task is cold and no waker of it exists: nothing but an abort, or the end of its scheduler,
+    /// makes it hot again.
+    ///
+    /// | what refers to a cold task | counted | can wake it |
+    /// |---|---|---|
+    /// | the live reference | 1, until COMPLETE | no |
+    /// | the JoinHandle | 1 at least while JOIN_INTEREST is set | no, only abort it |
+    /// | an AbortHandle | 1 | no, only abort it |
+    /// | a waker, wherever it lies: wheel, source, wait list, join slot, user code | 1 | yes |
+    /// | the registry | no | no, only abort it |
+    /// | the waker that a poll borrows | no | yes, but then the task is SCHEDULED |
+    ///
+    /// So if no more is counted than the first two stand for, there is no waker. An AbortHandle looks like
+    /// one
+    /// and hides that a task is stuck; the answer `true` is never wrong. It also stays right: a new waker is
+    /// cloned from another one, which is counted until the clone is, or in a poll, before `pending`.
+    pub(crate) fn is_stuck(&self) -> bool {
+        // Ordering: Relaxed. The proof needs one value that the word had at any time, because only an abort
+        // ends that state; nothing is read because of it.
+        let word = self.0.load(Ordering::Relaxed);
+        let explained = if word & JOIN_INTEREST == 0 { 1 } else { 2 };
+        word & (SCHEDULED | COMPLETE) == 0 && word / REF_ONE == explained
+    }
+
     /// Whether the waker slot is filled, for the JoinHandle.
     pub(crate) fn has_join_waker(&self) -> bool {
         // Ordering: Acquire pairs with `joiner_woken`, the only one beside this handle that clears the bit:
@@ -468,6 +492,31 @@ mod tests {
         assert_eq!(left.set_join_waker(), JoinSlot::Moved);
         assert_eq!(left.drop_join(), DropJoin::DropWaker);
         assert_eq!(left.release(), Released::Nothing);
+    }
+
+    #[test]
+    fn a_task_is_stuck_while_it_is_cold_and_without_a_waker() {
+        let state = State::new();
+        assert!(!state.is_stuck(), "queued");
+        assert_eq!(state.start(), Start::Poll);
+        assert!(!state.is_stuck(), "running");
+        state.add_ref();
+        assert_eq!(state.pending(), Pending::Cold);
+        assert!(!state.is_stuck(), "a waker exists");
+        assert_eq!(state.release(), Released::Nothing);
+        assert!(state.is_stuck());
+        assert_eq!(state.set_join_waker(), JoinSlot::Moved);
+        assert!(state.is_stuck(), "the waker in the slot is another task's");
+        assert_eq!(state.drop_join(), DropJoin::DropWaker);
+        assert!(!state.is_stuck(), "not proven until the handle is gone");
+        assert_eq!(state.release(), Released::Nothing);
+        assert!(state.is_stuck(), "detached");
+        assert_eq!(state.abort(), Wake::Schedule);
+        assert!(!state.is_stuck(), "it will end");
+        assert_eq!(state.start(), Start::Cancel);
+        assert_eq!(state.complete(), Complete::OutputUnwanted);
+        assert_eq!(state.complete_detached(), Released::Free);
+        assert!(!state.is_stuck(), "complete");
     }
 
     #[test]

@@ -28,12 +28,20 @@ fn worker(index: usize, state: WorkerState, poll_duration: Duration) -> WorkerIn
 }
 
 /// `tasks` tasks of one place, each of `size` bytes.
-fn group(tasks: usize, size: usize, is_hot: bool) -> TaskGroup {
-    let entry =
-        ListEntry { task: task(), name: None, type_name: "a::type", future_size: size, is_hot };
+fn group(tasks: usize, future_size: usize, is_hot: bool) -> TaskGroup {
+    group_of(tasks, ListEntry { future_size, is_hot, ..entry() })
+}
+
+/// A waiting task.
+fn entry() -> ListEntry {
+    let (task, type_name) = (task(), "a::type");
+    ListEntry { task, name: None, type_name, future_size: 10, is_hot: false, is_stuck: false }
+}
+
+fn group_of(tasks: usize, entry: ListEntry) -> TaskGroup {
     let info = TaskInfo::listed(entry, false, true);
     let mut group = TaskGroup::of(&info);
-    (0..tasks).for_each(|_| group.add(info.state()));
+    (0..tasks).for_each(|_| group.add(&info));
     group
 }
 
@@ -178,6 +186,14 @@ fn a_crowd_is_most_of_very_many() {
     assert_says(&most, &["10000 tasks have been spawned at "]);
     let half = said(|dump| dump.groups = vec![group(10_000, 10, false), group(10_000, 10, false)]);
     assert_says(&half, &[]);
+}
+
+#[test]
+fn tasks_that_are_stuck_are_said_by_place() {
+    let stuck = ListEntry { is_stuck: true, ..entry() };
+    let said = said(|dump| dump.groups = vec![group_of(3, stuck), group(9, 10, false)]);
+    assert_says(&said, &["3 tasks spawned at "]);
+    assert!(said[0].contains(" wait for ever, proven: no waker of theirs exists (a::type)"));
 }
 
 #[test]

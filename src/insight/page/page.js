@@ -119,6 +119,7 @@ function places(runtime) {
     ["running", "number", (place) => count(place.running)],
     ["ready", "number", (place) => count(place.ready)],
     ["waiting", "number", (place) => count(place.waiting)],
+    ["for ever", "number", (place) => count(place.stuck)],
     ["spawned at", "place", (place) => place.spawned_at],
     ["bytes each", "number", (place) => place.future_size === null ? "" : count(place.future_size)],
     ["type of the future", "type", (place) => place.type_name],

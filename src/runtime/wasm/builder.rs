@@ -2,6 +2,7 @@
 
 use super::local_runtime::LocalRuntime;
 use crate::engine::impls::setters;
+use crate::engine::task::hooks::TaskHooks;
 use std::io;
 
 /// Builds a [`LocalRuntime`].
@@ -10,12 +11,13 @@ use std::io;
 #[derive(Debug, Clone)]
 pub struct Builder {
     start_paused: bool,
+    pub(super) task_hooks: TaskHooks,
 }
 
 impl Builder {
     /// Returns the default settings.
     pub fn new_current_thread() -> Self {
-        Self { start_paused: false }
+        Self { start_paused: false, task_hooks: TaskHooks::default() }
     }
 
     /// Sets how the names of the runtime's threads begin: without effect on wasm, where it makes none.
@@ -38,6 +40,9 @@ impl Builder {
     /// None on wasm.
     pub fn build_local(&mut self) -> io::Result<LocalRuntime> {
         let runtime = LocalRuntime::new()?;
+        if let (Some(hooks), Some(local)) = (self.task_hooks.if_any(), runtime.handle().settled()) {
+            local.shared().set_task_hooks(hooks);
+        }
         if self.start_paused {
             // No code has had the clock yet, so it runs.
             let _ = runtime.handle().driver().stop_clock();

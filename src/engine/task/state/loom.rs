@@ -143,3 +143,33 @@ fn the_slot_of_the_join_waker_changes_hands_both_ways() {
         assert!(state.is_complete());
     });
 }
+
+/// A waker is cloned in a poll, cloned again by a thread that then drops both of its own, and its last clone
+/// wakes. A third thread that looks finds the task stuck at no time before the last waker is gone.
+#[test]
+fn a_task_with_a_waker_is_never_stuck() {
+    both_ways(|way| {
+        let state = Arc::new(State::new());
+        let other = {
+            let state = state.clone();
+            thread::spawn(move || state.is_stuck())
+        };
+        assert_eq!(state.start(), Start::Poll);
+        // The poll's waker is cloned.
+        state.add_ref();
+        assert_eq!(state.pending(), Pending::Cold);
+        way.here();
+        let holder = {
+            let state = state.clone();
+            thread::spawn(move || {
+                // A clone of it; then the first one is dropped.
+                state.add_ref();
+                assert_eq!(state.release(), Released::Nothing);
+                state.wake_owned()
+            })
+        };
+        assert_eq!(holder.join().expect("no panic"), WakeOwned::Schedule);
+        assert!(!state.is_stuck(), "queued");
+        assert!(!other.join().expect("no panic"), "there was a waker all the time");
+    });
+}

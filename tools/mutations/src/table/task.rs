@@ -98,6 +98,20 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the cell is freed one reference too early",
     },
     Mutation {
+        file: STATE,
+        models: "task::",
+        from: "let explained = if word & JOIN_INTEREST == 0 { 1 } else { 2 };",
+        to: "let explained = if word & JOIN_INTEREST == 0 { 2 } else { 3 };",
+        breaks: "a task whose waker exists is said to be stuck",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::",
+        from: "word & (SCHEDULED | COMPLETE) == 0 && word / REF_ONE == explained",
+        to: "word & COMPLETE == 0 && word / REF_ONE == explained",
+        breaks: "a task that runs or is queued is said to be stuck",
+    },
+    Mutation {
         file: REGISTRY,
         models: "task::loom",
         from: "if entries.closed {\n            // SAFETY",

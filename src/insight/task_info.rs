@@ -87,8 +87,8 @@ impl TaskInfo {
         self.future.map(|(_, size)| size)
     }
 
-    /// Returns whether the task is proven to be stuck: it waits, and no waker of it exists any more, so that it
-    /// is never polled again. It can be aborted, and ends with the runtime.
+    /// Returns whether the task is proven to be stuck: it waits, and no waker of it exists any more, so that
+    /// it is never polled again. It can be aborted, and ends with the runtime.
     ///
     /// Either what it waited for is gone and has not woken it, or its future has left its waker nowhere, as
     /// that of [`std::future::pending`]. The answer `true` is never wrong. A task can be stuck without it: if

@@ -329,8 +329,8 @@ impl State {
     /// | the registry | no | no, only abort it |
     /// | the waker that a poll borrows | no | yes, but then the task is SCHEDULED |
     ///
-    /// So if no more is counted than the first two stand for, there is no waker. An AbortHandle looks like one
-    /// and hides that a task is stuck; the answer `true` is never wrong. It also stays right: a new waker is
+    /// So if no more is counted than the first two stand for, there is no waker. An AbortHandle looks like
+    /// one and hides that a task is stuck; the answer `true` is never wrong. It also stays right: a new waker is
     /// cloned from another one, which is counted until the clone is, or in a poll, before `pending`.
     pub(crate) fn is_stuck(&self) -> bool {
         // Ordering: Relaxed. The proof needs one value that the word had at any time, because only an abort

@@ -41,7 +41,7 @@ fn a_waiting_task_is_listed_with_all_that_is_known_of_it() {
         let type_name = seen.type_name().unwrap();
         assert!(type_name.contains("a_waiting_task_is_listed"), "{type_name}");
         let text = seen.to_string();
-        assert!(text.contains("\"holds bytes\", waiting, spawned at"), "{text}");
+        assert!(text.contains("\"holds bytes\", waiting for ever, spawned at"), "{text}");
         assert_eq!(find(handle, unnamed.id()).name(), None);
         task.abort();
         unnamed.abort();

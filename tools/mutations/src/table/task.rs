@@ -184,8 +184,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: HEADER,
         models: "task::",
-        from: "Polled::Yielded => return runner.yielded(self),",
-        to: "Polled::Yielded => {}",
+        from: "                runner.yielded(self);\n                return polled;\n",
+        to: "",
         breaks: "a task that asks for another turn goes cold",
     },
     Mutation {

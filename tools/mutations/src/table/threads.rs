@@ -274,8 +274,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: HEADER,
         models: "blocking_task::loom",
-        from: "        if header.state.start() == Start::Cancel {\n            return self.cancel(runner);",
-        to: "        if header.state.start() == Start::Cancel {\n            return self.complete(runner);",
+        from: "        if header.state.start() == Start::Cancel {\n            self.cancel(runner);",
+        to: "        if header.state.start() == Start::Cancel {\n            self.complete(runner);",
         breaks: "an aborted task completes without an output",
     },
     // Signals.

@@ -24,8 +24,8 @@ impl Handle {
     /// blocking ones, are recorded only as far as workers wake or spawn them.
     ///
     /// Each worker keeps the last 32,768 events, 32 bytes each; with more than four workers fewer. Those
-    /// before are lost, and [`Trace::lost`] counts them. While nothing is recorded, this costs a wake and a
-    /// spawn one look at a byte, and a poll nothing. Under way, it costs a poll two readings of the clock.
+    /// before are lost, and [`Trace::lost`] counts them. While nothing is recorded, this costs a wake, a
+    /// spawn and a poll a look at one byte. Under way, it costs a poll two readings of the clock.
     ///
     /// Returns `None` if another recording of this runtime is under way, if it has no workers, or if it has
     /// been shut down.

@@ -12,7 +12,7 @@
 //! | 3 | inverts the word that the workers read at each step | sets it back |
 //!
 //! A worker that finds the word inverted takes the recording, and writes to its ring until `number` has
-//! changed. If the recording is over already, it makes one plain step and looks at the word again. A worker
+//! changed. If the recording is over already, it goes on without a ring and looks at the word again. A worker
 //! in a long poll or in its sleep takes no part before that has ended, and may write to its ring after the
 //! stop: the ring is shared, and nothing reads it then.
 

@@ -82,7 +82,7 @@ use crate::engine::recorder::Event;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock, thread};
-use crate::engine::task::header::{Cold, Completer, Hot, Polled, RegistryKey, Runner};
+use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
 use recorded::Records;
 use std::cell::{Cell, RefCell};
 use std::iter;
@@ -161,33 +161,19 @@ impl Worker {
     /// Runs tasks until the runtime is shut down or this worker is surplus.
     pub(super) fn work(&self) {
         let mut arrived = false;
-        loop {
-            while self.shared.size.is_plain(self.own.index) {
-                self.step(&mut arrived, |task| {
-                    self.run(task);
-                });
+        while self.shared.size.is_plain(self.own.index) || self.stays_recorded() {
+            let task = self.next_task().or_else(|| self.search());
+            if let Some(task) = task.or_else(|| self.park()) {
+                self.end_search();
+                if !arrived {
+                    arrived = true;
+                    self.arrive();
+                }
+                self.run(task);
             }
-            if self.is_surplus() {
-                break;
-            }
-            self.work_recorded(&mut arrived);
         }
         self.end_search();
         self.count_busy(clock::now());
-    }
-
-    /// Runs the next task, or parks until there may be one.
-    #[inline(always)]
-    fn step(&self, arrived: &mut bool, run: impl FnOnce(Hot)) {
-        let task = self.next_task().or_else(|| self.search());
-        if let Some(task) = task.or_else(|| self.park()) {
-            self.end_search();
-            if !*arrived {
-                *arrived = true;
-                self.arrive();
-            }
-            run(task);
-        }
     }
 
     fn count_busy(&self, now: Instant) {
@@ -228,14 +214,19 @@ impl Worker {
         self.shared.rouse_watchdog();
     }
 
-    /// Called in two places only, where the compiler puts it and what it calls in line.
+    /// Called in one place only, where the compiler puts it and what it calls in line.
     #[inline]
-    fn run(&self, task: Hot) -> Polled {
+    fn run(&self, task: Hot) {
         self.own.slot.running.begin(task.identity());
         self.own.pushed.set(false);
+        if self.records.are_on() {
+            self.records.begin_poll();
+        }
         let polled = task.run(self);
+        if self.records.are_on() {
+            self.note_poll(polled);
+        }
         self.own.slot.running.end();
-        polled
     }
 
     #[inline]

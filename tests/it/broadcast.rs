@@ -11,6 +11,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -322,5 +323,24 @@ fn a_crowd_in_two_runtimes_gets_every_value_or_is_told() {
                 assert_eq!(values.back(), Some(&(VALUES - 1)));
             }
         });
+    });
+}
+
+/// The receiver drops what was for it, without a call within a call for each.
+#[test]
+fn a_receiver_with_a_million_values_drops_each_once() {
+    #[derive(Clone)]
+    struct Value(#[allow(dead_code, reason = "it counts")] Arc<OnDrop>);
+
+    guarded(|| {
+        let dropped = Count::default();
+        let (sender, receiver) = broadcast::channel(1_000_000);
+        for _ in 0..1_000_000 {
+            assert!(sender.send(Value(Arc::new(OnDrop(dropped.clone())))).is_ok());
+        }
+        assert_eq!((receiver.len(), dropped.get()), (1_000_000, 0));
+        let small = thread::Builder::new().stack_size(64 * 1024);
+        small.spawn(|| drop(receiver)).unwrap().join().unwrap();
+        assert_eq!((sender.len(), dropped.get()), (0, 1_000_000));
     });
 }

@@ -5,12 +5,13 @@ use liten::sync::{
     MappedMutexGuard, Mutex, MutexGuard, OnceCell, OwnedMappedMutexGuard, OwnedMutexGuard,
     OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, OwnedSemaphorePermit,
     RwLock, RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit,
+    TryAcquireError,
 };
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::mem::size_of;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -219,6 +220,53 @@ fn permits_can_be_forgotten_merged_and_closed_while_held() {
     drop(held);
     assert_eq!(semaphore.available_permits(), 3);
     assert!(semaphore.try_acquire().is_err());
+}
+
+#[test]
+fn more_permits_than_there_are_are_waited_for() {
+    let semaphore = Semaphore::new(4);
+    assert!(matches!(semaphore.try_acquire_many(5), Err(TryAcquireError::NoPermits)));
+    assert_eq!(semaphore.available_permits(), 4);
+    let (mut five, mut most) =
+        (pin!(semaphore.acquire_many(5)), Box::pin(semaphore.acquire_many(u32::MAX)));
+    assert!(poll(five.as_mut()).is_pending());
+    assert!(poll(most.as_mut()).is_pending());
+    assert!(semaphore.try_acquire().is_err(), "it would overtake them");
+    semaphore.add_permits(10);
+    let Poll::Ready(Ok(permit)) = poll(five) else { panic!("there are as many now") };
+    assert_eq!((permit.num_permits(), semaphore.available_permits()), (5, 0));
+    // What it has collected comes back.
+    drop(most);
+    assert_eq!(semaphore.available_permits(), 9);
+    drop(permit);
+    assert_eq!(semaphore.available_permits(), 14);
+}
+
+/// Whoever waits gets the permits that fit, and those that are there stay.
+#[test]
+fn more_permits_than_there_can_be_are_refused() {
+    const MOST: usize = Semaphore::MAX_PERMITS;
+    let refused = |f: &dyn Fn()| assert!(catch_unwind(AssertUnwindSafe(f)).is_err());
+    for count in [MOST + 1, 1 << (usize::BITS - 1), usize::MAX] {
+        refused(&|| drop(Semaphore::new(count)));
+        refused(&|| drop(Semaphore::const_new(count)));
+        let semaphore = Semaphore::new(3);
+        refused(&|| semaphore.add_permits(count));
+        assert_eq!(semaphore.available_permits(), 3);
+        let mut waits = pin!(semaphore.acquire_many(5));
+        assert!(poll(waits.as_mut()).is_pending());
+        // Two of them are for the future, and the others are too many, or one too few to be so.
+        if count > MOST + 2 {
+            refused(&|| semaphore.add_permits(count));
+            assert_eq!(semaphore.available_permits(), 0);
+            assert!(poll(waits).is_ready());
+            semaphore.add_permits(1);
+            assert_eq!(semaphore.available_permits(), 6);
+        }
+    }
+    let full = Semaphore::new(MOST);
+    refused(&|| full.add_permits(1));
+    assert_eq!((full.forget_permits(usize::MAX), full.available_permits()), (MOST, 0));
 }
 
 #[derive(Debug, Clone, Copy)]

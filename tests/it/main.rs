@@ -78,6 +78,7 @@ mod spawn;
 mod steal;
 mod storm;
 mod sync;
+mod sync_wakers;
 mod task_hooks;
 mod task_life;
 mod time;

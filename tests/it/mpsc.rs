@@ -1,7 +1,7 @@
 //! Channels with many senders and one receiver: order, ends, cancelling, blocking, and bad input.
 
 use crate::guard::{guarded, until, workers};
-use crate::probe::{Count, OnDrop};
+use crate::probe::{Calls, Count, OnDrop};
 use liten::future::join_all;
 use liten::runtime::LocalRuntime;
 use liten::sync::mpsc::error::{SendTimeoutError, TryRecvError, TrySendError};
@@ -164,6 +164,32 @@ fn permits_outlive_the_close_and_the_receiver_waits_for_them() {
             assert_eq!(receiving.await.unwrap(), ended);
         });
     });
+}
+
+/// A permit that owns its sender is a sender: the channel has not ended before it is used or dropped.
+#[test]
+fn the_last_sender_may_be_inside_a_permit() {
+    for sends in [false, true] {
+        let (sender, mut receiver) = channel(1);
+        let permit = sender.try_reserve_owned().unwrap_or_else(|_| panic!("there is room"));
+        assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+        let (woken, waker) = Calls::new();
+        let mut cx = Context::from_waker(&waker);
+        assert!(receiver.poll_recv(&mut cx).is_pending());
+        assert_eq!((receiver.sender_strong_count(), woken.get()), (1, 0));
+        let sent = if sends {
+            let sender = permit.send(7);
+            assert_eq!((woken.get(), receiver.poll_recv(&mut cx)), (1, Poll::Ready(Some(7))));
+            assert!(receiver.poll_recv(&mut cx).is_pending());
+            drop(sender);
+            1
+        } else {
+            drop(permit);
+            0
+        };
+        assert_eq!(woken.get(), sent + 1, "the end");
+        assert_eq!(receiver.poll_recv(&mut cx), Poll::Ready(None));
+    }
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use crate::guard::{guarded, until, workers};
 use crate::probe::{Count, OnDrop, Report};
-use liten::sync::{Barrier, Mutex, OnceCell, RwLock, Semaphore, oneshot};
-use liten::task::{LocalKey, yield_now};
+use liten::runtime::LocalRuntime;
+use liten::sync::{Barrier, Mutex, OnceCell, RwLock, Semaphore, broadcast, oneshot};
+use liten::task::{LocalKey, block_in_place, yield_now};
 use liten::time::{Duration, Instant, sleep};
 use liten::{join, try_join};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 #[test]
@@ -158,6 +160,69 @@ fn the_other_primitives_work() {
             drop(sender);
             assert!(receiver.await.is_err());
         });
+    });
+}
+
+/// What is refused where it would block the thread of tasks, with what would be ready at once.
+fn blocking_calls() -> Vec<(&'static str, Box<dyn FnOnce() + Send>)> {
+    let semaphore = Arc::new(Semaphore::new(8));
+    let permits = [(); 4].map(|()| semaphore.clone());
+    let [one, many, owned, many_owned] = permits;
+    let lock = Arc::new(Mutex::new(()));
+    let shared = Arc::new(RwLock::new(()));
+    let (mutex, owned_mutex, reads, writes) =
+        (lock.clone(), lock.clone(), shared.clone(), shared.clone());
+    let (sender, receiver) = oneshot::channel();
+    sender.send(()).unwrap();
+    let (casts, mut hears) = broadcast::channel(1);
+    casts.send(()).unwrap();
+    // Fails if a call has taken something and not given it back.
+    let last = move || {
+        assert_eq!(semaphore.available_permits(), 8);
+        assert!(lock.try_lock().is_ok() && shared.try_write().is_ok());
+        drop(lock.blocking_lock());
+    };
+    vec![
+        ("blocking_acquire", Box::new(move || drop(one.blocking_acquire()))),
+        ("blocking_acquire_many", Box::new(move || drop(many.blocking_acquire_many(2)))),
+        ("blocking_acquire_owned", Box::new(move || drop(owned.blocking_acquire_owned()))),
+        (
+            "blocking_acquire_many_owned",
+            Box::new(move || drop(many_owned.blocking_acquire_many_owned(2))),
+        ),
+        ("blocking_lock", Box::new(move || drop(mutex.blocking_lock()))),
+        ("blocking_lock_owned", Box::new(move || drop(owned_mutex.blocking_lock_owned()))),
+        ("blocking_read", Box::new(move || drop(reads.blocking_read()))),
+        ("blocking_write", Box::new(move || drop(writes.blocking_write()))),
+        ("blocking_recv", Box::new(move || receiver.blocking_recv().unwrap())),
+        ("Receiver::blocking_recv", Box::new(move || hears.blocking_recv().unwrap())),
+        ("blocking_lock", Box::new(last)),
+    ]
+}
+
+#[test]
+fn blocking_calls_are_refused_in_tasks_and_roots() {
+    fn refused() {
+        for (name, call) in blocking_calls() {
+            let panic = catch_unwind(AssertUnwindSafe(call)).expect_err(name);
+            let said = panic.downcast_ref::<String>().unwrap();
+            assert!(said.contains(&format!("{name} called in async code")), "{said}");
+        }
+    }
+    fn allowed() {
+        blocking_calls().into_iter().for_each(|(_, call)| call());
+    }
+
+    guarded(|| {
+        allowed();
+        let local = LocalRuntime::new().unwrap();
+        local.block_on(async { refused() });
+        local.block_on(local.spawn_local(async { refused() })).unwrap();
+        let runtime = workers(1);
+        runtime.block_on(async { refused() });
+        runtime.block_on(runtime.spawn(async { refused() })).unwrap();
+        runtime.block_on(runtime.spawn(async { block_in_place(allowed) })).unwrap();
+        runtime.block_on(runtime.spawn_blocking(allowed)).unwrap();
     });
 }
 

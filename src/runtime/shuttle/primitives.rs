@@ -6,7 +6,7 @@ use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::thread;
 use crate::runtime::block_on::wait_outside;
 use crate::sync::broadcast::error::{RecvError, TryRecvError};
-use crate::sync::{Notify, RwLock, Semaphore, broadcast, mpsc};
+use crate::sync::{Notify, RwLock, Semaphore, broadcast, mpsc, watch};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -199,6 +199,54 @@ fn the_last_sender_ends_a_broadcast() {
         let sent = 2 + late.join().expect("no panic");
         for receiver in receivers {
             assert_eq!(receiver.join().expect("no panic"), sent);
+        }
+    });
+}
+
+/// A receiver misses no change and sees the last value, whichever waits it and others give up.
+#[test]
+fn a_crowd_sees_the_last_value_of_a_watch() {
+    const EACH: usize = 2;
+    explore(|| {
+        let (sender, first) = watch::channel(0);
+        let crowd = [(); 3].map(|()| {
+            let mut receiver = first.clone();
+            beside(move || {
+                let mut seen = *receiver.borrow_and_update();
+                loop {
+                    let changed = match give_up_after(below(3), receiver.changed()) {
+                        Some(changed) => changed,
+                        None => wait(receiver.changed()),
+                    };
+                    if changed.is_err() {
+                        return seen;
+                    }
+                    let value = *receiver.borrow_and_update();
+                    assert!(value > seen, "{value} after {seen} is no change");
+                    seen = value;
+                }
+            })
+        });
+        let waits = {
+            let mut receiver = first.clone();
+            let until = below(2 * EACH + 1);
+            beside(move || {
+                let fits = |value: &usize| *value >= until;
+                drop(give_up_after(below(3), receiver.wait_for(fits)));
+                assert!(*wait(receiver.wait_for(fits)).expect("it comes") >= until);
+            })
+        };
+        let senders = [(); 2].map(|()| {
+            let sender = sender.clone();
+            beside(move || (0..EACH).for_each(|_| sender.send_modify(|value| *value += 1)))
+        });
+        drop((sender, first));
+        for thread in crowd {
+            assert_eq!(thread.join().expect("no panic"), 2 * EACH);
+        }
+        waits.join().expect("no panic");
+        for sender in senders {
+            sender.join().expect("no panic");
         }
     });
 }

@@ -137,7 +137,7 @@
 //! | `Task` | A future that the runtime polls, with its handles and its output. |
 //! | `Timer` | A deadline, and the waker that is called when it has passed. |
 //! | `Track` | What one thread has recorded. |
-//! | `Turn` | Which of a worker's own queues is next. |
+//! | `Turn` | Which of a worker's own queues is next; not the *turn* of the driver. |
 //! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
 //! | `Wake`, `Woken` | Makes a cold task hot, or has a hot one polled once more. |
 //! | `Watchdog` | The driver thread: helps where polls take long, also by fetching events. |

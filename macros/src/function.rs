@@ -1,6 +1,6 @@
 //! What the attribute stands on: an async function, read only as far as the expansion needs.
 //!
-//! The body stays a token stream that nobody here reads: the compiler has to parse it anyway,
+//! The body stays a token stream, which this crate does not read: the compiler has to parse it anyway,
 //! explains its mistakes better, and may know syntax that is newer than this crate.
 
 use proc_macro2::{Delimiter, Group, TokenTree};
@@ -92,8 +92,8 @@ impl Function {
         }
     }
 
-    /// The rule against arguments, if there are some that nobody can pass. Other functions have a
-    /// caller who can.
+    /// The rule against arguments, if the function has some and no caller could pass them. Other functions
+    /// have a caller that can.
     pub(crate) fn without_arguments(&self, entry: Entry) -> Option<&'static str> {
         match entry {
             _ if self.sig.inputs.is_empty() => None,

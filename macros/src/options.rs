@@ -92,8 +92,8 @@ impl Options {
 /// One `key = value`.
 struct Setting {
     key: Ident,
-    /// An error if no value can be told. It is for later: whoever wrote `core_threads(4)` should
-    /// hear about the name first.
+    /// An error if no value can be told. It is reported later than an unknown name: the author of
+    /// `core_threads(4)` should read about the name first.
     value: Result<TokenStream>,
 }
 

@@ -10,9 +10,9 @@
 //! queue is unbounded, because a bounded one would have to block the caller, which is a worker. The number of
 //! jobs has to be bounded by the program, which knows what they cost.
 //!
-//! A thread is started under the lock of the pool's state. Without it, a failure to start would leave
-//! room for jobs that were queued meanwhile in trust of the thread that never came. The price is that the
-//! lock is held for the tens of microseconds of a thread creation, at most `max_threads` times per burst.
+//! A thread is started under the lock of the pool's state. Without it, other callers could meanwhile queue
+//! jobs for that thread, and these would wait for ever if the start fails. The price is that the lock is held
+//! for the tens of microseconds of a thread creation, at most `max_threads` times per burst.
 //!
 //! # The end
 //!
@@ -351,8 +351,8 @@ impl<J: Job> ThreadGuard<'_, J> {
 impl<J: Job> Drop for ThreadGuard<'_, J> {
     fn drop(&mut self) {
         if !self.ended {
-            // `around` panicked or did not do what it is for. Jobs that counted on this thread alone are
-            // told.
+            // `around` panicked or did not do what it is for. If no other thread is left, the queued jobs are
+            // cancelled.
             self.pool.locked.abandon();
             self.end();
         }

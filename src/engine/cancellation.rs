@@ -18,9 +18,9 @@
 //! with the lock released in between, and comes to an end.
 //!
 //! Rejected: a lock per token, as in tokio-util, which takes parent and child in order, retries when the
-//! parent changes, and walks the tree lock by lock: families are stars, whose children meet at the parent's
-//! lock in any case. Rejected: tokio-util itself: for the token alone it brings tokio's sync half and three
-//! crates more, and the tracker needs tokio's runtime.
+//! parent changes, and walks the tree lock by lock: in most families all children have one parent, and would
+//! contend for its lock in any case. Rejected: tokio-util itself: for the token alone it brings tokio's sync
+//! half and three crates more, and the tracker needs tokio's runtime.
 
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// What of the runtime's is asked for in vain.
+/// The text of the error.
 #[derive(Debug)]
 struct Ended(&'static str);
 

@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Once;
 
-/// How a crate says that it has looked for tokio in vain: tokio's own words, and sqlx's.
-const CRIES: &[&str] =
+/// Parts of the panic messages of crates that need tokio and do not find it: tokio's own, and sqlx's.
+const MESSAGES: &[&str] =
     &["must be called from the context of a Tokio 1.x runtime", "requires a Tokio context"];
 
-/// Right whether the feature is off, or on and not wanted; wrong through the package named `tokio`, which
-/// excludes it.
+/// Right if the feature is off, and if it is on and the builder has switched it off. Wrong under the name
+/// `tokio`, which excludes the feature.
 const HINT: &str = "a crate that needs tokio: enable liten's feature `tokio-context`, and do not \
                     switch it off by `Builder::tokio_context`";
 
@@ -21,15 +21,15 @@ pub(crate) fn message(payload: &(dyn Any + Send)) -> Option<&str> {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
 }
 
-/// What there is to say about a panic with this message. Nothing a second time: a task that unwraps the
-/// `JoinError` of another panics with the hint in its message.
+/// The hint for a panic with this message, if it needs one. `None` if the message has the hint already: a
+/// task that unwraps the `JoinError` of another panics with it.
 pub(super) fn about(message: &str) -> Option<&'static str> {
-    let found = CRIES.iter().any(|cry| message.contains(cry)) && !message.contains(HINT);
+    let found = MESSAGES.iter().any(|part| message.contains(part)) && !message.contains(HINT);
     (found && NOTE.is_empty()).then_some(HINT)
 }
 
-/// Says it where the panic hook has just printed the message: the result of a task may never be looked at.
-/// Once per process, because one cause makes many panics.
+/// Prints the hint after the message, which the panic hook has just printed: the program may never look at
+/// the result of the task. Once per process, because one cause makes many panics.
 pub(super) fn tell(payload: &(dyn Any + Send)) {
     static TOLD: Once = Once::new();
     if let Some(hint) = message(payload).and_then(about) {

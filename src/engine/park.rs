@@ -14,12 +14,12 @@
 //! | SEATED   | impossible (one owner)  | NOTIFIED, `Unpark::Poller` to the caller | EMPTY       |
 //! | NOTIFIED | EMPTY, do not sleep | NOTIFIED, nothing                         | EMPTY, awake by token |
 //!
-//! Nothing is lost: both sides move the word by RMW, so they are ordered. If `unpark` comes first,
-//! `prepare` finds NOTIFIED and does not sleep. If `prepare` comes first, `unpark` finds where the
-//! thread sleeps and wakes it there. A futex wake that comes before the futex sleep is kept by
-//! `std::thread::park`'s own token; a poller wake that comes before the poll is kept by the poller (an
-//! eventfd stays readable). The word of our own exists because user code may call `std::thread::park` inside
-//! a poll and eat std's token (models in `park/loom.rs`; this one: `a_token_that_is_not_ours_ends_no_park`).
+//! Nothing is lost: both sides move the word by RMW, so they are ordered. If `unpark` comes first, `prepare`
+//! finds NOTIFIED and does not sleep. If `prepare` comes first, `unpark` finds where the thread sleeps and
+//! wakes it there. A futex wake that comes before the futex sleep is kept by `std::thread::park`'s own token;
+//! a poller wake that comes before the poll is kept by the poller (an eventfd stays readable). The word of
+//! our own exists because user code may call `std::thread::park` inside a poll and consume std's token
+//! (models in `park/loom.rs`; this one: `a_token_that_is_not_ours_ends_no_park`).
 
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicU32, Ordering};
@@ -124,9 +124,8 @@ impl Parker {
     }
 
     fn finish(&self) {
-        // Ordering: Acquire pairs with `unpark`'s Release, as in `prepare`. A swap and not a store: a
-        // token that arrives between the load above and here must be acquired too, otherwise it would be
-        // eaten unseen.
+        // Ordering: Acquire pairs with `unpark`'s Release, as in `prepare`. A swap and not a store: a token
+        // that arrives between the load above and here must be acquired too, otherwise it would be lost.
         self.inner.state.swap(EMPTY, Ordering::Acquire);
     }
 }

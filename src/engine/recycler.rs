@@ -19,9 +19,9 @@
 //! The reserve keeps a thread that allocates and frees alternately at the edge of a chain away from the
 //! depot.
 //!
-//! A thread never waits for the depot: while another one has it, the allocator serves. Such a moment is rare
-//! and costs one chain. In a forked child it may last for ever: if a thread of the parent held the lock when
-//! `fork` was called, no thread of the child releases it.
+//! A thread never waits for the depot: while another one has it, the thread uses the allocator. Such a moment
+//! is rare and costs one chain. In a forked child it may last for ever: if a thread of the parent held the
+//! lock when `fork` was called, no thread of the child releases it.
 #![allow(unsafe_code)]
 
 use crate::engine::sync_shim::{StaticMutex, thread_local};

@@ -28,16 +28,17 @@
 //! | `slots` | what others see of one worker |
 //! | `size` | how many workers there are, and how many there should be |
 //! | `count`, `sleeps` | what the metrics say of a worker: tasks, sleeps, how long it was busy |
+//! | `recorder` | starts and stops a recording of what the workers do |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
 //! | `stall_hook` | what the watchdog tells of polls that last |
-//! | `thread_number` | by which the system knows a worker's thread |
+//! | `thread_number` | the number by which the system knows a worker's thread |
 //! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |
 //! | `awake_threads`, `quiescence` | how many threads are awake: a paused clock jumps when none is |
 //! | `threads`, `lifecycle` | starting, resizing, spares |
 //! | `shutdown`, `quiet` | how far the end has come, and the threads that wait for the last task |
 //!
-//! # Whom a push wakes
+//! # Which worker a push wakes
 //!
 //! Needless wakes, not atomics, decide how fast this is. So a push on a worker that leaves it with exactly
 //! one runnable task wakes no other worker: the worker runs it next. A second runnable task (it may be the

@@ -119,8 +119,8 @@
 //!
 //! **From an event or a timer.** This is the usual way in a server. An idle worker sits in the seat. It
 //! fetches the events, puts the tasks into its own ready deque, and runs the first one. If there are more, it
-//! wakes another worker, which steals half of them. (For timers alone it does not if it has run their tasks
-//! in 200 µs.)
+//! wakes another worker, which steals half of them. (For timers alone it does not, if it can run their tasks
+//! within 200 µs.)
 //!
 //! **From the driver thread.** It sits in the seat while all workers are in long polls, and it polls no
 //! tasks. It sorts the tasks by their *home*, which is the worker that polled the task last. It links those
@@ -361,7 +361,7 @@
 //! because nothing can force the caller to wait: it may return while the task is alive, and even a guard that
 //! waits in its destructor can be leaked. The price:
 //!
-//! | what | who pays |
+//! | what | paid by |
 //! |---|---|
 //! | `Arc` and `Mutex` instead of `Rc` and `RefCell`, clones instead of borrows | the program |
 //! | an atomic read-modify-write to take a task from a queue that others can steal from | the worker |

@@ -104,7 +104,7 @@ macro_rules! readiness_methods {
     };
 }
 
-/// The addresses of a socket for datagrams, sending to its peer, receiving from anybody, and polling for
+/// The addresses of a socket for datagrams, sending to its peer, receiving from any peer, and polling for
 /// readiness under the names that go with that.
 macro_rules! datagram_methods {
     ($address:ty) => {

@@ -199,8 +199,8 @@ impl CurrentThread {
         self.quiet.wait(0, |_| look()).await;
     }
 
-    /// Drops all tasks, on the calling thread, and takes none any more. Called by the owner of the runtime,
-    /// from whom each thread in `block_on` borrows it: none drives.
+    /// Drops all tasks, on the calling thread, and takes none any more. Called by the owner of the runtime.
+    /// No thread drives then, because each thread in `block_on` borrows the runtime from its owner.
     pub(super) fn close(&self) {
         let executor = self.line.lock().take();
         drop(executor);

@@ -130,7 +130,7 @@ struct Newest {
     inside: *const LocalExecutor<'static>,
 }
 
-/// The one that was entered before, which comes back.
+/// Restores, when it is dropped, the executor that was entered before.
 pub(super) struct Entered(Option<Newest>);
 
 impl Drop for Entered {

@@ -66,8 +66,8 @@ use std::thread;
 ///
 /// # Panics
 ///
-/// If called outside a runtime. If `f` panics, or a function does whose handle has not given its result to
-/// anybody; when all functions have ended.
+/// If called outside a runtime. When all functions have ended, if `f` has panicked, or a function whose
+/// result no caller has taken from its handle.
 ///
 /// # Examples
 ///

@@ -342,7 +342,7 @@ impl Notify {
         // Ordering: Relaxed, `WAITING` is written under this lock.
         if locked.is_empty() && self.state.load(Ordering::Relaxed) & KIND == WAITING {
             // Ordering: Relaxed: tells nothing, and what notifications have released before is still there
-            // for those who acquire this value.
+            // for a thread that acquires this value.
             self.state.fetch_sub(WAITING, Ordering::Relaxed);
         }
     }

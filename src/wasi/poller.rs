@@ -6,12 +6,12 @@
 //!
 //! # No borrow is held while anything foreign runs
 //!
-//! The host, and the destructor of a pollable, are not ours: a host in a test may call a waker in the
-//! middle of `poll`, whose task then drops a pollable of this very poller. So what the host is asked about
-//! is a snapshot of shared pointers, taken under a short borrow; and what comes out of the slab is dropped
-//! after the borrow has ended. A pollable that is removed while the host has it in its list lives until the
-//! host returns, and is not reported. The snapshot is gone before anybody hears of the result: WASI traps
-//! when a resource is dropped before the pollables made from it, so nothing here may keep one alive.
+//! The host, and the destructor of a pollable, are not ours: a host in a test may call a waker in the middle
+//! of `poll`, whose task then drops a pollable of this very poller. So what the host is asked about is a
+//! snapshot of shared pointers, taken under a short borrow; and what comes out of the slab is dropped after
+//! the borrow has ended. A pollable that is removed while the host has it in its list lives until the host
+//! returns, and is not reported. The snapshot is dropped before any caller sees the result: WASI traps when a
+//! resource is dropped before the pollables made from it, so nothing here may keep one alive.
 //!
 //! Rejected: `&mut self` for `insert` and `remove`. The compiler would then forbid to change the poller
 //! during `poll`, which is right, and a reactor would have to hold its `RefCell` for as long as the host

@@ -47,7 +47,7 @@ use std::collections::VecDeque;
 
 pub(super) struct PoolState<J> {
     queue: VecDeque<J>,
-    /// Jobs that were queued at the close and have yet to be told.
+    /// Jobs that were queued at the close and have yet to be cancelled.
     cancelled: VecDeque<J>,
     /// Run when both are empty.
     last: Option<J>,
@@ -130,11 +130,11 @@ impl<J> PoolState<J> {
         self.started -= 1;
     }
 
-    /// The thread asked for by the last [`submit`](Self::submit) could not be started. Returns its job if
-    /// no thread is left to run it.
-    #[must_use]
+    /// The thread asked for by the last [`submit`](Self::submit) could not be started. Returns its job if no
+    /// thread is left to run it.
     ///
     /// `waits`: whether the job may wait for another thread.
+    #[must_use]
     pub(super) fn not_started(&mut self, waits: bool) -> Option<J> {
         self.take_back_start();
         if self.threads > 0 && waits {

@@ -3,8 +3,8 @@
 //! A poller takes a timeout, but epoll's counts whole milliseconds, and mio rounds it up: a sleep of 500 µs
 //! would be over after 1 ms, one of 1 ms after 2. On Linux the driver therefore has a timer of the kernel
 //! among its sources (`timerfd`) and sleeps without a timeout. The other systems keep the timeout
-//! (`timeout`): kqueue's is exact, and Windows has nothing better to offer. So do the models, to whom a limit
-//! says that a sleep may end by itself.
+//! (`timeout`): kqueue's is exact, and Windows has nothing better to offer. So do the models, in which a
+//! limit means that a sleep may end by itself.
 
 #[cfg(any(not(target_os = "linux"), all(test, any(liten_loom, liten_shuttle))))]
 mod timeout;

@@ -52,7 +52,7 @@ enum Time {
     Real,
     /// It stands still at this moment.
     Stopped(Instant),
-    /// It stood at `at` when the system's was at `since`, and has been going since.
+    /// It stood at `at` when the system's clock was at `since`, and has been running since.
     Resumed { at: Instant, since: Instant },
 }
 
@@ -71,7 +71,7 @@ impl Time {
 }
 
 impl Clock {
-    /// A clock that goes with the system's.
+    /// A clock that shows the system's time.
     pub(crate) fn new() -> Self {
         Self { time: Mutex::new(Time::Real) }
     }
@@ -121,7 +121,7 @@ impl Clock {
         }
     }
 
-    /// Lets the clock stand still. Fails if it does.
+    /// Stops the clock. Fails if it is stopped already.
     pub(super) fn stop(&self) -> Result<(), WrongState> {
         let mut time = self.time.lock();
         if let Time::Stopped(_) = *time {
@@ -133,7 +133,7 @@ impl Clock {
         Ok(())
     }
 
-    /// Lets the clock go on from where it stands. Fails if it goes.
+    /// Lets a stopped clock run on from where it stands. Fails if it is not stopped.
     pub(super) fn resume(&self) -> Result<(), WrongState> {
         let mut time = self.time.lock();
         let Time::Stopped(at) = *time else {
@@ -143,7 +143,8 @@ impl Clock {
         Ok(())
     }
 
-    /// Moves a clock that stands still to what `to` says, given where it stands.
+    /// Moves a stopped clock to what `to` returns for the moment at which it stands. Fails if it is not
+    /// stopped.
     pub(super) fn advance(&self, to: impl FnOnce(Instant) -> Instant) -> Result<(), WrongState> {
         let mut time = self.time.lock();
         let Time::Stopped(at) = *time else {
@@ -153,7 +154,7 @@ impl Clock {
         Ok(())
     }
 
-    /// Moves a clock that stands still to `moment`, unless it is there or beyond. `false`: it goes.
+    /// Moves a stopped clock to `moment`, unless it is there or beyond. `false`: it is not stopped.
     pub(super) fn jump(&self, moment: Instant) -> bool {
         let mut time = self.time.lock();
         let Time::Stopped(at) = *time else {

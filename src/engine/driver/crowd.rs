@@ -27,8 +27,9 @@
 //! | 400 µs | 1.15 | 480 µs |
 //! | 500 µs | 0.9 | 590 µs |
 //!
-//! Rejected: to judge by how many timers have fired lately. A task that sleeps for a hundred microseconds
-//! again and again is not to be told from many by that. Longer ticks for the wheel: the lone timer pays, too.
+//! Rejected: to judge by how many timers have fired lately. By that number, one task that sleeps for a
+//! hundred microseconds again and again looks like many tasks. And longer ticks for the wheel: they delay a
+//! lone timer, too.
 
 use crate::engine::driver::timers::Timers;
 use crate::engine::driver::wheel::{BUCKETS, DIGIT_BITS, NIL, TICK_BITS, Wheel, tick_of};
@@ -37,10 +38,10 @@ use crate::engine::sync_shim::atomic::Ordering;
 /// How long after a turn that fired timers the next ones may have to wait, if they are crowded.
 const GATHERING: u64 = 400_000;
 
-/// So many ticks: about a millisecond.
+/// How many ticks are looked at: about a millisecond.
 const OUTLOOK: u64 = 16;
 
-/// In so many ticks of the outlook there are timers.
+/// Timers are crowded if so many ticks of the outlook hold some.
 const CROWD: u32 = 4;
 
 /// Entries looked at of a bucket that has not been opened yet. It is a hint: that there are more, and earlier
@@ -48,8 +49,8 @@ const CROWD: u32 = 4;
 const SAMPLE: usize = 32;
 
 impl Timers {
-    /// Until when those that are due next are gathered; `None`: they are not. `served` is the time of the
-    /// last turn that fired timers.
+    /// The moment until which the next timers are gathered; `None`: they are not gathered. `served` is the
+    /// time of the last turn that fired timers.
     pub(super) fn gathering(&self, served: u64, now: u64) -> Option<u64> {
         let end = served.saturating_add(GATHERING);
         let is_near = now < end && self.next_deadline().is_some_and(|next| next < end);

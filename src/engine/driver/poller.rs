@@ -16,7 +16,8 @@ const EVENTS_PER_TURN: usize = 256;
 /// The place in front of the poller: one thread at a time.
 pub(super) struct Seat {
     pub(super) poller: Mutex<Poller>,
-    /// Counts comings and goings, so it is odd while a thread holds the seat. Written by the holder only.
+    /// Counts each time the seat is taken or left, so it is odd while a thread holds the seat. Written by the
+    /// holder only.
     attendance: AtomicU64,
 }
 
@@ -40,14 +41,14 @@ impl Seat {
     }
 
     pub(super) fn is_attended(&self) -> bool {
-        // Ordering: a hint. The watchdog and `SignalSource`, which act on it, are right with an old answer,
-        // too.
+        // Ordering: Relaxed. The partner is `count`. The watchdog and `SignalSource`, which act on the
+        // answer, are right with an old one, too.
         self.attendance.load(Ordering::Relaxed) % 2 == 1
     }
 
     pub(super) fn attendance(&self) -> u64 {
-        // Ordering: a hint. Rounded up, so that it grows when the seat is taken and not when it is
-        // left.
+        // Ordering: Relaxed, as in `is_attended`. Rounded up, so that it grows when the seat is taken and not
+        // when it is left.
         self.attendance.load(Ordering::Relaxed).div_ceil(2)
     }
 

@@ -46,8 +46,8 @@
 //! carries the argument, no fence is needed. The first read is a short cut. Models: `readiness/loom.rs`, of
 //! both kinds of waiters (`event_against_a_new_poll_waiter`, `event_against_a_new_future`).
 //!
-//! Every event wakes all waiters of its direction. So a waiter that goes away with a wake in its
-//! hands takes nothing from the others, and nothing has to be passed on.
+//! Every event wakes all waiters of its direction. So a waiter that is dropped after it was woken takes
+//! nothing from the others, and no wake has to be passed on.
 //!
 //! Wakers are cloned, called and dropped outside the lock: all three may run a task's own code, and that code
 //! may wait for this very source, or drop it. To clone outside takes the lock once more for each waker that
@@ -110,8 +110,8 @@ impl Readiness {
         Self { state: AtomicU64::new(unknown.bits()), waiters: Waiters::new(Lines::new()) }
     }
 
-    /// Writes down an event and moves the wakers of all whom it concerns into `wakes`; calls none
-    /// of them.
+    /// Records an event, and moves the wakers of all waiters that it concerns into `wakes`; calls none of
+    /// them.
     pub(crate) fn set(&self, ready: Ready, wakes: &mut Vec<Waker>) {
         let ready = ready.with_mark();
         // Ordering: read under the lock by the second look of `poll_ready` and `ReadyFuture::poll`,
@@ -231,7 +231,7 @@ impl Readiness {
         }
     }
 
-    /// The driver goes: every waiter, present and future, gets an error. Calls no waker.
+    /// The driver is closed: every waiter, present and future, gets an error. Calls no waker.
     pub(crate) fn shutdown(&self, wakes: &mut Vec<Waker>) {
         // Ordering: Release pairs with the Acquire in `answer`, for a first look without the lock; the second
         // look is ordered by the lock, as for `set`.

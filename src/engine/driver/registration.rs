@@ -83,9 +83,9 @@ impl Driver {
     ) -> io::Result<Registration> {
         let readiness = Arc::new(Readiness::new(interest));
         let key = self.sources.lock().insert(readiness.clone())?;
-        // From here on the drop of the registration takes the entry out again. Entered in the table
-        // before the system knows of it: the first event may come while `register` has not
-        // returned. A close in between is no harm, the readiness has been told.
+        // From here on the drop of the registration takes the entry out again. Entered in the table before
+        // the system knows of it: the first event may come while `register` has not returned. A close in
+        // between does no harm: it has shut the readiness down.
         let registration = Registration { driver: self.clone(), key, readiness, write_interest };
         self.registry.register(source, Token(key.to_usize()), reported)?;
         Ok(registration)

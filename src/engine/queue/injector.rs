@@ -1,7 +1,7 @@
 //! The queue that every thread may push to: tasks spawned outside the workers, woken tasks that no worker has
 //! run yet, and what a worker leaves behind that retires or blocks in place.
 //!
-//! A thin coat over crossbeam's block list. A worker takes a batch at a time, so the shared lines are
+//! A thin layer over crossbeam's block list. A worker takes a batch at a time, so the shared lines are
 //! touched once per batch and not once per task.
 
 #[cfg(not(all(test, liten_loom)))]
@@ -44,7 +44,7 @@ mod imp {
 
         /// Moves some to the back of `dest`, `limit` at most. `false`: there was nothing.
         pub(crate) fn move_into(&self, dest: &Local<T>, limit: usize) -> bool {
-            // As above.
+            // Stealing from an empty queue costs more than asking.
             if self.is_empty() {
                 return false;
             }

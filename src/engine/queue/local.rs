@@ -1,9 +1,9 @@
 //! The queue of one worker: the owner pushes and pops, thieves take half.
 //!
-//! A thin coat over crossbeam's FIFO deque (Chase-Lev with epoch reclamation). It grows by doubling from
-//! 64 slots, so there is no limit to run into and no overflow path to get wrong; a burst of a million
-//! spawns costs 14 doublings. crossbeam-deque cannot run under loom: the models see a locked queue with
-//! the same interface instead.
+//! A thin layer over crossbeam's FIFO deque (Chase-Lev with epoch reclamation). It grows by doubling from 64
+//! slots, so there is no limit to run into and no overflow path to get wrong; a burst of a million spawns
+//! costs 14 doublings. crossbeam-deque cannot run under loom: the models see a locked queue with the same
+//! interface instead.
 
 #[cfg(not(all(test, liten_loom)))]
 mod imp {

@@ -25,13 +25,13 @@ impl AwakeThreads {
 
     /// `true`: it was the last one.
     pub(super) fn go(&self) -> bool {
-        // Ordering: as above.
+        // Ordering: SeqCst, see `come`.
         self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE == 1
     }
 
     /// The whole word, to be compared with a later reading.
     pub(super) fn read(&self) -> u64 {
-        // Ordering: as above.
+        // Ordering: SeqCst, see `come`.
         self.word.load(Ordering::SeqCst)
     }
 }

@@ -19,8 +19,8 @@ use std::iter;
 pub(super) type Chains = RefCell<Vec<(usize, Chain<Hot>)>>;
 
 impl Shared {
-    /// Queues `task`, and tells a worker of it if one has to know. Inlined with a reason that the compiler
-    /// knows: what is left of [`place`] is one push.
+    /// Queues `task`, and tells a worker of it if one has to know. Inlined: the compiler knows the reason at
+    /// most calls, and reduces [`place`] to one push.
     #[inline(always)]
     pub(super) fn enqueue(&self, by: Pusher<&OwnQueues, &Chains>, task: Hot, reason: Reason) {
         let (queue, notice) = place(reason, by, || self.home_of(&task));

@@ -142,7 +142,8 @@ impl Idle {
 
     fn words(&self) -> impl Iterator<Item = Word> {
         let words = std::iter::once(&self.first).chain(&self.others);
-        // Ordering: Relaxed: a hint, or read after the caller's fence.
+        // Ordering: Relaxed. The partners are the RMWs on the word, in `change`, `park` and `stop_search`.
+        // The caller takes the answer as a hint, or has executed a fence before.
         words.map(|word| Word(word.load(Ordering::Relaxed)))
     }
 
@@ -250,14 +251,14 @@ impl Idle {
         }
     }
 
-    /// How many workers are parked. Relaxed: a hint, or read after a fence.
+    /// How many workers are parked.
     pub(crate) fn parked(&self) -> usize {
         self.words().map(|word| word.parked().count_ones() as usize).sum()
     }
 
     pub(crate) fn is_parked(&self, worker: usize) -> bool {
         let (group, bit) = self.group(worker);
-        // Ordering: Relaxed, as for `parked`.
+        // Ordering: Relaxed, as in `words`.
         Word(group.load(Ordering::Relaxed)).parked() & (1 << bit) != 0
     }
 }

@@ -19,9 +19,9 @@
 //!    spawned themselves.
 //! 2. Each worker drains: it cancels all cold tasks (their registries are closed: later ones are cancelled on
 //!    the way in) and everything in every queue. It holds one task at a time, and ends when it finds no
-//!    other: a destructor may wait for that of another task, which then must not be in its own thread's
-//!    hands. So what can only be taken as a whole, the cold tasks and the wake channels, goes to the injector
-//!    first, under a lock that every worker takes: none may miss it while it is on its way.
+//!    other: a destructor may wait for that of another task, so the thread must not hold that one. So what
+//!    can only be taken as a whole, the cold tasks and the wake channels, goes to the injector first, under a
+//!    lock that every worker takes: none may miss it while it is on its way.
 //! 3. The last worker drains until no task is alive. What it may have to wait for is a wake or a spawn that
 //!    another thread is in the middle of: that thread has set SCHEDULED, or counted the spawn, and is a few
 //!    instructions from the push. No user code runs in between.
@@ -253,7 +253,7 @@ impl Shared {
             shared.threads.ends();
         });
         if started.is_err() {
-            // Ordering: as above.
+            // Ordering: AcqRel, see `worker_ends`.
             self.size.alive.fetch_sub(1, Ordering::AcqRel);
             self.goes();
             self.threads.ends();
@@ -333,7 +333,8 @@ impl Shared {
 
     /// One pass over everything that may hold a task: cancels what it finds. `true`: it found something.
     ///
-    /// `note`: where the calling thread says whose destructor it runs, if other threads look there.
+    /// `note`: where the calling thread publishes the task whose destructor it runs, if other threads read
+    /// that.
     pub(super) fn drain(&self, note: Option<&Running>) -> bool {
         self.lay_out();
         let mut found = false;
@@ -353,7 +354,8 @@ impl Shared {
         found
     }
 
-    /// Puts the tasks that can only be taken all at once where each thread that drains takes them one by one.
+    /// Moves the tasks that can only be taken all at once to the injector, from which each thread that drains
+    /// takes one at a time.
     ///
     /// All registries are closed before the first destructor runs. Otherwise a destructor that wakes a
     /// cold task on a thread without a role would come back here for it, and so on for each task of a

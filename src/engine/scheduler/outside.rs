@@ -40,7 +40,7 @@ impl Outside {
     /// Whether a worker that is busy with itself should look here.
     #[inline]
     pub(super) fn is_announced(&self) -> bool {
-        // Ordering: Relaxed, a hint.
+        // Ordering: Relaxed, a hint that `announce` and `withdraw` write; the queues order what is taken.
         self.announced.load(Ordering::Relaxed)
     }
 

@@ -35,7 +35,7 @@ impl OwnQueues {
         self.slot.give_back(Deques { ready: self.ready, yielded: self.yielded });
     }
 
-    /// What is in the next slot goes behind all that is ready.
+    /// Puts `task` into the next slot. A task that was there goes to the back of the ready deque.
     #[inline]
     pub(super) fn put_next(&self, task: Hot) {
         if let Some(displaced) = self.slot.next.put(task) {
@@ -43,8 +43,8 @@ impl OwnQueues {
         }
     }
 
-    /// More than one task is runnable here: wakes an idle peer, if no worker searches. Exactly one: this
-    /// worker runs it itself.
+    /// Wakes an idle peer if more than one task is runnable here, and no worker searches. A single task this
+    /// worker runs itself.
     #[inline]
     pub(super) fn notify_surplus(&self, shared: &Shared) {
         // The cheapest question first: mostly there is no worker to wake.

@@ -102,7 +102,7 @@ impl Shared {
         if !wakes.is_empty() {
             return;
         }
-        // Ordering: SeqCst, between the word and the queues, as for a look before a park.
+        // Ordering: SeqCst, between the word and the queues, as before the last look in `Worker::sleep`.
         fence(Ordering::SeqCst);
         if self.has_work() {
             return;

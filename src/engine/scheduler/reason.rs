@@ -22,7 +22,8 @@
 //! Behind the comma stands the [`Notice`]. Where there is none, no worker has to know, or the caller tells
 //! one when it has queued all that it has.
 //!
-//! A queue carries the owner's ends with it. So no thread has to answer for a queue that it does not have.
+//! [`Pusher`] and [`Queue`] contain the queues that the thread owns. So the code that pushes needs no case
+//! for a queue that the thread does not have.
 
 /// Why a task is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

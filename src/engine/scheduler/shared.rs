@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     pub(super) outside: Outside,
     pub(super) idle: Idle,
     pub(super) driver: Arc<Driver>,
-    /// The worker that holds the driver's seat, or `usize::MAX`. Only a hint: whom to wake last.
+    /// The worker that holds the driver's seat, or `usize::MAX`. Only a hint: which worker to wake last.
     pub(super) seated: CachePadded<AtomicUsize>,
     pub(super) size: PoolSize,
     pub(super) threads: Threads,
@@ -119,7 +119,7 @@ impl Shared {
 
     #[cold]
     fn wake_below(&self, near: usize, limit: usize) {
-        // Ordering: Relaxed, a hint.
+        // Ordering: Relaxed, a hint that `Worker::sit` writes.
         let seated = self.seated.load(Ordering::Relaxed);
         let avoid = (seated != usize::MAX).then_some(seated);
         if let Some(worker) = self.idle.pick(near, avoid, limit) {
@@ -318,8 +318,8 @@ impl Shared {
         self.cancel_noted(task, None);
     }
 
-    /// As [`Shared::cancel`]. `note`: where the calling thread says whose destructor it runs, if other
-    /// threads look there.
+    /// As [`Shared::cancel`]. `note`: where the calling thread publishes the task whose destructor it runs,
+    /// if other threads read that.
     pub(super) fn cancel_noted(&self, task: Hot, note: Option<&Running>) {
         note.inspect(|note| note.begin(task.identity()));
         task.cancel(&Canceller(self));

@@ -6,7 +6,7 @@ use super::slots::Stats;
 use crate::engine::sync_shim::atomic::Ordering;
 
 impl Shared {
-    /// Checks that nothing is left anywhere, and that the books agree on `tasks` tasks.
+    /// Checks that nothing is left anywhere, and that the counts agree on `tasks` tasks.
     pub(crate) fn audit(&self, tasks: usize) {
         let sum = |count: fn(&Stats) -> u64| -> u64 {
             self.slots.iter().map(|slot| count(&slot.stats)).sum()

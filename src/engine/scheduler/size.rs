@@ -108,7 +108,7 @@ impl PoolSize {
 
     /// It is back; the caller fences.
     pub(super) fn unblock_in_place(&self) {
-        // Ordering: Relaxed, as above.
+        // Ordering: Relaxed, see `blocked_in_place`.
         self.blocked_in_place.fetch_sub(1, Ordering::Relaxed);
     }
 

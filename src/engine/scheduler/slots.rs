@@ -275,7 +275,7 @@ impl Slot {
     }
 
     pub(super) fn stall(&self) -> Stall {
-        // Ordering: Relaxed, a hint of the watchdog.
+        // Ordering: Relaxed, see `set_stall`.
         match self.stall.load(Ordering::Relaxed) {
             0 => Stall::None,
             1 => Stall::Short,

@@ -163,7 +163,7 @@ fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> AfterLook {
     }
 }
 
-/// What the watchdog has in hand from one look to the next.
+/// What the watchdog keeps from one look to the next.
 struct WatchdogThread {
     parker: Parker,
     history: History,
@@ -284,7 +284,7 @@ impl WatchdogThread {
             }
         }
         let all = self.history.spares_take_all(&snapshot);
-        // Ordering: Relaxed, a hint.
+        // Ordering: Relaxed, a hint for `WatchdogFlags::spares_take_all`.
         shared.watchdog.spares_take_all.store(all, Ordering::Relaxed);
         self.act(shared, now)
     }
@@ -418,7 +418,7 @@ impl WatchdogThread {
     fn is_quiescent_point_overdue(&mut self, shared: &Shared, now: Instant) -> bool {
         self.quiescent_wait = shared.is_quiescent_point_awaited().then(|| {
             let count = shared.driver.quiescent_points().count();
-            // That one is waited for at each look is not enough: it may be another quiescent point each time.
+            // It is not enough that a future waits at each look: each may wait for another quiescent point.
             self.quiescent_wait.filter(|known| known.0 == count).unwrap_or((count, now))
         });
         self.quiescent_wait
@@ -428,7 +428,7 @@ impl WatchdogThread {
     /// Tells the tasks that have waited for a quiescent point for too long.
     fn end_quiescent_point_wait(&mut self, shared: &Shared, now: Instant) {
         if self.is_quiescent_point_overdue(shared, now) {
-            // With their wakers in hand: the clock must not jump before they are awake.
+            // Counts as awake while it calls the wakers: the clock must not jump before the tasks are queued.
             shared.comes();
             shared.driver.quiescent_points().begin(&mut self.wakes);
             wakers::wake_all(&mut self.wakes);

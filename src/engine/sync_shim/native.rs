@@ -45,7 +45,8 @@ const FIRST_BACKOFF: std::time::Duration = std::time::Duration::from_nanos(400);
 /// | 1500 | 0.51, 0.58 | 0.45 | 0.59 | 0.69 |
 const BACKOFF: std::time::Duration = std::time::Duration::from_nanos(1_500);
 
-/// The most readings of the clock in one back-off; [`BACKOFF`] has some 20 of them where the clock goes.
+/// The most readings of the clock in one back-off. [`BACKOFF`] takes some 20 readings; the limit matters only
+/// if the clock does not advance.
 const MOST_READINGS: u32 = 200;
 
 /// Does nothing for the back-off before the look number `attempt`, counted from 0.
@@ -54,7 +55,7 @@ const MOST_READINGS: u32 = 200;
 pub(super) fn back_off(attempt: u32) {
     let length = if attempt == 0 { FIRST_BACKOFF } else { BACKOFF };
     let start = clock::now();
-    // The number ends it where the clock stands still, as in a replay.
+    // The limit ends the loop if the clock does not advance, as in a replay.
     for _ in 0..MOST_READINGS {
         (0..4).for_each(|_| std::hint::spin_loop());
         if clock::now().saturating_duration_since(start) >= length {
@@ -77,7 +78,7 @@ pub(crate) fn has_ended<T>(thread: &thread::JoinHandle<T>) -> bool {
     thread.is_finished()
 }
 
-/// Lets other threads run for about so long.
+/// Sleeps for about `time`.
 pub(crate) fn pause(time: std::time::Duration) {
     thread::sleep(time);
 }

@@ -29,7 +29,8 @@ use std::time::Duration;
 
 /// The first sleep is as short as Linux makes one; each is twice as long as the one before.
 const FIRST_SLEEP: Duration = Duration::from_micros(50);
-/// So late at most does a thread see that a holder which had lost its core has released the lock.
+/// The longest sleep between two attempts. A waiter whose holder had lost its core sees the release no later
+/// than this.
 const LONGEST_SLEEP: Duration = Duration::from_micros(800);
 
 /// Whether it is locked.
@@ -51,8 +52,8 @@ impl SpinWord {
 
     #[inline]
     pub(super) fn try_lock(&self) -> bool {
-        // Ordering: Acquire pairs with the Release in `unlock`: the holder sees what the last one did. If it
-        // fails, nothing is done on the strength of it.
+        // Ordering: Acquire pairs with the Release in `unlock`: the holder sees what the last one did.
+        // Relaxed on failure, because nothing is read then.
         //
         // A swap would do, too. loom cannot follow it: a swap that finds the lock held stores as well, and
         // loom does not know that the release comes after that store.

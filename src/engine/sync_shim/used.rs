@@ -1,4 +1,5 @@
-//! Whether a part of the crate is used at all. It is: only on wasm is the question worth asking.
+//! Whether a part of the crate is used. Always true here: only the version for wasm (`wasm/used.rs`), which
+//! says why, keeps a flag.
 
 pub(crate) struct Used;
 

@@ -1,6 +1,6 @@
-//! The words of panics that hang on the name by which a program knows this crate.
+//! Panic messages that depend on the name under which a program uses this crate.
 //!
-//! Through the package named `tokio` it reads those of `words/tokio.rs` instead.
+//! A program that uses it under the name `tokio` gets those of `words/tokio.rs` instead.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -13,8 +13,8 @@ pub(crate) fn timer_ended() -> ! {
     panic!("the runtime that drives this timer has been shut down")
 }
 
-/// Panics where an operation with a time limit is begun that could not be kept. Nowhere: the limit is looked
-/// at when the operation has to wait.
+/// Called before an operation with a time limit; may panic if no timer could keep the limit. Under this name
+/// it does not: a missing timer matters only when the operation has to wait.
 pub(crate) fn assert_timer(_: impl FnOnce() -> bool) {}
 
 /// A message without arguments, and what it ends with: a literal, which a `const fn` can panic with.
@@ -30,7 +30,7 @@ pub(crate) fn panicked(f: &mut Formatter<'_>, message: &str) -> fmt::Result {
     write!(f, " panicked: {message}")
 }
 
-/// How the error of a task is shown to programmers that was cancelled.
+/// Writes the `Debug` output of the error of a task that was cancelled.
 pub(crate) fn debug_cancelled(
     f: &mut Formatter<'_>,
     _: impl Display,
@@ -39,7 +39,7 @@ pub(crate) fn debug_cancelled(
     write!(f, "JoinError({text})")
 }
 
-/// How the error of a task is shown to programmers that panicked, perhaps with a message.
+/// Writes the `Debug` output of the error of a task that panicked, perhaps with a message.
 pub(crate) fn debug_panicked(
     f: &mut Formatter<'_>,
     _: impl Display,

@@ -1,5 +1,5 @@
-//! The words of panics that a program reads which knows this crate as `tokio`: they say whose it is, and
-//! where programs compare them they are tokio's.
+//! Panic messages for a program that uses this crate under the name `tokio`: they say whose it is.
+//! Where programs compare a message with tokio's, it is tokio's.
 
 use std::fmt::{self, Display, Formatter};
 

@@ -61,7 +61,7 @@ pub struct UdpSocket {
     socket: Socket,
 }
 
-/// What the host gives for one peer, or for anybody. A new pair may be made only when the old one is gone.
+/// What the host gives for one peer, or for all peers. A new pair may be made only when the old one is gone.
 struct Streams {
     incoming: IncomingDatagramStream,
     outgoing: OutgoingDatagramStream,

@@ -107,7 +107,7 @@ impl House {
 }
 
 impl Drop for House {
-    /// After a failed check the schedule is over: an orderly end would only bury the news.
+    /// After a failed check the schedule is over: an orderly end would only hide the failure.
     fn drop(&mut self) {
         if std::thread::panicking() {
             std::mem::forget(self.runtime.take());

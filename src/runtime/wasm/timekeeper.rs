@@ -1,9 +1,10 @@
 //! What stands between a runtime's future and the host, and knows of timers.
 //!
-//! While the clock goes, the host blocks until the next deadline. While it stands still, no deadline comes
-//! nearer by blocking: when everything waits, which is a *quiescent point*, the clock jumps. Everything
-//! waits if the future sleeps, which is woken for each task that is, and if the host has had nothing for it
-//! since its last poll: what has come already comes before what is due later.
+//! While the clock runs, the host blocks until the next deadline. While it is stopped, blocking brings no
+//! deadline nearer: when everything waits, which is a *quiescent point*, the clock jumps. Everything waits if
+//! the future, which is woken for each task that is woken, has not been polled again, and if the host has
+//! reported nothing since its last poll: an event that has come is handled before a deadline that is due
+//! later.
 
 use crate::engine::driver::Driver;
 use crate::engine::wakers;

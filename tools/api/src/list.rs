@@ -69,7 +69,7 @@ fn is_internal(item: &str) -> bool {
 }
 
 /// Writes `core::io::error::Result` and `std::io::error::Result` alike, as `std::io::Result`: std moves its
-/// items between crates and private modules, which nobody outside can see.
+/// items between crates and private modules, which no other crate can see.
 fn shorten(item: &str) -> String {
     let mut short = String::with_capacity(item.len());
     let mut rest = item;

@@ -20,13 +20,13 @@
 //!
 //! # Why every deadline rings
 //!
-//! The holder of the seat registers it with the poller before it sets it for the first time, so no ring
-//! comes where no poller hears it. The descriptor is edge-triggered and never read. Each setting starts from
-//! "not expired", so each expiry is an edge of its own, which epoll keeps until the next poll. After a ring
-//! the clock counts as not set, so whatever the deadline of the next sleep is, the clock is set for it.
-//! Between, it is set for a moment that lies ahead, or its ring is on its way. That holds while the driver's
-//! clock goes with the kernel's: when it has stood still, the same deadline is another moment, and the
-//! holder of the seat calls `forget` first.
+//! The holder of the seat registers it with the poller before it sets it for the first time, so no ring comes
+//! where no poller hears it. The descriptor is edge-triggered and never read. Each setting starts from "not
+//! expired", so each expiry is an edge of its own, which epoll keeps until the next poll. After a ring the
+//! clock counts as not set, so whatever the deadline of the next sleep is, the clock is set for it. In
+//! between, it is set for a moment in the future, or its ring is on its way. That holds while the driver's
+//! clock goes with the kernel's: when it has stood still, the same deadline is another moment, and the holder
+//! of the seat calls `forget` first.
 //!
 //! It is set in time that remains and not in time of day: `Instant` and this clock are the same clock of the
 //! kernel (`CLOCK_MONOTONIC`), but `Instant` does not tell its value. The time between the reading of `now`

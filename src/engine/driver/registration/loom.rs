@@ -56,8 +56,8 @@ fn drain(registration: &Registration) {
     readiness.clear_would_block(event, Direction::Read);
 }
 
-/// What the holder of the seat does with an event for `token`, which he fetched before. Returns how many he
-/// wakes; `None`: he finds no source.
+/// What the holder of the seat does with an event for `token`, which it fetched before. Returns how many
+/// tasks it wakes; `None`: it finds no source.
 fn dispatch(driver: &Driver, token: Token) -> Option<usize> {
     let mut wakes = Vec::new();
     let sources = driver.sources.lock();

@@ -233,7 +233,7 @@ fn a_thread_in_the_seat_is_woken_through_the_poller() {
     });
 }
 
-/// The seat changes hands: its holder leaves with an event of his own, another thread sits down. A wake that
+/// The seat changes hands: its holder leaves with an event of its own, another thread sits down. A wake that
 /// comes around that is seen by the one, or ends the sleep of the other.
 #[test]
 fn a_wake_while_the_seat_changes_hands_reaches_one_of_the_two() {

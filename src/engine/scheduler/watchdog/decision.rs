@@ -1,4 +1,5 @@
-//! What the watchdog decides at one look. Pure: what was seen and the time are passed in, orders come out.
+//! What the watchdog decides at one look. Pure: the caller passes in the time and what it has seen, and gets
+//! orders.
 //!
 //! | seen | and | order |
 //! |---|---|---|
@@ -286,7 +287,7 @@ impl History {
         self.failed = Some(now);
     }
 
-    /// The driver's seat was taken by this thread: what happened there before is no news.
+    /// This thread has taken the driver's seat: `attendance` is what the next look compares with.
     pub(super) fn sat(&mut self, attendance: u64) {
         self.attendance = attendance;
     }
@@ -477,8 +478,8 @@ impl History {
     }
 }
 
-/// Whether a worker that is about to block in place needs one in its stead: no worker is parked, and without
-/// those that block in place there are fewer than there should be.
+/// Whether a worker that is about to block in place needs a spare in its place: no worker is parked, and
+/// without those that block in place there are fewer than there should be.
 pub(in crate::engine::scheduler) fn needs_replacement(
     regular: usize,
     staying: usize,

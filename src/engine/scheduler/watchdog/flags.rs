@@ -65,7 +65,7 @@ impl WatchdogFlags {
 
     /// Whether spares run what has yielded, too.
     pub(in crate::engine::scheduler) fn spares_take_all(&self) -> bool {
-        // Ordering: Relaxed, a hint.
+        // Ordering: Relaxed, a hint: the watchdog writes it at each look.
         self.spares_take_all.load(Ordering::Relaxed)
     }
 }

@@ -5,9 +5,10 @@ use parking_lot::{Mutex, MutexGuard};
 
 /// Locks what is held for a few dozen instructions at a time.
 ///
-/// Asks for some microseconds before the thread sleeps: the holder will be through by then, unless the system
-/// has taken its core away. parking_lot gives its core away after fourteen pauses. A thousand tasks that are
-/// woken and wait again took a third longer with that, and sixteen senders of one channel a quarter.
+/// Tries for some microseconds before the thread sleeps: the holder will have released the lock by then,
+/// unless the system has taken its core away. parking_lot gives its core away after fourteen pauses. A
+/// thousand tasks that are woken and wait again took a third longer with that, and sixteen senders of one
+/// channel a quarter.
 #[inline]
 pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.try_lock().unwrap_or_else(|| lock_after_some_time(mutex))

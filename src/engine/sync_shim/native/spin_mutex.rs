@@ -1,4 +1,4 @@
-//! A lock in lock_api's clothes over [`SpinWord`], whose file has the protocol.
+//! [`SpinWord`] behind the interface of lock_api. The file of the word has the protocol.
 #![allow(unsafe_code)]
 
 use crate::engine::sync_shim::spin_word::SpinWord;

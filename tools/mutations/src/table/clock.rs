@@ -1,4 +1,4 @@
-//! The clock that stands still: who is awake, and when it jumps.
+//! The paused clock: which threads are awake, and when it jumps.
 
 use super::Mutation;
 
@@ -10,7 +10,7 @@ pub const ROWS: &[Mutation] = &[
         models: "quiescence::loom",
         from: "            if awake.go() && self.driver.clock().is_stopped() {\n                self.driver.wake();\n            }",
         to: "            awake.go();",
-        breaks: "who lies down last does not wake the holder of the seat",
+        breaks: "the last thread that goes to sleep does not wake the holder of the seat",
     },
     Mutation {
         file: QUIESCENCE,
@@ -45,7 +45,7 @@ pub const ROWS: &[Mutation] = &[
         models: "quiescence::loom",
         from: "if awake.read() == seen {",
         to: "if awake.read() & AWAKE == 0 {",
-        breaks: "the holder does not see who has come and gone meanwhile",
+        breaks: "the holder does not see that threads were awake meanwhile",
     },
     Mutation {
         file: QUIESCENCE,
@@ -94,7 +94,7 @@ pub const ROWS: &[Mutation] = &[
         models: "watchdog::loom",
         from: "            shared.comes();\n            shared.driver.quiescent_points().begin(&mut self.wakes);",
         to: "            shared.driver.quiescent_points().begin(&mut self.wakes);\n            shared.comes();",
-        breaks: "the watchdog takes the wakers of who waits for a quiescent point before it counts",
+        breaks: "the watchdog takes the wakers of a quiescent point before it counts as awake",
     },
     Mutation {
         file: "src/engine/scheduler/worker/rest.rs",

@@ -1,4 +1,4 @@
-//! The scheduler: who is awake, what a worker looks at, how it ends.
+//! The scheduler: which workers are awake, what a worker looks at, how it ends.
 
 use super::Mutation;
 
@@ -19,7 +19,7 @@ const QUIET: &str = "src/engine/scheduler/quiet.rs";
 const COUNT: &str = "src/engine/scheduler/count.rs";
 
 pub const ROWS: &[Mutation] = &[
-    // Who is parked, who searches.
+    // Which workers are parked, and which search.
     Mutation {
         file: IDLE,
         models: "scheduler::loom",
@@ -82,7 +82,7 @@ pub const ROWS: &[Mutation] = &[
         models: "worker::loom",
         from: "        fence(Ordering::SeqCst);\n        self.shared.check_quiet();",
         to: "        fence(Ordering::SeqCst);",
-        breaks: "a worker that parks does not tell who waits for the last task",
+        breaks: "a worker that parks does not wake the threads that wait for the last task",
     },
     Mutation {
         file: REST,
@@ -323,7 +323,7 @@ pub const ROWS: &[Mutation] = &[
         models: "shared::loom",
         from: "        self.0.load(Ordering::Acquire)\n",
         to: "        self.0.load(Ordering::Relaxed)\n",
-        breaks: "who sees that a task has ended does not see its child",
+        breaks: "a thread that sees that a task has ended does not see its child",
     },
     Mutation {
         file: COUNT,
@@ -337,14 +337,14 @@ pub const ROWS: &[Mutation] = &[
         models: "shared::loom",
         from: "            self.threads.lock().push(parker.unparker());\n            fence(Ordering::SeqCst);",
         to: "            self.threads.lock().push(parker.unparker());",
-        breaks: "no fence between who waits for the last task and his look at the counts",
+        breaks: "no fence between the announcement of a wait for the last task and its look at the counts",
     },
     Mutation {
         file: SHARED,
         models: "shared::loom",
         from: "see `QuietWaiters::wait`.\n        fence(Ordering::SeqCst);",
         to: "see `wait_until_quiet`.",
-        breaks: "no fence between a task's end elsewhere and the look for who waits",
+        breaks: "no fence between a task's end elsewhere and the look for threads that wait",
     },
     Mutation {
         file: ENQUEUE,
@@ -414,7 +414,7 @@ pub const ROWS: &[Mutation] = &[
         models: "lifecycle::loom",
         from: "        let working = self.threads.working.lock();\n        // Ordering: Release pairs with `is_drained`.\n        self.shutdown.drained.store(true, Ordering::Release);\n        drop(working);",
         to: "        self.shutdown.drained.store(true, Ordering::Release);",
-        breaks: "the end is written down outside the lock of those who wait for it",
+        breaks: "the end is recorded outside the lock of the threads that wait for it",
     },
     Mutation {
         file: LIFECYCLE,

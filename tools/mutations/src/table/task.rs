@@ -88,7 +88,7 @@ pub const ROWS: &[Mutation] = &[
         models: "task::loom",
         from: "self.0.load(Ordering::Acquire) & COMPLETE != 0",
         to: "self.0.load(Ordering::Relaxed) & COMPLETE != 0",
-        breaks: "who sees COMPLETE does not see the output",
+        breaks: "a thread that sees COMPLETE does not see the output",
     },
     Mutation {
         file: STATE,

@@ -192,7 +192,7 @@ pub const ROWS: &[Mutation] = &[
         models: "local::loom",
         from: "        self.wakes.follow(cx.waker());\n        if self.wakes.take_woken() {",
         to: "        let woken = self.wakes.take_woken();\n        self.wakes.follow(cx.waker());\n        if woken {",
-        breaks: "the executor looks for a wake of its root before it says whom to wake",
+        breaks: "the executor looks for a wake of its root before it says which waker to call",
     },
     Mutation {
         file: "src/runtime/drive.rs",
@@ -255,7 +255,7 @@ pub const ROWS: &[Mutation] = &[
         models: "current_thread::loom",
         from: "        let still = self.word.load(Ordering::Acquire) == seen;",
         to: "        let still = self.word.load(Ordering::Acquire) & AWAKE == 0;",
-        breaks: "the thread that drives does not see who has come and gone meanwhile",
+        breaks: "the thread that drives does not see that threads were awake meanwhile",
     },
     Mutation {
         file: CURRENT,

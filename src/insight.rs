@@ -76,6 +76,7 @@
 
 mod chrome;
 mod dump;
+mod event;
 mod finding;
 mod json;
 mod pool_info;
@@ -93,6 +94,7 @@ pub(crate) mod variable;
 mod worker_info;
 
 pub use dump::Dump;
+pub use event::{Event, EventKind, PollOutcome};
 pub use finding::Finding;
 pub use pool_info::{JobInfo, PoolInfo};
 pub use recording::Recording;

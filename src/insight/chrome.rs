@@ -1,7 +1,8 @@
 //! Traces in the format of Chrome's trace viewer: a process for each runtime, a track for each worker.
 
+use super::event::PollOutcome;
 use super::json::Object;
-use super::trace::{Cause, Trace, word};
+use super::trace::{Cause, Trace};
 use crate::engine::recorder::{Event, Record};
 use crate::engine::task::RunningTask;
 use std::fmt;
@@ -89,7 +90,7 @@ fn write(entry: &Entry<'_>, object: &mut Object<'_>) {
             object.text("name", &task.spawned_at().to_string());
             object.object("args", |object| {
                 object.number("task", task.id());
-                object.text("outcome", "under way");
+                object.text("outcome", PollOutcome::UnderWay.word());
             });
             on(object, trace, track);
         }
@@ -120,7 +121,7 @@ fn slice(object: &mut Object<'_>, record: &Record) {
             object.text("name", &task.spawned_at().to_string());
             object.object("args", |object| {
                 object.number("task", task.id());
-                object.text("outcome", word(outcome));
+                object.text("outcome", PollOutcome::of(outcome).word());
             });
         }
         Event::Wake(task) => of_task(object, "wake", task),

@@ -13,6 +13,7 @@ pub struct Recording {
     handle: Handle,
     scheduler: Arc<scheduler::Shared>,
     recording: Arc<scheduler::Recording>,
+    progress: scheduler::Progress,
 }
 
 impl Handle {
@@ -44,14 +45,39 @@ impl Handle {
     pub fn record(&self) -> Option<Recording> {
         let scheduler = self.scheduler()?.clone();
         let recording = scheduler.start_recording()?;
-        Some(Recording { handle: self.clone(), scheduler, recording })
+        let progress = scheduler::Progress::default();
+        Some(Recording { handle: self.clone(), scheduler, recording, progress })
     }
 }
 
 impl Recording {
-    /// Ends the recording, and returns what it has.
-    pub fn stop(self) -> Trace {
-        Trace::of(&self.handle, &self.scheduler, &self.recording)
+    /// Returns what has been recorded since the last call, or since the begin, and goes on.
+    ///
+    /// One thread after the other is looked at, so the trace of a later call may have events that came before
+    /// the last ones of this.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # liten::block_on(async {
+    /// let mut recording = liten::runtime::Handle::current().record().unwrap();
+    /// let (mut events, mut lost) = (0, 0);
+    /// for _ in 0..10 {
+    ///     liten::time::sleep(std::time::Duration::from_millis(1)).await;
+    ///     let trace = recording.read();
+    ///     events += trace.events().count();
+    ///     lost += trace.lost();
+    /// }
+    /// println!("{events} events, {lost} lost");
+    /// # });
+    /// ```
+    pub fn read(&mut self) -> Trace {
+        Trace::of(&self.handle, &self.scheduler, &self.recording, &mut self.progress)
+    }
+
+    /// Ends the recording, and returns what it has and has not been [read](Self::read).
+    pub fn stop(mut self) -> Trace {
+        self.read()
     }
 }
 

@@ -1,17 +1,19 @@
 //! What a recording has: the records of each thread.
 
-use crate::engine::recorder::{Event, Record};
-use crate::engine::scheduler::{self, Shared, Track};
-use crate::engine::task::header::Polled;
+use super::event::Event;
+use crate::engine::recorder::{self, Record};
+use crate::engine::scheduler::{self, Progress, Shared, Track};
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::{Handle, Id};
 use std::collections::HashMap;
 use std::fmt;
+use std::time::{Duration, Instant};
 
 /// What the threads of a runtime did while it was recorded. From
 /// [`Recording::stop`](super::Recording::stop).
 pub struct Trace {
     pub(super) runtime: Id,
+    begin: Instant,
     pub(super) name: Option<String>,
     /// By index.
     pub(super) workers: Vec<Track>,
@@ -38,16 +40,20 @@ impl Trace {
         handle: &Handle,
         scheduler: &Shared,
         recording: &scheduler::Recording,
+        progress: &mut Progress,
     ) -> Self {
         let under_way: Vec<_> = scheduler.polls_under_way().collect();
-        let (others, workers) = (recording.others(), recording.workers());
+        let (others, mut workers) = (recording.others(progress), recording.workers(progress));
+        // One that was started before the recording, and has not ended its first poll since, has no ring.
+        let tracks = under_way.iter().map(|(worker, _)| worker + 1).max().unwrap_or(0);
+        workers.resize_with(tracks.max(workers.len()), Track::default);
         let under_way = under_way.into_iter().map(|(worker, task)| {
             // It began after what the worker has recorded last, or before the recording.
-            let last = workers.get(worker).and_then(|track| track.records.last());
-            (worker, task, last.map_or(0, |record| record.at))
+            (worker, task, workers.get(worker).map_or(0, |track| track.last_at))
         });
         Self {
             runtime: handle.id(),
+            begin: recording.begin,
             name: handle.name().map(str::to_owned),
             under_way: under_way.collect(),
             workers,
@@ -56,7 +62,70 @@ impl Trace {
         }
     }
 
-    /// Returns how many events there are.
+    /// Returns the name of the runtime, if it has one.
+    pub fn runtime_name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Returns the runtime's id.
+    pub fn runtime_id(&self) -> Id {
+        self.runtime
+    }
+
+    /// Returns how many workers have a track. Some of them may have recorded nothing.
+    pub fn workers(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// Returns when the recording began.
+    pub fn begin(&self) -> Instant {
+        self.begin
+    }
+
+    /// Returns when the recording ended, or when it was read.
+    pub fn end(&self) -> Instant {
+        self.instant(self.end)
+    }
+
+    /// Returns the events: those of the first worker, then those of the next, in the end those of all threads
+    /// that are no workers.
+    ///
+    /// The events of one thread are in the order of their ends. Polls that had not ended come after all
+    /// others, whichever worker they are of.
+    ///
+    /// # Examples
+    ///
+    /// How long the tasks from each place were polled:
+    ///
+    /// ```
+    /// use liten::insight::EventKind;
+    /// use std::collections::HashMap;
+    /// use std::time::Duration;
+    ///
+    /// # liten::block_on(async {
+    /// let recording = liten::runtime::Handle::current().record().unwrap();
+    /// liten::spawn(async { liten::task::yield_now().await }).await.unwrap();
+    /// let mut times = HashMap::<_, Duration>::new();
+    /// for event in recording.stop().events() {
+    ///     if let EventKind::Poll { task, .. } = event.kind() {
+    ///         *times.entry(task.spawned_at()).or_default() += event.duration();
+    ///     }
+    /// }
+    /// # });
+    /// ```
+    pub fn events(&self) -> impl Iterator<Item = Event> {
+        let recorded = self.records().map(|(track, record)| Event::recorded(self, track, record));
+        let under_way = self.under_way.iter().map(|&(worker, task, begin)| {
+            Event::under_way(worker, task, self.instant(begin)..self.end())
+        });
+        recorded.chain(under_way)
+    }
+
+    pub(super) fn instant(&self, nanoseconds: u64) -> Instant {
+        self.begin + Duration::from_nanos(nanoseconds)
+    }
+
+    /// Returns how many events there are, without polls that had not ended.
     pub fn len(&self) -> usize {
         self.tracks().map(|track| track.records.len()).sum()
     }
@@ -82,7 +151,7 @@ impl Trace {
             begins.entry(task.id()).or_default().push((begin, track));
         };
         for (track, record) in self.records() {
-            if let Event::Poll { task, duration, .. } = record.event {
+            if let recorder::Event::Poll { task, duration, .. } = record.event {
                 add(track, task, record.at.saturating_sub(duration));
             }
         }
@@ -92,8 +161,8 @@ impl Trace {
         begins.values_mut().for_each(|begins| begins.sort_unstable());
         let cause = |(from, Record { at, event }): (usize, &Record)| {
             let (task, is_spawn) = match event {
-                Event::Wake(task) => (task, false),
-                Event::Spawn(task) => (task, true),
+                recorder::Event::Wake(task) => (task, false),
+                recorder::Event::Spawn(task) => (task, true),
                 _ => return None,
             };
             let begins = begins.get(&task.id())?;
@@ -109,15 +178,6 @@ impl Trace {
         self.tracks()
             .enumerate()
             .flat_map(|(index, track)| track.records.iter().map(move |record| (index, record)))
-    }
-}
-
-/// How a poll ended, in a word.
-pub(super) fn word(outcome: Polled) -> &'static str {
-    match outcome {
-        Polled::Pending => "waits",
-        Polled::Yielded => "yielded",
-        Polled::Ready => "ended",
     }
 }
 

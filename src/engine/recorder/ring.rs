@@ -14,6 +14,7 @@
 use super::record::{Record, Words};
 use crate::engine::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::iter;
+use std::ops::Range;
 use std::panic::Location;
 use std::ptr;
 
@@ -56,19 +57,19 @@ impl Ring {
         self.written.store(number + 1, Ordering::Release);
     }
 
-    /// The last records, the oldest first, and how many earlier ones are lost.
-    pub(crate) fn read(&self) -> (Vec<Record>, u64) {
+    /// The last records from number `from` on, the oldest first, and their numbers. Those before are lost.
+    pub(crate) fn read(&self, from: u64) -> (Vec<Record>, Range<u64>) {
         let length = self.entries.len() as u64;
         // Ordering: Acquire pairs with `push`: the words of the records below are there.
         let end = self.written.load(Ordering::Acquire);
-        let begin = end.saturating_sub(length);
+        let begin = end.saturating_sub(length).max(from);
         let words: Vec<Words> = (begin..end).map(|number| self.entry(number).load()).collect();
         // Ordering: Relaxed, kept behind by the Acquire loads of the words.
         let now = self.written.load(Ordering::Relaxed);
         // The entry of record `now` may be half written, and was that of record `now - length`.
         let whole = begin.max((now + 1).saturating_sub(length)).min(end);
         let kept = words.into_iter().skip((whole - begin) as usize);
-        (kept.filter_map(Record::of).collect(), whole)
+        (kept.filter_map(Record::of).collect(), whole..end)
     }
 }
 
@@ -111,12 +112,25 @@ mod tests {
     #[test]
     fn the_last_records_are_kept_and_the_others_counted() {
         let ring = Ring::new(4);
-        assert_eq!(ring.read(), (vec![], 0));
+        assert_eq!(ring.read(0), (vec![], 0..0));
         (0..3).for_each(|number| ring.push(sleep(number)));
-        assert_eq!(ring.read(), ((0..3).map(sleep).collect(), 0));
+        assert_eq!(ring.read(0), ((0..3).map(sleep).collect(), 0..3));
         (3..10).for_each(|number| ring.push(sleep(number)));
         // One fewer than there are entries: the next record might be on its way.
-        assert_eq!(ring.read(), ((7..10).map(sleep).collect(), 7));
+        assert_eq!(ring.read(0), ((7..10).map(sleep).collect(), 7..10));
+    }
+
+    #[test]
+    fn a_later_look_begins_where_the_last_has_ended() {
+        let ring = Ring::new(4);
+        (0..2).for_each(|number| ring.push(sleep(number)));
+        assert_eq!(ring.read(1), (vec![sleep(1)], 1..2));
+        assert_eq!(ring.read(2), (vec![], 2..2));
+        (2..4).for_each(|number| ring.push(sleep(number)));
+        assert_eq!(ring.read(2), ((2..4).map(sleep).collect(), 2..4));
+        (4..10).for_each(|number| ring.push(sleep(number)));
+        assert_eq!(ring.read(4), ((7..10).map(sleep).collect(), 7..10));
+        assert_eq!(ring.read(9), (vec![sleep(9)], 9..10));
     }
 
     /// With real threads, and a writer that goes round many times during a look.
@@ -127,10 +141,10 @@ mod tests {
             scope.spawn(|| (0..300_000).for_each(|number| ring.push(sleep(number))));
             let mut last = 0;
             while last < 300_000 {
-                let (records, lost) = ring.read();
-                let wanted: Vec<_> = (lost..).take(records.len()).map(sleep).collect();
-                assert_eq!(records, wanted);
-                last = lost + records.len() as u64;
+                let (records, numbers) = ring.read(last);
+                assert!(numbers.start >= last);
+                last = numbers.end;
+                assert_eq!(records, numbers.map(sleep).collect::<Vec<_>>());
             }
         });
     }

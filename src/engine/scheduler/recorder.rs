@@ -43,7 +43,7 @@ struct Recordings {
 /// One recording: the rings of the threads that take part.
 pub(crate) struct Recording {
     number: u64,
-    begin: Instant,
+    pub(crate) begin: Instant,
     /// By the index of the worker.
     workers: Mutex<Vec<Option<Arc<Ring>>>>,
     /// That of all other threads, which write under this lock.
@@ -52,11 +52,29 @@ pub(crate) struct Recording {
 }
 
 /// What one thread, or all that are no workers, have recorded.
+#[derive(Default)]
 pub(crate) struct Track {
     /// The oldest first.
     pub(crate) records: Vec<Record>,
     /// How many earlier ones are lost.
     pub(crate) lost: u64,
+    /// When the last of all records was over; 0 if there has been none.
+    pub(crate) last_at: u64,
+}
+
+/// How far the records of a recording have been read. By default not at all.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// By the index of the worker.
+    workers: Vec<Position>,
+    others: Position,
+}
+
+/// How far those of one ring have been read.
+#[derive(Clone, Default)]
+struct Position {
+    number: u64,
+    last_at: u64,
 }
 
 impl Recorder {
@@ -158,15 +176,20 @@ impl Recording {
         self.time(clock::now())
     }
 
-    /// What the workers have recorded until now, by their index.
-    pub(crate) fn workers(&self) -> Vec<Track> {
+    /// What the workers have recorded since the last look, by their index.
+    pub(crate) fn workers(&self, progress: &mut Progress) -> Vec<Track> {
         let rings = self.workers.lock().clone();
-        rings.iter().map(|ring| ring.as_deref().map_or_else(Track::empty, Track::of)).collect()
+        progress.workers.resize(rings.len(), Position::default());
+        let read = |(ring, position): (&Option<Arc<Ring>>, &mut Position)| match ring {
+            Some(ring) => Track::read(ring, position),
+            None => Track::default(),
+        };
+        rings.iter().zip(&mut progress.workers).map(read).collect()
     }
 
-    /// What all other threads have recorded until now: wakes and spawns.
-    pub(crate) fn others(&self) -> Track {
-        Track::of(&self.others.lock())
+    /// What all other threads have recorded since the last look: wakes and spawns.
+    pub(crate) fn others(&self, progress: &mut Progress) -> Track {
+        Track::read(&self.others.lock(), &mut progress.others)
     }
 }
 
@@ -176,12 +199,12 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 impl Track {
-    fn empty() -> Self {
-        Self { records: Vec::new(), lost: 0 }
-    }
-
-    fn of(ring: &Ring) -> Self {
-        let (records, lost) = ring.read();
-        Self { records, lost }
+    /// What has come after that position, which moves to the end.
+    fn read(ring: &Ring, position: &mut Position) -> Self {
+        let (records, numbers) = ring.read(position.number);
+        let lost = numbers.start - position.number;
+        let last_at = records.last().map_or(position.last_at, |record| record.at);
+        *position = Position { number: numbers.end, last_at };
+        Self { records, lost, last_at }
     }
 }

@@ -49,6 +49,13 @@ impl TaskId {
     }
 }
 
+/// The number that [`Display`](fmt::Display) writes.
+impl From<TaskId> for u64 {
+    fn from(id: TaskId) -> Self {
+        id.0.get()
+    }
+}
+
 impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

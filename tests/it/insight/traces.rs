@@ -2,12 +2,12 @@
 
 use super::requests::{get, send};
 use crate::guard::{exactly, guarded, until};
-use liten::insight::{Builder, Trace};
+use liten::insight::{Builder, Event, EventKind, PollOutcome, Trace};
 use liten::runtime::{self, Handle, LocalRuntime, Runtime};
 use liten::sync::mpsc;
 use liten::task::{TaskId, yield_now};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -157,6 +157,77 @@ fn a_poll_that_does_not_end_is_shown() {
         assert_eq!(under_way["args"]["outcome"], "under way");
         let place = under_way["name"].as_str().unwrap();
         assert!(place.starts_with(&format!("{}:{line}", file!())), "{place}");
+        drop(release);
+        runtime.block_on(task).unwrap();
+    });
+}
+
+fn polls(trace: &Trace) -> Vec<(Event, TaskId, PollOutcome)> {
+    let poll = |event: Event| match event.kind() {
+        EventKind::Poll { task, outcome, .. } => Some((event, task.id(), outcome)),
+        _ => None,
+    };
+    trace.events().filter_map(poll).collect()
+}
+
+#[test]
+fn a_recording_is_read_in_parts_and_each_event_once() {
+    guarded(|| {
+        let runtime = exactly(2).build().unwrap();
+        let mut recording = runtime.handle().record().unwrap();
+        let (mut seen, mut ended, mut spawned) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let mut ids = Vec::new();
+        let mut look = |trace: &Trace| {
+            assert_eq!(trace.lost(), 0);
+            for (event, task, outcome) in polls(trace) {
+                assert!(trace.begin() <= event.begin() && event.begin() <= event.end());
+                if outcome == PollOutcome::UnderWay {
+                    continue;
+                }
+                assert!(event.end() <= trace.end());
+                assert!(seen.insert((event.worker(), event.end(), task)), "twice: {event:?}");
+                assert!(outcome != PollOutcome::Ended || ended.insert(task), "{event:?}");
+            }
+            let spawns = trace.events().filter_map(|event| match event.kind() {
+                EventKind::Spawn(task) => Some(task.id()),
+                _ => None,
+            });
+            spawned.extend(spawns);
+        };
+        for _ in 0..20 {
+            ids.extend(runtime.block_on(async { liten::spawn(bounce(50)).await.unwrap() }));
+            look(&recording.read());
+        }
+        // The worker notes the end of the last poll after the task's output has been handed over.
+        drop(runtime);
+        look(&recording.stop());
+        assert_eq!(ids.len(), 40);
+        // A worker that was about to run the first ones as the recording began does not record it.
+        for known in [&ended, &spawned] {
+            let lacking = ids.iter().filter(|id| !known.contains(id)).count();
+            assert!(lacking <= 2, "{lacking}");
+        }
+        assert!(seen.len() > 2_000, "{}", seen.len());
+    });
+}
+
+#[test]
+fn a_poll_under_way_begins_after_what_has_been_read() {
+    guarded(|| {
+        let runtime = exactly(1).build().unwrap();
+        let mut recording = runtime.handle().record().unwrap();
+        runtime.block_on(liten_task(&runtime, yield_now()));
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let task = runtime.spawn(async move { _ = held.recv() });
+        let is_it = |(event, id, outcome): (Event, TaskId, PollOutcome)| {
+            (id == task.id() && outcome == PollOutcome::UnderWay).then_some(event)
+        };
+        // Until it runs; then with nothing new.
+        until(|| polls(&recording.read()).into_iter().find_map(is_it).is_some());
+        let trace = recording.read();
+        let event = polls(&trace).into_iter().find_map(is_it).unwrap();
+        assert_eq!((event.worker(), event.end()), (Some(0), trace.end()));
+        assert!(event.begin() > trace.begin(), "the worker had recorded a poll before");
         drop(release);
         runtime.block_on(task).unwrap();
     });

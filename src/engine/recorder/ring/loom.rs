@@ -17,9 +17,9 @@ fn look_while_written(length: usize, records: u32) {
         let ring = Arc::new(Ring::new(length));
         let theirs = ring.clone();
         let look = thread::spawn(move || {
-            let (seen, lost) = theirs.read();
-            for (number, seen) in (lost as u32..).zip(seen) {
-                assert_eq!(seen, record(number));
+            let (seen, numbers) = theirs.read(0);
+            for (number, seen) in numbers.zip(seen) {
+                assert_eq!(seen, record(number as u32));
             }
         });
         (0..records).for_each(|number| ring.push(record(number)));

@@ -70,7 +70,6 @@ use std::io;
 use std::task::Waker;
 
 use crate::engine::sync_shim::{Arc, Mutex};
-use crate::engine::task::TaskId;
 use alarm::Alarm;
 use poller::Seat;
 use quiescent_points::QuiescentPoints;
@@ -147,15 +146,15 @@ impl Driver {
         self.sources.lock().len()
     }
 
-    /// Calls `each` with the tasks that wait for sources: the bits, and the number of the source. Some sources
-    /// are looked at at a time, so that no thread that registers one waits for long.
-    pub(crate) fn list_waiters(&self, mut each: impl FnMut(TaskId, Ready, Option<i32>)) {
+    /// Calls `each` with the wakers that wait for sources, the bits, and the source's number: under a lock,
+    /// as [`readiness::Readiness::each_waiter`] does. The table is locked for some sources at a time.
+    pub(crate) fn list_waiters(&self, mut each: impl FnMut(&Waker, Ready, Option<i32>)) {
         let (mut from, mut list) = (Some(0), Vec::with_capacity(LISTED_AT_ONCE));
         while let Some(next) = from {
             from = self.sources.lock().list(next, LISTED_AT_ONCE, &mut list);
             for readiness in list.drain(..) {
                 let descriptor = readiness.descriptor();
-                readiness.each_waiter(|task, ready| each(task, ready, descriptor));
+                readiness.each_waiter(|waker, ready| each(waker, ready, descriptor));
             }
         }
     }

@@ -3,11 +3,11 @@
 //! # The proof
 //!
 //! A task is a *suspect* while it is cold, has one waker, and that waker lies where its note says: with the
-//! end of another task, or in the line of a lock (`engine/task/waiting.rs`). Its *blocker* is that other task,
-//! or the one that holds the lock (`engine/task/holders.rs`). The suspects are found in one walk through all
-//! tasks, which marks them, and looked at once more in a second walk, which begins after the first has ended.
-//! Those that are still marked have been cold all the time in between, so there is a moment at which all of
-//! them were cold.
+//! end of another task, or in the line of a lock (`engine/task/waiting.rs`). Its *blocker* is that other
+//! task, or the one that holds the lock (`engine/task/holders.rs`). The suspects are found in one walk
+//! through all tasks, which marks them, and looked at once more in a second walk, which begins after the
+//! first has ended. Those that are still marked have been cold all the time in between, so there is a moment
+//! at which all of them were cold.
 //!
 //! The largest set is taken of those whose blockers are in the set, or have no waker at all. Suppose that
 //! something other than an abort wakes a task of the set after that moment, and take the first such wake. By
@@ -20,7 +20,7 @@
 //! task, which then unlocks. A guard that owns its lock, as of `lock_owned`, is often given away, so nothing
 //! is proven by it.
 
-use super::finding::DeadlockedTask;
+use super::deadlocked_task::DeadlockedTask;
 use super::task_info::TaskInfo;
 use super::wait::Wait;
 use crate::engine::task::waiting::Note;

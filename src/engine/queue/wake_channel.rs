@@ -254,6 +254,13 @@ mod node {
 
     pub(super) struct Boxed(pub(super) Box<Node>);
 
+    #[cfg(liten_loom)]
+    impl Boxed {
+        pub(super) fn link(&self) -> &Link {
+            &self.0.link
+        }
+    }
+
     pub(super) fn boxed(value: usize) -> Boxed {
         Boxed(Box::new(Node { link: Link::new(), value }))
     }

@@ -75,6 +75,8 @@
 //! [`Handle::tasks`]: crate::runtime::Handle::tasks
 
 mod chrome;
+mod deadlocked_task;
+mod deadlocks;
 mod dump;
 mod event;
 mod finding;
@@ -85,14 +87,18 @@ mod recording;
 mod report;
 mod server;
 mod shown;
+mod sockets;
 mod task_group;
 mod task_info;
 mod tasks;
 mod text;
 mod trace;
 pub(crate) mod variable;
+mod wait;
+mod waits;
 mod worker_info;
 
+pub use deadlocked_task::DeadlockedTask;
 pub use dump::Dump;
 pub use event::{Event, EventKind, PollOutcome};
 pub use finding::Finding;
@@ -103,4 +109,5 @@ pub use task_group::TaskGroup;
 pub use task_info::{TaskInfo, TaskState};
 pub use tasks::Tasks;
 pub use trace::Trace;
+pub use wait::{PrimitiveKind, Wait};
 pub use worker_info::{WorkerInfo, WorkerState};

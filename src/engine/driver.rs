@@ -73,12 +73,16 @@ use crate::engine::sync_shim::{Arc, Mutex};
 use alarm::Alarm;
 use poller::Seat;
 use quiescent_points::QuiescentPoints;
+use readiness::Ready;
 use selector::{Poll, Registry};
 use sources::Sources;
 use timers::Timers;
 
 /// Places in a new list of wakers: more than most rounds bring.
 const COMMON_WAKES: usize = 64;
+
+/// How many sources are looked at under the lock of their table.
+const LISTED_AT_ONCE: usize = 64;
 
 /// The poller, the sources registered with it, and the timers.
 pub(crate) struct Driver {
@@ -140,6 +144,19 @@ impl Driver {
     /// How many sources are registered.
     pub(crate) fn source_count(&self) -> usize {
         self.sources.lock().len()
+    }
+
+    /// Calls `each` with the wakers that wait for sources, the bits, and the source's number: under a lock,
+    /// as [`readiness::Readiness::each_waiter`] does. The table is locked for some sources at a time.
+    pub(crate) fn list_waiters(&self, mut each: impl FnMut(&Waker, Ready, Option<i32>)) {
+        let (mut from, mut list) = (Some(0), Vec::with_capacity(LISTED_AT_ONCE));
+        while let Some(next) = from {
+            from = self.sources.lock().list(next, LISTED_AT_ONCE, &mut list);
+            for readiness in list.drain(..) {
+                let descriptor = readiness.descriptor();
+                readiness.each_waiter(|waker, ready| each(waker, ready, descriptor));
+            }
+        }
     }
 
     pub(crate) fn timers(&self) -> &Timers {

@@ -7,15 +7,19 @@
 //! | `full_pool` | all threads of the pool are busy, and a job has waited for [`LONG_WAIT`] |
 //! | `old_jobs` | a job has been done for [`OLD_JOB`], of which the oldest is named |
 //! | `stuck_tasks` | tasks of one place wait, and no waker of theirs exists: proven, see `State::is_stuck` |
+//! | `deadlocks` | tasks that wait for each other in a circle: proven, see `deadlocks.rs` |
 //! | `crowds` | [`CROWD`] tasks and more of one place, which are more than half of all |
 //! | `large_futures` | a future of [`LARGE_FUTURE`] and more |
 //!
 //! A finding says what was seen, and what it may mean only if that follows. So a crowd is no leak: one dump
 //! does not say whether the number grows.
 
+use super::deadlocked_task::DeadlockedTask;
+use super::deadlocks::Circle;
 use super::dump::Dump;
 use super::pool_info::JobInfo;
 use super::task_group::TaskGroup;
+use super::wait::Wait;
 use super::worker_info::WorkerState;
 use crate::engine::task::RunningTask;
 use crate::engine::task::running::NamedTask;
@@ -97,6 +101,22 @@ pub enum Finding {
         /// How many there are.
         tasks: usize,
     },
+    /// Tasks wait for each other, and nothing else can wake any of them: it is proven that they never go on.
+    /// They can be aborted.
+    ///
+    /// It is found if each of them waits for the end of the next one, or for a [`Mutex`](crate::sync::Mutex)
+    /// or a [`RwLock`](crate::sync::RwLock) that the next one has locked, and for nothing else, such as a
+    /// timer, and no [`AbortHandle`](crate::task::AbortHandle) of them exists. Whether a task has given a
+    /// lock's guard to another one cannot be seen, so that with locks the proof is for guards that have
+    /// stayed where they came to be. By the guards of [`lock_owned`](crate::sync::Mutex::lock_owned) nothing
+    /// is proven.
+    #[non_exhaustive]
+    Deadlock {
+        /// The tasks, each of which waits for the next one, and the last one for the first.
+        tasks: Vec<DeadlockedTask>,
+        /// How many other tasks wait for them, and never go on, either.
+        others: usize,
+    },
     /// Most of very many tasks come from one place.
     #[non_exhaustive]
     Crowd {
@@ -128,6 +148,7 @@ impl Dump {
         found.extend(blocked_workers(self));
         found.extend(full_pool(self));
         found.extend(old_jobs(self));
+        found.extend(deadlocks(self));
         found.extend(stuck_tasks(self));
         found.extend(crowds(self));
         found.extend(large_futures(self));
@@ -175,6 +196,11 @@ fn old_jobs(dump: &Dump) -> Option<Finding> {
     let oldest = old.next()?;
     let JobInfo { task, ref name, age } = *oldest;
     Some(Finding::OldJob { task, name: name.clone(), age, jobs })
+}
+
+fn deadlocks(dump: &Dump) -> impl Iterator<Item = Finding> {
+    let circles = dump.deadlocks.circles.iter().cloned();
+    circles.map(|Circle { tasks, others }| Finding::Deadlock { tasks, others })
 }
 
 fn stuck_tasks(dump: &Dump) -> impl Iterator<Item = Finding> {
@@ -238,6 +264,7 @@ impl fmt::Display for Finding {
                 "{tasks} tasks spawned at {spawned_at} wait for ever, proven: no waker of theirs exists \
                  ({type_name})"
             ),
+            Self::Deadlock { tasks, others } => deadlock(tasks, *others, f),
             Self::Crowd { spawned_at, tasks } => write!(
                 f,
                 "{tasks} tasks have been spawned at {spawned_at} and are alive: if the number grows, they \
@@ -249,6 +276,31 @@ impl fmt::Display for Finding {
                  large in them"
             ),
         }
+    }
+}
+
+/// The most tasks of one circle that are named.
+const NAMED: usize = 8;
+
+fn deadlock(tasks: &[DeadlockedTask], others: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match tasks.len() {
+        1 => f.write_str("a task waits for itself")?,
+        count => write!(f, "{count} tasks wait for each other")?,
+    }
+    f.write_str(": deadlock, proven")?;
+    if tasks.iter().any(|task| matches!(task.waits_for, Wait::Primitive { .. })) {
+        f.write_str(" unless a guard was given to another task")?;
+    }
+    for (index, task) in tasks.iter().take(NAMED).enumerate() {
+        write!(f, "{} {task}", if index == 0 { ":" } else { ";" })?;
+    }
+    if tasks.len() > NAMED {
+        write!(f, "; and {} more", tasks.len() - NAMED)?;
+    }
+    match others {
+        0 => Ok(()),
+        1 => f.write_str("; 1 other task waits for them"),
+        others => write!(f, "; {others} other tasks wait for them"),
     }
 }
 

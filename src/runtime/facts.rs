@@ -5,8 +5,11 @@ use super::blocking_task::{BlockingJob, RunningJob};
 use super::handle::Handle;
 use super::thread_activity::ThreadActivity;
 use crate::engine::blocking::PoolCounts;
+use crate::engine::driver::readiness::Ready;
 use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::task::TaskId;
+use crate::engine::task::waker::task_of;
 use std::time::{Duration, Instant};
 
 /// One worker, with its index.
@@ -55,6 +58,20 @@ impl Handle {
     /// How many sources are registered.
     pub(crate) fn sources(&self) -> usize {
         self.inner.driver.source_count()
+    }
+
+    /// Calls `each` with the tasks that wait for timers, and how long those still take.
+    pub(crate) fn list_timers(&self, mut each: impl FnMut(TaskId, Duration)) {
+        self.inner.driver.timers().list(|waker, left| {
+            task_of(waker).into_iter().for_each(|task| each(task, left));
+        });
+    }
+
+    /// Calls `each` with the tasks that wait for sources: what for, and the number of the source.
+    pub(crate) fn list_sources(&self, mut each: impl FnMut(TaskId, Ready, Option<i32>)) {
+        self.inner.driver.list_waiters(|waker, ready, number| {
+            task_of(waker).into_iter().for_each(|task| each(task, ready, number));
+        });
     }
 
     /// The counts of the blocking pool, with the time for which the first job has waited for a thread; and

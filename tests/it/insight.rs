@@ -3,6 +3,8 @@
 
 #[cfg(target_os = "linux")]
 mod activity;
+mod deadlock_graphs;
+mod deadlocks;
 mod dumps;
 mod page;
 mod page_variable;
@@ -11,3 +13,4 @@ mod slow_polls;
 mod stuck;
 mod tasks;
 mod traces;
+mod waits;

@@ -6,6 +6,7 @@ use super::header::TaskRef;
 use super::id::TaskId;
 use super::join_error::JoinError;
 use super::state::JoinSlot;
+use super::waker::{forget_join_note, leave_join_note};
 use crate::engine::wakers;
 use std::fmt;
 use std::future::Future;
@@ -112,6 +113,9 @@ impl<T> JoinHandle<T> {
         // whether or not the task is complete.
         let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(waker) });
         let complete = state.set_join_waker() == JoinSlot::Complete;
+        if let Some(old) = &old {
+            forget_join_note(old, header.id);
+        }
         wakers::drop_all(old);
         complete
     }
@@ -123,6 +127,7 @@ impl<T> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         budget::poll_leaf(cx, |cx| {
             if !self.task().header().state.is_complete() && !self.register(cx) {
+                leave_join_note(cx.waker(), self.id());
                 return Poll::Pending;
             }
             // SAFETY: the task is complete, and `T` is its output type: `new` is called with that of the
@@ -135,6 +140,15 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
+            let header = task.header();
+            if header.state.has_join_waker() {
+                // SAFETY: JOIN_WAKER is 1, so the slot is only read, by us and by the task.
+                let waker = header.join_waker.with(|slot| unsafe { &*slot }.as_ref());
+                if let Some(waker) = waker {
+                    // Its task may be cold, and have given this handle away.
+                    forget_join_note(waker, header.id);
+                }
+            }
             task.drop_join();
         }
     }

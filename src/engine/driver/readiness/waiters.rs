@@ -41,6 +41,14 @@ impl Lines {
     }
 }
 
+/// Calls `each` with all wakers, and the bits that they wait for.
+pub(super) fn each(waiters: &mut Locked<'_, Lines>, mut each: impl FnMut(&Waker, Ready)) {
+    for direction in [Direction::Read, Direction::Write] {
+        waiters.of(direction).iter().for_each(|waker| each(waker, direction.mask()));
+    }
+    waiters.each(|word, waker| each(waker, Ready::from_state(word as u64)));
+}
+
 /// Moves out all wakers that these bits concern.
 pub(super) fn take(mut waiters: Locked<'_, Lines>, ready: Ready, wakes: &mut Vec<Waker>) {
     for direction in [Direction::Read, Direction::Write] {

@@ -248,8 +248,8 @@ fn more_permits_than_there_can_be_are_refused() {
     const MOST: usize = Semaphore::MAX_PERMITS;
     let refused = |f: &dyn Fn()| assert!(catch_unwind(AssertUnwindSafe(f)).is_err());
     for count in [MOST + 1, 1 << (usize::BITS - 1), usize::MAX] {
-        refused(&|| drop(Semaphore::new(count)));
-        refused(&|| drop(Semaphore::const_new(count)));
+        refused(&|| _ = Semaphore::new(count));
+        refused(&|| _ = Semaphore::const_new(count));
         let semaphore = Semaphore::new(3);
         refused(&|| semaphore.add_permits(count));
         assert_eq!(semaphore.available_permits(), 3);

@@ -163,8 +163,10 @@ fn the_other_primitives_work() {
     });
 }
 
+type BlockingCall = (&'static str, Box<dyn FnOnce() + Send>);
+
 /// What is refused where it would block the thread of tasks, with what would be ready at once.
-fn blocking_calls() -> Vec<(&'static str, Box<dyn FnOnce() + Send>)> {
+fn blocking_calls() -> Vec<BlockingCall> {
     let semaphore = Arc::new(Semaphore::new(8));
     let permits = [(); 4].map(|()| semaphore.clone());
     let [one, many, owned, many_owned] = permits;

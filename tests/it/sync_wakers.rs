@@ -21,6 +21,9 @@ struct Setting {
     fire: Box<dyn FnOnce() -> Box<dyn Any>>,
 }
 
+/// What it is, and how one is made.
+type Row = (&'static str, fn() -> Setting);
+
 fn setting<F, K>(wait: impl Fn() -> F + 'static, fire: impl FnOnce() -> K + 'static) -> Setting
 where
     F: Future<Output = ()> + Send + 'static,
@@ -29,7 +32,7 @@ where
     Setting { wait: Box::new(move || Box::pin(wait())), fire: Box::new(move || Box::new(fire())) }
 }
 
-const PERMITS: [(&str, fn() -> Setting); 9] = [
+const PERMITS: [Row; 9] = [
     ("a permit", || permits(1)),
     ("many permits", || permits(1_000)),
     ("the end of the permits", || {
@@ -108,7 +111,7 @@ fn full_channel(bound: usize) -> (mpsc::Sender<()>, mpsc::Receiver<()>) {
     (sender, receiver)
 }
 
-const CHANNELS: [(&str, fn() -> Setting); 7] = [
+const CHANNELS: [Row; 7] = [
     ("the end of a channel", || {
         let (sender, receiver) = mpsc::channel::<()>(1);
         let wait = move || {
@@ -176,7 +179,7 @@ const CHANNELS: [(&str, fn() -> Setting); 7] = [
     }),
 ];
 
-const OTHERS: [(&str, fn() -> Setting); 6] = [
+const OTHERS: [Row; 6] = [
     ("a notification for one", || notify(|notify| (0..3).for_each(|_| notify.notify_one()))),
     ("a notification for all", || notify(Notify::notify_waiters)),
     ("a barrier", || {
@@ -184,7 +187,7 @@ const OTHERS: [(&str, fn() -> Setting); 6] = [
         let theirs = barrier.clone();
         let wait = move || {
             let barrier = theirs.clone();
-            async move { drop(barrier.wait().await) }
+            async move { _ = barrier.wait().await }
         };
         // A future that has panicked before it arrived, and is replaced here, is one more round.
         setting(wait, move || while poll(pin!(barrier.wait())).is_pending() {})
@@ -312,7 +315,7 @@ fn play(what: &str, setting: Setting, fault: Fault, fate: Fate, unwinding: bool)
     caught(|| drop(bad));
 }
 
-fn play_all(settings: &[(&str, fn() -> Setting)]) {
+fn play_all(settings: &[Row]) {
     guarded(|| {
         for (what, new) in settings {
             for fault in [Fault::Clone, Fault::Wake, Fault::Drop] {

@@ -115,8 +115,10 @@ fn a_gathering_is_ended_by_a_wake_and_not_by_a_new_deadline() {
     let driver = Driver::new(1).unwrap();
     // Timers have fired at a moment that lies ahead, so that the gathering lasts.
     let served = driver.timers().now_ns() + HOUR;
+    // Once, so that a thread that loses its core in between does not spread them.
+    let base = Instant::now();
     let timer = |after: u64| {
-        let deadline = Instant::now() + Duration::from_nanos(after);
+        let deadline = base + Duration::from_nanos(after);
         let mut timer = TimerEntry::new(driver.timers().shard(0).clone(), deadline);
         assert!(timer.poll(&mut Context::from_waker(Waker::noop())).is_pending());
         timer

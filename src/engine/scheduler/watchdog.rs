@@ -112,7 +112,7 @@ impl Shared {
 
     /// Lets a worker that moves take what is queued at those that do not.
     pub(super) fn call_for_rescue(&self) {
-        // Ordering: Relaxed, see `take_rescue`.
+        // Ordering: Relaxed, see `WatchdogFlags::take_rescue`.
         self.watchdog.rescue.store(true, Ordering::Relaxed);
         self.outside.announce();
     }

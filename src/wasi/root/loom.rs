@@ -1,5 +1,5 @@
-//! Models of the way from a wake to the thread that sleeps in the host: the word, the count of wakers, and the
-//! native host as they are shipped.
+//! Models of the way from a wake to the thread that sleeps in the host: the word, the count of wakers, and
+//! the native host as they are shipped.
 
 use super::*;
 use crate::engine::sync_shim::atomic::AtomicBool;

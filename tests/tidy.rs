@@ -381,7 +381,7 @@ const CFG: Confined = Confined {
             "src/engine/recycler.rs",
             "off under Miri and on wasm; poisons what it takes back in models",
         ),
-        ("src/sync/watch.rs", "one seat for the models, which would take hours for eight"),
+        ("src/sync/watch.rs", "one `Notify` for the models, which would take hours for eight"),
         ("src/engine/scheduler/watchdog/report.rs", "a warning where a collector listens"),
         ("src/engine/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),

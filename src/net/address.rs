@@ -1,5 +1,5 @@
-//! From what a caller calls an address to socket addresses: at once where possible, by the resolver of the
-//! system otherwise.
+//! Turns what a caller gives as an address into socket addresses: at once where possible, otherwise by the
+//! resolver of the system.
 //!
 //! Components (`wasi`) have the same addresses and another resolver: what differs is in
 //! `resolver.rs`, here and there.

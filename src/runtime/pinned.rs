@@ -31,25 +31,25 @@ use std::time::Instant;
 pub(super) struct Pinned {
     pool: Arc<blocking::Pool<Post>>,
     /// No user code runs under this lock.
-    seats: Mutex<Seats>,
+    threads: Mutex<Threads>,
     /// Roots that wait until no task is alive.
     quiet: WaitList<()>,
 }
 
 #[derive(Default)]
-struct Seats {
+struct Threads {
     /// One executor per thread.
     all: Vec<Arc<LocalShared>>,
     closed: bool,
 }
 
-impl Seats {
+impl Threads {
     fn is_quiet(&self) -> bool {
-        self.all.iter().all(|seat| seat.is_quiet())
+        self.all.iter().all(|thread| thread.is_quiet())
     }
 
     fn spawned(&self) -> u64 {
-        self.all.iter().map(|seat| seat.spawned_tasks()).sum()
+        self.all.iter().map(|thread| thread.spawned_tasks()).sum()
     }
 }
 
@@ -83,7 +83,7 @@ impl Job for Post {
 impl Pinned {
     pub(super) fn new(config: blocking::Config) -> Arc<Self> {
         let pool = blocking::Pool::new(config);
-        Arc::new(Self { pool, seats: Mutex::new(Seats::default()), quiet: WaitList::new(()) })
+        Arc::new(Self { pool, threads: Mutex::new(Threads::default()), quiet: WaitList::new(()) })
     }
 
     /// Starts a task that `make` makes on one of at most `most` threads. If the runtime has ended, or no
@@ -101,47 +101,49 @@ impl Pinned {
         F: FnOnce() -> Fut + Send + 'static,
         Fut: Future<Output: Send + 'static> + 'static,
     {
-        let mut seats = self.seats.lock();
-        let seat = self.choose(&mut seats, most, present);
+        let mut threads = self.threads.lock();
+        let thread = self.choose(&mut threads, most, present);
         // Queued under the lock, so that the next one sees that this thread has one more.
-        let (join, refused) = seat.queue_made(make, spawned_at);
-        drop(seats);
+        let (join, refused) = thread.queue_made(make, spawned_at);
+        drop(threads);
         if let Some(refused) = refused {
             refused.cancel();
         }
         join
     }
 
-    /// The seat with the fewest tasks; a new one if all have some and there may be more.
+    /// The thread with the fewest tasks; a new one if all have some and there may be more.
     fn choose(
         self: &Arc<Self>,
-        seats: &mut Seats,
+        threads: &mut Threads,
         most: usize,
         present: impl Fn() -> Present,
     ) -> Arc<LocalShared> {
-        let idlest = seats.all.iter().min_by_key(|seat| seat.alive_tasks()).cloned();
+        let idlest = threads.all.iter().min_by_key(|thread| thread.alive_tasks()).cloned();
         match idlest {
-            Some(seat) if seats.closed || seat.alive_tasks() == 0 || seats.all.len() >= most => {
-                seat
+            Some(thread)
+                if threads.closed || thread.alive_tasks() == 0 || threads.all.len() >= most =>
+            {
+                thread
             }
             other => {
                 let executor = Unplaced::new();
-                let seat = executor.shared().clone();
-                if seats.closed {
+                let thread = executor.shared().clone();
+                if threads.closed {
                     // There was no executor to be told to end, and this one would never be told. Without its
-                    // executor the seat refuses what comes.
-                    return seat;
+                    // executor the thread refuses what comes.
+                    return thread;
                 }
                 let present = present();
                 match self.pool.spawn(Post { executor, pinned: self.clone(), present }) {
                     Ok(()) => {
-                        seats.all.push(seat.clone());
-                        seat
+                        threads.all.push(thread.clone());
+                        thread
                     }
                     Err(SpawnError::Closed(post) | SpawnError::NoThread(post, _)) => {
-                        // Its executor goes, so what is queued at its seat is cancelled at once.
+                        // The executor is dropped, so what is queued for its thread is cancelled at once.
                         drop(post);
-                        other.unwrap_or(seat)
+                        other.unwrap_or(thread)
                     }
                 }
             }
@@ -150,11 +152,11 @@ impl Pinned {
 
     /// Takes no more tasks, and ends the threads after the poll they are in.
     pub(super) fn close(&self) {
-        let mut seats = self.seats.lock();
-        seats.closed = true;
+        let mut threads = self.threads.lock();
+        threads.closed = true;
         // Under the lock: only threads in `block_on` wait here, and their waker runs no code of the program.
-        seats.all.iter().for_each(|seat| seat.close());
-        drop(seats);
+        threads.all.iter().for_each(|thread| thread.close());
+        drop(threads);
         self.pool.close();
     }
 
@@ -170,35 +172,35 @@ impl Pinned {
 
     /// How many tasks are alive.
     pub(super) fn alive_tasks(&self) -> u64 {
-        self.seats.lock().all.iter().map(|seat| seat.alive_tasks()).sum()
+        self.threads.lock().all.iter().map(|thread| thread.alive_tasks()).sum()
     }
 
     /// How many tasks have been cold at least once and are alive.
     pub(super) fn cold_tasks(&self) -> usize {
-        self.seats.lock().all.iter().map(|seat| seat.cold_tasks()).sum()
+        self.threads.lock().all.iter().map(|thread| thread.cold_tasks()).sum()
     }
 
     /// How many tasks there have been.
     pub(super) fn spawned_tasks(&self) -> u64 {
-        self.seats.lock().spawned()
+        self.threads.lock().spawned()
     }
 
     /// The executors of the threads.
     pub(super) fn executors(&self) -> Vec<Arc<LocalShared>> {
-        self.seats.lock().all.clone()
+        self.threads.lock().all.clone()
     }
 
     /// What the threads run at the moment.
     pub(super) fn running(&self) -> Vec<RunningTask> {
-        self.seats.lock().all.iter().filter_map(|seat| seat.running_task()).collect()
+        self.threads.lock().all.iter().filter_map(|thread| thread.running_task()).collect()
     }
 
     /// Returns when no task is alive, and each JoinHandle knows: the number of those that there have been
     /// until then.
     pub(super) async fn wait_until_quiet(&self) -> u64 {
         let look = || {
-            let seats = self.seats.lock();
-            if seats.is_quiet() { Poll::Ready(seats.spawned()) } else { Poll::Pending }
+            let threads = self.threads.lock();
+            if threads.is_quiet() { Poll::Ready(threads.spawned()) } else { Poll::Pending }
         };
         self.quiet.wait(0, |_| look()).await
     }
@@ -219,7 +221,7 @@ mod tests {
     #[test]
     fn the_first_task_that_comes_during_the_close_is_cancelled() {
         let runtime = Runtime::new().unwrap();
-        runtime.handle().inner.pinned.seats.lock().closed = true;
+        runtime.handle().inner.pinned.threads.lock().closed = true;
         let task = runtime.spawn_pinned(|| async {});
         assert!(runtime.block_on(task).unwrap_err().is_cancelled());
     }

@@ -1,10 +1,10 @@
 //! Blocking work that borrows from the caller, which waits for it.
 //!
-//! Each function of a scope is a *job*, which lies in the scope's queue and is told of to the blocking pool
-//! by a *ticket* of its own. The first of three threads to get to a job takes it out and calls it: the pool's
-//! thread that has the ticket, the thread that joins the job, or the thread that has opened the scope, which
-//! runs all jobs of the queue before it returns. A ticket that comes too late finds nothing. So a scope ends
-//! whatever the pool does: with all its threads busy, or closed.
+//! Each function of a scope is a *job*, which lies in the scope's queue, and for which the blocking pool gets
+//! a *ticket*. The first of three threads to get to a job takes it out and calls it: the pool's thread that
+//! has the ticket, the thread that joins the job, or the thread that has opened the scope, which runs all
+//! jobs of the queue before it returns. A ticket that comes too late finds nothing. So a scope ends whatever
+//! the pool does: with all its threads busy, or closed.
 //!
 //! A thread that joins one job calls that job and no other, because another one may wait for what this thread
 //! does next.

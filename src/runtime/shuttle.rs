@@ -1,9 +1,9 @@
 //! The whole runtime under random schedules: what loom cannot hold.
 //!
 //! Each scenario builds a runtime with up to three workers, drives it from a few threads, ends it, and checks
-//! the books: each task has completed or was cancelled, once; each future and each output was dropped once;
-//! nothing is left in a queue, and the counts agree. shuttle reports a schedule in which no thread can go on
-//! (a lost wake, an end that does not come). All of it is production code but for what sync_shim.rs and
+//! what is left: each task has completed or was cancelled, once; each future and each output was dropped
+//! once; nothing is left in a queue, and the counts agree. shuttle reports a schedule in which no thread can
+//! go on (a lost wake, an end that does not come). All of it is production code but for what sync_shim.rs and
 //! driver/selector.rs put in the place of the system: threads, locks, atomics, the poller (without sources),
 //! and the clock, which moves when a thread has waited.
 //!

@@ -1,6 +1,6 @@
-//! Polls that hold up their worker for long, and what is told of them.
+//! Polls that hold up their worker for long, and what is reported of them.
 //!
-//! The watchdog tells twice of such a poll (watchdog/decision.rs): after half of the time, when what the
+//! The watchdog reports such a poll twice (watchdog/decision.rs): after half of the time, when what the
 //! worker's thread has used of the processor is noted, and after all of it. The difference says whether the
 //! thread computes or waits for a processor, which one look cannot tell apart.
 

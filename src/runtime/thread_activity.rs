@@ -1,8 +1,8 @@
 //! What a thread does, as the system sees it.
 //!
 //! On Linux every process may read this of its own threads, in `/proc/self/task`: no signal, no privilege and
-//! no stop of the thread, some microseconds per file. A file that is missing or says what it has never said
-//! is no error: the answer is that nothing is known.
+//! no stop of the thread, some microseconds per file. A file that is missing, or that has another form than
+//! expected, is no error: the answer is that nothing is known.
 
 #[cfg_attr(
     not(target_os = "linux"),

@@ -1,4 +1,4 @@
-//! Blocking on a worker, with notice.
+//! Blocking the thread of a worker, after the runtime was told.
 
 use crate::engine::scheduler;
 use crate::engine::task::current;

@@ -1,13 +1,13 @@
 //! Counting tasks, and waiting until none is left.
 //!
-//! A [`JoinSet`](super::JoinSet) keeps what its tasks return; a tracker keeps a number. The books and the
+//! A [`JoinSet`](super::JoinSet) keeps what its tasks return; a tracker keeps a number. The counts and the
 //! list of waiting futures are under one lock, taken once when a task is counted and once when it is gone.
 //!
-//! An *end* is the moment when a tracker becomes closed and empty. The books count the ends. The word of a
-//! place is the number of ends that were over when its future was made, so the future is ready when the
-//! books have another number. A call that brings an end takes out, in rounds, the places with older numbers.
-//! A future that joins during the rounds has the new number or a later one, stands behind those places and
-//! ends the rounds.
+//! An *end* is the moment when a tracker becomes closed and empty. The ends are counted, too. The word of a
+//! place is the number of ends that were over when its future was made, so the future is ready when the count
+//! is another one. A call that brings an end takes out, in rounds, the places with older numbers. A future
+//! that joins during the rounds has the new number or a later one, stands behind those places and ends the
+//! rounds.
 //!
 //! No wait is lost: a future looks and joins under the lock, so the rounds of the next end find it. One that
 //! is polled before they do sees that the end is over, and leaves by itself.
@@ -54,33 +54,34 @@ pub struct TaskTracker {
 }
 
 struct Inner {
-    books: WaitList<Books>,
+    counts: WaitList<Counts>,
 }
 
 #[derive(Default)]
-struct Books {
+struct Counts {
     closed: bool,
     tasks: usize,
     /// How often it has become closed and empty.
     ends: usize,
 }
 
-impl Books {
+impl Counts {
     fn is_over(&self) -> bool {
         self.closed && self.tasks == 0
     }
 }
 
 impl Inner {
-    /// Changes the books, and wakes the waiting futures if that brings an end. Returns what `change` does.
-    fn change<R>(&self, change: impl FnOnce(&mut Books) -> R) -> R {
-        let mut books = self.books.lock();
-        let was_over = books.is_over();
-        let result = change(&mut books);
-        if !was_over && books.is_over() {
-            let now = books.ends.wrapping_add(1);
-            books.ends = now;
-            self.books.wake(books, now, |word| wakers::is_before(word, now));
+    /// Applies `change`, and wakes the waiting futures if the tracker has just become closed and empty.
+    /// Returns what `change` does.
+    fn change<R>(&self, change: impl FnOnce(&mut Counts) -> R) -> R {
+        let mut counts = self.counts.lock();
+        let was_over = counts.is_over();
+        let result = change(&mut counts);
+        if !was_over && counts.is_over() {
+            let now = counts.ends.wrapping_add(1);
+            counts.ends = now;
+            self.counts.wake(counts, now, |word| wakers::is_before(word, now));
         }
         result
     }
@@ -89,7 +90,7 @@ impl Inner {
 impl TaskTracker {
     /// Returns a tracker that is open and counts nothing yet.
     pub fn new() -> Self {
-        Self { inner: Arc::new(Inner { books: WaitList::new(Books::default()) }) }
+        Self { inner: Arc::new(Inner { counts: WaitList::new(Counts::default()) }) }
     }
 
     /// Waits until the tracker is closed and empty; returns at once if it is.
@@ -101,10 +102,10 @@ impl TaskTracker {
     ///
     /// Cancel safe: dropping the future loses nothing.
     pub fn wait(&self) -> TaskTrackerWaitFuture<'_> {
-        let books = self.inner.books.lock();
+        let counts = self.inner.counts.lock();
         // An end that lasts is not counted yet: the future is ready, also if it is polled after a `reopen`.
-        let ends = books.ends.wrapping_sub(usize::from(books.is_over()));
-        drop(books);
+        let ends = counts.ends.wrapping_sub(usize::from(counts.is_over()));
+        drop(counts);
         TaskTrackerWaitFuture { tracker: self, ends, place: Place::new(ends) }
     }
 
@@ -112,22 +113,22 @@ impl TaskTracker {
     ///
     /// Tasks can be added to a closed tracker, too.
     pub fn close(&self) -> bool {
-        self.inner.change(|books| !std::mem::replace(&mut books.closed, true))
+        self.inner.change(|counts| !std::mem::replace(&mut counts.closed, true))
     }
 
     /// Opens the tracker again. Returns whether it was closed.
     pub fn reopen(&self) -> bool {
-        self.inner.change(|books| std::mem::replace(&mut books.closed, false))
+        self.inner.change(|counts| std::mem::replace(&mut counts.closed, false))
     }
 
     /// Returns whether the tracker is closed.
     pub fn is_closed(&self) -> bool {
-        self.inner.books.lock().closed
+        self.inner.counts.lock().closed
     }
 
     /// Returns how many tasks and [tokens](Self::token) it counts.
     pub fn len(&self) -> usize {
-        self.inner.books.lock().tasks
+        self.inner.counts.lock().tasks
     }
 
     /// Returns whether it counts nothing.
@@ -183,7 +184,7 @@ impl TaskTracker {
 
     /// Returns something that is counted until it is dropped.
     pub fn token(&self) -> TaskTrackerToken {
-        self.inner.change(|books| books.tasks += 1);
+        self.inner.change(|counts| counts.tasks += 1);
         TaskTrackerToken { tracker: self.clone() }
     }
 }
@@ -192,15 +193,15 @@ impl_default!([] TaskTracker);
 
 impl fmt::Debug for TaskTracker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let books = self.inner.books.lock();
+        let counts = self.inner.counts.lock();
         f.debug_struct("TaskTracker")
-            .field("len", &books.tasks)
-            .field("is_closed", &books.closed)
+            .field("len", &counts.tasks)
+            .field("is_closed", &counts.closed)
             .finish_non_exhaustive()
     }
 }
 
-// A panic leaves the books as they were: no user code runs under their lock.
+// A panic leaves the counts as they were: no user code runs under their lock.
 impl_unwind_safe!([] TaskTracker);
 
 /// Is counted by a [`TaskTracker`] until it is dropped.
@@ -224,7 +225,7 @@ impl Clone for TaskTrackerToken {
 
 impl Drop for TaskTrackerToken {
     fn drop(&mut self) {
-        self.tracker.inner.change(|books| books.tasks -= 1);
+        self.tracker.inner.change(|counts| counts.tasks -= 1);
     }
 }
 
@@ -264,7 +265,7 @@ pin_project! {
     impl PinnedDrop for TaskTrackerWaitFuture<'_> {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            this.tracker.inner.books.leave(this.place.as_ref());
+            this.tracker.inner.counts.leave(this.place.as_ref());
         }
     }
 }
@@ -280,11 +281,11 @@ impl Future for TaskTrackerWaitFuture<'_> {
             return Poll::Ready(());
         }
         let mut left = None;
-        let poll = this.tracker.inner.books.poll(place, cx, |books: &mut Locked<'_, Books>| {
-            if books.ends == ends {
+        let poll = this.tracker.inner.counts.poll(place, cx, |counts: &mut Locked<'_, Counts>| {
+            if counts.ends == ends {
                 return Poll::Pending;
             }
-            left = books.leave(place);
+            left = counts.leave(place);
             Poll::Ready(())
         });
         if poll.is_pending() {

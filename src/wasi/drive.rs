@@ -58,7 +58,7 @@ pub(crate) fn drive<H: Host, F: Future>(
                 return Ok(output);
             }
         }
-        let ready = if root.lie_down() {
+        let ready = if root.enter_host() {
             let limit = attendant.limit();
             let ready = if root.is_woken() {
                 // By the attendant, or just now: a host without an interrupter would not hear of it.
@@ -73,7 +73,7 @@ pub(crate) fn drive<H: Host, F: Future>(
             } else {
                 reactor.ask(limit)
             };
-            root.rise();
+            root.leave_host();
             ready
         } else {
             reactor.look()

@@ -139,7 +139,7 @@ mod imp {
 
         /// Under the lock.
         fn count(&self, len: usize) {
-            // Ordering: as for the look.
+            // Ordering: Relaxed, see `len`.
             self.len.store(len, Ordering::Relaxed);
         }
     }

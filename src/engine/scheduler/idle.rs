@@ -170,7 +170,7 @@ impl Idle {
     /// cheap.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
-        // Ordering: Relaxed, as for the look in `change`. Not over `words`, whose chain costs more.
+        // Ordering: Relaxed, as the load in `change`. Not over `words`, whose chain costs more.
         let settled = |group: &AtomicU64| Word(group.load(Ordering::Relaxed)).is_settled();
         settled(&self.first) && self.others.iter().all(|group| settled(group))
     }

@@ -73,7 +73,8 @@ impl Intake {
         self.room.get()
     }
 
-    /// There was `room`, and so many tasks were `brought` in, with which `queued` are in the deque.
+    /// A look at the injector has `brought` in tasks, of the `room` that there was for them. With these,
+    /// `queued` tasks are in the deque.
     pub(super) fn brought(&self, room: usize, brought: usize, queued: usize) {
         // A small remainder is not worth a look: what it brings would lengthen the queue by little, and cost
         // the next look a whole round of the worker's own tasks.
@@ -84,8 +85,8 @@ impl Intake {
         }
     }
 
-    /// The look is over: there was `room` for so many, so many were `brought` in, and `added` counts those
-    /// from the channel, too.
+    /// The look is over: there was `room` for that many tasks, `brought` is the number of those that came
+    /// from the injector, and `added` counts those from the channel, too.
     pub(super) fn end_look(&self, room: usize, brought: usize, added: usize) {
         let pause = match room {
             0 => self.pass.get().min(FAIR_INTERVAL as usize) - 1,

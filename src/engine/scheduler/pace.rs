@@ -17,7 +17,7 @@ pub(super) const FAIR_INTERVAL: u32 = 61;
 /// costs about a microsecond, is no burden.
 const WANTED: Duration = Duration::from_micros(200);
 
-/// If the interval is this small, the tasks are long.
+/// The largest [`Pace::interval`] at which the tasks count as long.
 const LONG: u32 = 2;
 
 /// Tasks that cost less than this, and that were woken together, are not worth a peer: they are done sooner
@@ -27,22 +27,22 @@ const LONG: u32 = 2;
 /// workers. With 300 ns here the second worker would stay, because by then the tasks cost as much.
 const CHEAP: Duration = Duration::from_micros(1);
 
-/// So long may the last of such tasks wait for its turn. If one of them blocks, the watchdog wakes a peer for
-/// the others some milliseconds later.
+/// How long the last of such tasks may wait for its turn. If one of them blocks, the watchdog wakes a peer
+/// for the others some milliseconds later.
 const CROWD: Duration = Duration::from_millis(1);
 
-/// A worker that computes beside a helper offers its core to others after so much time. The helper, and
-/// the clients that it serves on this machine, need a core that a worker would keep to the end of its slice,
-/// some milliseconds. Not more often: a thread that gives its core up loses the remainder of its slice to
-/// threads that do not. Measured (`mixed_0.2ms`; two workers, the load on the same two cores): the 99th
-/// percentile is 0.8 to 1.2 of tokio's without it.
+/// How long a worker that computes beside a helper keeps its core before it offers it to other threads. The
+/// helper, and the clients that it serves on this machine, need a core that a worker would keep to the end of
+/// its slice, some milliseconds. Not more often: a thread that gives its core up loses the remainder of its
+/// slice to threads that do not. Measured (`mixed_0.2ms`; two workers, the load on the same two cores): the
+/// 99th percentile is 0.8 to 1.2 of tokio's without it.
 ///
 /// Not beside spares that only replace workers which block in place: those compute, too, and the core does
 /// not come back for tens of milliseconds. Measured (`mixed_in_place`, 99th percentile in 32 runs of a second
 /// each): the median 9 ms, ten over 20 and up to 81; without it 7.5, none and up to 10.
 const OFFER: Duration = Duration::from_millis(1);
 
-/// Of one of the constants, or less.
+/// In nanoseconds, for times that fit in 32 bits.
 const fn nanoseconds(time: Duration) -> u32 {
     time.as_nanos() as u32
 }
@@ -53,7 +53,7 @@ pub(super) struct Pace {
     cost: u32,
     /// The last reading of the clock; none before the first, and after a task that has blocked in place.
     since: Option<Instant>,
-    /// It has rested since the last poll of the driver that is due after so many tasks.
+    /// The worker has rested since the last fair turn.
     rested: bool,
     /// The last time that the worker offered its core.
     offered: Option<Instant>,
@@ -92,17 +92,17 @@ impl Pace {
         (nanoseconds(WANTED) / self.cost.max(1)).clamp(1, FAIR_INTERVAL)
     }
 
-    /// Whether so many tasks take no longer than there should be between two polls of the driver.
+    /// Whether this number of tasks takes no longer than the time between two polls of the driver should be.
     pub(super) fn are_soon_done(&self, tasks: usize) -> bool {
         self.of(tasks) <= WANTED
     }
 
-    /// Whether so many tasks that were woken together are done sooner by this worker alone.
+    /// Whether this number of tasks, which were woken together, are done sooner by this worker alone.
     pub(super) fn are_cheap(&self, tasks: usize) -> bool {
         self.of(1) < CHEAP && self.of(tasks) <= CROWD
     }
 
-    /// What so many tasks cost.
+    /// What this number of tasks costs.
     fn of(&self, tasks: usize) -> Duration {
         Duration::from_nanos((tasks as u64).saturating_mul(u64::from(self.cost)))
     }

@@ -285,7 +285,8 @@ impl Slot {
 
     /// For the watchdog.
     pub(super) fn set_stall(&self, stall: Stall) {
-        // Ordering: Relaxed, a hint for thieves; the wake that follows orders it for the one it wakes.
+        // Ordering: Relaxed, a hint that `stall` reads; the wake that follows orders it for the worker that
+        // it wakes.
         self.stall.store(stall as u8, Ordering::Relaxed);
     }
 

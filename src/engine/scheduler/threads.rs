@@ -133,8 +133,8 @@ pub(super) struct ThreadList {
 /// their threads have ended, or a program that resizes for ever would collect them.
 const KEPT_HANDLES: usize = 64;
 
-/// After the system had no thread to give, so long passes before the next attempt. A worker that leaves its
-/// park would make one each time, and so would each look of the watchdog.
+/// How long after a failed start of a thread the next attempt is made. Without a pause each worker that
+/// leaves its park would try, and so would each look of the watchdog.
 pub(super) const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// See `Shared::close_and_then`.

@@ -78,7 +78,7 @@ use std::time::{Duration, Instant};
 /// Time between two looks while only spares are to be let go.
 const EASY_LOOK: Duration = Duration::from_millis(50);
 
-/// After so long a wait for a quiescent point ends although there was none.
+/// How long a future waits for a quiescent point; then the wait ends although there was none.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Looks without any work before the thread sleeps without a limit: long enough that sparse traffic does not
@@ -112,7 +112,7 @@ impl Shared {
 
     /// Lets a worker that moves take what is queued at those that do not.
     pub(super) fn call_for_rescue(&self) {
-        // Ordering: Relaxed, see `take_rescue`.
+        // Ordering: Relaxed, see `WatchdogFlags::take_rescue`.
         self.watchdog.rescue.store(true, Ordering::Relaxed);
         self.outside.announce();
     }

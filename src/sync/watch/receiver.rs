@@ -26,27 +26,27 @@ pub struct Receiver<T> {
 }
 
 /// The version that a receiver has seen, and, in the bits below it, at which of the channel's `Notify`s it
-/// waits (its *seat*). One word, so that a receiver is no larger than tokio's.
+/// waits (its *index*). One word, so that a receiver is no larger than tokio's.
 #[derive(Debug, Clone, Copy)]
 struct Memory(usize);
 
 impl Memory {
-    fn new(seen: Version, seat: usize) -> Self {
-        Self(seen.0 | (seat << 1))
+    fn new(seen: Version, index: usize) -> Self {
+        Self(seen.0 | (index << 1))
     }
 
     fn seen(self) -> Version {
         Version(self.0 & !(STEP - 1))
     }
 
-    fn seat(self) -> usize {
+    fn index(self) -> usize {
         (self.0 & (STEP - 1)) >> 1
     }
 
     /// Counts `version` as seen, and returns whether it was not before.
     fn see(&mut self, version: Version) -> bool {
         let is_new = self.seen() != version;
-        *self = Self::new(version, self.seat());
+        *self = Self::new(version, self.index());
         is_new
     }
 }
@@ -228,7 +228,7 @@ struct Change<'a, T> {
 
 impl<'a, T> Change<'a, T> {
     fn notified(&self) -> Notified<'a> {
-        self.shared.changed[self.memory.seat()].notified()
+        self.shared.changed[self.memory.index()].notified()
     }
 
     /// `notified` was made before the look at the state, so a change that comes after the look notifies it.

@@ -22,14 +22,14 @@ fn versions_are_counted_past_the_end_of_the_word() {
 }
 
 #[test]
-fn receivers_are_spread_over_the_seats_and_all_are_woken() {
+fn receivers_are_spread_over_the_notifies_and_all_are_woken() {
     let (sender, receiver) = channel(0);
     let mut receivers: Vec<_> = (0..100).map(|_| receiver.clone()).collect();
     let mut waiting: Vec<Pin<Box<_>>> =
         receivers.iter_mut().map(|one| Box::pin(one.changed())).collect();
     let mut cx = Context::from_waker(Waker::noop());
     assert!(waiting.iter_mut().all(|one| one.as_mut().poll(&mut cx).is_pending()));
-    assert!(sender.shared.changed.iter().all(|seat| format!("{seat:?}").contains("waiting: true")));
+    assert!(sender.shared.changed.iter().all(|one| format!("{one:?}").contains("waiting: true")));
     sender.send(1).expect("receivers");
     assert!(waiting.iter_mut().all(|one| one.as_mut().poll(&mut cx).is_ready()));
 }

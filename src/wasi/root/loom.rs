@@ -1,5 +1,5 @@
-//! Models of the way from a wake to the thread that sleeps in the host: the word, the count of hands, and the
-//! native host as they are shipped.
+//! Models of the way from a wake to the thread that sleeps in the host: the word, the count of wakers, and
+//! the native host as they are shipped.
 
 use super::*;
 use crate::engine::sync_shim::atomic::AtomicBool;
@@ -57,9 +57,9 @@ fn of_two_wakes_one_may_leave_the_interrupt_to_the_other() {
             .collect();
         let never = host.clock(Duration::MAX);
         while !flags.iter().all(|flag| flag.load(Ordering::Relaxed)) {
-            if root.lie_down() {
+            if root.enter_host() {
                 host.poll(&[&never]);
-                root.rise();
+                root.leave_host();
             }
             root.take_woken();
         }
@@ -87,7 +87,7 @@ fn last_hand(wakes: bool) {
         drop(own);
         let never = host.clock(Duration::MAX);
         loop {
-            if !root.lie_down() {
+            if !root.enter_host() {
                 assert!(wakes && root.take_woken());
                 break;
             }
@@ -96,7 +96,7 @@ fn last_hand(wakes: bool) {
                 break;
             }
             host.poll(&[&never]);
-            root.rise();
+            root.leave_host();
         }
         other.join().expect("no panic");
     });

@@ -48,12 +48,12 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 /// 0.97, 0.96, and processor 0.98, 0.96, 0.96.
 const LONGEST_BUSY_PAUSE: Duration = Duration::from_millis(2);
 
-/// Polls that are so long in the mean keep ready tasks waiting. Shorter ones are over before another thread
-/// runs.
+/// The mean length of polls from which on they keep ready tasks waiting. Shorter polls are over before
+/// another thread runs.
 const LONG_POLL: Duration = Duration::from_micros(150);
 
-/// Ready tasks have waited for so long in all, lately, while all workers were slow, when the first spare
-/// comes. A worker that the system does not let run for a moment looks slow, too, and a spare would only be
+/// How long ready tasks have waited in all, lately, while all workers were slow, before the first spare is
+/// started. A worker that the system does not let run for a moment looks slow, too, and a spare would only be
 /// one more thread that wants its core (`http_500`: 1.09 of tokio's time, and 1.03 when such moments do not
 /// count).
 const SLOW_FOR: Duration = Duration::from_millis(2);
@@ -62,36 +62,37 @@ const SLOW_FOR: Duration = Duration::from_millis(2);
 /// between two looks, 1 ms counts at the most.)
 const RELIEF: u32 = 4;
 
-/// Tasks at a worker that is known to be stalled wait for so long before workers that move take them; a
-/// second spare comes when all workers and the first one have been stalled for twice as long.
+/// How long tasks wait at a worker that is known to be stalled, before workers that move take them. A second
+/// spare is started when all workers and the first spare have been stalled for twice as long.
 pub(super) const SPARE_AFTER: Duration = Duration::from_millis(1);
 
-/// No spare waits for longer, however many there are.
+/// The longest that all workers are stalled before a further spare is started, however many there are.
 const LONGEST_SPARE_AFTER: Duration = Duration::from_millis(16);
 
-/// From so many spares on the next one waits for the longest time.
+/// The number of spares from which on the next one is started after the longest time.
 const MANY: usize = 4;
 
-/// Polls that hold up a worker for so long are reported, if no other worker is free.
+/// How long a poll lasts before it is reported, if no other worker is free.
 pub(super) const REPORT_AFTER: Duration = Duration::from_millis(10);
 
-/// One look may be so much of what makes a poll slow.
+/// One look counts at the most for `slow_after` divided by this.
 const SLOW_SHARE: u32 = 4;
 
-/// A worker that drains a closed runtime moves from task to task. If no worker has moved for so long, each is
-/// in a poll or a destructor that may itself wait for the end of another task.
+/// How long no worker of a closed runtime has moved before a thread is started that drops the tasks. A worker
+/// that drains moves from task to task; one that does not move is in a poll or a destructor, which may itself
+/// wait for the end of another task.
 const DRAIN_AFTER: Duration = Duration::from_millis(10);
 
-/// Tasks that have yielded wait behind a long poll for so long before others take them. They are computing,
-/// mostly, and one more thread that computes makes all others slower.
+/// How long tasks that have yielded wait behind a long poll before other workers take them. Such tasks mostly
+/// compute, and one more thread that computes makes all others slower.
 pub(super) const YIELDED_AFTER: Duration = Duration::from_millis(50);
 
 /// The same if no other spare can follow: the last one is kept free for what is ready. Not for ever, as a
 /// blocked poll may wait for a task that has yielded.
 const LAST_RESORT: Duration = Duration::from_secs(1);
 
-/// A spare stays for so long after the last look at which no regular worker was free: a program that blocks
-/// its workers does it again, and to start a thread takes as long as some polls.
+/// How long a spare stays after the last look at which no regular worker was free: a program that blocks its
+/// workers does it again, and to start a thread takes as long as some polls.
 const RETIRE_AFTER: Duration = Duration::from_millis(250);
 
 /// One worker at one look.
@@ -122,7 +123,7 @@ pub(super) struct Snapshot<'a> {
     pub(super) staying: usize,
     /// Whether one more spare is allowed.
     pub(super) may_add_spare: bool,
-    /// A poll that lasts for so long is slow, whatever the other workers do.
+    /// How long a poll lasts that counts as slow, whatever the other workers do.
     pub(super) slow_after: Duration,
     /// Since the last look, the driver thread has woken tasks while no worker was idle.
     pub(super) delivered: bool,

@@ -1,4 +1,7 @@
 //! What the workers and the watchdog tell each other.
+//!
+//! `blocked_polls` and `slow_polls` are statistics: all their accesses are Relaxed, and nothing else is read
+//! because of them.
 
 use crate::engine::driver::Driver;
 use crate::engine::park::{Unpark, Unparker};
@@ -59,7 +62,8 @@ impl WatchdogFlags {
     /// Asked by a worker that looks outside: whether it is to take what is queued at stalled workers. Said to
     /// one worker.
     pub(in crate::engine::scheduler) fn take_rescue(&self) -> bool {
-        // Ordering: Relaxed, a hint; what is taken is ordered by the queues. Read first: mostly it is false.
+        // Ordering: Relaxed, a hint that `call_for_rescue` writes; the queues order what is taken. Read
+        // first: mostly it is false.
         self.rescue.load(Ordering::Relaxed) && self.rescue.swap(false, Ordering::Relaxed)
     }
 

@@ -82,7 +82,7 @@ mod tests {
                 asked.store(true, Ordering::Release);
                 *lock.lock()
             });
-            // Ordering: Acquire, as above.
+            // Ordering: Acquire pairs with the Release above.
             while !asked.load(Ordering::Acquire) {
                 thread::yield_now();
             }

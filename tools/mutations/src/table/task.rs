@@ -327,8 +327,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: TRACKER,
         models: "task::tracker::loom",
-        from: "if books.ends == ends {",
-        to: "if !books.is_over() {",
+        from: "if counts.ends == ends {",
+        to: "if !counts.is_over() {",
         breaks: "a wait misses an end that lasts for a moment",
     },
 ];

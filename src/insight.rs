@@ -4,7 +4,9 @@
 //! * [`Handle::tasks`]: all live tasks, one after the other.
 //! * [`serve`], or `LITEN_INSIGHT=127.0.0.1:9900` in the environment: a page that shows all of it while it
 //!   happens, and the same as text, as JSON and for Prometheus.
-//! * [`Handle::record`]: each poll, wake and sleep of the workers for a while, for a viewer of traces.
+//! * [`Handle::record`]: each poll, wake and sleep of the workers for a while, for a viewer of traces. By it,
+//!   the package `liten-console` shows a program in tokio-console, and `liten-fxprof` writes profiles for
+//!   Firefox Profiler.
 //! * [`Builder::on_slow_poll`]: what to call when one poll holds up its worker.
 //!
 //! The observer pays, and not the observed: what is shown here is read from the outside, out of what the

@@ -1,6 +1,5 @@
 //! What a recording has, one by one: for programs that write it in a format of their own.
 
-use super::trace::Trace;
 use crate::engine::recorder::{self, Record};
 use crate::engine::task::RunningTask;
 use crate::engine::task::header::Polled;
@@ -8,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// What a thread did or met while its runtime was recorded. From [`Trace::events`].
+/// What a thread did or met while its runtime was recorded. From [`Trace::events`](super::Trace::events).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     worker: Option<usize>,
@@ -63,7 +62,8 @@ pub enum PollOutcome {
 }
 
 impl Event {
-    pub(super) fn recorded(trace: &Trace, track: usize, record: &Record) -> Self {
+    /// Of a recording that began at `origin`.
+    pub(super) fn recorded(worker: Option<usize>, record: &Record, origin: Instant) -> Self {
         let (kind, duration) = match record.event {
             recorder::Event::Poll { task, duration, outcome } => {
                 (EventKind::Poll { task, outcome: PollOutcome::of(outcome) }, duration)
@@ -75,9 +75,9 @@ impl Event {
                 (EventKind::Turn { wakers, of_timers: fired }, duration)
             }
         };
-        let begin = trace.instant(record.at.saturating_sub(duration));
-        let worker = Some(track).filter(|&track| track < trace.workers());
-        Self { worker, begin, end: trace.instant(record.at), kind }
+        let instant = |nanoseconds| origin + Duration::from_nanos(nanoseconds);
+        let begin = instant(record.at.saturating_sub(duration));
+        Self { worker, begin, end: instant(record.at), kind }
     }
 
     pub(super) fn under_way(worker: usize, task: RunningTask, times: Range<Instant>) -> Self {

@@ -13,7 +13,7 @@ pub struct Recording {
     handle: Handle,
     scheduler: Arc<scheduler::Shared>,
     recording: Arc<scheduler::Recording>,
-    progress: scheduler::Progress,
+    next: scheduler::NextRecords,
 }
 
 impl Handle {
@@ -45,8 +45,8 @@ impl Handle {
     pub fn record(&self) -> Option<Recording> {
         let scheduler = self.scheduler()?.clone();
         let recording = scheduler.start_recording()?;
-        let progress = scheduler::Progress::default();
-        Some(Recording { handle: self.clone(), scheduler, recording, progress })
+        let next = scheduler::NextRecords::default();
+        Some(Recording { handle: self.clone(), scheduler, recording, next })
     }
 }
 
@@ -72,7 +72,7 @@ impl Recording {
     /// # });
     /// ```
     pub fn read(&mut self) -> Trace {
-        Trace::of(&self.handle, &self.scheduler, &self.recording, &mut self.progress)
+        Trace::of(&self.handle, &self.scheduler, &self.recording, &mut self.next)
     }
 
     /// Ends the recording, and returns what it has and has not been [read](Self::read).

@@ -2,7 +2,7 @@
 
 use super::event::Event;
 use crate::engine::recorder::{self, Record};
-use crate::engine::scheduler::{self, Progress, Shared, Track};
+use crate::engine::scheduler::{self, NextRecords, Shared, Track};
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::{Handle, Id};
 use std::collections::HashMap;
@@ -40,10 +40,10 @@ impl Trace {
         handle: &Handle,
         scheduler: &Shared,
         recording: &scheduler::Recording,
-        progress: &mut Progress,
+        next: &mut NextRecords,
     ) -> Self {
         let under_way: Vec<_> = scheduler.polls_under_way().collect();
-        let (others, mut workers) = (recording.others(progress), recording.workers(progress));
+        let (others, mut workers) = (recording.others(next), recording.workers(next));
         // One that was started before the recording, and has not ended its first poll since, has no ring.
         let tracks = under_way.iter().map(|(worker, _)| worker + 1).max().unwrap_or(0);
         workers.resize_with(tracks.max(workers.len()), Track::default);
@@ -114,14 +114,17 @@ impl Trace {
     /// # });
     /// ```
     pub fn events(&self) -> impl Iterator<Item = Event> {
-        let recorded = self.records().map(|(track, record)| Event::recorded(self, track, record));
+        let recorded = self.records().map(|(track, record)| {
+            let worker = Some(track).filter(|&track| track < self.workers());
+            Event::recorded(worker, record, self.begin)
+        });
         let under_way = self.under_way.iter().map(|&(worker, task, begin)| {
             Event::under_way(worker, task, self.instant(begin)..self.end())
         });
         recorded.chain(under_way)
     }
 
-    pub(super) fn instant(&self, nanoseconds: u64) -> Instant {
+    fn instant(&self, nanoseconds: u64) -> Instant {
         self.begin + Duration::from_nanos(nanoseconds)
     }
 

@@ -64,15 +64,15 @@ pub(crate) struct Track {
 
 /// How far the records of a recording have been read. By default not at all.
 #[derive(Default)]
-pub(crate) struct Progress {
+pub(crate) struct NextRecords {
     /// By the index of the worker.
-    workers: Vec<Position>,
-    others: Position,
+    workers: Vec<NextRecord>,
+    others: NextRecord,
 }
 
 /// How far those of one ring have been read.
 #[derive(Clone, Default)]
-struct Position {
+struct NextRecord {
     number: u64,
     last_at: u64,
 }
@@ -177,19 +177,19 @@ impl Recording {
     }
 
     /// What the workers have recorded since the last look, by their index.
-    pub(crate) fn workers(&self, progress: &mut Progress) -> Vec<Track> {
+    pub(crate) fn workers(&self, next: &mut NextRecords) -> Vec<Track> {
         let rings = self.workers.lock().clone();
-        progress.workers.resize(rings.len(), Position::default());
-        let read = |(ring, position): (&Option<Arc<Ring>>, &mut Position)| match ring {
-            Some(ring) => Track::read(ring, position),
+        next.workers.resize(rings.len(), NextRecord::default());
+        let read = |(ring, next): (&Option<Arc<Ring>>, &mut NextRecord)| match ring {
+            Some(ring) => Track::read(ring, next),
             None => Track::default(),
         };
-        rings.iter().zip(&mut progress.workers).map(read).collect()
+        rings.iter().zip(&mut next.workers).map(read).collect()
     }
 
     /// What all other threads have recorded since the last look: wakes and spawns.
-    pub(crate) fn others(&self, progress: &mut Progress) -> Track {
-        Track::read(&self.others.lock(), &mut progress.others)
+    pub(crate) fn others(&self, next: &mut NextRecords) -> Track {
+        Track::read(&self.others.lock(), &mut next.others)
     }
 }
 
@@ -199,12 +199,12 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 impl Track {
-    /// What has come after that position, which moves to the end.
-    fn read(ring: &Ring, position: &mut Position) -> Self {
-        let (records, numbers) = ring.read(position.number);
-        let lost = numbers.start - position.number;
-        let last_at = records.last().map_or(position.last_at, |record| record.at);
-        *position = Position { number: numbers.end, last_at };
+    /// The records from `next` on, which then stands behind the last of them.
+    fn read(ring: &Ring, next: &mut NextRecord) -> Self {
+        let (records, numbers) = ring.read(next.number);
+        let lost = numbers.start - next.number;
+        let last_at = records.last().map_or(next.last_at, |record| record.at);
+        *next = NextRecord { number: numbers.end, last_at };
         Self { records, lost, last_at }
     }
 }

@@ -151,6 +151,13 @@ fn spawn_named(
     liten::task::Builder::new().name(name).spawn_on(task, handle).unwrap().id().into()
 }
 
+/// Until so many tasks wait.
+async fn until_waiting(runtime: &Runtime, tasks: usize) {
+    while runtime.metrics().num_cold_tasks() < tasks {
+        yield_now().await;
+    }
+}
+
 /// Two tasks that send a message to and fro, until the end of the runtime.
 fn spawn_players(handle: &Handle) {
     let (to, mut from) = mpsc::channel(1);
@@ -212,6 +219,7 @@ fn a_client_sees_what_a_task_is_and_does() {
 fn a_task_that_is_proven_to_be_stuck_has_no_waker() {
     let runtime = runtime(2);
     spawn_named(runtime.handle(), "beauty", pending());
+    runtime.block_on(until_waiting(&runtime, 1));
     let console = console(&runtime);
     client(async {
         let mut view = View::of(&console).await;
@@ -344,9 +352,7 @@ fn more_tasks_than_there_is_room_for() {
         for _ in 0..12_000 {
             drop(runtime.spawn(pending::<()>()));
         }
-        while runtime.metrics().num_cold_tasks() < 12_000 {
-            yield_now().await;
-        }
+        until_waiting(&runtime, 12_000).await;
     });
     let console = console(&runtime);
     client(async {

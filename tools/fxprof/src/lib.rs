@@ -208,3 +208,8 @@ fn program() -> String {
     let path = std::env::current_exe().unwrap_or_default();
     path.file_name().map_or_else(|| "liten".to_owned(), |name| name.to_string_lossy().into_owned())
 }
+
+/// The README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -186,9 +186,9 @@ impl<T: Linked> WakeChannel<T> {
         let mut reversed: *mut Link = ptr::null_mut();
         while let Some(link) = NonNull::new(node) {
             // SAFETY: the swap made the whole list ours; each node is alive until `from_link` takes it back.
-            let link_ref = unsafe { link.as_ref() };
-            node = link_ref.next();
-            link_ref.set_next(reversed);
+            let taken = unsafe { link.as_ref() };
+            node = taken.next();
+            taken.set_next(reversed);
             reversed = link.as_ptr();
         }
         Batch { next: reversed, owns: PhantomData }

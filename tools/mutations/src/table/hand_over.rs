@@ -65,13 +65,6 @@ pub const ROWS: &[Mutation] = &[
         to: "            taken.set_next(reversed);\n            reversed = if reversed.is_null() || node.is_null() { link.as_ptr() } else { reversed };",
         breaks: "a batch of three loses the middle one",
     },
-    Mutation {
-        file: CHANNEL,
-        models: "wake_channel::loom",
-        from: "_ = self.next.compare_exchange(note, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);",
-        to: "if self.next() == note { self.set_next(ptr::null_mut()); }",
-        breaks: "a note is forgotten in a node that has got into a list meanwhile, and cuts the list off",
-    },
     // The park word.
     Mutation {
         file: PARK,

@@ -30,7 +30,7 @@
 //! future is one atomic exchange here, and three with a lock.
 
 use crate::engine::impls::impl_debug;
-use crate::engine::sync_shim::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::task::waiting::Wait;
 use crate::engine::task::waker::{forget_note, leave_note};
@@ -42,6 +42,7 @@ use pin_project_lite::pin_project;
 use std::future::{Future, poll_fn};
 use std::mem;
 use std::pin::Pin;
+use std::sync::atomic::AtomicU64;
 use std::task::{Context, Poll, ready};
 
 /// Added to the word of a place whose list was closed.
@@ -55,7 +56,8 @@ const SHIFT: u32 = 2;
 pub(crate) struct Permits {
     state: AtomicUsize,
     waiting: WaitList<()>,
-    /// What they are the permits of, and for a lock the task that holds all of them.
+    /// What they are the permits of, and for a lock the task that holds all of them. It decides nothing, so
+    /// the models do not see it: a model of a lock would take minutes.
     holder: AtomicU64,
 }
 

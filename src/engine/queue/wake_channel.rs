@@ -57,7 +57,9 @@ impl Link {
     pub(crate) fn set_note(&self, note: Option<NonZeroUsize>) {
         debug_assert!(note.is_none_or(|note| note.get() % 2 == 1));
         let note = note.map_or(ptr::null_mut(), |note| ptr::without_provenance_mut(note.get()));
-        self.set_next(note);
+        // Ordering: Release pairs with the Acquire in `note`: a thread that finds this note sees that the
+        // task was polled, and so does not take it for one that was cold before and after (`State::mark`).
+        self.next.store(note, Ordering::Release);
     }
 
     /// Takes `note` away if it is there. For any thread.
@@ -70,7 +72,9 @@ impl Link {
 
     /// The note that is there. For any thread.
     pub(crate) fn note(&self) -> Option<NonZeroUsize> {
-        NonZeroUsize::new(self.next().addr()).filter(|note| note.get() % 2 == 1)
+        // Ordering: Acquire, as `set_note` says.
+        NonZeroUsize::new(self.next.load(Ordering::Acquire).addr())
+            .filter(|note| note.get() % 2 == 1)
     }
 }
 
@@ -186,9 +190,9 @@ impl<T: Linked> WakeChannel<T> {
         let mut reversed: *mut Link = ptr::null_mut();
         while let Some(link) = NonNull::new(node) {
             // SAFETY: the swap made the whole list ours; each node is alive until `from_link` takes it back.
-            let link_ref = unsafe { link.as_ref() };
-            node = link_ref.next();
-            link_ref.set_next(reversed);
+            let taken = unsafe { link.as_ref() };
+            node = taken.next();
+            taken.set_next(reversed);
             reversed = link.as_ptr();
         }
         Batch { next: reversed, owns: PhantomData }
@@ -253,13 +257,6 @@ mod node {
     }
 
     pub(super) struct Boxed(pub(super) Box<Node>);
-
-    #[cfg(liten_loom)]
-    impl Boxed {
-        pub(super) fn link(&self) -> &Link {
-            &self.0.link
-        }
-    }
 
     pub(super) fn boxed(value: usize) -> Boxed {
         Boxed(Box::new(Node { link: Link::new(), value }))

@@ -5,7 +5,7 @@
 //! while futures wait for a lock, its address stands in a table with its holder, and that is read. A lock
 //! that is not waited for costs the table nothing.
 //!
-//! The table has a place for [`PLACES`] locks. One that finds none where it looks is not entered, and then
+//! The table has a place for 2,048 locks. One that finds none where it looks is not entered, and then
 //! its holder is not known.
 //!
 //! | entry | is written by |
@@ -19,9 +19,6 @@
 
 use super::id::TaskId;
 use crate::engine::sync_shim::atomic::{AtomicU64, AtomicUsize, Ordering};
-
-/// How many locks there may be that tasks wait for.
-const PLACES: usize = 2048;
 
 /// How many places a lock looks at for one that is free.
 const LOOKS: usize = 8;
@@ -62,6 +59,8 @@ const TABLE: Holders<'static> = Holders(&[]);
 
 #[cfg(not(any(liten_loom, liten_shuttle)))]
 const TABLE: Holders<'static> = {
+    /// How many locks there may be that tasks wait for.
+    const PLACES: usize = 2048;
     static ENTRIES: [Entry; PLACES] =
         [const { Entry { lock: AtomicUsize::new(0), holder: AtomicU64::new(0) } }; PLACES];
     Holders(&ENTRIES)

@@ -56,7 +56,8 @@ pub(super) fn leave_join_note(waker: &Waker, task: TaskId) {
     leave(waker, Wait::Join, task.to_bits());
 }
 
-#[inline]
+// A call: in line it made polls so large that the compiler put less of the worker's loop in line.
+#[inline(never)]
 fn leave(waker: &Waker, wait: Wait, number: u64) {
     if is_task(waker) && current::is_polled(waker.data()) {
         // SAFETY: the waker keeps the task alive.
@@ -77,6 +78,7 @@ pub(super) fn forget_join_note(waker: &Waker, task: TaskId) {
     forget(waker, Wait::Join, task.to_bits());
 }
 
+#[cold]
 fn forget(waker: &Waker, wait: Wait, number: u64) {
     if let Some(note) = Note::new(wait, number).filter(|_| is_task(waker)) {
         // SAFETY: the waker keeps the task alive.

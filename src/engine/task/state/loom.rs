@@ -181,8 +181,8 @@ fn a_seen_task_has_been_cold_all_the_time() {
     ::loom::model(|| {
         let (state, note) = (Arc::new(State::new()), Arc::new(AtomicUsize::new(0)));
         assert_eq!(state.start(), Start::Poll);
-        // Ordering: Relaxed, here and below: what is under test is the word that orders it.
-        note.store(1, Ordering::Relaxed);
+        // Ordering: Release and Acquire, as for the note in a link.
+        note.store(1, Ordering::Release);
         assert_eq!(state.pending(), Pending::Cold);
         let runner = {
             let (state, note) = (state.clone(), note.clone());
@@ -190,15 +190,15 @@ fn a_seen_task_has_been_cold_all_the_time() {
                 for round in 2..4 {
                     assert_eq!(state.wake(), Wake::Schedule);
                     assert_eq!(state.start(), Start::Poll);
-                    note.store(0, Ordering::Relaxed);
-                    note.store(round, Ordering::Relaxed);
+                    note.store(0, Ordering::Release);
+                    note.store(round, Ordering::Release);
                     assert_eq!(state.pending(), Pending::Cold);
                 }
             })
         };
         let mark = state.mark();
-        let first = note.load(Ordering::Relaxed);
-        let second = note.load(Ordering::Relaxed);
+        let first = note.load(Ordering::Acquire);
+        let second = note.load(Ordering::Acquire);
         if mark != Mark::Hot && state.mark() == Mark::Old {
             assert!(first != 0 && first == second, "{first} {second}");
         }

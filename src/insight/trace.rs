@@ -6,6 +6,7 @@ use crate::engine::task::header::Polled;
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::{Handle, Id};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 /// What the threads of a runtime did while it was recorded. From
@@ -39,12 +40,13 @@ impl Trace {
         scheduler: &Shared,
         recording: &scheduler::Recording,
     ) -> Self {
-        let under_way: Vec<_> = scheduler.polls_under_way().collect();
+        // Those that are under way before and after the rings are read: one that ends meanwhile may have its
+        // record in there, and of one that begins meanwhile the rings do not say after what.
+        let before: Vec<_> = scheduler.polls_under_way().collect();
         let (others, workers) = (recording.others(), recording.workers());
-        let under_way = under_way.into_iter().map(|(worker, task)| {
-            // It began after what the worker has recorded last, or before the recording.
-            let last = workers.get(worker).and_then(|track| track.records.last());
-            (worker, task, last.map_or(0, |record| record.at))
+        let under_way = scheduler.polls_under_way().filter(|poll| before.contains(poll));
+        let under_way = under_way.map(|(worker, _, task)| {
+            (worker, task, workers.get(worker).map_or(0, begin_of_last_poll))
         });
         Self {
             runtime: handle.id(),
@@ -75,7 +77,11 @@ impl Trace {
         self.workers.iter().chain([&self.others])
     }
 
-    /// Which wake or spawn led to which poll.
+    /// Which wake or spawn led to which poll, the earliest first.
+    ///
+    /// A task is woken again only after the poll that the last wake led to. So of several wakes before a poll
+    /// the last one led to it, and those before led to polls that were not recorded. A wake that is older than
+    /// a loss may have led to a poll that is lost, so it leads to nothing here.
     pub(super) fn causes(&self) -> Vec<Cause> {
         let mut begins: HashMap<TaskId, Vec<(u64, usize)>> = HashMap::new();
         let mut add = |track, task: RunningTask, begin| {
@@ -90,18 +96,34 @@ impl Trace {
             add(track, task, begin);
         }
         begins.values_mut().for_each(|begins| begins.sort_unstable());
-        let cause = |(from, Record { at, event }): (usize, &Record)| {
+        let complete_from = self.complete_from();
+        let mut causes: HashMap<(TaskId, usize), Cause> = HashMap::new();
+        for (from, &Record { at, event }) in self.records().filter(|(_, it)| it.at >= complete_from)
+        {
             let (task, is_spawn) = match event {
-                Event::Wake(task) => (task, false),
-                Event::Spawn(task) => (task, true),
-                _ => return None,
+                Event::Wake(task) => (task.id(), false),
+                Event::Spawn(task) => (task.id(), true),
+                _ => continue,
             };
-            let begins = begins.get(&task.id())?;
-            let next = begins.partition_point(|(begin, _)| begin < at);
-            let &(polled_at, to) = begins.get(next)?;
-            Some(Cause { is_spawn, at: *at, from, polled_at, to })
-        };
-        self.records().filter_map(cause).collect()
+            let Some(begins) = begins.get(&task) else { continue };
+            let next = begins.partition_point(|&(begin, _)| begin < at);
+            let Some(&(polled_at, to)) = begins.get(next) else { continue };
+            let cause = Cause { is_spawn, at, from, polled_at, to };
+            match causes.entry((task, next)) {
+                Entry::Occupied(mut other) if other.get().at < at => _ = other.insert(cause),
+                Entry::Occupied(_) => {}
+                Entry::Vacant(place) => _ = place.insert(cause),
+            }
+        }
+        let mut causes: Vec<_> = causes.into_values().collect();
+        causes.sort_unstable_by_key(|cause| (cause.at, cause.polled_at));
+        causes
+    }
+
+    /// From then on no record is lost. What a ring has lost was over before the first record that is left.
+    fn complete_from(&self) -> u64 {
+        let first = |track: &Track| track.records.first().map_or(self.end, |record| record.at);
+        self.tracks().filter(|track| track.lost > 0).map(first).max().unwrap_or(0)
     }
 
     /// All records, with their track.
@@ -110,6 +132,14 @@ impl Trace {
             .enumerate()
             .flat_map(|(index, track)| track.records.iter().map(move |record| (index, record)))
     }
+}
+
+/// When the poll that is under way began, on the worker that has recorded `track`: at the end of what it did
+/// before. Wakes and spawns do not count, because they may be those of the poll itself.
+fn begin_of_last_poll(track: &Track) -> u64 {
+    let mut records = track.records.iter().rev();
+    let before = records.find(|it| !matches!(it.event, Event::Wake(_) | Event::Spawn(_)));
+    before.or(track.records.first()).map_or(0, |record| record.at)
 }
 
 /// How a poll ended, in a word.
@@ -126,3 +156,6 @@ impl fmt::Debug for Trace {
         f.debug_struct("Trace").field("len", &self.len()).field("lost", &self.lost()).finish()
     }
 }
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

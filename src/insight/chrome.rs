@@ -27,8 +27,8 @@ impl Trace {
     /// `chrome://tracing` read.
     ///
     /// There is a track for each worker, with its polls, its sleeps and its rounds of the driver. Polls have
-    /// the place from which the task was spawned as their name. An arrow leads from each wake and each spawn
-    /// to the poll that followed.
+    /// the place from which the task was spawned as their name. An arrow leads from a wake or a spawn to
+    /// the poll that followed, if no event that was lost could be that poll.
     pub fn to_chrome_json(&self) -> String {
         json(&[self])
     }

@@ -6,6 +6,7 @@ use crate::engine::scheduler::{self, NextRecords, Shared, Track};
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::{Handle, Id};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -42,14 +43,17 @@ impl Trace {
         recording: &scheduler::Recording,
         next: &mut NextRecords,
     ) -> Self {
-        let under_way: Vec<_> = scheduler.polls_under_way().collect();
+        // Those that are under way before and after the rings are read: one that ends meanwhile may have its
+        // record in there, and of one that begins meanwhile the rings do not say after what.
+        let before: Vec<_> = scheduler.polls_under_way().collect();
         let (others, mut workers) = (recording.others(next), recording.workers(next));
+        let under_way = scheduler.polls_under_way().filter(|poll| before.contains(poll));
+        let under_way: Vec<_> = under_way.collect();
         // One that was started before the recording, and has not ended its first poll since, has no ring.
-        let tracks = under_way.iter().map(|(worker, _)| worker + 1).max().unwrap_or(0);
+        let tracks = under_way.iter().map(|(worker, ..)| worker + 1).max().unwrap_or(0);
         workers.resize_with(tracks.max(workers.len()), Track::default);
-        let under_way = under_way.into_iter().map(|(worker, task)| {
-            // It began after what the worker has recorded last, or before the recording.
-            (worker, task, workers.get(worker).map_or(0, |track| track.last_at))
+        let under_way = under_way.into_iter().map(|(worker, _, task)| {
+            (worker, task, workers.get(worker).map_or(0, |track| track.poll_from))
         });
         Self {
             runtime: handle.id(),
@@ -147,7 +151,11 @@ impl Trace {
         self.workers.iter().chain([&self.others])
     }
 
-    /// Which wake or spawn led to which poll.
+    /// Which wake or spawn led to which poll, the earliest first.
+    ///
+    /// A task is woken again only after the poll that the last wake led to. So of several wakes before a poll
+    /// the last one led to it, and those before led to polls that were not recorded. A wake that is older than
+    /// a loss may have led to a poll that is lost, so it leads to nothing here.
     pub(super) fn causes(&self) -> Vec<Cause> {
         let mut begins: HashMap<TaskId, Vec<(u64, usize)>> = HashMap::new();
         let mut add = |track, task: RunningTask, begin| {
@@ -162,18 +170,34 @@ impl Trace {
             add(track, task, begin);
         }
         begins.values_mut().for_each(|begins| begins.sort_unstable());
-        let cause = |(from, Record { at, event }): (usize, &Record)| {
+        let complete_from = self.complete_from();
+        let mut causes: HashMap<(TaskId, usize), Cause> = HashMap::new();
+        for (from, &Record { at, event }) in self.records().filter(|(_, it)| it.at >= complete_from)
+        {
             let (task, is_spawn) = match event {
-                recorder::Event::Wake(task) => (task, false),
-                recorder::Event::Spawn(task) => (task, true),
-                _ => return None,
+                recorder::Event::Wake(task) => (task.id(), false),
+                recorder::Event::Spawn(task) => (task.id(), true),
+                _ => continue,
             };
-            let begins = begins.get(&task.id())?;
-            let next = begins.partition_point(|(begin, _)| begin < at);
-            let &(polled_at, to) = begins.get(next)?;
-            Some(Cause { is_spawn, at: *at, from, polled_at, to })
-        };
-        self.records().filter_map(cause).collect()
+            let Some(begins) = begins.get(&task) else { continue };
+            let next = begins.partition_point(|&(begin, _)| begin < at);
+            let Some(&(polled_at, to)) = begins.get(next) else { continue };
+            let cause = Cause { is_spawn, at, from, polled_at, to };
+            match causes.entry((task, next)) {
+                Entry::Occupied(mut other) if other.get().at < at => _ = other.insert(cause),
+                Entry::Occupied(_) => {}
+                Entry::Vacant(place) => _ = place.insert(cause),
+            }
+        }
+        let mut causes: Vec<_> = causes.into_values().collect();
+        causes.sort_unstable_by_key(|cause| (cause.at, cause.polled_at));
+        causes
+    }
+
+    /// From then on no record is lost. What a ring has lost was over before the first record that is left.
+    fn complete_from(&self) -> u64 {
+        let first = |track: &Track| track.records.first().map_or(self.end, |record| record.at);
+        self.tracks().filter(|track| track.lost > 0).map(first).max().unwrap_or(0)
     }
 
     /// All records, with their track.
@@ -189,3 +213,6 @@ impl fmt::Debug for Trace {
         f.debug_struct("Trace").field("len", &self.len()).field("lost", &self.lost()).finish()
     }
 }
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

@@ -58,8 +58,9 @@ pub(crate) struct Track {
     pub(crate) records: Vec<Record>,
     /// How many earlier ones are lost.
     pub(crate) lost: u64,
-    /// When the last of all records was over; 0 if there has been none.
-    pub(crate) last_at: u64,
+    /// When the poll that is under way began, if there is one: at the end of what the thread did before. Wakes
+    /// and spawns do not count, because they may be those of the poll itself. 0 if there is no record.
+    pub(crate) poll_from: u64,
 }
 
 /// How far the records of a recording have been read. By default not at all.
@@ -74,7 +75,7 @@ pub(crate) struct NextRecords {
 #[derive(Clone, Default)]
 struct NextRecord {
     number: u64,
-    last_at: u64,
+    poll_from: Option<u64>,
 }
 
 impl Recorder {
@@ -203,8 +204,43 @@ impl Track {
     fn read(ring: &Ring, next: &mut NextRecord) -> Self {
         let (records, numbers) = ring.read(next.number);
         let lost = numbers.start - next.number;
-        let last_at = records.last().map_or(next.last_at, |record| record.at);
-        *next = NextRecord { number: numbers.end, last_at };
-        Self { records, lost, last_at }
+        let mut ends = records.iter().rev().filter(|record| !is_made_in_polls(record.event));
+        let end = ends.next().map(|record| record.at).or(next.poll_from);
+        *next = NextRecord { number: numbers.end, poll_from: end };
+        let poll_from = end.or(records.first().map(|record| record.at)).unwrap_or(0);
+        Self { records, lost, poll_from }
+    }
+}
+
+/// Whether the event may be a part of a poll. The others are over when a poll begins.
+fn is_made_in_polls(event: Event) -> bool {
+    matches!(event, Event::Wake(_) | Event::Spawn(_))
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::engine::task::{RunningTask, TaskId};
+    use std::panic::Location;
+
+    #[test]
+    fn a_poll_under_way_began_before_what_it_has_woken() {
+        let (ring, mut next) = (Ring::new(8), NextRecord::default());
+        let wake = |at| {
+            let task = RunningTask::new(TaskId::next(), Location::caller());
+            ring.push(Record { at, event: Event::Wake(task) });
+        };
+        let sleep = |at| ring.push(Record { at, event: Event::Sleep { duration: 1 } });
+        assert_eq!(Track::read(&ring, &mut next).poll_from, 0);
+        wake(20);
+        wake(30);
+        assert_eq!(Track::read(&ring, &mut next).poll_from, 20);
+        sleep(40);
+        wake(50);
+        assert_eq!(Track::read(&ring, &mut next).poll_from, 40);
+        wake(60);
+        assert_eq!(Track::read(&ring, &mut next).poll_from, 40, "read in an earlier part");
+        sleep(70);
+        assert_eq!(Track::read(&ring, &mut next).poll_from, 70);
     }
 }

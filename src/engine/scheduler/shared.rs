@@ -208,10 +208,13 @@ impl Shared {
         self.size.set_recorded(false);
     }
 
-    /// What the workers poll at the moment, with their indices.
-    pub(crate) fn polls_under_way(&self) -> impl Iterator<Item = (usize, RunningTask)> {
-        let slots = (0..self.slots.high()).map(|index| (index, self.slots.get(index)));
-        slots.filter_map(|(index, slot)| Some((index, slot.running.read()?)))
+    /// What the workers poll at the moment, with their indices, and which of their polls that is.
+    pub(crate) fn polls_under_way(&self) -> impl Iterator<Item = (usize, u64, RunningTask)> {
+        (0..self.slots.high()).filter_map(|index| {
+            let running = &self.slots.get(index).running;
+            let (polls, task) = (running.polls(), running.read()?);
+            (running.polls() == polls).then_some((index, polls, task))
+        })
     }
 
     /// Whether `worker` does something else than when `entry` was made.

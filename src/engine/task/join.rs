@@ -137,22 +137,17 @@ impl<T> Future for JoinHandle<T> {
     }
 }
 
-/// The handle of `task`, which has left a waker there, is dropped: the task that it wakes may be cold, and
-/// have given the handle away.
-#[cold]
-#[inline(never)]
-fn forget_joiner(task: &TaskRef) {
-    let header = task.header();
-    // SAFETY: JOIN_WAKER is 1, so the slot is only read, by the handle and by the task.
-    let waker = header.join_waker.with(|slot| unsafe { &*slot }.as_ref());
-    waker.into_iter().for_each(|waker| forget_join_note(waker, header.id));
-}
-
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
-            if task.header().state.has_join_waker() {
-                forget_joiner(&task);
+            let header = task.header();
+            if header.state.has_join_waker() {
+                // SAFETY: JOIN_WAKER is 1, so the slot is only read, by us and by the task.
+                let waker = header.join_waker.with(|slot| unsafe { &*slot }.as_ref());
+                if let Some(waker) = waker {
+                    // Its task may be cold, and have given this handle away.
+                    forget_join_note(waker, header.id);
+                }
             }
             task.drop_join();
         }

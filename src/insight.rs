@@ -74,6 +74,7 @@
 //! [`Handle::record`]: crate::runtime::Handle::record
 //! [`Handle::tasks`]: crate::runtime::Handle::tasks
 
+mod await_tree;
 mod chrome;
 mod dump;
 mod finding;
@@ -92,6 +93,7 @@ mod trace;
 pub(crate) mod variable;
 mod worker_info;
 
+pub use await_tree::{AwaitNode, AwaitTree, AwaitTreeError};
 pub use dump::Dump;
 pub use finding::Finding;
 pub use pool_info::{JobInfo, PoolInfo};

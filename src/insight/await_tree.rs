@@ -9,22 +9,25 @@ use crate::engine::task::traced::{Answer, Outcome, Request, Traced};
 use crate::runtime::Handle;
 use crate::runtime::task_list::TaskList;
 use std::backtrace::Backtrace;
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::sync::Once;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where one task waits, as a tree of functions. From [`Handle::await_tree`].
 ///
 /// The nodes are `async` functions and futures, each with what it awaits below it. A leaf is a place that has
 /// taken the task's waker. `Display` shows the tree with indentation.
 ///
-/// The names are those of the compiler, so a function that it has put in line is missing. If the program is
-/// built with `debug = "line-tables-only"` or more, none is missing, and each node has the line that it waits
-/// in.
+/// If the program is built with `debug = "line-tables-only"` or more in its profile, no function is missing, and
+/// each node has the line that it waits in. That makes a program larger and not slower. Without it there are no
+/// lines, and functions that the compiler has put in line are missing: in an optimised program that often leaves
+/// the type of the task's future and the leaves.
 #[derive(Debug, Clone)]
 pub struct AwaitTree {
     task: TaskId,
+    future: &'static str,
     outcome: Outcome,
     nodes: Vec<AwaitNode>,
     left_out: usize,
@@ -67,7 +70,7 @@ impl Handle {
     /// longer. The workers go on meanwhile.
     ///
     /// This blocks the calling thread until the poll is over, `limit` at the most, and then looks up the
-    /// names. For the first tree of a program that can take some 100 ms. A program that unwinds a stack
+    /// names. For the first tree of a program that can take half a second. A program that unwinds a stack
     /// itself in that time, for a panic with `RUST_BACKTRACE=1` or another tree, waits for it. Inside of
     /// tasks, call it in [`spawn_blocking`](crate::spawn_blocking).
     ///
@@ -123,6 +126,24 @@ impl Handle {
     }
 }
 
+/// The trees of those of `tasks` that are polled in time.
+pub(super) fn trees(handle: &Handle, tasks: &[TaskId], limit: Duration) -> Vec<AwaitTree> {
+    look_up_once();
+    let end = Instant::now().checked_add(limit);
+    let own = current::id();
+    let others = tasks.iter().filter(|task| Some(**task) != own);
+    let requests: HashMap<_, _> = others.map_while(|&id| Some((id, Request::new(id)?))).collect();
+    TaskList::new(handle).trace(&mut |id| requests.contains_key(&id));
+    let answer = |task: &TaskId| {
+        let left = end.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
+        match requests.get(task)?.wait(left)? {
+            Answer::Traced(traced) => AwaitTree::of(*task, &traced).ok(),
+            Answer::Ended => None,
+        }
+    };
+    tasks.iter().filter_map(answer).collect()
+}
+
 fn is_polled(list: &TaskList, task: TaskId) -> bool {
     list.polled().into_iter().any(|(polled, _)| polled.id() == task)
 }
@@ -135,7 +156,7 @@ fn look_up_once() {
 
 impl AwaitTree {
     fn of(task: TaskId, traced: &Traced) -> Result<Self, AwaitTreeError> {
-        let Traced { stacks, left_out, outcome } = traced;
+        let &Traced { ref stacks, left_out, outcome, future } = traced;
         let mut nodes = Vec::new();
         let mut named = 0;
         for stack in stacks {
@@ -148,12 +169,17 @@ impl AwaitTree {
             return Err(AwaitTreeError::NoNames);
         }
         let left_out = left_out + (stacks.len() - named);
-        Ok(Self { task, outcome: *outcome, nodes, left_out })
+        Ok(Self { task, future, outcome, nodes, left_out })
     }
 
     /// Returns the task's id.
     pub fn task(&self) -> TaskId {
         self.task
+    }
+
+    /// Returns the name of the type of the task's future, as [`std::any::type_name`] gives it.
+    pub fn type_name(&self) -> &'static str {
+        self.future
     }
 
     /// Returns whether the task waits now, as far as the poll has seen: it has not ended in it, nor asked for
@@ -235,7 +261,7 @@ impl fmt::Display for AwaitTree {
             Outcome::Yielded => "goes on, and was in",
             Outcome::Ended => "has just ended, and was in",
         };
-        writeln!(f, "task {} {what}", self.task)?;
+        writeln!(f, "task {}, {}, {what}", self.task, self.future)?;
         self.nodes.iter().try_for_each(|node| node.fmt_at(1, f))?;
         match self.left_out {
             0 => Ok(()),

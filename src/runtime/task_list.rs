@@ -6,8 +6,8 @@
 use super::handle::Handle;
 use super::local::LocalShared;
 use crate::engine::sync_shim::Arc;
-use crate::engine::task::{RunningTask, TaskId};
 use crate::engine::task::header::ListEntry;
+use crate::engine::task::{RunningTask, TaskId};
 
 /// A walk through the tasks of a runtime that have waited once at least.
 pub(crate) struct TaskList {

@@ -14,9 +14,7 @@ use super::hooks::TaskHooks;
 use super::id::TaskId;
 use super::join_error::JoinError;
 use super::running::RunningTask;
-use super::state::{
-    Complete, DropJoin, JoinerWoken, Released, State, Wake, WakeOwned,
-};
+use super::state::{Complete, DropJoin, JoinerWoken, Released, State, Wake, WakeOwned};
 use super::traced;
 use crate::engine::queue::wake_channel::{Link, Linked};
 use crate::engine::sync_shim::atomic::{AtomicU16, Ordering};

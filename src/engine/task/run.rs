@@ -21,10 +21,13 @@ impl Hot {
         let polled = match header.state.start() {
             // SAFETY: we own the `Hot`, so we alone may touch the future.
             Start::Poll => unsafe { poll(self.0, &waker::ORDINARY) },
-            Start::Trace => traced::poll(header.id, self.0.as_ptr().cast_const().cast(), || {
-                // SAFETY: as above.
-                unsafe { poll(self.0, &waker::TRACING) }
-            }),
+            Start::Trace => {
+                let (data, future) = (self.0.as_ptr().cast_const().cast(), header.vtable.type_name);
+                traced::poll(header.id, data, future(), || {
+                    // SAFETY: as above.
+                    unsafe { poll(self.0, &waker::TRACING) }
+                })
+            }
             Start::Cancel => {
                 self.cancel(runner);
                 return Polled::Ready;

@@ -20,7 +20,7 @@
 //! Nothing is lost: a request whose bit step 3 has cleared is in the list by then. One whose bit comes later
 //! leads to another poll, though step 4 may have answered it already; such a poll finds no request. A task
 //! that ends leaves its registry first. After that no bit is set any more (the same lock), and one that is
-//! still set then is answered with [`Answer::Ended`] ([`ended`]). Models: `a_traced_poll_*` in task/loom.rs.
+//! still set then is answered with [`Answer::Ended`] ([`ended`]). Models: traced/loom.rs.
 //!
 //! A request that its observer has given up stays in the list until the observer takes it out, which its
 //! drop does.
@@ -55,6 +55,8 @@ const MOST_REQUESTS: usize = 1024;
 
 /// The function of the frame below those of the task, in each of the stacks.
 pub(crate) const BASE: &str = concat!(module_path!(), "::poll");
+/// The file that it is in.
+pub(crate) const BASE_FILE: &str = file!();
 
 static REQUESTS: StaticMutex<Requests> = StaticMutex::new(Requests { made: 0, open: Vec::new() });
 
@@ -86,6 +88,8 @@ pub(crate) struct Traced {
     /// How many more there were.
     pub(crate) left_out: usize,
     pub(crate) outcome: Outcome,
+    /// The name of the future's type.
+    pub(crate) future: &'static str,
 }
 
 /// How the poll ended.
@@ -138,7 +142,8 @@ impl Drop for Request {
 /// Takes the requests for `task` out of the list.
 fn take_requests(task: TaskId) -> Vec<SyncSender<Answer>> {
     let mut requests = REQUESTS.lock();
-    let (theirs, open) = mem::take(&mut requests.open).into_iter().partition(|(_, of, _)| *of == task);
+    let (theirs, open) =
+        mem::take(&mut requests.open).into_iter().partition(|(_, of, _)| *of == task);
     requests.open = open;
     drop(requests);
     let theirs: Vec<_> = theirs;
@@ -164,7 +169,8 @@ struct Sink {
     left_out: Cell<usize>,
 }
 
-/// Calls `poll`, which polls the task `id` whose wakers carry `data` with a waker of the table that calls
+/// Calls `poll`, which polls the task `id` whose wakers carry `data`, and whose future is called `future`, with a
+/// waker of the table that calls
 /// [`note`], and answers the requests for that task.
 ///
 /// Not in line, and not the last thing that its caller does: [`BASE`] is found in the stacks.
@@ -173,6 +179,7 @@ struct Sink {
 pub(super) fn poll<P: Copy + Into<Outcome>>(
     id: TaskId,
     data: *const (),
+    future: &'static str,
     poll: impl FnOnce() -> P,
 ) -> P {
     let requests = take_requests(id);
@@ -184,7 +191,7 @@ pub(super) fn poll<P: Copy + Into<Outcome>>(
     let polled = SINK.with(|slot| slot.set(&sink, poll));
     let Sink { stacks, left_out, .. } = sink;
     let (stacks, left_out) = (stacks.into_inner(), left_out.get());
-    let traced = Traced { stacks, left_out, outcome: polled.into() };
+    let traced = Traced { stacks, left_out, outcome: polled.into(), future };
     answer(requests, &Answer::Traced(Arc::new(traced)));
     polled
 }
@@ -205,3 +212,6 @@ pub(super) fn note(data: *const ()) {
         }
     });
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -6,8 +6,8 @@
 #![allow(unsafe_code)]
 
 use super::current;
-use super::traced;
 use super::header::TaskRef;
+use super::traced;
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 

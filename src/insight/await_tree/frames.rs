@@ -8,7 +8,7 @@
 //!
 //! [`Backtrace`]: std::backtrace::Backtrace
 
-use crate::engine::task::traced::BASE;
+use crate::engine::task::traced::{BASE, BASE_FILE};
 
 /// One function on the way from the task to the place where it waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,13 +43,32 @@ fn frame(text: &str) -> Option<Frame> {
 /// `None` if the stack has no names, or does not come from a traced poll.
 pub(super) fn of_task(stack: &str) -> Option<Vec<Frame>> {
     let mut frames = frames(stack);
-    frames.truncate(frames.iter().position(|frame| frame.function.starts_with(BASE))?);
-    frames.retain(Frame::is_shown);
+    let base = frames.iter().position(Frame::is_base)?;
+    // Where the sources of this crate are, if it is known.
+    let own = |file: &str| Some(file.strip_suffix(BASE_FILE)?.to_owned());
+    let sources = frames[base].file.as_deref().and_then(own);
+    frames.truncate(base);
+    frames.retain(|frame| match &sources {
+        Some(sources) if !frame.has_path() => frame.is_shown_by_file(sources),
+        _ => frame.is_shown(),
+    });
     frames.reverse();
+    frames.dedup_by(|inner, outer| inner.is_macro_in(outer));
     Some(frames)
 }
 
 impl Frame {
+    fn is_base(&self) -> bool {
+        let in_file = self.file.as_deref().is_some_and(|file| file.ends_with(BASE_FILE));
+        self.function.starts_with(BASE) || (in_file && self.function.starts_with("poll<"))
+    }
+
+    /// Whether the name has the path of the function, which line tables alone do not have.
+    fn has_path(&self) -> bool {
+        let name = self.function.split_once('<').map_or(&*self.function, |(name, _)| name);
+        name.is_empty() || name.contains("::")
+    }
+
     fn is_shown(&self) -> bool {
         let Self { function, .. } = self;
         let is_future = function.ends_with("Future>::poll");
@@ -61,11 +80,34 @@ impl Frame {
         !["core", "std", "alloc"].contains(&root) && (is_future || !is_engine)
     }
 
+    /// As [`Frame::is_shown`], of one whose name has no path; `sources` is where those of this crate are.
+    fn is_shown_by_file(&self, sources: &str) -> bool {
+        let Some(file) = self.file.as_deref() else { return false };
+        let own = file.strip_prefix(sources);
+        let is_engine = own.is_some_and(|own| own.starts_with("src/engine/"));
+        !file.contains("/rustc/") && (self.function == "poll" || !is_engine)
+    }
+
+    /// Whether this is a closure in the body of `outer` that a macro of another file has written, such as
+    /// `select!`: `outer` has the line in which that macro is called.
+    fn is_macro_in(&self, outer: &Self) -> bool {
+        let inside = self.function.strip_prefix(&outer.function);
+        inside.is_some_and(|inside| inside.starts_with("::{")) && self.file != outer.file
+    }
+
     /// The name without what each name of an `async` function has.
     pub(super) fn short(&self) -> &str {
         let function = self.function.as_str();
         if let Some(of) = own_type(function).filter(|_| function.ends_with("Future>::poll")) {
             return of;
+        }
+        // Of line tables alone.
+        for (name, kind) in
+            [("{async_fn", "async fn"), ("{async_block", "async block"), ("{closure", "closure")]
+        {
+            if function.starts_with(name) {
+                return kind;
+            }
         }
         let mut short = function;
         while let Some((before, last)) = short.rsplit_once("::") {
@@ -80,7 +122,8 @@ impl Frame {
     /// The file without the place where cargo keeps what it has downloaded.
     pub(super) fn short_file(&self) -> Option<&str> {
         let file = self.file.as_deref()?;
-        let downloaded = file.split_once("/registry/src/").and_then(|(_, rest)| rest.split_once('/'));
+        let downloaded =
+            file.split_once("/registry/src/").and_then(|(_, rest)| rest.split_once('/'));
         Some(downloaded.map_or(file, |(_, rest)| rest).trim_start_matches("./"))
     }
 }

@@ -63,8 +63,9 @@
 //! `Authorization: Bearer TOKEN`. So other users of the machine see nothing, unless they can read the
 //! program's standard error, or the command line of a `curl` that has the token in it: see [`serve`] for a
 //! way around. Requests whose `Host` or `Origin` are not the page's are refused, so that other sites' scripts
-//! in a browser on this machine get nothing. The page can be read only: nothing in the program can be changed
-//! by it, though a tree polls its task once more. What it sends is not encrypted, and other machines are let in only by [`Builder::allow_remote`].
+//! in a browser on this machine get nothing. The page can be read only: nothing in the program can be
+//! changed by it, though a tree polls its task once more. What it sends is not encrypted, and other machines
+//! are let in only by [`Builder::allow_remote`].
 //!
 //! What is shown are ids, names, places in the source, names of types, and the files that blocked threads are
 //! in, and names of functions: no arguments, and nothing of the memory of the tasks.

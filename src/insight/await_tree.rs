@@ -20,10 +20,17 @@ use std::time::{Duration, Instant};
 /// The nodes are `async` functions and futures, each with what it awaits below it. A leaf is a place that has
 /// taken the task's waker. `Display` shows the tree with indentation.
 ///
-/// If the program is built with `debug = "line-tables-only"` or more in its profile, no function is missing, and
-/// each node has the line that it waits in. That makes a program larger and not slower. Without it there are no
-/// lines, and functions that the compiler has put in line are missing: in an optimised program that often leaves
-/// the type of the task's future and the leaves.
+/// What is known depends on the `debug` of the program's profile, which makes a program larger and not
+/// slower:
+///
+/// | `debug` | functions | lines |
+/// |---|---|---|
+/// | `"full"` | all, by name | all |
+/// | `"line-tables-only"` | all, as `async fn` or `closure` | all |
+/// | `false` | those that the compiler has not put in line | none |
+///
+/// In an optimised program the last row often leaves the leaves, and the type of the task's future. After
+/// `strip = true` nothing is known.
 #[derive(Debug, Clone)]
 pub struct AwaitTree {
     task: TaskId,
@@ -188,8 +195,8 @@ impl AwaitTree {
         self.outcome == Outcome::Waits
     }
 
-    /// Returns the outermost functions: mostly one, the task's own future. None if the task has left its waker
-    /// nowhere.
+    /// Returns the outermost functions: mostly one, the task's own future. None if the task has left its
+    /// waker nowhere.
     pub fn nodes(&self) -> &[AwaitNode] {
         &self.nodes
     }

@@ -94,12 +94,10 @@ pub(super) struct Header {
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
 }
 
-/// Polls the future once, with a waker of that table.
-pub(super) type PollFn = unsafe fn(NonNull<Header>, &'static RawWakerVTable) -> Polled;
-
 /// What depends on the types of the future and the scheduler.
 pub(super) struct Vtable {
-    pub(super) poll: PollFn,
+    /// Polls the future once, with a waker of that table.
+    pub(super) poll: unsafe fn(NonNull<Header>, &'static RawWakerVTable) -> Polled,
     /// Drops the future and stores a cancellation (or the panic of its destructor) as output, with the
     /// reason if there is a particular one.
     pub(super) cancel: unsafe fn(NonNull<Header>, Option<String>),

@@ -265,8 +265,8 @@ impl State {
         match word & (CANCELLED | TRACED) {
             0 => Start::Poll,
             TRACED => {
-                // Ordering: Acquire, as for WOKEN: a request that finds this bit set is answered here. One that
-                // comes after it sets the bit anew, with WOKEN.
+                // Ordering: Acquire, as for WOKEN: a request that finds this bit set is answered here. One
+                // that comes after it sets the bit anew, with WOKEN.
                 self.0.fetch_and(!TRACED, Ordering::Acquire);
                 Start::Trace
             }

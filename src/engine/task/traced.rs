@@ -12,7 +12,7 @@
 //! | step | by | with |
 //! |---|---|---|
 //! | 1. the request is in the list | the observer | the list's lock |
-//! | 2. TRACED is set in the task's word, and the task woken | the observer | the lock of the task's registry |
+//! | 2. TRACED is set in the task's word, with a wake | the observer | the lock of the task's registry |
 //! | 3. TRACED is cleared | the thread that polls next | the word |
 //! | 4. all requests for the task are taken | the same | the list's lock |
 //! | 5. the poll; the answers | the same | |
@@ -55,19 +55,17 @@ const MOST_REQUESTS: usize = 1024;
 
 /// The function of the frame below those of the task, in each of the stacks.
 pub(crate) const BASE: &str = concat!(module_path!(), "::poll");
-/// The file that it is in.
-pub(crate) const BASE_FILE: &str = file!();
+/// The file that it is in, below the one that all sources of this crate are in.
+pub(crate) const BASE_FILE: &str = "engine/task/traced.rs";
 
 static REQUESTS: StaticMutex<Requests> = StaticMutex::new(Requests { made: 0, open: Vec::new() });
 
 struct Requests {
     /// How many there have been.
     made: u64,
-    open: Vec<(Number, TaskId, SyncSender<Answer>)>,
+    /// Each with the number that tells it from others for the same task.
+    open: Vec<(u64, TaskId, SyncSender<Answer>)>,
 }
-
-/// Tells a request from others for the same task.
-type Number = u64;
 
 thread_local! {
     static SINK: Scoped<Sink> = const { Scoped::new() };
@@ -103,12 +101,13 @@ pub(crate) enum Outcome {
 /// A place in the list, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Request {
-    number: Number,
+    number: u64,
     answer: Receiver<Answer>,
 }
 
 impl Request {
-    /// A request for a traced poll of `task`, whose word does not know of it yet. `None` if there are too many.
+    /// A request for a traced poll of `task`, whose word does not know of it yet. `None` if there are too
+    /// many.
     pub(crate) fn new(task: TaskId) -> Option<Self> {
         // Room for the one answer: who answers does not wait.
         let (sender, answer) = sync_channel(1);
@@ -169,9 +168,8 @@ struct Sink {
     left_out: Cell<usize>,
 }
 
-/// Calls `poll`, which polls the task `id` whose wakers carry `data`, and whose future is called `future`, with a
-/// waker of the table that calls
-/// [`note`], and answers the requests for that task.
+/// Calls `poll`, which polls the task `id` with a waker that carries `data` and calls [`note`], and answers
+/// the requests for that task. Its future is called `future`.
 ///
 /// Not in line, and not the last thing that its caller does: [`BASE`] is found in the stacks.
 #[cold]
@@ -196,8 +194,9 @@ pub(super) fn poll<P: Copy + Into<Outcome>>(
     polled
 }
 
-/// The waker of the task with this data pointer is cloned or called. Notes from where, if the task is in a traced
-/// poll on this thread: an inner executor, or another thread that was lent the waker, has another one, or none.
+/// The waker of the task with this data pointer is cloned or called. Notes from where, if the task is in a
+/// traced poll on this thread: an inner executor, or another thread that was lent the waker, has another one,
+/// or none.
 #[cold]
 #[inline(never)]
 pub(super) fn note(data: *const ()) {

@@ -15,8 +15,8 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 pub(super) static ORDINARY: RawWakerVTable =
     RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
-/// The table of the waker that a traced poll borrows (traced.rs). It counts and wakes as the other one does, and
-/// its clones are ordinary wakers: what outlives the poll is what would have been without it.
+/// The table of the waker that a traced poll borrows (traced.rs). It counts and wakes as the other one does,
+/// and its clones are ordinary wakers: what outlives the poll is what would have been without it.
 pub(super) static TRACING: RawWakerVTable =
     RawWakerVTable::new(clone_traced, wake, wake_by_ref_traced, drop_waker);
 
@@ -118,6 +118,7 @@ pub(crate) mod tests {
     use crate::task::LocalExecutor;
     use std::cell::RefCell;
     use std::future::{pending, poll_fn};
+    use std::mem::ManuallyDrop;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
@@ -133,6 +134,22 @@ pub(crate) mod tests {
         let run = pin!(executor.run(pending::<()>()));
         assert!(run.poll(&mut Context::from_waker(Waker::noop())).is_pending());
         left.take().expect("polled once")
+    }
+
+    /// The waker that a traced poll of the task of `waker` borrows.
+    pub(crate) fn tracing(waker: &Waker) -> ManuallyDrop<Waker> {
+        assert!(super::is_task(waker));
+        // SAFETY: the data is a task's, which lives as long as `waker`; the tests end before that.
+        unsafe { super::borrowed(waker.data(), &super::TRACING) }
+    }
+
+    #[test]
+    fn a_traced_polls_waker_is_another_one_and_its_clone_is_not() {
+        let waker = of_a_task();
+        let traced = tracing(&waker);
+        assert!(!traced.will_wake(&waker) && !waker.will_wake(&traced));
+        assert!(super::is_task(&traced));
+        assert!(Waker::clone(&traced).will_wake(&waker));
     }
 
     #[test]

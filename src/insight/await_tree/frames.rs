@@ -84,7 +84,7 @@ impl Frame {
     fn is_shown_by_file(&self, sources: &str) -> bool {
         let Some(file) = self.file.as_deref() else { return false };
         let own = file.strip_prefix(sources);
-        let is_engine = own.is_some_and(|own| own.starts_with("src/engine/"));
+        let is_engine = own.is_some_and(|own| own.starts_with("engine/"));
         !file.contains("/rustc/") && (self.function == "poll" || !is_engine)
     }
 
@@ -148,4 +148,114 @@ fn own_type(function: &str) -> Option<&str> {
 
 fn own_crate() -> &'static str {
     BASE.split_once("::").map_or(BASE, |(root, _)| root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BASE, BASE_FILE, Frame, frames, of_task};
+    use std::backtrace::Backtrace;
+
+    #[inline(never)]
+    fn captured() -> String {
+        format!("{:?}", Backtrace::force_capture())
+    }
+
+    #[test]
+    fn what_std_writes_is_read() {
+        let line = line!() + 1;
+        let stack = captured();
+        let frames = frames(&stack);
+        let here =
+            frames.iter().position(|frame| frame.function.ends_with("captured")).expect(&stack);
+        let caller = &frames[here + 1];
+        assert!(caller.function.ends_with("what_std_writes_is_read"), "{caller:?}");
+        assert!(
+            caller.file.as_deref().is_some_and(|file| file.ends_with("frames.rs")),
+            "{caller:?}"
+        );
+        assert_eq!(caller.line, Some(line));
+    }
+
+    /// As `Debug` shows it: name, file, line.
+    fn stack(frames: &[(&str, &str, u32)]) -> String {
+        let frames: Vec<_> = frames
+            .iter()
+            .map(|(name, file, line)| match *file {
+                "" => format!("{{ fn: \"{name}\" }}"),
+                file => format!("{{ fn: \"{name}\", file: \"{file}\", line: {line} }}"),
+            })
+            .collect();
+        format!("Backtrace [{}]", frames.join(", "))
+    }
+
+    fn shown(frames: &[(&str, &str, u32)]) -> Option<Vec<String>> {
+        let frames = of_task(&stack(frames))?;
+        let show = |frame: &Frame| match (frame.short_file(), frame.line) {
+            (Some(file), Some(line)) => format!("{} {file}:{line}", frame.short()),
+            _ => frame.short().to_owned(),
+        };
+        Some(frames.iter().map(show).collect())
+    }
+
+    #[test]
+    fn the_functions_of_the_task_are_kept_from_the_outermost_to_the_leaf() {
+        let own = "/home/.cargo/registry/src/index-1/liten-0.1.0/src/engine/task/cell.rs";
+        let base = format!("{BASE}::<x>");
+        let frames = [
+            ("liten::engine::task::waker::clone_traced", own, 3),
+            ("<core::task::wake::Waker as core::clone::Clone>::clone", "/rustc/1/core.rs", 4),
+            (
+                "<a::Leaf<T> as core::future::future::Future>::poll",
+                "/home/.cargo/registry/src/i/a-1.0/l.rs",
+                5,
+            ),
+            ("<&mut F as core::future::future::Future>::poll", "/rustc/1/future.rs", 6),
+            ("app::inner::{{closure}}", "./src/main.rs", 7),
+            ("<core::pin::Pin<P> as core::future::future::Future>::poll", "/rustc/1/pin.rs", 8),
+            ("app::outer::{{closure}}::{{closure}}", "/liten/src/combinators/select.rs", 9),
+            ("app::outer::{{closure}}", "./src/main.rs", 10),
+            ("liten::engine::task::cell::poll", own, 11),
+            (&base, own, 12),
+            ("app::not_of_the_task", "./src/main.rs", 13),
+        ];
+        let kept =
+            ["app::outer src/main.rs:10", "app::inner src/main.rs:7", "a::Leaf<T> a-1.0/l.rs:5"];
+        assert_eq!(shown(&frames), Some(kept.map(str::to_owned).to_vec()));
+        assert_eq!(shown(&frames[..9]), None, "not of a traced poll");
+    }
+
+    #[test]
+    fn without_line_tables_there_are_names_alone() {
+        let base = format!("{BASE}::h0123");
+        let frames = [("app::inner::{{closure}}", "", 0), ("__rust_try", "", 0), (&*base, "", 0)];
+        assert_eq!(shown(&frames), Some(vec!["app::inner".to_owned()]));
+    }
+
+    /// What the compiler writes for `debug = "line-tables-only"`.
+    #[test]
+    fn with_line_tables_alone_places_stand_for_names() {
+        let (base, engine) =
+            (format!("/sources/liten/src/{BASE_FILE}"), "/sources/liten/src/engine/task/cell.rs");
+        let frames = [
+            ("clone", "/rustc/1/core/waker.rs", 2),
+            ("poll", "/sources/liten/src/time/sleep.rs", 3),
+            ("{async_fn#0}", "./src/main.rs", 4),
+            ("poll<app::main::{async_fn_env#0}, ()>", engine, 5),
+            ("poll<liten::engine::task::header::Polled>", &base, 6),
+        ];
+        let kept = ["async fn src/main.rs:4", "poll /sources/liten/src/time/sleep.rs:3"];
+        assert_eq!(shown(&frames), Some(kept.map(str::to_owned).to_vec()));
+    }
+
+    #[test]
+    fn no_text_makes_it_panic() {
+        for text in
+            ["", "{ fn: \"", "{ fn: \" }", "{ fn: \"a\", line: x }", "{ fn: \"<<a\", file: \"b }"]
+        {
+            for frame in frames(text) {
+                _ = (frame.is_shown(), frame.short().len(), frame.short_file());
+            }
+            assert_eq!(of_task(text), None);
+        }
+    }
 }

@@ -426,8 +426,8 @@ fn the_waker_of_the_poll_may_be_lent_to_another_thread() {
     });
 }
 
-/// Tasks that hand messages around through primitives of several crates, while trees are asked for all the time:
-/// no wake is lost, and each ends with what it should.
+/// Tasks that hand messages around through primitives of several crates, while trees are asked for all the
+/// time: no wake is lost, and each ends with what it should.
 #[test]
 fn no_wake_is_lost_while_trees_are_asked_for() {
     const ROUNDS: u64 = 2_000;

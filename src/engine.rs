@@ -25,7 +25,7 @@
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 440 | local queue, injector, wake channel |
 //! | `cancellation` | 430 | the token that tells many tasks to stop |
-//! | `task` | 2,830 | a task's memory, state, waker and handle |
+//! | `task` | 3,350 | a task's memory, state, waker and handle |
 //! | `recorder` | 230 | what a recording keeps: rings of records |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
@@ -64,6 +64,7 @@
 //! |---|---|
 //! | `Alarm` | What ends a sleep in the poller: a call by another thread, or the time. |
 //! | `Alone` | What to do before a task that has yielded runs, when no task is ready. |
+//! | `Answer` | What a request gets: what a traced poll has noted, or that the task has ended. |
 //! | `Around` | A function that encloses the life of a thread of the runtime. |
 //! | `Awake` | A thread is awake while it does not sleep; such threads are counted for a paused clock. |
 //! | `Batch` | Tasks that are taken together. |
@@ -99,6 +100,7 @@
 //! | `Offset` | By how much the driver's clock differs from the system's. |
 //! | `Order` | What the watchdog is to do after a look. |
 //! | `Origin` | What the caller of a spawn says of the task: the place, and perhaps a name. |
+//! | `Outcome` | How a traced poll has ended. |
 //! | `Outside` | The queues that threads other than the workers push to. |
 //! | `Own` | Of a thread itself: no other one pushes to such queues. |
 //! | `Pace` | How many tasks a worker runs between two polls of the driver. |
@@ -117,6 +119,7 @@
 //! | `Record`, `Recorder`, `Recording` | Threads note what happens and when, while that is wanted. |
 //! | `Registration` | The entry of a source with the driver. |
 //! | `Registry` | The list of a worker's tasks that have been cold, for the end of the runtime. |
+//! | `Request` | An observer asks where a task waits. |
 //! | `Ring` | The last records of one thread. |
 //! | `Role` | What the calling thread is to a scheduler, such as a worker. |
 //! | `Root` | The future that is given to `block_on`. |
@@ -127,6 +130,7 @@
 //! | `Seat` | The right to wait in the poller, which one thread has at a time. |
 //! | `Shard` | The timers of one worker, under one lock. |
 //! | `Signal` | Whether a token is cancelled, and the futures that wait for that. |
+//! | `Sink` | Where a traced poll puts what it notes. |
 //! | `Slab` | A table whose entries are found by number. |
 //! | `Sleep` | What a thread does while it is parked, or waits in the poller. |
 //! | `Slot` | What the other workers see of one worker; the next slot has one task, which runs next. |
@@ -139,6 +143,7 @@
 //! | `Step` | What a free thread of the blocking pool does next. |
 //! | `Task` | A future that the runtime polls, with its handles and its output. |
 //! | `Timer` | A deadline, and the waker that is called when it has passed. |
+//! | `Traced` | Of a poll that notes where its task waits. |
 //! | `Track` | What one thread has recorded. |
 //! | `Turn` | Which of a worker's own queues is next; not the *turn* of the driver. |
 //! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |

@@ -4,6 +4,7 @@
 //! * [`Handle::tasks`]: all live tasks, one after the other.
 //! * [`serve`], or `LITEN_INSIGHT=127.0.0.1:9900` in the environment: a page that shows all of it while it
 //!   happens, and the same as text, as JSON and for Prometheus.
+//! * [`Handle::await_tree`]: where a task waits, through all `async` functions down to each future.
 //! * [`Handle::record`]: each poll, wake and sleep of the workers for a while, for a viewer of traces. By it,
 //!   the package `liten-console` shows a program in tokio-console, and `liten-fxprof` writes profiles for
 //!   Firefox Profiler.
@@ -49,6 +50,7 @@
 //! | `/text` | the dumps as text, for `curl` | yes |
 //! | `/json` | the same for programs, up to 500 tasks; fields may be added | yes |
 //! | `/metrics` | for Prometheus: counters and gauges whose names begin with `liten_` | yes |
+//! | `/tree?task=7` | where that task waits, down to each `await`: see [`Handle::await_tree`] | yes |
 //! | `/trace` | what the workers do in the next second (`?seconds=5`: 5, 10 at the most), for viewers | yes |
 //!
 //! With the variable, the page shows every runtime that the program builds, from the first one on, and stays
@@ -63,19 +65,22 @@
 //! `Authorization: Bearer TOKEN`. So other users of the machine see nothing, unless they can read the
 //! program's standard error, or the command line of a `curl` that has the token in it: see [`serve`] for a
 //! way around. Requests whose `Host` or `Origin` are not the page's are refused, so that other sites' scripts
-//! in a browser on this machine get nothing. The page can be read only: nothing in the program can be changed
-//! by it. What it sends is not encrypted, and other machines are let in only by [`Builder::allow_remote`].
+//! in a browser on this machine get nothing. The page can be read only: nothing in the program can be
+//! changed by it, though a tree polls its task once more. What it sends is not encrypted, and other machines
+//! are let in only by [`Builder::allow_remote`].
 //!
 //! What is shown are ids, names, places in the source, names of types, and the files that blocked threads are
-//! in: no arguments, and nothing of the memory of the tasks.
+//! in, and names of functions: no arguments, and nothing of the memory of the tasks.
 //!
 //! [`Builder::on_slow_poll`]: crate::runtime::Builder::on_slow_poll
 //! [`LocalRuntime`]: crate::runtime::LocalRuntime
 //! [`Handle`]: crate::runtime::Handle
+//! [`Handle::await_tree`]: crate::runtime::Handle::await_tree
 //! [`Handle::dump`]: crate::runtime::Handle::dump
 //! [`Handle::record`]: crate::runtime::Handle::record
 //! [`Handle::tasks`]: crate::runtime::Handle::tasks
 
+mod await_tree;
 mod chrome;
 mod deadlocked_task;
 mod deadlocks;
@@ -100,6 +105,7 @@ mod wait;
 mod waits;
 mod worker_info;
 
+pub use await_tree::{AwaitNode, AwaitTree, AwaitTreeError};
 pub use deadlocked_task::DeadlockedTask;
 pub use dump::Dump;
 pub use event::{Event, EventKind, PollOutcome};

@@ -244,7 +244,8 @@ const UNSAFE: Confined = Confined {
         ("src/engine/queue/wake_channel.rs", "links inside the tasks"),
         ("src/engine/task/header.rs", "pointers to the header, each with its own rights"),
         ("src/engine/task/cell.rs", "the future, then its output, pinned in one allocation"),
-        ("src/engine/task/waker.rs", "the waker's function table"),
+        ("src/engine/task/waker.rs", "the waker's function tables"),
+        ("src/engine/task/run.rs", "polls the future that it alone may touch"),
         ("src/engine/task/next_slot.rs", "a slot for a hot task that others may take"),
         (
             "src/engine/task/join.rs",
@@ -318,6 +319,7 @@ const CLOCK: Confined = Confined {
         ("src/hyper/timer.rs", "hyper asks its timer for the time"),
         ("src/wasi/native.rs", "a host's clock"),
         ("src/insight/server/picture.rs", "how old a picture is, once per request"),
+        ("src/insight/await_tree.rs", "until when a dump waits for its trees"),
     ],
 };
 
@@ -346,6 +348,7 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/engine/scheduler/role.rs", "what this thread is to the scheduler"),
         ("src/engine/task/current.rs", "the task being polled, and what is left of its turn"),
         ("src/task/local_key.rs", "one slot per task-local key"),
+        ("src/engine/task/traced.rs", "what a traced poll on this thread notes"),
         ("src/engine/task/id.rs", "a range of ids per thread"),
         ("src/engine/recycler.rs", "the memory that each thread keeps"),
         ("src/engine/rng.rs", "the random numbers of code that may run on any thread"),

@@ -16,11 +16,12 @@
 //!
 //! Read `state` first, whose table says what may become of a task. `cell` is the allocation that has the
 //! state, the future and later its output; `header` is its first part, which is the same for all types of
-//! futures. Besides the one in a queue (`header::Hot`), the references to it are `waker` and `join`.
-//! `registry` lists the tasks of one owner, `running` says which of them a worker polls, `next_slot` holds
-//! the task that a worker runs next. `current` and `budget` belong to the thread. `origin` is what the caller
-//! of a spawn says of the task; `hooks` are what the user wants to be called, and `hooked` calls them.
-//! `waiting` notes what a task waits for, and `holders` which tasks hold the locks that others wait for.
+//! futures, and `run` polls it. Besides the one in a queue (`header::Hot`), the references to it are `waker`
+//! and `join`. `registry` lists the tasks of one owner, `running` says which of them a worker polls,
+//! `next_slot` holds the task that a worker runs next. `current` and `budget` belong to the thread. `origin`
+//! is what the caller of a spawn says of the task; `hooks` are what the user wants to be called, and `hooked`
+//! calls them. `traced` is a poll that notes where the task waits. `waiting` notes what a task waits for, and
+//! `holders` which tasks hold the locks that others wait for.
 //!
 //! A task calls upwards only through [`header::Schedule`], which the scheduler, local executors and blocking
 //! tasks implement.
@@ -38,8 +39,10 @@ mod join_error;
 pub(crate) mod next_slot;
 pub(crate) mod origin;
 pub(crate) mod registry;
+mod run;
 pub(crate) mod running;
 mod state;
+pub(crate) mod traced;
 pub(crate) mod waiting;
 pub(crate) mod waker;
 

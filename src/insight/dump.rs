@@ -1,5 +1,6 @@
 //! A picture of a runtime at one moment.
 
+use super::await_tree::{AwaitTree, trees};
 use super::deadlocks::{Deadlocks, Suspects};
 use super::pool_info::PoolInfo;
 use super::task_group::{Groups, TaskGroup};
@@ -15,8 +16,11 @@ use std::time::Duration;
 /// How many tasks a dump has one by one; the groups have all of them.
 const KEPT_TASKS: usize = 10_000;
 
+/// How many await trees a dump has at the most.
+const MOST_TREES: usize = 100;
+
 /// A picture of a runtime at one moment: its workers, tasks, blocking work, timers and sources, and what is
-/// wrong with them. From [`Handle::dump`].
+/// wrong with them. From [`Handle::dump`] and [`Handle::dump_with_trees`].
 ///
 /// Its `Display` is a text for people. It begins with sentences that say what is wrong.
 ///
@@ -40,6 +44,7 @@ pub struct Dump {
     pub(super) sources: usize,
     pub(super) slow_polls: u64,
     pub(super) blocked_polls: u64,
+    pub(super) trees: Vec<AwaitTree>,
 }
 
 impl Handle {
@@ -101,7 +106,20 @@ impl Handle {
             sources: self.sources(),
             slow_polls: metrics.slow_poll_count(),
             blocked_polls: metrics.blocked_poll_count(),
+            trees: Vec::new(),
         }
+    }
+
+    /// Returns what [`Handle::dump`] does, and the await trees of the first 100 tasks that wait.
+    ///
+    /// Each of them is polled once more, and the calling thread waits for that, `limit` at the most: all that
+    /// is said of [`Handle::await_tree`] holds. The tree of a task that was not polled in time is missing.
+    pub fn dump_with_trees(&self, limit: Duration) -> Dump {
+        let mut dump = self.dump();
+        let waiting = dump.tasks.iter().filter(|task| task.state() == TaskState::Waiting);
+        let waiting: Vec<_> = waiting.map(TaskInfo::id).take(MOST_TREES).collect();
+        dump.trees = trees(self, &waiting, limit);
+        dump
     }
 }
 
@@ -167,6 +185,11 @@ impl Dump {
     /// Returns all tasks of [`Handle::tasks`] by the places of their spawns, the largest group first.
     pub fn groups(&self) -> &[TaskGroup] {
         &self.groups
+    }
+
+    /// Returns the await trees, if they were asked for: see [`Handle::dump_with_trees`].
+    pub fn await_trees(&self) -> &[AwaitTree] {
+        &self.trees
     }
 
     /// Returns the blocking pool.

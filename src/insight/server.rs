@@ -20,6 +20,7 @@ mod observed;
 mod page;
 pub(super) mod picture;
 mod request;
+mod tree;
 
 use self::access::{Access, Token};
 use self::observed::Observed;

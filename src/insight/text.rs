@@ -35,7 +35,8 @@ impl fmt::Display for Dump {
             .iter()
             .try_for_each(|task| writeln!(f, "  polled elsewhere: {task}"))?;
         self.fmt_tasks(f)?;
-        self.fmt_pool(f)
+        self.fmt_pool(f)?;
+        self.trees.iter().try_for_each(|tree| write!(f, "\n{tree}"))
     }
 }
 

@@ -29,7 +29,7 @@ use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
-use crate::engine::task::{JoinHandle, RunningTask};
+use crate::engine::task::{JoinHandle, RunningTask, TaskId};
 use crate::engine::wakers::Place;
 use queue::{Home, Next, Queue, Visit};
 use root::Root;
@@ -597,6 +597,11 @@ impl LocalShared {
     /// Puts tasks that have been cold into `list`: see [`Registry::list`].
     pub(super) fn list_tasks(&self, from: usize, list: &mut Vec<ListEntry>) -> Option<usize> {
         self.registry.list(from, list)
+    }
+
+    /// Asks tasks that have been cold for a traced poll: see [`Registry::trace`].
+    pub(super) fn trace_tasks(&self, wanted: &mut impl FnMut(TaskId) -> bool) {
+        self.registry.trace(wanted);
     }
 
     pub(super) fn cold_tasks(&self) -> usize {

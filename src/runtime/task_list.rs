@@ -6,8 +6,8 @@
 use super::handle::Handle;
 use super::local::LocalShared;
 use crate::engine::sync_shim::Arc;
-use crate::engine::task::RunningTask;
 use crate::engine::task::header::ListEntry;
+use crate::engine::task::{RunningTask, TaskId};
 
 /// A walk through the tasks of a runtime that have waited once at least.
 pub(crate) struct TaskList {
@@ -47,6 +47,12 @@ impl TaskList {
                 return Some(is_of_workers);
             }
         }
+    }
+
+    /// Asks the tasks of which `wanted` says so for a traced poll.
+    pub(crate) fn trace(&self, wanted: &mut impl FnMut(TaskId) -> bool) {
+        self.handle.scheduler().into_iter().for_each(|scheduler| scheduler.trace_tasks(wanted));
+        self.executors.iter().for_each(|executor| executor.trace_tasks(wanted));
     }
 
     /// The tasks that are being polled, whether or not they have waited before; with whether a worker does

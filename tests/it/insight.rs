@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod activity;
+mod await_trees;
 mod deadlock_graphs;
 mod deadlocks;
 mod dumps;

@@ -177,7 +177,8 @@ impl Readiness {
                 return Poll::Ready(answer);
             }
             let line = waiters.of(direction);
-            if line.holds(cx.waker()) {
+            // The clone, because that of a traced poll's waker is another one, which the line may hold.
+            if line.holds(clone.as_ref().unwrap_or(cx.waker())) {
                 return Poll::Pending;
             }
             if let Some(clone) = clone.take() {

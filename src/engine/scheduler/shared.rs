@@ -260,6 +260,12 @@ impl Shared {
         self.slots.made(slot)?.registry.list(from, list)
     }
 
+    /// Asks tasks that have been cold for a traced poll: see
+    /// [`Registry::trace`](crate::engine::task::registry::Registry::trace).
+    pub(crate) fn trace_tasks(&self, wanted: &mut impl FnMut(TaskId) -> bool) {
+        self.slots.iter().for_each(|slot| slot.registry.trace(wanted));
+    }
+
     /// The name of a task that has been cold. `None` also if it is not among the first [`NAMES`] of them.
     pub(crate) fn task_name(&self, task: TaskId) -> Option<std::sync::Arc<str>> {
         let (mut chunk, mut left) = (Vec::new(), NAMES);

@@ -65,7 +65,7 @@ use std::mem::needs_drop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, RawWakerVTable};
 
 enum Stage<F: Future> {
     Future(F),
@@ -218,13 +218,13 @@ unsafe fn drop_future<F: Future>(
 /// # Safety
 ///
 /// See [`stage`].
-unsafe fn poll<F: Future, N>(header: NonNull<Header>) -> Polled {
+unsafe fn poll<F: Future, N>(header: NonNull<Header>, table: &'static RawWakerVTable) -> Polled {
     // SAFETY: the caller owns the stage; the header is alive.
     let (stage, id) = unsafe { (stage::<F, N>(header), header.as_ref().id) };
     let data = header.as_ptr().cast_const().cast::<()>();
     // SAFETY: the waker is borrowed: it is not dropped, and the caller's `Hot` keeps the task alive
     // meanwhile.
-    let waker = unsafe { waker::borrowed(data) };
+    let waker = unsafe { waker::borrowed(data, table) };
     let mut output = None;
     // One guard and one entry for the poll and, after the last one, for the future's destructor.
     let polled = catch_unwind(AssertUnwindSafe(|| {
@@ -293,9 +293,12 @@ unsafe fn cancel<F: Future, N>(header: NonNull<Header>, why: Option<String>) {
 /// # Safety
 ///
 /// See [`stage`]; the task's scheduler is an `S`.
-unsafe fn poll_hooked<F: Future, N, S: Schedule>(header: NonNull<Header>) -> Polled {
+unsafe fn poll_hooked<F: Future, N, S: Schedule>(
+    header: NonNull<Header>,
+    table: &'static RawWakerVTable,
+) -> Polled {
     // SAFETY: the caller's promise, passed on.
-    unsafe { hooked::poll::<S>(header, poll::<F, N>) }
+    unsafe { hooked::poll::<S>(header, || poll::<F, N>(header, table)) }
 }
 
 /// # Safety

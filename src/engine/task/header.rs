@@ -14,9 +14,8 @@ use super::hooks::TaskHooks;
 use super::id::TaskId;
 use super::join_error::JoinError;
 use super::running::RunningTask;
-use super::state::{
-    Complete, DropJoin, JoinerWoken, Mark, Pending, Released, Start, State, Wake, WakeOwned,
-};
+use super::state::{Complete, DropJoin, JoinerWoken, Mark, Released, State, Wake, WakeOwned};
+use super::traced;
 use super::waiting::Note;
 use crate::engine::queue::wake_channel::{Link, Linked};
 use crate::engine::sync_shim::atomic::{AtomicU16, Ordering};
@@ -25,7 +24,7 @@ use crate::engine::wakers;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr::NonNull;
-use std::task::{Poll, Waker};
+use std::task::{Poll, RawWakerVTable, Waker};
 
 /// What a task asks of the scheduler that it belongs to.
 ///
@@ -90,7 +89,7 @@ pub(super) struct Header {
     pub(super) vtable: &'static Vtable,
     pub(super) scheduler: *const (),
     pub(super) id: TaskId,
-    home: AtomicU16,
+    pub(super) home: AtomicU16,
     registry_key: UnsafeCell<RegistryKey>,
     pub(super) spawned_at: &'static Location<'static>,
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
@@ -98,8 +97,8 @@ pub(super) struct Header {
 
 /// What depends on the types of the future and the scheduler.
 pub(super) struct Vtable {
-    /// Polls the future once.
-    pub(super) poll: unsafe fn(NonNull<Header>) -> Polled,
+    /// Polls the future once, with a waker of that table.
+    pub(super) poll: unsafe fn(NonNull<Header>, &'static RawWakerVTable) -> Polled,
     /// Drops the future and stores a cancellation (or the panic of its destructor) as output, with the
     /// reason if there is a particular one.
     pub(super) cancel: unsafe fn(NonNull<Header>, Option<String>),
@@ -179,6 +178,16 @@ pub(crate) enum Polled {
     Yielded,
 }
 
+impl From<Polled> for traced::Outcome {
+    fn from(polled: Polled) -> Self {
+        match polled {
+            Polled::Ready => Self::Ended,
+            Polled::Pending => Self::Waits,
+            Polled::Yielded => Self::Yielded,
+        }
+    }
+}
+
 /// A runnable task. Unique: see cell.rs. Must be run or cancelled; dropping it would leave
 /// the task queued nowhere.
 #[must_use = "a hot task that is dropped is never run again"]
@@ -206,7 +215,7 @@ unsafe impl Linked for Hot {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cold(NonNull<Header>);
 
-// SAFETY: only `Cold::cancel` and `Cold::list_entry` follow the pointer. They touch the atomic state word,
+// SAFETY: only the three methods below follow the pointer. They touch the atomic state word,
 // and read what never changes while the task lives and is `Sync`.
 unsafe impl Send for Cold {}
 
@@ -222,6 +231,19 @@ impl Cold {
             Wake::Schedule => Some(Hot(self.0)),
             Wake::Noted | Wake::Nothing => None,
         }
+    }
+
+    /// Asks for a traced poll if `wanted` says so of its id. Returns the task if it was cold: the caller has
+    /// made it hot and must queue it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Cold::cancel`].
+    pub(super) unsafe fn trace(self, wanted: &mut impl FnMut(TaskId) -> bool) -> Option<Hot> {
+        // SAFETY: registered, as above.
+        let header = unsafe { self.0.as_ref() };
+        let is_cold = wanted(header.id) && header.state.trace() == Wake::Schedule;
+        is_cold.then_some(Hot(self.0))
     }
 
     /// What the list of live tasks shows of it.
@@ -280,7 +302,7 @@ impl Header {
 }
 
 impl Hot {
-    fn header(&self) -> &Header {
+    pub(super) fn header(&self) -> &Header {
         // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive.
         unsafe { self.0.as_ref() }
     }
@@ -305,46 +327,13 @@ impl Hot {
         unsafe { ListEntry::of(self.0) }
     }
 
-    /// Polls the task once, and does what the outcome asks for. Returns how the poll ended; `Ready` also if
-    /// the task was cancelled.
-    #[inline]
-    pub(crate) fn run(self, runner: &impl Runner) -> Polled {
-        let header = self.header();
-        // Ordering: Relaxed, see `home`.
-        if header.home.load(Ordering::Relaxed) != runner.home() {
-            header.home.store(runner.home(), Ordering::Relaxed);
-        }
-        header.link.set_note(None);
-        if header.state.start() == Start::Cancel {
-            self.cancel(runner);
-            return Polled::Ready;
-        }
-        // SAFETY: we own the `Hot`, so we alone may touch the future.
-        let polled = unsafe { (header.vtable.poll)(self.0) };
-        match polled {
-            Polled::Ready => {
-                self.complete(runner);
-                return polled;
-            }
-            // Still SCHEDULED: a wake that came meanwhile has set WOKEN, which the next `start` takes as
-            // answered.
-            Polled::Yielded => {
-                runner.yielded(self);
-                return polled;
-            }
-            Polled::Pending => {}
-        }
-        self.ensure_registered(runner);
-        match self.header().state.pending() {
-            // Another thread may own the task from here on, so `self` must not be used any more.
-            Pending::Cold => {}
-            Pending::Requeue => runner.requeue(self),
-            Pending::Cancel => {
-                self.cancel(runner);
-                return Polled::Ready;
-            }
-        }
-        polled
+    /// Queues the task, as a wake does.
+    pub(crate) fn queue(self) {
+        let Header { vtable, scheduler, .. } = self.header();
+        let (schedule, scheduler) = (vtable.schedule, *scheduler);
+        // SAFETY: the task is not complete and cannot become so before this `Hot` has been run: the
+        // scheduler is alive.
+        unsafe { schedule(scheduler, self) };
     }
 
     /// Drops the future without polling it, and completes the task as cancelled.
@@ -364,7 +353,7 @@ impl Hot {
     }
 
     /// Before the first `pending`: a cold task that is in no queue is reachable through the registry only.
-    fn ensure_registered(&self, runner: &impl Runner) {
+    pub(super) fn ensure_registered(&self, runner: &impl Runner) {
         self.header().registry_key.with_mut(|key| {
             // SAFETY: the key belongs to the owner of the `Hot`.
             let key = unsafe { &mut *key };
@@ -375,12 +364,15 @@ impl Hot {
     }
 
     /// The output is stored: hands it over and gives up the live reference.
-    fn complete(self, completer: &impl Completer) {
+    pub(super) fn complete(self, completer: &impl Completer) {
         let header = self.header();
         // SAFETY: the key belongs to the owner of the `Hot`.
         let key = header.registry_key.with(|key| unsafe { *key });
         if key != RegistryKey::NONE {
             completer.unregister(key);
+            if header.state.is_traced() {
+                traced::ended(header.id);
+            }
         }
         // Without a JoinHandle the output's destructor is part of the task, so the task is counted as
         // ended after it.
@@ -476,11 +468,7 @@ impl TaskRef {
 
     /// The caller has just set SCHEDULED, so it makes the `Hot`.
     fn schedule(&self) {
-        let header = self.header();
-        let (schedule, scheduler) = (header.vtable.schedule, header.scheduler);
-        // SAFETY: the task is not complete and cannot become so before this `Hot` has been run: the
-        // scheduler is alive.
-        unsafe { schedule(scheduler, Hot(self.0)) };
+        Hot(self.0).queue();
     }
 
     /// Moves the output out.

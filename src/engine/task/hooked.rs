@@ -32,25 +32,21 @@ pub(super) unsafe fn begin(header: NonNull<Header>, table: &'static Vtable, hook
     unsafe { described(header, |task| call(hooks.spawn.as_ref(), task)) };
 }
 
-/// As `poll` does, between two hooks.
+/// As `poll` does, which polls the task of `header`, between two hooks.
 ///
 /// # Safety
 ///
-/// That of `poll`, which polls the task of `header`. The scheduler of the task is an `S`.
+/// The caller owns the `Hot` of the task of `header`, whose scheduler is an `S`.
 pub(super) unsafe fn poll<S: Schedule>(
     header: NonNull<Header>,
-    poll: unsafe fn(NonNull<Header>) -> Polled,
+    poll: impl FnOnce() -> Polled,
 ) -> Polled {
     // SAFETY: the caller owns the task's `Hot`, so the task is not complete when `hooks` are used last.
     let hooks = unsafe { hooks::<S>(header) };
-    let Some(hooks) = hooks else {
-        // SAFETY: the caller's promise.
-        return unsafe { poll(header) };
-    };
+    let Some(hooks) = hooks else { return poll() };
     let around = |task: &TaskMeta<'_>| {
         call(hooks.before_poll.as_ref(), task);
-        // SAFETY: the caller's promise.
-        let polled = unsafe { poll(header) };
+        let polled = poll();
         call(hooks.after_poll.as_ref(), task);
         if matches!(polled, Polled::Ready) {
             call(hooks.terminate.as_ref(), task);

@@ -43,8 +43,8 @@ impl TaskId {
         self.0.get()
     }
 
-    /// The id that [`TaskId::to_bits`] gave. `None` for 0, which no id is.
-    pub(in crate::engine) fn from_bits(bits: u64) -> Option<Self> {
+    /// The id that [`TaskId::to_bits`] gave, or that is shown as this number. `None` for 0, which no id is.
+    pub(crate) fn from_bits(bits: u64) -> Option<Self> {
         NonZeroU64::new(bits).map(Self)
     }
 }

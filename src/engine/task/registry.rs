@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use super::header::{Cold, Hot, ListEntry};
+use super::id::TaskId;
 use crate::engine::sync_shim::Mutex;
 
 /// Entries whose memory an empty registry keeps: 12 KiB.
@@ -20,6 +21,10 @@ const CHUNK: usize = 64;
 
 /// How many entries without a task it passes over under the lock at the most.
 const CHUNK_OF_FREE: usize = 2048;
+
+/// How many entries [`Registry::trace`] looks at under the lock at the most. To compare an id takes less time
+/// than to describe a task.
+const CHUNK_OF_TRACED: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct Registry {
@@ -113,6 +118,29 @@ impl Registry {
             }
         }
         None
+    }
+
+    /// Asks the tasks of which `wanted` says so for a traced poll; sees those that [`Registry::list`] sees.
+    pub(crate) fn trace(&self, wanted: &mut impl FnMut(TaskId) -> bool) {
+        let (mut from, mut hot) = (0, Vec::new());
+        loop {
+            // Before the lock, as in `list`.
+            hot.reserve(CHUNK_OF_TRACED);
+            let entries = self.entries.lock();
+            let next = entries.tasks.len().min(from + CHUNK_OF_TRACED);
+            for task in entries.tasks.iter().take(next).skip(from).flatten() {
+                // SAFETY: the task is registered, and stays so under this lock.
+                hot.extend(unsafe { task.trace(wanted) });
+            }
+            let is_last = next == entries.tasks.len();
+            // The scheduler may want the lock, to run or cancel them.
+            drop(entries);
+            hot.drain(..).for_each(Hot::queue);
+            if is_last {
+                return;
+            }
+            from = next;
+        }
     }
 
     /// How many tasks are registered: those that have been cold once and are not complete.

@@ -18,6 +18,8 @@
 //! | `pending` | running | cold | `Cold` |
 //! |        | running, WOKEN | queued | `Requeue` |
 //! |        | running, CANCELLED | same | `Cancel` |
+//! | `trace` | as `wake`, and TRACED wherever it is not complete | | as `wake` |
+//! | `start` | queued, TRACED | running, TRACED and WOKEN cleared | `Trace`; `Cancel` if CANCELLED |
 //! | `abort` | cold | queued, CANCELLED | `Schedule` |
 //! |        | queued, running | same, CANCELLED | nothing |
 //! | `complete` | running | complete | which side owns the output, see there |
@@ -29,6 +31,9 @@
 //! SEEN: a thread that looks at the task has found it cold, and the task has not gone cold again since.
 //! `pending` clears it, for no more than another number in its mask. So a cold task that is SEEN has been
 //! cold all the time since it was [marked](State::mark) (model `a_seen_task_has_been_cold_all_the_time`).
+//!
+//! TRACED asks for a poll that notes where the task waits (traced.rs). It comes with a wake, so that a poll
+//! follows in which `start` clears it. A task that is cancelled keeps it, and is found to have ended with it.
 //!
 //! The reference count is above the bits. It counts wakers, the JoinHandle, AbortHandles, and one *live*
 //! reference that stands for "not complete yet". The queued reference is not counted: it follows from
@@ -51,7 +56,8 @@ const COMPLETE: usize = 1 << 3;
 const JOIN_INTEREST: usize = 1 << 4;
 const JOIN_WAKER: usize = 1 << 5;
 const SEEN: usize = 1 << 6;
-const REF_ONE: usize = 1 << 7;
+const TRACED: usize = 1 << 7;
+const REF_ONE: usize = 1 << 8;
 
 /// More references than this and a leak (`mem::forget` of clones in a loop) is about to wrap the count:
 /// abort, as Arc does.
@@ -90,6 +96,8 @@ pub(crate) enum WakeOwned {
 #[must_use]
 pub(crate) enum Start {
     Poll,
+    /// Poll with a waker that notes where it is cloned.
+    Trace,
     /// Drop the future instead of polling it, then complete.
     Cancel,
 }
@@ -225,6 +233,26 @@ impl State {
         })
     }
 
+    /// A wake by reference that asks for a poll with [`Start::Trace`]. The caller holds the lock under which
+    /// the task leaves its registry.
+    pub(crate) fn trace(&self) -> Wake {
+        self.update(|word| {
+            if word & COMPLETE != 0 {
+                Err(Wake::Nothing)
+            } else if word & SCHEDULED != 0 {
+                Ok((word | WOKEN | TRACED, Wake::Noted))
+            } else {
+                Ok((word | SCHEDULED | TRACED, Wake::Schedule))
+            }
+        })
+    }
+
+    /// Whether a request for a trace is unanswered. After the task has left its registry none comes any more.
+    pub(crate) fn is_traced(&self) -> bool {
+        // Ordering: Relaxed, the registry's lock is between `trace` and this.
+        self.0.load(Ordering::Relaxed) & TRACED != 0
+    }
+
     /// A wake that consumes the waker: the wake and the release of its reference are one RMW.
     pub(crate) fn wake_owned(&self) -> WakeOwned {
         self.update(|word| {
@@ -250,7 +278,16 @@ impl State {
             // Release: this thread has written nothing that a waker reads.
             word = self.0.fetch_and(!WOKEN, Ordering::Acquire);
         }
-        if word & CANCELLED != 0 { Start::Cancel } else { Start::Poll }
+        match word & (CANCELLED | TRACED) {
+            0 => Start::Poll,
+            TRACED => {
+                // Ordering: Acquire, as for WOKEN: a request that finds this bit set is answered here. One
+                // that comes after it sets the bit anew, with WOKEN.
+                self.0.fetch_and(!TRACED, Ordering::Acquire);
+                Start::Trace
+            }
+            _ => Start::Cancel,
+        }
     }
 
     /// After a poll that returned Pending.

@@ -8,28 +8,44 @@
 use super::current;
 use super::header::TaskRef;
 use super::id::TaskId;
+use super::traced;
 use super::waiting::{Note, Wait};
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 /// One table for all types of tasks, so that two wakers of one task always compare equal.
-static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
+pub(super) static ORDINARY: RawWakerVTable =
+    RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
+
+/// The table of the waker that a traced poll borrows (traced.rs). It counts and wakes as the other one does,
+/// and its clones are ordinary wakers: what outlives the poll is what would have been without it.
+pub(super) static TRACING: RawWakerVTable =
+    RawWakerVTable::new(clone_traced, wake, wake_by_ref_traced, drop_waker);
 
 /// A waker for the duration of a poll, without a reference of its own.
 ///
 /// # Safety
 ///
-/// `data` is a task's header, alive for as long as the result.
-pub(super) unsafe fn borrowed(data: *const ()) -> ManuallyDrop<Waker> {
-    // SAFETY: the functions of the table keep RawWaker's contract: clone counts a reference, wake and
+/// `data` is a task's header, alive for as long as the result, and `table` is one of this file.
+#[inline]
+pub(super) unsafe fn borrowed(
+    data: *const (),
+    table: &'static RawWakerVTable,
+) -> ManuallyDrop<Waker> {
+    // SAFETY: the functions of both tables keep RawWaker's contract: clone counts a reference, wake and
     // drop release one.
-    ManuallyDrop::new(unsafe { Waker::from_raw(RawWaker::new(data, &VTABLE)) })
+    ManuallyDrop::new(unsafe { Waker::from_raw(RawWaker::new(data, table)) })
 }
 
 /// Whether `waker` is a task's, whichever task's it is: to clone it is to count, and calls no user code.
 #[inline]
 pub(crate) fn is_task(waker: &Waker) -> bool {
-    std::ptr::eq(waker.vtable(), &VTABLE)
+    is_ordinary(waker) || std::ptr::eq(waker.vtable(), &TRACING)
+}
+
+#[inline]
+fn is_ordinary(waker: &Waker) -> bool {
+    std::ptr::eq(waker.vtable(), &ORDINARY)
 }
 
 /// Asks for another poll through `waker`, after all tasks that are already in the queue.
@@ -38,7 +54,8 @@ pub(crate) fn is_task(waker: &Waker) -> bool {
 /// worker: no RMW, and the state word stays untouched. Any other waker is simply woken.
 #[inline]
 pub(crate) fn yield_to(waker: &Waker) {
-    if !(is_task(waker) && current::note_wake(waker.data())) {
+    // In a traced poll the wake, which notes where it comes from, sets the same flag.
+    if !(is_ordinary(waker) && current::note_wake(waker.data())) {
         waker.wake_by_ref();
     }
 }
@@ -102,7 +119,25 @@ pub(crate) fn task_of(waker: &Waker) -> Option<TaskId> {
 unsafe fn clone(data: *const ()) -> RawWaker {
     // SAFETY: called on a waker, whose reference (or whose poll) keeps the task alive.
     let task = unsafe { TaskRef::from_raw(data) };
-    RawWaker::new(TaskRef::clone(&task).into_raw(), &VTABLE)
+    RawWaker::new(TaskRef::clone(&task).into_raw(), &ORDINARY)
+}
+
+/// # Safety
+///
+/// RawWaker's contract; `data` is a task's header.
+unsafe fn clone_traced(data: *const ()) -> RawWaker {
+    traced::note(data);
+    // SAFETY: the caller's promise, passed on.
+    unsafe { clone(data) }
+}
+
+/// # Safety
+///
+/// RawWaker's contract; `data` is a task's header.
+unsafe fn wake_by_ref_traced(data: *const ()) {
+    traced::note(data);
+    // SAFETY: the caller's promise, passed on.
+    unsafe { wake_by_ref(data) }
 }
 
 /// # Safety
@@ -138,6 +173,7 @@ pub(crate) mod tests {
     use crate::task::LocalExecutor;
     use std::cell::RefCell;
     use std::future::{pending, poll_fn};
+    use std::mem::ManuallyDrop;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
@@ -153,6 +189,22 @@ pub(crate) mod tests {
         let run = pin!(executor.run(pending::<()>()));
         assert!(run.poll(&mut Context::from_waker(Waker::noop())).is_pending());
         left.take().expect("polled once")
+    }
+
+    /// The waker that a traced poll of the task of `waker` borrows.
+    pub(crate) fn tracing(waker: &Waker) -> ManuallyDrop<Waker> {
+        assert!(super::is_task(waker));
+        // SAFETY: the data is a task's, which lives as long as `waker`; the tests end before that.
+        unsafe { super::borrowed(waker.data(), &super::TRACING) }
+    }
+
+    #[test]
+    fn a_traced_polls_waker_is_another_one_and_its_clone_is_not() {
+        let waker = of_a_task();
+        let traced = tracing(&waker);
+        assert!(!traced.will_wake(&waker) && !waker.will_wake(&traced));
+        assert!(super::is_task(&traced));
+        assert!(Waker::clone(&traced).will_wake(&waker));
     }
 
     #[test]

@@ -76,6 +76,7 @@ fn healthy() -> Dump {
         sources: 0,
         slow_polls: 0,
         blocked_polls: 0,
+        trees: Vec::new(),
     }
 }
 

@@ -14,6 +14,8 @@ pub(super) enum Status {
     Timeout,
     /// A trace is being recorded, or there is nothing to record.
     NoTrace,
+    /// The tree of another task is being made.
+    OtherTree,
     HeadTooLarge,
 }
 
@@ -27,7 +29,7 @@ impl Status {
             Self::NotFound => "404 Not Found",
             Self::MethodNotAllowed => "405 Method Not Allowed",
             Self::Timeout => "408 Request Timeout",
-            Self::NoTrace => "409 Conflict",
+            Self::NoTrace | Self::OtherTree => "409 Conflict",
             Self::HeadTooLarge => "431 Request Header Fields Too Large",
         }
     }
@@ -47,12 +49,13 @@ impl Status {
                  tunnel\n"
             }
             Self::ForeignOrigin => "another site's script has sent this request\n",
-            Self::NotFound => "there are /, /text, /json, /metrics and /trace\n",
+            Self::NotFound => "there are /, /text, /json, /metrics, /trace and /tree\n",
             Self::MethodNotAllowed => "the page can only be read: use GET or HEAD\n",
             Self::Timeout => "the request has not come in time\n",
             Self::NoTrace => {
                 "no runtime with workers can be recorded now: each has one recording at a time\n"
             }
+            Self::OtherTree => "one await tree is made at a time: ask again\n",
             Self::HeadTooLarge => "the head of the request is too large\n",
         }
     }

@@ -3,6 +3,7 @@
 use super::answer::{Answer, Status};
 use super::page::{Page, Reply};
 use super::request::{LARGEST_HEAD, is_complete};
+use super::tree;
 use crate::io::{Async, Interest};
 use crate::time::{Duration, sleep, timeout};
 use mio::net::TcpStream;
@@ -49,6 +50,11 @@ async fn exchange(
             is_trusted.set(true);
             sleep(time).await;
             let answer = Page::trace(recordings);
+            if has_body { answer } else { answer.without_body() }
+        }
+        Reply::Tree { runtimes, task, has_body } => {
+            is_trusted.set(true);
+            let answer = tree::answer(runtimes, task).await;
             if has_body { answer } else { answer.without_body() }
         }
     };

@@ -5,7 +5,10 @@ use super::answer::{Answer, Status, TEXT};
 use super::observed::Observed;
 use super::picture::{Album, MOST_RUNTIMES, Picture};
 use super::request::Request;
+use super::tree;
+use crate::engine::task::TaskId;
 use crate::insight::{Recording, Trace, chrome, json, prometheus, report};
+use crate::runtime::Handle;
 use crate::time::Duration;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -31,6 +34,12 @@ pub(super) enum Reply {
         time: Duration,
         has_body: bool,
     },
+    /// [`tree::answer`].
+    Tree {
+        runtimes: Vec<Handle>,
+        task: TaskId,
+        has_body: bool,
+    },
 }
 
 pub(super) struct Page {
@@ -54,6 +63,9 @@ impl Page {
         if refused.is_none() && request.path == "/trace" {
             return self.record(&request);
         }
+        if refused.is_none() && request.path == "/tree" {
+            return self.tree(&request);
+        }
         Reply::Now(match refused.unwrap_or_else(|| self.show(&request)) {
             answer if request.method == "HEAD" => answer.without_body(),
             answer => answer,
@@ -74,6 +86,18 @@ impl Page {
             return Reply::Now(Answer::refusal(Status::NoTrace).trusted());
         }
         Reply::Later { recordings, time, has_body: request.method == "GET" }
+    }
+
+    /// Finds out what to make a tree of.
+    fn tree(&self, request: &Request<'_>) -> Reply {
+        if !self.access.is_authorized(request.authorization) {
+            return Reply::Now(Answer::refusal(Status::Unauthorized));
+        }
+        let Some(task) = tree::task(request.query) else {
+            return Reply::Now(Answer::refusal(Status::BadRequest).trusted());
+        };
+        let runtimes = self.observed.living().0;
+        Reply::Tree { runtimes, task, has_body: request.method == "GET" }
     }
 
     /// What was recorded.

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use mio::Interest;
 
 use super::{Direction, Readiness, Ready, ReadyEvent, ReadyFuture};
+use crate::engine::task::waker::tests::{of_a_task, tracing};
 use crate::engine::wakers::LINE_STEP;
 use crate::engine::wakers::tests::Count;
 
@@ -40,6 +41,23 @@ fn poll_future(waiting: &mut Pin<&mut ReadyFuture<'_>>, waker: &Waker) -> Option
         Poll::Ready(event) => Some(event.unwrap().ready),
         Poll::Pending => None,
     }
+}
+
+/// The waker of a traced poll equals none that is in the line, though its clone does.
+#[test]
+fn a_traced_poll_leaves_no_second_waker() {
+    let (readiness, waker) = (drained(), of_a_task());
+    for traced in [false, true, true, false] {
+        let polled = match traced {
+            true => poll(&readiness, &tracing(&waker), Direction::Read),
+            false => poll(&readiness, &waker, Direction::Read),
+        };
+        assert!(polled.is_none());
+        assert_eq!(readiness.waiters.lock().of(Direction::Read).len(), 1);
+    }
+    let mut wakes = Vec::new();
+    readiness.set(Ready::READABLE, &mut wakes);
+    assert!(wakes.len() == 1 && wakes[0].will_wake(&waker), "an ordinary one");
 }
 
 #[test]

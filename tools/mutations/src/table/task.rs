@@ -6,6 +6,7 @@ const STATE: &str = "src/engine/task/state.rs";
 const HOLDERS: &str = "src/engine/task/holders.rs";
 const REGISTRY: &str = "src/engine/task/registry.rs";
 const HEADER: &str = "src/engine/task/header.rs";
+const RUN: &str = "src/engine/task/run.rs";
 const JOIN: &str = "src/engine/task/join.rs";
 const RING: &str = "src/engine/recorder/ring.rs";
 const RUNNING: &str = "src/engine/task/running.rs";
@@ -211,7 +212,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a completing task leaves its output to a handle that is gone",
     },
     Mutation {
-        file: HEADER,
+        file: RUN,
         models: "task::",
         from: "                runner.yielded(self);\n                return polled;\n",
         to: "",
@@ -223,6 +224,34 @@ pub const ROWS: &[Mutation] = &[
         from: "        if joined {\n            completer.completed();\n        }\n        let release = match header.state.complete() {",
         to: "        let done = header.state.complete();\n        if joined {\n            completer.completed();\n        }\n        let release = match done {",
         breaks: "a task is counted as ended after its joiner has learnt of it",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::traced",
+        from: "Ok((word | WOKEN | TRACED, Wake::Noted))",
+        to: "Ok((word | TRACED, Wake::Noted))",
+        breaks: "a request for a trace during a poll leads to no other poll",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::traced",
+        from: "            TRACED => {\n",
+        to: "            TRACED if false => {\n",
+        breaks: "a task with a request for a trace is cancelled",
+    },
+    Mutation {
+        file: HEADER,
+        models: "task::traced",
+        from: "            if header.state.is_traced() {\n",
+        to: "            if false {\n",
+        breaks: "a task ends and leaves a request for a trace without an answer",
+    },
+    Mutation {
+        file: HEADER,
+        models: "task::traced",
+        from: "            completer.unregister(key);\n            if header.state.is_traced() {\n                traced::ended(header.id);\n            }\n",
+        to: "            if header.state.is_traced() {\n                traced::ended(header.id);\n            }\n            completer.unregister(key);\n",
+        breaks: "a task is asked for a trace after it has looked for such requests",
     },
     Mutation {
         file: HEADER,

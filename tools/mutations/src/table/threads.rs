@@ -7,7 +7,7 @@ const LOCAL: &str = "src/runtime/local.rs";
 const QUEUE: &str = "src/runtime/local/queue.rs";
 const CURRENT: &str = "src/runtime/current_thread.rs";
 const SIGNAL_SOURCE: &str = "src/signal/unix/source.rs";
-const HEADER: &str = "src/engine/task/header.rs";
+const RUN: &str = "src/engine/task/run.rs";
 
 pub const ROWS: &[Mutation] = &[
     // The blocking pool.
@@ -272,10 +272,10 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the root sleeps by another word than its waker's",
     },
     Mutation {
-        file: HEADER,
+        file: RUN,
         models: "blocking_task::loom",
-        from: "        if header.state.start() == Start::Cancel {\n            self.cancel(runner);",
-        to: "        if header.state.start() == Start::Cancel {\n            self.complete(runner);",
+        from: "            Start::Cancel => {\n                self.cancel(runner);",
+        to: "            Start::Cancel => {\n                self.complete(runner);",
         breaks: "an aborted task completes without an output",
     },
     // Signals.

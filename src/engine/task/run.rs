@@ -1,0 +1,62 @@
+//! One poll of a task, and what follows from it.
+#![allow(unsafe_code)]
+
+use super::header::{Hot, Polled, Runner};
+use super::state::{Pending, Start};
+use super::traced;
+use super::waker;
+use crate::engine::sync_shim::atomic::Ordering;
+
+impl Hot {
+    /// Polls the task once, and does what the outcome asks for. Returns how the poll ended; `Ready` also if
+    /// the task was cancelled.
+    #[inline]
+    pub(crate) fn run(self, runner: &impl Runner) -> Polled {
+        let header = self.header();
+        // Ordering: Relaxed, see `home`.
+        if header.home.load(Ordering::Relaxed) != runner.home() {
+            header.home.store(runner.home(), Ordering::Relaxed);
+        }
+        header.link.set_note(None);
+        let poll = header.vtable.poll;
+        let polled = match header.state.start() {
+            // SAFETY: we own the `Hot`, so we alone may touch the future.
+            Start::Poll => unsafe { poll(self.0, &waker::ORDINARY) },
+            Start::Trace => {
+                let (data, future) = (self.0.as_ptr().cast_const().cast(), header.vtable.type_name);
+                traced::poll(header.id, data, future(), || {
+                    // SAFETY: as above.
+                    unsafe { poll(self.0, &waker::TRACING) }
+                })
+            }
+            Start::Cancel => {
+                self.cancel(runner);
+                return Polled::Ready;
+            }
+        };
+        match polled {
+            Polled::Ready => {
+                self.complete(runner);
+                return polled;
+            }
+            // Still SCHEDULED: a wake that came meanwhile has set WOKEN, which the next `start` takes as
+            // answered.
+            Polled::Yielded => {
+                runner.yielded(self);
+                return polled;
+            }
+            Polled::Pending => {}
+        }
+        self.ensure_registered(runner);
+        match self.header().state.pending() {
+            // Another thread may own the task from here on, so `self` must not be used any more.
+            Pending::Cold => {}
+            Pending::Requeue => runner.requeue(self),
+            Pending::Cancel => {
+                self.cancel(runner);
+                return Polled::Ready;
+            }
+        }
+        polled
+    }
+}

@@ -1,0 +1,305 @@
+//! Where a task waits: the functions from its future to each place that has its waker.
+
+mod frames;
+
+use self::frames::Frame;
+use crate::engine::task::TaskId;
+use crate::engine::task::current;
+use crate::engine::task::traced::{Answer, Outcome, Request, Traced};
+use crate::runtime::Handle;
+use crate::runtime::task_list::TaskList;
+use std::backtrace::Backtrace;
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::sync::Once;
+use std::time::{Duration, Instant};
+
+/// Where one task waits, as a tree of functions. From [`Handle::await_tree`].
+///
+/// The nodes are `async` functions and futures, each with what it awaits below it. A leaf is a place that has
+/// taken the task's waker. `Display` shows the tree with indentation.
+///
+/// What is known depends on the `debug` of the program's profile, which makes a program larger and not
+/// slower:
+///
+/// | `debug` | functions | lines |
+/// |---|---|---|
+/// | `"full"` | all, by name | all |
+/// | `"line-tables-only"` | all, as `async fn` or `closure` | all |
+/// | `false` | those that the compiler has not put in line | none |
+///
+/// In an optimised program the last row often leaves the leaves, and the type of the task's future. After
+/// `strip = true` nothing is known.
+#[derive(Debug, Clone)]
+pub struct AwaitTree {
+    task: TaskId,
+    future: &'static str,
+    outcome: Outcome,
+    nodes: Vec<AwaitNode>,
+    left_out: usize,
+}
+
+/// A function that waits. From [`AwaitTree::nodes`].
+#[derive(Debug, Clone)]
+pub struct AwaitNode {
+    frame: Frame,
+    /// How often the waker was taken in this very place.
+    wakers: usize,
+    children: Vec<AwaitNode>,
+}
+
+/// Why there is no [`AwaitTree`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AwaitTreeError {
+    /// No task of this runtime with that id has ever waited, or it has ended.
+    NotFound,
+    /// The task has ended before it could be polled.
+    Ended,
+    /// The task is in a poll that has not ended in time; if it is the caller's own, that was known at once.
+    Running,
+    /// No worker has come to poll the task in time.
+    Queued,
+    /// Very many trees are being asked for.
+    TooMany,
+    /// The program's file has no names of functions, as after `strip = true`.
+    NoNames,
+}
+
+impl Handle {
+    /// Returns where a task waits: the tree of the `async` functions that it is in, down to each place that
+    /// it waits in, whichever crate that is of. Nothing has to be prepared for it.
+    ///
+    /// The task is polled once more, as if it were woken for no reason, with a waker that notes where it is
+    /// cloned. All futures must expect such a poll; one that counts its polls would see it. A task that is
+    /// ready makes progress, and may end. For each place that it waits in, the poll takes some microseconds
+    /// longer. The workers go on meanwhile.
+    ///
+    /// This blocks the calling thread until the poll is over, `limit` at the most, and then looks up the
+    /// names. For the first tree of a program that can take half a second. A program that unwinds a stack
+    /// itself in that time, for a panic with `RUST_BACKTRACE=1` or another tree, waits for it. Inside of
+    /// tasks, call it in [`spawn_blocking`](crate::spawn_blocking).
+    ///
+    /// What is not seen: a future between the task and the place that brings a waker of its own, such as
+    /// `FuturesUnordered` and [`JoinSet`](crate::task::JoinSet), is a leaf, and what it polls has to be asked
+    /// for on its own if it is a task. A future that does not take the new waker is left out, and so is all
+    /// that an `async` function waits for in the call of a C library.
+    ///
+    /// # Errors
+    ///
+    /// See [`AwaitTreeError`]: mostly the task has ended, or is in a long poll.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::runtime::Runtime;
+    /// use std::time::Duration;
+    ///
+    /// async fn nap() {
+    ///     liten::time::sleep(Duration::from_secs(3600)).await;
+    /// }
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let task = runtime.spawn(nap());
+    /// # while runtime.metrics().num_cold_tasks() == 0 {
+    /// #     std::thread::sleep(Duration::from_millis(1));
+    /// # }
+    /// let tree = runtime.handle().await_tree(task.id(), Duration::from_secs(30))?;
+    /// assert!(tree.to_string().contains("nap"), "{tree}");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn await_tree(&self, task: TaskId, limit: Duration) -> Result<AwaitTree, AwaitTreeError> {
+        if current::id() == Some(task) {
+            return Err(AwaitTreeError::Running);
+        }
+        let request = Request::new(task).ok_or(AwaitTreeError::TooMany)?;
+        look_up_once();
+        let list = TaskList::new(self);
+        let mut is_found = false;
+        list.trace(&mut |id| {
+            is_found |= id == task;
+            id == task
+        });
+        if !is_found {
+            return Err(AwaitTreeError::NotFound);
+        }
+        match request.wait(limit) {
+            Some(Answer::Traced(traced)) => AwaitTree::of(task, &traced),
+            Some(Answer::Ended) => Err(AwaitTreeError::Ended),
+            None if is_polled(&list, task) => Err(AwaitTreeError::Running),
+            None => Err(AwaitTreeError::Queued),
+        }
+    }
+}
+
+/// The trees of those of `tasks` that are polled in time.
+pub(super) fn trees(handle: &Handle, tasks: &[TaskId], limit: Duration) -> Vec<AwaitTree> {
+    look_up_once();
+    let end = Instant::now().checked_add(limit);
+    let own = current::id();
+    let others = tasks.iter().filter(|task| Some(**task) != own);
+    let requests: HashMap<_, _> = others.map_while(|&id| Some((id, Request::new(id)?))).collect();
+    TaskList::new(handle).trace(&mut |id| requests.contains_key(&id));
+    let answer = |task: &TaskId| {
+        let left = end.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
+        match requests.get(task)?.wait(left)? {
+            Answer::Traced(traced) => AwaitTree::of(*task, &traced).ok(),
+            Answer::Ended => None,
+        }
+    };
+    tasks.iter().filter_map(answer).collect()
+}
+
+fn is_polled(list: &TaskList, task: TaskId) -> bool {
+    list.polled().into_iter().any(|(polled, _)| polled.id() == task)
+}
+
+/// Reads what names are looked up in, while no task needs std's lock for a trace.
+fn look_up_once() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| _ = frames::frames(&format!("{:?}", Backtrace::force_capture())));
+}
+
+impl AwaitTree {
+    fn of(task: TaskId, traced: &Traced) -> Result<Self, AwaitTreeError> {
+        let &Traced { ref stacks, left_out, outcome, future } = traced;
+        let mut nodes = Vec::new();
+        let mut named = 0;
+        for stack in stacks {
+            if let Some(frames) = frames::of_task(&format!("{stack:?}")) {
+                AwaitNode::insert(&mut nodes, frames);
+                named += 1;
+            }
+        }
+        if named == 0 && !stacks.is_empty() {
+            return Err(AwaitTreeError::NoNames);
+        }
+        let left_out = left_out + (stacks.len() - named);
+        Ok(Self { task, future, outcome, nodes, left_out })
+    }
+
+    /// Returns the task's id.
+    pub fn task(&self) -> TaskId {
+        self.task
+    }
+
+    /// Returns the name of the type of the task's future, as [`std::any::type_name`] gives it.
+    pub fn type_name(&self) -> &'static str {
+        self.future
+    }
+
+    /// Returns whether the task waits now, as far as the poll has seen: it has not ended in it, nor asked for
+    /// another poll.
+    pub fn is_waiting(&self) -> bool {
+        self.outcome == Outcome::Waits
+    }
+
+    /// Returns the outermost functions: mostly one, the task's own future. None if the task has left its
+    /// waker nowhere.
+    pub fn nodes(&self) -> &[AwaitNode] {
+        &self.nodes
+    }
+
+    /// Returns how many places are left out, of a task that waits in more than 64.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+}
+
+impl AwaitNode {
+    /// Adds the way along `frames` to the tree.
+    fn insert(nodes: &mut Vec<Self>, frames: Vec<Frame>) {
+        let mut nodes = nodes;
+        let mut frames = frames.into_iter().peekable();
+        while let Some(frame) = frames.next() {
+            let known = nodes.iter().position(|node| node.frame == frame);
+            let place = known.unwrap_or_else(|| {
+                nodes.push(Self { frame, wakers: 0, children: Vec::new() });
+                nodes.len() - 1
+            });
+            let node = &mut nodes[place];
+            node.wakers += usize::from(frames.peek().is_none());
+            nodes = &mut node.children;
+        }
+    }
+
+    /// Returns the name of the function, as the compiler gives it.
+    pub fn function(&self) -> &str {
+        &self.frame.function
+    }
+
+    /// Returns the file that it waits in, if the program has line tables.
+    pub fn file(&self) -> Option<&str> {
+        self.frame.file.as_deref()
+    }
+
+    /// Returns the line that it waits in, if the program has line tables.
+    pub fn line(&self) -> Option<u32> {
+        self.frame.line
+    }
+
+    /// Returns what it awaits. Empty: it has taken the waker itself.
+    pub fn children(&self) -> &[AwaitNode] {
+        &self.children
+    }
+
+    fn fmt_at(&self, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:1$}{2}", "", 2 * depth, self.frame.short())?;
+        if let Some(file) = self.frame.short_file() {
+            write!(f, " at {file}")?;
+            if let Some(line) = self.frame.line {
+                write!(f, ":{line}")?;
+            }
+        }
+        match self.wakers {
+            0 | 1 => writeln!(f)?,
+            wakers => writeln!(f, " ({wakers} times)")?,
+        }
+        self.children.iter().try_for_each(|child| child.fmt_at(depth + 1, f))
+    }
+}
+
+impl fmt::Display for AwaitTree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.outcome {
+            Outcome::Waits if self.nodes.is_empty() => "waits, and has left its waker nowhere",
+            Outcome::Waits => "waits in",
+            Outcome::Yielded => "goes on, and was in",
+            Outcome::Ended => "has just ended, and was in",
+        };
+        writeln!(f, "task {}, {}, {what}", self.task, self.future)?;
+        self.nodes.iter().try_for_each(|node| node.fmt_at(1, f))?;
+        match self.left_out {
+            0 => Ok(()),
+            left_out => writeln!(f, "  and {left_out} places more"),
+        }
+    }
+}
+
+impl fmt::Display for AwaitNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_at(0, f)
+    }
+}
+
+impl fmt::Display for AwaitTreeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotFound => "no task with this id has waited here, or it has ended",
+            Self::Ended => "the task has ended before it could be polled",
+            Self::Running => "the task is in a poll that has not ended",
+            Self::Queued => "no thread has come to poll the task",
+            Self::TooMany => "too many await trees are being asked for",
+            Self::NoNames => "the program has no names of functions: do not strip it",
+        })
+    }
+}
+
+impl std::error::Error for AwaitTreeError {}
+
+impl From<AwaitTreeError> for io::Error {
+    fn from(error: AwaitTreeError) -> Self {
+        io::Error::other(error)
+    }
+}

@@ -1,0 +1,261 @@
+//! The functions on a stack, out of what std shows of it. Pure.
+//!
+//! [`Backtrace`] has no methods for its frames. Its `Debug` lists them as
+//! `{ fn: "name", file: "path", line: 7 }`, in which the last two may be missing. That is no promise of std:
+//! a frame that does not look like this has no name, and if none has one, the tree says so. A test reads
+//! what the present std writes. Rejected: the crate `backtrace`, which knows frames, at the price of seven
+//! crates that std has in it already.
+//!
+//! [`Backtrace`]: std::backtrace::Backtrace
+
+use crate::engine::task::traced::{BASE, BASE_FILE};
+
+/// One function on the way from the task to the place where it waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Frame {
+    /// As the compiler names it.
+    pub(super) function: String,
+    pub(super) file: Option<String>,
+    pub(super) line: Option<u32>,
+}
+
+/// The frames of a stack, the innermost first.
+pub(super) fn frames(stack: &str) -> Vec<Frame> {
+    stack.split("{ fn: \"").skip(1).filter_map(frame).collect()
+}
+
+/// What stands behind `{ fn: "`.
+fn frame(text: &str) -> Option<Frame> {
+    let text = &text[..text.rfind(" }")?];
+    // From the end, because a function's name may have quotes in it, and a file's the word `line`.
+    let (text, line) = match text.rsplit_once(", line: ") {
+        Some((before, line)) => (before, line.parse().ok()),
+        None => (text, None),
+    };
+    let (function, file) = match text.split_once("\", file: \"") {
+        Some((function, file)) => (function, Some(file.trim_end_matches('"').to_owned())),
+        None => (text.trim_end_matches('"'), None),
+    };
+    Some(Frame { function: function.to_owned(), file, line })
+}
+
+/// The frames of the task, from its own future to the one that waits; without what polls them in between.
+/// `None` if the stack has no names, or does not come from a traced poll.
+pub(super) fn of_task(stack: &str) -> Option<Vec<Frame>> {
+    let mut frames = frames(stack);
+    let base = frames.iter().position(Frame::is_base)?;
+    // Where the sources of this crate are, if it is known.
+    let own = |file: &str| Some(file.strip_suffix(BASE_FILE)?.to_owned());
+    let sources = frames[base].file.as_deref().and_then(own);
+    frames.truncate(base);
+    frames.retain(|frame| match &sources {
+        Some(sources) if !frame.has_path() => frame.is_shown_by_file(sources),
+        _ => frame.is_shown(),
+    });
+    frames.reverse();
+    frames.dedup_by(|inner, outer| inner.is_macro_in(outer));
+    Some(frames)
+}
+
+impl Frame {
+    fn is_base(&self) -> bool {
+        let in_file = self.file.as_deref().is_some_and(|file| file.ends_with(BASE_FILE));
+        self.function.starts_with(BASE) || (in_file && self.function.starts_with("poll<"))
+    }
+
+    /// Whether the name has the path of the function, which line tables alone do not have.
+    fn has_path(&self) -> bool {
+        let name = self.function.split_once('<').map_or(&*self.function, |(name, _)| name);
+        name.is_empty() || name.contains("::")
+    }
+
+    fn is_shown(&self) -> bool {
+        let Self { function, .. } = self;
+        let is_future = function.ends_with("Future>::poll");
+        let of = own_type(function).unwrap_or(function).trim_start_matches(['&', '*']);
+        let of = of.strip_prefix("mut ").unwrap_or(of);
+        // Those of C, and type parameters, have no path.
+        let Some((root, rest)) = of.split_once("::") else { return false };
+        let is_engine = root == own_crate() && rest.starts_with("engine::");
+        !["core", "std", "alloc"].contains(&root) && (is_future || !is_engine)
+    }
+
+    /// As [`Frame::is_shown`], of one whose name has no path; `sources` is where those of this crate are.
+    fn is_shown_by_file(&self, sources: &str) -> bool {
+        let Some(file) = self.file.as_deref() else { return false };
+        let own = file.strip_prefix(sources);
+        let is_engine = own.is_some_and(|own| own.starts_with("engine/"));
+        !file.contains("/rustc/") && (self.function == "poll" || !is_engine)
+    }
+
+    /// Whether this is a closure in the body of `outer` that a macro of another file has written, such as
+    /// `select!`: `outer` has the line in which that macro is called.
+    fn is_macro_in(&self, outer: &Self) -> bool {
+        let inside = self.function.strip_prefix(&outer.function);
+        inside.is_some_and(|inside| inside.starts_with("::{")) && self.file != outer.file
+    }
+
+    /// The name without what each name of an `async` function has.
+    pub(super) fn short(&self) -> &str {
+        let function = self.function.as_str();
+        if let Some(of) = own_type(function).filter(|_| function.ends_with("Future>::poll")) {
+            return of;
+        }
+        // Of line tables alone.
+        for (name, kind) in
+            [("{async_fn", "async fn"), ("{async_block", "async block"), ("{closure", "closure")]
+        {
+            if function.starts_with(name) {
+                return kind;
+            }
+        }
+        let mut short = function;
+        while let Some((before, last)) = short.rsplit_once("::") {
+            if !last.starts_with('{') {
+                break;
+            }
+            short = before;
+        }
+        short
+    }
+
+    /// The file without the place where cargo keeps what it has downloaded.
+    pub(super) fn short_file(&self) -> Option<&str> {
+        let file = self.file.as_deref()?;
+        let downloaded =
+            file.split_once("/registry/src/").and_then(|(_, rest)| rest.split_once('/'));
+        Some(downloaded.map_or(file, |(_, rest)| rest).trim_start_matches("./"))
+    }
+}
+
+/// `Type` of `<Type as Trait>::function` and of `<Type>::function`.
+fn own_type(function: &str) -> Option<&str> {
+    let inside = function.strip_prefix('<')?;
+    let mut depth = 0_usize;
+    for (at, letter) in inside.char_indices() {
+        match letter {
+            '<' => depth += 1,
+            // Not that of an arrow.
+            '>' if inside[..at].ends_with('-') => {}
+            '>' if depth == 0 => return Some(&inside[..at]),
+            '>' => depth -= 1,
+            ' ' if depth == 0 && inside[at..].starts_with(" as ") => return Some(&inside[..at]),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn own_crate() -> &'static str {
+    BASE.split_once("::").map_or(BASE, |(root, _)| root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BASE, BASE_FILE, Frame, frames, of_task};
+    use std::backtrace::Backtrace;
+
+    #[inline(never)]
+    fn captured() -> String {
+        format!("{:?}", Backtrace::force_capture())
+    }
+
+    #[test]
+    fn what_std_writes_is_read() {
+        let line = line!() + 1;
+        let stack = captured();
+        let frames = frames(&stack);
+        let here =
+            frames.iter().position(|frame| frame.function.ends_with("captured")).expect(&stack);
+        let caller = &frames[here + 1];
+        assert!(caller.function.ends_with("what_std_writes_is_read"), "{caller:?}");
+        assert!(
+            caller.file.as_deref().is_some_and(|file| file.ends_with("frames.rs")),
+            "{caller:?}"
+        );
+        assert_eq!(caller.line, Some(line));
+    }
+
+    /// As `Debug` shows it: name, file, line.
+    fn stack(frames: &[(&str, &str, u32)]) -> String {
+        let frames: Vec<_> = frames
+            .iter()
+            .map(|(name, file, line)| match *file {
+                "" => format!("{{ fn: \"{name}\" }}"),
+                file => format!("{{ fn: \"{name}\", file: \"{file}\", line: {line} }}"),
+            })
+            .collect();
+        format!("Backtrace [{}]", frames.join(", "))
+    }
+
+    fn shown(frames: &[(&str, &str, u32)]) -> Option<Vec<String>> {
+        let frames = of_task(&stack(frames))?;
+        let show = |frame: &Frame| match (frame.short_file(), frame.line) {
+            (Some(file), Some(line)) => format!("{} {file}:{line}", frame.short()),
+            _ => frame.short().to_owned(),
+        };
+        Some(frames.iter().map(show).collect())
+    }
+
+    #[test]
+    fn the_functions_of_the_task_are_kept_from_the_outermost_to_the_leaf() {
+        let own = "/home/.cargo/registry/src/index-1/liten-0.1.0/src/engine/task/cell.rs";
+        let base = format!("{BASE}::<x>");
+        let frames = [
+            ("liten::engine::task::waker::clone_traced", own, 3),
+            ("<core::task::wake::Waker as core::clone::Clone>::clone", "/rustc/1/core.rs", 4),
+            (
+                "<a::Leaf<T> as core::future::future::Future>::poll",
+                "/home/.cargo/registry/src/i/a-1.0/l.rs",
+                5,
+            ),
+            ("<&mut F as core::future::future::Future>::poll", "/rustc/1/future.rs", 6),
+            ("app::inner::{{closure}}", "./src/main.rs", 7),
+            ("<core::pin::Pin<P> as core::future::future::Future>::poll", "/rustc/1/pin.rs", 8),
+            ("app::outer::{{closure}}::{{closure}}", "/liten/src/combinators/select.rs", 9),
+            ("app::outer::{{closure}}", "./src/main.rs", 10),
+            ("liten::engine::task::cell::poll", own, 11),
+            (&base, own, 12),
+            ("app::not_of_the_task", "./src/main.rs", 13),
+        ];
+        let kept =
+            ["app::outer src/main.rs:10", "app::inner src/main.rs:7", "a::Leaf<T> a-1.0/l.rs:5"];
+        assert_eq!(shown(&frames), Some(kept.map(str::to_owned).to_vec()));
+        assert_eq!(shown(&frames[..9]), None, "not of a traced poll");
+    }
+
+    #[test]
+    fn without_line_tables_there_are_names_alone() {
+        let base = format!("{BASE}::h0123");
+        let frames = [("app::inner::{{closure}}", "", 0), ("__rust_try", "", 0), (&*base, "", 0)];
+        assert_eq!(shown(&frames), Some(vec!["app::inner".to_owned()]));
+    }
+
+    /// What the compiler writes for `debug = "line-tables-only"`.
+    #[test]
+    fn with_line_tables_alone_places_stand_for_names() {
+        let (base, engine) =
+            (format!("/sources/liten/src/{BASE_FILE}"), "/sources/liten/src/engine/task/cell.rs");
+        let frames = [
+            ("clone", "/rustc/1/core/waker.rs", 2),
+            ("poll", "/sources/liten/src/time/sleep.rs", 3),
+            ("{async_fn#0}", "./src/main.rs", 4),
+            ("poll<app::main::{async_fn_env#0}, ()>", engine, 5),
+            ("poll<liten::engine::task::header::Polled>", &base, 6),
+        ];
+        let kept = ["async fn src/main.rs:4", "poll /sources/liten/src/time/sleep.rs:3"];
+        assert_eq!(shown(&frames), Some(kept.map(str::to_owned).to_vec()));
+    }
+
+    #[test]
+    fn no_text_makes_it_panic() {
+        for text in
+            ["", "{ fn: \"", "{ fn: \" }", "{ fn: \"a\", line: x }", "{ fn: \"<<a\", file: \"b }"]
+        {
+            for frame in frames(text) {
+                _ = (frame.is_shown(), frame.short().len(), frame.short_file());
+            }
+            assert_eq!(of_task(text), None);
+        }
+    }
+}

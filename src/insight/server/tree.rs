@@ -1,0 +1,51 @@
+//! The await tree of one task. One at a time: each may last, on a thread of its own.
+
+use super::answer::{Answer, Status, TEXT};
+use crate::engine::sync_shim::StaticMutex;
+use crate::engine::task::TaskId;
+use crate::insight::AwaitTreeError;
+use crate::runtime::Handle;
+use crate::task::spawn_blocking;
+use std::time::Duration;
+
+/// How long to wait until the task is polled.
+const LIMIT: Duration = Duration::from_secs(5);
+
+static ONE: StaticMutex<()> = StaticMutex::new(());
+
+/// What `task=…` says.
+pub(super) fn task(query: Option<&str>) -> Option<TaskId> {
+    TaskId::from_bits(query?.strip_prefix("task=")?.parse().ok()?)
+}
+
+/// The answer, when it is known: the tree, or in a sentence why there is none.
+pub(super) async fn answer(runtimes: Vec<Handle>, task: TaskId) -> Answer {
+    // The thread that serves the page does not wait for the task, nor for the symbols to be read.
+    let answer = spawn_blocking(move || {
+        let Some(_one) = ONE.try_lock() else { return Answer::refusal(Status::OtherTree) };
+        let trees = runtimes.iter().map(|runtime| runtime.await_tree(task, LIMIT));
+        let found = trees.into_iter().find(|tree| !matches!(tree, Err(AwaitTreeError::NotFound)));
+        Answer::ok(
+            TEXT,
+            match found.unwrap_or(Err(AwaitTreeError::NotFound)) {
+                Ok(tree) => tree.to_string(),
+                Err(error) => format!("{error}\n"),
+            },
+        )
+    });
+    answer.await.unwrap_or_else(|_| Answer::refusal(Status::OtherTree)).trusted()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::task;
+
+    #[test]
+    fn a_task_is_named_by_its_number() {
+        assert_eq!(task(Some("task=17")).map(|task| task.to_string()).as_deref(), Some("17"));
+        for query in [None, Some(""), Some("task="), Some("task=0"), Some("task=-1"), Some("id=1")]
+        {
+            assert_eq!(task(query), None, "{query:?}");
+        }
+    }
+}

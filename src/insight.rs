@@ -77,6 +77,7 @@
 mod chrome;
 mod dump;
 mod finding;
+mod history;
 mod json;
 mod pool_info;
 mod prometheus;

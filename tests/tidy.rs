@@ -318,6 +318,7 @@ const CLOCK: Confined = Confined {
         ("src/hyper/timer.rs", "hyper asks its timer for the time"),
         ("src/wasi/native.rs", "a host's clock"),
         ("src/insight/server/picture.rs", "how old a picture is, once per request"),
+        ("src/insight/server/watch.rs", "when to look again, while requests come"),
     ],
 };
 

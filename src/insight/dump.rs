@@ -1,5 +1,6 @@
 //! A picture of a runtime at one moment.
 
+use super::finding::Finding;
 use super::pool_info::PoolInfo;
 use super::task_group::{Groups, TaskGroup};
 use super::task_info::{TaskInfo, TaskState};
@@ -37,6 +38,8 @@ pub struct Dump {
     pub(super) sources: usize,
     pub(super) slow_polls: u64,
     pub(super) blocked_polls: u64,
+    /// What several looks have shown. Empty unless the dump is the page's.
+    pub(super) over_time: Vec<Finding>,
 }
 
 impl Handle {
@@ -90,6 +93,7 @@ impl Handle {
             sources: self.sources(),
             slow_polls: metrics.slow_poll_count(),
             blocked_polls: metrics.blocked_poll_count(),
+            over_time: Vec::new(),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What is wrong, in sentences: each follows from a dump alone, by a rule that is a pure function.
+//! What is wrong, in sentences: each follows by a rule that is a pure function from a dump alone, or from
+//! several looks, which only the page takes.
 //!
 //! | rule | finds |
 //! |---|---|
@@ -9,6 +10,8 @@
 //! | `stuck_tasks` | tasks of one place wait, and no waker of theirs exists: proven, see `State::is_stuck` |
 //! | `crowds` | [`CROWD`] tasks and more of one place, which are more than half of all |
 //! | `large_futures` | a future of [`LARGE_FUTURE`] and more |
+//! | `growth.rs` | tasks of one place become more and more: suspected |
+//! | `storms.rs` | a task is polled all the time and never waits: suspected |
 //!
 //! A finding says what was seen, and what it may mean only if that follows. So a crowd is no leak: one dump
 //! does not say whether the number grows.
@@ -73,6 +76,8 @@ pub enum Finding {
         queued: usize,
         /// For how long the first of them has waited.
         longest_wait: Duration,
+        /// The oldest job that a thread is doing.
+        oldest: Option<JobInfo>,
     },
     /// Blocking work has been under way for long.
     #[non_exhaustive]
@@ -96,6 +101,32 @@ pub enum Finding {
         type_name: &'static str,
         /// How many there are.
         tasks: usize,
+    },
+    /// The tasks of one place that wait become more and more: perhaps nothing ends them. Seen by several
+    /// looks over ten seconds at least, and therefore only on the page.
+    #[non_exhaustive]
+    GrowingTasks {
+        /// The place from which they were spawned.
+        spawned_at: &'static Location<'static>,
+        /// The name of their futures' type.
+        type_name: &'static str,
+        /// How many there were at the first of these looks.
+        before: usize,
+        /// How many there are.
+        tasks: usize,
+        /// The time in which they became so many more.
+        duration: Duration,
+    },
+    /// A task is polled again and again and has not been seen to wait: perhaps it wakes itself in each poll
+    /// instead of waiting for something. Seen by many looks, and therefore only on the page.
+    #[non_exhaustive]
+    BusyTask {
+        /// The task.
+        task: RunningTask,
+        /// Its name, if it has one and has waited before.
+        name: Option<Arc<str>>,
+        /// How often it has been polled per second, about.
+        polls_per_second: u64,
     },
     /// Most of very many tasks come from one place.
     #[non_exhaustive]
@@ -129,6 +160,7 @@ impl Dump {
         found.extend(full_pool(self));
         found.extend(old_jobs(self));
         found.extend(stuck_tasks(self));
+        found.extend_from_slice(&self.over_time);
         found.extend(crowds(self));
         found.extend(large_futures(self));
         found
@@ -166,6 +198,7 @@ fn full_pool(dump: &Dump) -> Option<Finding> {
         threads: pool.threads,
         queued: pool.queued,
         longest_wait,
+        oldest: dump.pool.jobs.first().cloned(),
     })
 }
 
@@ -220,12 +253,18 @@ impl fmt::Display for Finding {
                 "worker {worker} has been in something other than a task for {} ms: {activity}",
                 duration.as_millis()
             ),
-            Self::PoolFull { threads, queued, longest_wait } => write!(
-                f,
-                "all {threads} threads of the blocking pool are busy, and {queued} jobs wait, the first \
-                 for {} ms",
-                longest_wait.as_millis()
-            ),
+            Self::PoolFull { threads, queued, longest_wait, oldest } => {
+                write!(
+                    f,
+                    "all {threads} threads of the blocking pool are busy, and {queued} jobs wait, the first \
+                     for {} ms",
+                    longest_wait.as_millis()
+                )?;
+                match oldest {
+                    Some(oldest) => write!(f, "; the oldest of what they do: {oldest}"),
+                    None => Ok(()),
+                }
+            }
             Self::OldJob { task, name, age, jobs } => write!(
                 f,
                 "blocking work has been under way for {} s: {}; {jobs} jobs are that old, and this is the \
@@ -237,6 +276,18 @@ impl fmt::Display for Finding {
                 f,
                 "{tasks} tasks spawned at {spawned_at} wait for ever, proven: no waker of theirs exists \
                  ({type_name})"
+            ),
+            Self::GrowingTasks { spawned_at, type_name, before, tasks, duration } => write!(
+                f,
+                "the waiting tasks spawned at {spawned_at} become more and more, from {before} to {tasks} in \
+                 {} s: suspected leak, as if nothing ended them ({type_name})",
+                duration.as_secs()
+            ),
+            Self::BusyTask { task, name, polls_per_second } => write!(
+                f,
+                "{} is polled some {polls_per_second} times a second and never waits: suspected storm of \
+                 wakes by itself; let it wait for an event or a timer",
+                NamedTask(*task, name.as_deref())
             ),
             Self::Crowd { spawned_at, tasks } => write!(
                 f,
@@ -251,6 +302,9 @@ impl fmt::Display for Finding {
         }
     }
 }
+
+pub(super) mod growth;
+pub(super) mod storms;
 
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,7 @@ mod observed;
 mod page;
 pub(super) mod picture;
 mod request;
+mod watch;
 
 use self::access::{Access, Token};
 use self::observed::Observed;

@@ -49,7 +49,7 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 7] = [
+    pub(super) const KINDS: [&str; 9] = [
         "all_workers_blocked",
         "blocked_worker",
         "pool_full",
@@ -57,6 +57,8 @@ impl Finding {
         "crowd",
         "large_future",
         "stuck_tasks",
+        "growing_tasks",
+        "busy_task",
     ];
 
     pub(super) fn kind(&self) -> &'static str {
@@ -68,6 +70,8 @@ impl Finding {
             Self::Crowd { .. } => 4,
             Self::LargeFuture { .. } => 5,
             Self::StuckTasks { .. } => 6,
+            Self::GrowingTasks { .. } => 7,
+            Self::BusyTask { .. } => 8,
         }]
     }
 }

@@ -7,6 +7,7 @@ use super::thread_activity::ThreadActivity;
 use crate::engine::blocking::PoolCounts;
 use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::task::RunningTask;
 use std::time::{Duration, Instant};
 
 /// One worker, with its index.
@@ -34,6 +35,19 @@ impl Handle {
             || self.inner.slow_polls.activity(index, entry.position, entry.thread, has_moved);
         let activity = if lasts { look() } else { None };
         WorkerFacts { index, entry, activity }
+    }
+
+    /// How many polls each worker has begun, and the task that it polls; of a runtime without workers, the
+    /// thread that drives it.
+    pub(crate) fn polls(&self) -> Vec<(u64, Option<RunningTask>)> {
+        match self.scheduler() {
+            Some(scheduler) => {
+                scheduler.worker_entries().map(|(_, entry)| (entry.polls, entry.task)).collect()
+            }
+            None => {
+                vec![(self.metrics().worker_poll_count(0), self.tasks_polled_elsewhere().next())]
+            }
+        }
     }
 
     /// How many live tasks workers run.

@@ -6,6 +6,8 @@ mod http;
 mod http_hello;
 #[path = "examples/process.rs"]
 mod process;
+#[path = "examples/sick.rs"]
+mod sick;
 
 use process::{Example, LIMIT};
 use std::io::{ErrorKind, Read, Write};

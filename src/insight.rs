@@ -75,6 +75,7 @@
 //! [`Handle::tasks`]: crate::runtime::Handle::tasks
 
 mod chrome;
+mod deadlocks;
 mod dump;
 mod finding;
 mod history;
@@ -85,16 +86,19 @@ mod recording;
 mod report;
 mod server;
 mod shown;
+mod sockets;
 mod task_group;
 mod task_info;
 mod tasks;
 mod text;
 mod trace;
 pub(crate) mod variable;
+mod wait;
+mod waits;
 mod worker_info;
 
 pub use dump::Dump;
-pub use finding::Finding;
+pub use finding::{DeadlockedTask, Finding};
 pub use pool_info::{JobInfo, PoolInfo};
 pub use recording::Recording;
 pub use server::{Builder, Server, serve};
@@ -102,4 +106,5 @@ pub use task_group::TaskGroup;
 pub use task_info::{TaskInfo, TaskState};
 pub use tasks::Tasks;
 pub use trace::Trace;
+pub use wait::{PrimitiveKind, Wait};
 pub use worker_info::{WorkerInfo, WorkerState};

@@ -70,15 +70,20 @@ use std::io;
 use std::task::Waker;
 
 use crate::engine::sync_shim::{Arc, Mutex};
+use crate::engine::task::TaskId;
 use alarm::Alarm;
 use poller::Seat;
 use quiescent_points::QuiescentPoints;
+use readiness::Ready;
 use selector::{Poll, Registry};
 use sources::Sources;
 use timers::Timers;
 
 /// Places in a new list of wakers: more than most rounds bring.
 const COMMON_WAKES: usize = 64;
+
+/// How many sources are looked at under the lock of their table.
+const LISTED_AT_ONCE: usize = 64;
 
 /// The poller, the sources registered with it, and the timers.
 pub(crate) struct Driver {
@@ -140,6 +145,19 @@ impl Driver {
     /// How many sources are registered.
     pub(crate) fn source_count(&self) -> usize {
         self.sources.lock().len()
+    }
+
+    /// Calls `each` with the tasks that wait for sources: the bits, the number of the source, and how many events it has had. Some sources
+    /// are looked at at a time, so that no thread that registers one waits for long.
+    pub(crate) fn list_waiters(&self, mut each: impl FnMut(TaskId, Ready, Option<i32>, u64)) {
+        let (mut from, mut list) = (Some(0), Vec::with_capacity(LISTED_AT_ONCE));
+        while let Some(next) = from {
+            from = self.sources.lock().list(next, LISTED_AT_ONCE, &mut list);
+            for readiness in list.drain(..) {
+                let (descriptor, events) = (readiness.descriptor(), readiness.events());
+                readiness.each_waiter(|task, ready| each(task, ready, descriptor, events));
+            }
+        }
     }
 
     pub(crate) fn timers(&self) -> &Timers {

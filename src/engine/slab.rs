@@ -272,6 +272,25 @@ impl<T> Slab<T> {
         })
     }
 
+    /// Calls `each` with the values of up to `count` entries from entry `from` on; returns where to go on, or
+    /// `None` at the end. A value that stays in the slab from the first call to the last is met once.
+    pub(crate) fn list(
+        &self,
+        from: usize,
+        count: usize,
+        mut each: impl FnMut(&T),
+    ) -> Option<usize> {
+        let end = from + count;
+        for index in from..end {
+            let chunk = self.chunks.get(index / CHUNK as usize)?;
+            match chunk.get(index % CHUNK as usize)? {
+                Entry::Held { value, .. } => each(value),
+                Entry::Free { .. } => {}
+            }
+        }
+        Some(end)
+    }
+
     fn entry_mut(&mut self, index: u32) -> &mut Entry<T> {
         &mut self.chunks[(index / CHUNK) as usize][(index % CHUNK) as usize]
     }

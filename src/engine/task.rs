@@ -19,7 +19,8 @@
 //! futures. Besides the one in a queue (`header::Hot`), the references to it are `waker` and `join`.
 //! `registry` lists the tasks of one owner, `running` says which of them a worker polls, `slot` holds the
 //! task that a worker runs next. `current` and `budget` belong to the thread. `origin` is what the caller of
-//! a spawn says of the task; `hooks` are what the user wants to be called, and `hooked` calls them.
+//! a spawn says of the task; `hooks` are what the user wants to be called, and `hooked` calls them. `waiting`
+//! notes what a task waits for, and `holders` which tasks hold the locks that others wait for.
 //!
 //! A task calls upwards only through [`header::Schedule`], which the scheduler, local executors and blocking
 //! tasks implement.
@@ -28,6 +29,7 @@ pub(crate) mod budget;
 pub(crate) mod cell;
 pub(crate) mod current;
 pub(crate) mod header;
+pub(crate) mod holders;
 mod hooked;
 pub(crate) mod hooks;
 mod id;
@@ -38,6 +40,7 @@ pub(crate) mod origin;
 pub(crate) mod registry;
 pub(crate) mod running;
 mod state;
+pub(crate) mod waiting;
 pub(crate) mod waker;
 
 pub use hooks::TaskMeta;

@@ -1,9 +1,11 @@
 //! A picture of a runtime at one moment.
 
+use super::deadlocks::{Deadlocks, Suspects};
 use super::finding::Finding;
 use super::pool_info::PoolInfo;
 use super::task_group::{Groups, TaskGroup};
 use super::task_info::{TaskInfo, TaskState};
+use super::waits;
 use super::worker_info::WorkerInfo;
 use crate::engine::task::RunningTask;
 use crate::runtime::{Handle, RuntimeFlavor};
@@ -33,6 +35,7 @@ pub struct Dump {
     pub(super) ready_for_workers: usize,
     pub(super) tasks: Vec<TaskInfo>,
     pub(super) groups: Vec<TaskGroup>,
+    pub(super) deadlocks: Deadlocks,
     pub(super) pool: PoolInfo,
     pub(super) timers: usize,
     pub(super) sources: usize,
@@ -72,6 +75,13 @@ impl Handle {
                 tasks.push(task);
             }
         }
+        let pool = PoolInfo::of(self);
+        waits::complete(self, &mut tasks, &pool);
+        let deadlocks = walk.suspects.prove(self);
+        tasks
+            .iter_mut()
+            .filter(|task| deadlocks.tasks.contains(&task.id()))
+            .for_each(TaskInfo::set_deadlocked);
         // Those that have ended during the walk are not in a queue.
         let (alive_tasks, of_workers) = (before.0.min(alive().0), before.1.min(alive().1));
         for worker in &mut workers {
@@ -88,7 +98,8 @@ impl Handle {
             ready_for_workers: walk.ready + of_workers.saturating_sub(walk.of_workers),
             tasks,
             groups: walk.groups.into_sorted(),
-            pool: PoolInfo::of(self),
+            deadlocks,
+            pool,
             timers: self.timers(),
             sources: self.sources(),
             slow_polls: metrics.slow_poll_count(),
@@ -107,16 +118,19 @@ struct Walk {
     ready: usize,
     /// The names of the tasks that the workers polled before.
     names: HashMap<RunningTask, Option<Arc<str>>>,
+    suspects: Suspects,
 }
 
 impl Walk {
     fn new(workers: &[WorkerInfo]) -> Self {
         let names = workers.iter().filter_map(|worker| Some((worker.task?, None))).collect();
-        Self { groups: Groups::default(), of_workers: 0, ready: 0, names }
+        let (groups, suspects) = (Groups::default(), Suspects::default());
+        Self { groups, of_workers: 0, ready: 0, names, suspects }
     }
 
     fn meet(&mut self, task: &TaskInfo) {
         self.groups.add(task);
+        self.suspects.meet(task);
         if task.is_of_workers() {
             self.of_workers += 1;
             self.ready += usize::from(task.state() == TaskState::Ready);

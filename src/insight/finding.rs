@@ -8,20 +8,24 @@
 //! | `full_pool` | all threads of the pool are busy, and a job has waited for [`LONG_WAIT`] |
 //! | `old_jobs` | a job has been done for [`OLD_JOB`], of which the oldest is named |
 //! | `stuck_tasks` | tasks of one place wait, and no waker of theirs exists: proven, see `State::is_stuck` |
+//! | `deadlocks` | tasks that wait for each other in a circle: proven, see `deadlocks.rs` |
 //! | `crowds` | [`CROWD`] tasks and more of one place, which are more than half of all |
 //! | `large_futures` | a future of [`LARGE_FUTURE`] and more |
 //! | `growth.rs` | tasks of one place become more and more: suspected |
 //! | `storms.rs` | a task is polled all the time and never waits: suspected |
+//! | `silences.rs` | a task waits for nothing but a connection on which nothing happens: suspected |
 //!
 //! A finding says what was seen, and what it may mean only if that follows. So a crowd is no leak: one dump
 //! does not say whether the number grows.
 
+use super::deadlocks::Circle;
 use super::dump::Dump;
 use super::pool_info::JobInfo;
 use super::task_group::TaskGroup;
+use super::wait::Wait;
 use super::worker_info::WorkerState;
-use crate::engine::task::RunningTask;
 use crate::engine::task::running::NamedTask;
+use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::ThreadActivity;
 use std::fmt;
 use std::panic::Location;
@@ -128,6 +132,37 @@ pub enum Finding {
         /// How often it has been polled per second, about.
         polls_per_second: u64,
     },
+    /// A task has waited for ten seconds and more to read from a TCP connection, and for nothing else, such as
+    /// a timer. Seen by several looks, and therefore only on the page; on Linux only.
+    #[non_exhaustive]
+    SilentPeer {
+        /// The task; of those from one place the one that has waited longest.
+        task: RunningTask,
+        /// Its name, if it has one.
+        name: Option<Arc<str>>,
+        /// The address of the other end.
+        peer: String,
+        /// For how long there has been no event, at least.
+        duration: Duration,
+        /// How many tasks from that place wait like this.
+        tasks: usize,
+    },
+    /// Tasks wait for each other, and nothing else can wake any of them: it is proven that they never go on.
+    /// They can be aborted.
+    ///
+    /// It is found if each of them waits for the end of the next one, or for a [`Mutex`](crate::sync::Mutex)
+    /// or a [`RwLock`](crate::sync::RwLock) that the next one has locked, and for nothing else, such as a
+    /// timer, and no [`AbortHandle`](crate::task::AbortHandle) of them exists. Whether a task has given a
+    /// lock's guard to another one cannot be seen, so that with locks the proof is for guards that have stayed
+    /// where they came to be. By the guards of [`lock_owned`](crate::sync::Mutex::lock_owned) nothing is
+    /// proven.
+    #[non_exhaustive]
+    Deadlock {
+        /// The tasks, each of which waits for the next one, and the last one for the first.
+        tasks: Vec<DeadlockedTask>,
+        /// How many other tasks wait for them, and never go on, either.
+        others: usize,
+    },
     /// Most of very many tasks come from one place.
     #[non_exhaustive]
     Crowd {
@@ -150,6 +185,42 @@ pub enum Finding {
     },
 }
 
+/// One of the tasks of a [`Finding::Deadlock`]. Its `Display` says what it waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadlockedTask {
+    pub(super) task: RunningTask,
+    pub(super) name: Option<Arc<str>>,
+    pub(super) waits_for: Wait,
+}
+
+impl DeadlockedTask {
+    /// Returns the task's id.
+    pub fn id(&self) -> TaskId {
+        self.task.id()
+    }
+
+    /// Returns its name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Returns the place from which it was spawned.
+    pub fn spawned_at(&self) -> &'static Location<'static> {
+        self.task.spawned_at()
+    }
+
+    /// Returns what it waits for: the end of the next task of the circle, or a lock that the next one holds.
+    pub fn waits_for(&self) -> &Wait {
+        &self.waits_for
+    }
+}
+
+impl fmt::Display for DeadlockedTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} waits for {}", NamedTask(self.task, self.name()), self.waits_for)
+    }
+}
+
 impl Dump {
     /// Returns what is wrong, the worst first. It follows from what the dump shows, and asks the runtime for
     /// nothing.
@@ -159,6 +230,7 @@ impl Dump {
         found.extend(blocked_workers(self));
         found.extend(full_pool(self));
         found.extend(old_jobs(self));
+        found.extend(deadlocks(self));
         found.extend(stuck_tasks(self));
         found.extend_from_slice(&self.over_time);
         found.extend(crowds(self));
@@ -208,6 +280,11 @@ fn old_jobs(dump: &Dump) -> Option<Finding> {
     let oldest = old.next()?;
     let JobInfo { task, ref name, age } = *oldest;
     Some(Finding::OldJob { task, name: name.clone(), age, jobs })
+}
+
+fn deadlocks(dump: &Dump) -> impl Iterator<Item = Finding> {
+    let circles = dump.deadlocks.circles.iter().cloned();
+    circles.map(|Circle { tasks, others }| Finding::Deadlock { tasks, others })
 }
 
 fn stuck_tasks(dump: &Dump) -> impl Iterator<Item = Finding> {
@@ -285,10 +362,18 @@ impl fmt::Display for Finding {
             ),
             Self::BusyTask { task, name, polls_per_second } => write!(
                 f,
-                "{} is polled some {polls_per_second} times a second and never waits: suspected storm of \
+                "{}, is polled some {polls_per_second} times a second and never waits: suspected storm of \
                  wakes by itself; let it wait for an event or a timer",
                 NamedTask(*task, name.as_deref())
             ),
+            Self::SilentPeer { task, name, peer, duration, tasks } => write!(
+                f,
+                "{}, has waited for {} s at least for {peer} to send something, and for nothing else: \
+                 suspected silent peer, set a timeout; {tasks} tasks from there wait like this",
+                NamedTask(*task, name.as_deref()),
+                duration.as_secs()
+            ),
+            Self::Deadlock { tasks, others } => deadlock(tasks, *others, f),
             Self::Crowd { spawned_at, tasks } => write!(
                 f,
                 "{tasks} tasks have been spawned at {spawned_at} and are alive: if the number grows, they \
@@ -304,7 +389,32 @@ impl fmt::Display for Finding {
 }
 
 pub(super) mod growth;
+pub(super) mod silences;
 pub(super) mod storms;
+/// The most tasks of one circle that are named.
+const NAMED: usize = 8;
+
+fn deadlock(tasks: &[DeadlockedTask], others: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match tasks.len() {
+        1 => f.write_str("a task waits for itself")?,
+        count => write!(f, "{count} tasks wait for each other")?,
+    }
+    f.write_str(": deadlock, proven")?;
+    if tasks.iter().any(|task| matches!(task.waits_for, Wait::Primitive { .. })) {
+        f.write_str(" unless a guard was given to another task")?;
+    }
+    for (index, task) in tasks.iter().take(NAMED).enumerate() {
+        write!(f, "{} {task}", if index == 0 { ":" } else { ";" })?;
+    }
+    if tasks.len() > NAMED {
+        write!(f, "; and {} more", tasks.len() - NAMED)?;
+    }
+    match others {
+        0 => Ok(()),
+        1 => f.write_str("; 1 other task waits for them"),
+        others => write!(f, "; {others} other tasks wait for them"),
+    }
+}
 
 #[cfg(test)]
 mod tests;

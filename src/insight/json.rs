@@ -116,6 +116,11 @@ fn task(task: &TaskInfo, object: &mut Object<'_>) {
     object.optional_text("name", task.name());
     object.text("state", task.state().word());
     object.number("is_stuck", task.is_stuck());
+    object.number("is_deadlocked", task.is_deadlocked());
+    object.list("waits_for", task.waits(), |wait, object| {
+        object.text("text", &wait.to_string());
+        object.optional_number("task", wait.other_task());
+    });
     object.text("spawned_at", &task.spawned_at().to_string());
     object.optional_text("type_name", task.type_name());
     object.optional_number("future_size", task.future_size());

@@ -49,7 +49,7 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 9] = [
+    pub(super) const KINDS: [&str; 11] = [
         "all_workers_blocked",
         "blocked_worker",
         "pool_full",
@@ -59,6 +59,8 @@ impl Finding {
         "stuck_tasks",
         "growing_tasks",
         "busy_task",
+        "deadlock",
+        "silent_peer",
     ];
 
     pub(super) fn kind(&self) -> &'static str {
@@ -72,6 +74,8 @@ impl Finding {
             Self::StuckTasks { .. } => 6,
             Self::GrowingTasks { .. } => 7,
             Self::BusyTask { .. } => 8,
+            Self::Deadlock { .. } => 9,
+            Self::SilentPeer { .. } => 10,
         }]
     }
 }

@@ -1,6 +1,8 @@
 //! What can be said of one live task.
 
+use super::wait::Wait;
 use crate::engine::task::header::ListEntry;
+use crate::engine::task::waiting::Note;
 use crate::engine::task::{RunningTask, TaskId};
 use std::fmt;
 use std::panic::Location;
@@ -14,7 +16,12 @@ pub struct TaskInfo {
     future: Option<(&'static str, usize)>,
     state: TaskState,
     is_stuck: bool,
+    is_deadlocked: bool,
     is_of_workers: bool,
+    wakers: Option<usize>,
+    waits: Vec<Wait>,
+    /// What it waits for, if it is a suspect of `deadlocks`.
+    only_wait: Option<Note>,
 }
 
 /// What a task does.
@@ -32,19 +39,46 @@ pub enum TaskState {
 impl TaskInfo {
     /// One that has waited before.
     pub(super) fn listed(entry: ListEntry, is_polled: bool, is_of_workers: bool) -> Self {
-        let ListEntry { task, name, type_name, future_size, is_hot, is_stuck } = entry;
+        let ListEntry { task, name, type_name, future_size, is_hot, is_stuck, note, .. } = entry;
+        let (only_wait, wakers) = (note.filter(|_| entry.waits_for_good.is_some()), entry.wakers);
+        let waits = note.and_then(Wait::noted).into_iter().collect();
         let state = match is_hot {
             false => TaskState::Waiting,
             true if is_polled => TaskState::Running,
             true => TaskState::Ready,
         };
-        Self { task, name, future: Some((type_name, future_size)), state, is_stuck, is_of_workers }
+        let (future, is_deadlocked) = (Some((type_name, future_size)), false);
+        Self {
+            task,
+            name,
+            future,
+            state,
+            is_stuck,
+            is_deadlocked,
+            is_of_workers,
+            wakers,
+            waits,
+            only_wait,
+        }
     }
 
     /// One that is being polled and has not waited before: its worker's note is all that is known of it.
     pub(super) fn noted(task: RunningTask, is_of_workers: bool) -> Self {
         let state = TaskState::Running;
-        Self { task, name: None, future: None, state, is_stuck: false, is_of_workers }
+        let (name, future, is_stuck, is_deadlocked) = (None, None, false, false);
+        let (waits, only_wait, wakers) = (Vec::new(), None, None);
+        Self {
+            task,
+            name,
+            future,
+            state,
+            is_stuck,
+            is_deadlocked,
+            is_of_workers,
+            wakers,
+            waits,
+            only_wait,
+        }
     }
 
     /// Whether workers run it, and not the thread in `block_on` or that of a pinned task.
@@ -99,6 +133,70 @@ impl TaskInfo {
         self.is_stuck
     }
 
+    /// Returns whether the task is proven to wait for a deadlock: it is one of several tasks that wait for
+    /// each other, or for tasks that are [stuck](Self::is_stuck), and nothing else can wake any of them.
+    /// They can be aborted, and end with the runtime. Known only of tasks from a
+    /// [`Dump`](super::Dump::tasks).
+    ///
+    /// See [`Finding::Deadlock`](super::Finding::Deadlock) for what is taken for granted.
+    pub fn is_deadlocked(&self) -> bool {
+        self.is_deadlocked
+    }
+
+    /// Returns what the task waits for, as far as that is known, if it is waiting.
+    ///
+    /// One thing is known of those that the future itself has asked for: the last of them, if it is one of
+    /// `liten::sync` or the end of a task. Timers and sources are known only of tasks from a
+    /// [`Dump`](super::Dump::tasks), and then all of them. What other crates make tasks wait for is not
+    /// known. A task may have gone on since the look, and wait for something else.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::runtime::Handle;
+    ///
+    /// # liten::block_on(async {
+    /// let timer = liten::spawn(liten::time::sleep(std::time::Duration::from_secs(3600)));
+    /// let task = liten::spawn(timer);
+    /// # while Handle::current().dump().tasks().iter().all(|seen| seen.waits().is_empty()) {
+    /// #     liten::time::sleep(std::time::Duration::from_millis(1)).await;
+    /// # }
+    /// let dump = Handle::current().dump();
+    /// for task in dump.tasks() {
+    ///     // Such as: task 2 waits for task 1
+    ///     task.waits().iter().for_each(|wait| println!("task {} waits for {wait}", task.id()));
+    /// }
+    /// # drop(task);
+    /// # });
+    /// ```
+    pub fn waits(&self) -> &[Wait] {
+        &self.waits
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.state == TaskState::Waiting
+    }
+
+    /// The one thing that it waits for, if nothing else has a waker of it.
+    pub(super) fn waits_only_for(&self) -> Option<&Wait> {
+        match &self.waits[..] {
+            [wait] if self.wakers == Some(1) => Some(wait),
+            _ => None,
+        }
+    }
+
+    pub(super) fn only_wait(&self) -> Option<Note> {
+        self.only_wait
+    }
+
+    pub(super) fn waits_mut(&mut self) -> &mut Vec<Wait> {
+        &mut self.waits
+    }
+
+    pub(super) fn set_deadlocked(&mut self) {
+        self.is_deadlocked = true;
+    }
+
     /// Returns what the task does.
     pub fn state(&self) -> TaskState {
         self.state
@@ -111,8 +209,12 @@ impl fmt::Display for TaskInfo {
         if let Some(name) = self.name() {
             write!(f, " {name:?}")?;
         }
-        let stuck = if self.is_stuck { " for ever" } else { "" };
-        write!(f, ", {}{stuck}, spawned at {}", self.state, self.spawned_at())?;
+        let stuck = if self.is_stuck || self.is_deadlocked { " for ever" } else { "" };
+        write!(f, ", {}{stuck}", self.state)?;
+        for (index, wait) in self.waits.iter().enumerate() {
+            write!(f, "{} {wait}", if index == 0 { " for" } else { " and" })?;
+        }
+        write!(f, ", spawned at {}", self.spawned_at())?;
         if let Some((type_name, size)) = self.future {
             write!(f, ", {type_name}, {size} bytes")?;
         }

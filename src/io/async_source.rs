@@ -112,6 +112,18 @@ impl<S: Source> Async<S> {
         Ok(Self { source: Some(source), registration })
     }
 
+    /// As [`register`](Self::register), for a source of which it is known what number it has in the process.
+    pub(crate) fn register_numbered(
+        driver: &Arc<Driver>,
+        source: S,
+        interest: mio::Interest,
+        descriptor: Option<i32>,
+    ) -> io::Result<Self> {
+        let registered = Self::register(driver, source, interest)?;
+        registered.registration.note_descriptor(descriptor);
+        Ok(registered)
+    }
+
     /// Registers a connection that has been made. With its descriptor, where it has one, it costs no event as
     /// long as each write finds room.
     pub(crate) fn register_connection(

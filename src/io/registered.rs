@@ -60,6 +60,11 @@ impl Registered {
         Ok(Self { registration: driver.register(source, interest)? })
     }
 
+    /// Says which number the source has in the process, for people.
+    pub(super) fn note_descriptor(&self, descriptor: Option<i32>) {
+        self.registration.note_descriptor(descriptor);
+    }
+
     /// Registers a connection that has been made; see [`Driver::register_connection`].
     pub(super) fn register_connection(
         driver: &Arc<Driver>,

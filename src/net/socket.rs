@@ -46,7 +46,10 @@ macro_rules! conversions {
                 driver: &$crate::engine::sync_shim::Arc<$crate::engine::driver::Driver>,
                 socket: $mio,
             ) -> ::std::io::Result<Self> {
-                Ok(Self { io: $crate::io::Async::register(driver, socket, $interest)? })
+                let descriptor = $crate::net::system::descriptor(&socket);
+                let io =
+                    $crate::io::Async::register_numbered(driver, socket, $interest, descriptor)?;
+                Ok(Self { io })
             }
         }
 

@@ -5,9 +5,10 @@ use super::blocking_task::{BlockingJob, RunningJob};
 use super::handle::Handle;
 use super::thread_activity::ThreadActivity;
 use crate::engine::blocking::PoolCounts;
+use crate::engine::driver::readiness::Ready;
 use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::RunningTask;
+use crate::engine::task::{RunningTask, TaskId};
 use std::time::{Duration, Instant};
 
 /// One worker, with its index.
@@ -69,6 +70,16 @@ impl Handle {
     /// How many sources are registered.
     pub(crate) fn sources(&self) -> usize {
         self.inner.driver.source_count()
+    }
+
+    /// Calls `each` with the tasks that wait for timers, and how long those still take.
+    pub(crate) fn list_timers(&self, each: impl FnMut(TaskId, Duration)) {
+        self.inner.driver.timers().list(each);
+    }
+
+    /// Calls `each` with the tasks that wait for sources: what for, and the number of the source.
+    pub(crate) fn list_sources(&self, each: impl FnMut(TaskId, Ready, Option<i32>, u64)) {
+        self.inner.driver.list_waiters(each);
     }
 
     /// The counts of the blocking pool, with the time for which the first job has waited for a thread; and

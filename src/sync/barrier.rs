@@ -12,6 +12,7 @@
 
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::task::budget;
+use crate::engine::task::waiting::{Wait, leave_note};
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::context;
 use pin_project_lite::pin_project;
@@ -155,6 +156,9 @@ impl Waiting<'_> {
             }
             if *at == At::Arrived { Poll::Pending } else { Poll::Ready(true) }
         });
+        if poll.is_pending() {
+            leave_note(cx.waker(), Wait::Barrier, barrier);
+        }
         wakers::drop_all(left);
         if let At::Leads(now) = *at {
             barrier.wake_before(now);

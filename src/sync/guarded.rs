@@ -23,7 +23,7 @@
 #![allow(unsafe_code)]
 
 use super::mutex::{Mutex, TryLockError};
-use super::permits::{Closed, Permits};
+use super::permits::{Closed, Owner, Permits};
 use super::rwlock::RwLock;
 use crate::engine::sync_shim::const_fn;
 use std::cell::UnsafeCell;
@@ -70,7 +70,7 @@ impl<T> Guarded<T, One> {
     const_fn! {
         /// Returns data with one permit: one guard at a time can use it.
         pub(super) fn exclusive(data: T) -> Self {
-            Self { all: One, permits: Permits::new(1), data: UnsafeCell::new(data) }
+            Self { all: One, permits: Permits::new(1, Owner::Mutex), data: UnsafeCell::new(data) }
         }
     }
 }
@@ -79,7 +79,7 @@ impl<T> Guarded<T, u32> {
     const_fn! {
         /// Returns data with `readers` permits: as many guards can read it at the same time.
         pub(super) fn shared(data: T, readers: u32) -> Self {
-            let permits = Permits::new(readers as usize);
+            let permits = Permits::new(readers as usize, Owner::RwLock);
             Self { all: readers, permits, data: UnsafeCell::new(data) }
         }
     }
@@ -106,6 +106,7 @@ impl<T: ?Sized, A> Guarded<T, A> {
 pub(super) unsafe trait Lock {
     type Data: ?Sized;
     type All: Count;
+    const OWNER: Owner;
 
     fn guarded(&self) -> &Guarded<Self::Data, Self::All>;
 }
@@ -114,6 +115,7 @@ pub(super) unsafe trait Lock {
 unsafe impl<T: ?Sized> Lock for Mutex<T> {
     type Data = T;
     type All = One;
+    const OWNER: Owner = Owner::Mutex;
 
     #[inline]
     fn guarded(&self) -> &Guarded<T, One> {
@@ -125,6 +127,7 @@ unsafe impl<T: ?Sized> Lock for Mutex<T> {
 unsafe impl<T: ?Sized> Lock for RwLock<T> {
     type Data = T;
     type All = u32;
+    const OWNER: Owner = Owner::RwLock;
 
     #[inline]
     fn guarded(&self) -> &Guarded<T, u32> {
@@ -139,11 +142,16 @@ unsafe impl<T: ?Sized> Lock for RwLock<T> {
 /// `permits` always returns the same permits, also after the way was moved. If the way leads to a lock, they
 /// are those of its [`Lock::guarded`].
 pub(super) unsafe trait Way {
+    /// Whether a guard cannot outlive the lock, and therefore mostly stays in the task that it is made in.
+    const STAYS: bool;
+
     fn permits(&self) -> &Permits;
 }
 
 // SAFETY: a reference leads to the same place wherever it is moved.
 unsafe impl Way for &Permits {
+    const STAYS: bool = true;
+
     #[inline]
     fn permits(&self) -> &Permits {
         self
@@ -152,6 +160,8 @@ unsafe impl Way for &Permits {
 
 // SAFETY: as above, and what `Lock` promises.
 unsafe impl<L: Lock + ?Sized> Way for &L {
+    const STAYS: bool = true;
+
     #[inline]
     fn permits(&self) -> &Permits {
         &self.guarded().permits
@@ -160,6 +170,8 @@ unsafe impl<L: Lock + ?Sized> Way for &L {
 
 // SAFETY: as above: the lock lies in the `Arc`'s own memory.
 unsafe impl<L: Lock + ?Sized> Way for Arc<L> {
+    const STAYS: bool = false;
+
     #[inline]
     fn permits(&self) -> &Permits {
         &self.guarded().permits
@@ -180,6 +192,8 @@ pub(super) struct Held<W: Way, C: Count> {
 impl<W: Way, C: Count> Drop for Held<W, C> {
     #[inline]
     fn drop(&mut self) {
+        // Also the permit of a reader, for which there is nothing to forget, and no branch either.
+        self.way.permits().forget_holder();
         self.way.permits().release(self.count.permits());
     }
 }
@@ -209,13 +223,16 @@ impl<W: Way + Deref<Target: Lock>> Held<W, All<W>> {
     pub(super) async fn all(way: W) -> Self {
         let all = way.guarded().all;
         let granted = way.permits().acquire(all.permits()).await;
+        way.permits().note_holder(W::Target::OWNER, W::STAYS);
         Self::new(way, all, granted)
     }
 
     /// Takes all permits if they are there.
     pub(super) fn try_all(way: W) -> Result<Self, TryLockError> {
         let all = way.guarded().all;
-        Self::try_acquire(way, all)
+        let held = Self::try_acquire(way, all)?;
+        held.way.permits().note_holder(W::Target::OWNER, W::STAYS);
+        Ok(held)
     }
 
     #[inline]
@@ -329,6 +346,7 @@ impl<W: Way, A: Count, T: ?Sized> Exclusive<W, A, T> {
         // SAFETY: never used or dropped again where it came from.
         let way = unsafe { std::ptr::read(&held.way) };
         let shared = Shared { data, held: Held { way, count: One } };
+        shared.held.way.permits().forget_holder();
         shared.held.way.permits().release(held.count.permits() - 1);
         shared
     }

@@ -44,6 +44,7 @@ pub use self::notified::{Notified, OwnedNotified};
 use crate::engine::impls::{impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
+use crate::engine::task::waiting::{Wait, leave_note};
 use crate::engine::wakers::{self, Locked, Place, WaitList, WakeList, guard};
 use crate::runtime::context;
 use std::fmt;
@@ -412,7 +413,12 @@ impl Notify {
             (_, cx) => {
                 let none = Context::from_waker(Waker::noop());
                 let look = |locked: &mut Locked<'_, ()>| self.look(locked, place, &mut left);
-                self.waiting.poll(place, cx.unwrap_or(&none), look)
+                let cx = cx.unwrap_or(&none);
+                let poll = self.waiting.poll(place, cx, look);
+                if poll.is_pending() {
+                    leave_note(cx.waker(), Wait::Notify, self);
+                }
+                poll
             }
         };
         if poll.is_ready() {

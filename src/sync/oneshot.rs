@@ -51,6 +51,7 @@ use self::cell::{ReceiveHalf, SendHalf};
 use self::error::{RecvError, TryRecvError};
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::task::budget;
+use crate::engine::task::waiting::{Wait, leave_note};
 use crate::engine::words::noted;
 use crate::runtime::block_on::wait_outside;
 use std::future::{Future, poll_fn};
@@ -347,7 +348,11 @@ impl<T> Future for Receiver<T> {
                 |half: &mut ReceiveHalf<T>| !half.has_ended() && half.leave_waker(cx.waker());
             match slot.take_if(|half| !waits(half)) {
                 Some(half) => Poll::Ready(half.finish().ok_or(RecvError(()))),
-                None => Poll::Pending,
+                None => {
+                    let channel = slot.as_ref().map_or(std::ptr::null(), ReceiveHalf::address);
+                    leave_note(cx.waker(), Wait::OneshotReceive, channel);
+                    Poll::Pending
+                }
             }
         })
     }

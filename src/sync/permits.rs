@@ -30,9 +30,10 @@
 //! future is one atomic exchange here, and three with a lock.
 
 use crate::engine::impls::impl_debug;
-use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
-use crate::engine::task::budget;
+use crate::engine::task::waiting::{Wait, forget_note, leave_note};
+use crate::engine::task::{budget, current, holders};
 use crate::engine::wakers::{self, Locked, Place, WaitList, WakeList, guard};
 use crate::engine::words::NOTE;
 use crate::runtime::context;
@@ -53,6 +54,21 @@ const SHIFT: u32 = 2;
 pub(crate) struct Permits {
     state: AtomicUsize,
     waiting: WaitList<()>,
+    /// What they are the permits of, and for a lock the task that holds all of them.
+    holder: AtomicU64,
+}
+
+/// The bits of `holder` that say what the permits are those of.
+const OWNER: u64 = 3;
+
+/// What permits are those of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Owner {
+    Mutex,
+    RwLock,
+    Semaphore,
+    Channel,
 }
 
 /// Why no permits were acquired at once.
@@ -73,15 +89,91 @@ impl Permits {
     const_fn! {
         /// Returns a counter with `permits` permits. The caller has checked that this is at most
         /// [`Self::MAX`].
-        pub(crate) fn new(permits: usize) -> Self {
-            Self { state: AtomicUsize::new(permits << SHIFT), waiting: WaitList::new(()) }
+        pub(crate) fn new(permits: usize, owner: Owner) -> Self {
+            Self {
+                state: AtomicUsize::new(permits << SHIFT),
+                waiting: WaitList::new(()),
+                holder: AtomicU64::new(owner as u64),
+            }
         }
     }
 
     const_fn! {
-        /// Returns a closed counter without permits.
+        /// Returns the closed counter of a semaphore without permits.
         pub(crate) fn new_closed() -> Self {
-            Self { state: AtomicUsize::new(CLOSED), waiting: WaitList::new(()) }
+            Self {
+                state: AtomicUsize::new(CLOSED),
+                waiting: WaitList::new(()),
+                holder: AtomicU64::new(Owner::Semaphore as u64),
+            }
+        }
+    }
+
+    /// As a task's note calls it.
+    fn wait(&self) -> Wait {
+        // Ordering: Relaxed, these bits never change.
+        match self.holder.load(Ordering::Relaxed) & OWNER {
+            0 => Wait::Mutex,
+            1 => Wait::RwLock,
+            2 => Wait::Semaphore,
+            _ => Wait::ChannelSend,
+        }
+    }
+
+    fn is_lock(&self) -> bool {
+        // Ordering: Relaxed, as above.
+        self.holder.load(Ordering::Relaxed) & OWNER <= Owner::RwLock as u64
+    }
+
+    /// The caller has just got all permits of a lock: notes which task that is. `stays`: its guard borrows
+    /// the lock.
+    #[inline]
+    pub(crate) fn note_holder(&self, owner: Owner, stays: bool) {
+        let holder = holders::word(current::id(), stays);
+        // Ordering: Relaxed: it is read under the lock that is taken to wait, after an exchange that has seen
+        // this holder's or a later one. See `note_waited`.
+        self.holder.store(holder << 2 | owner as u64, Ordering::Relaxed);
+        // Ordering: Relaxed, a hint. It is missed if the first future comes to wait at this moment: then that
+        // may have read the holder before. The holder is not known then, which is no harm.
+        if self.state.load(Ordering::Relaxed) & CROWDED != 0 {
+            self.tell_holder(holder);
+        }
+    }
+
+    #[cold]
+    fn tell_holder(&self, holder: u64) {
+        let locked = self.waiting.lock();
+        if !locked.is_empty() {
+            holders::set(self, holder);
+        }
+    }
+
+    /// The caller is about to release some of all permits of a lock: from now on it does not hold them all.
+    #[inline]
+    pub(crate) fn forget_holder(&self) {
+        // Ordering: Relaxed, the release publishes it: whoever waits from then on does not see this holder.
+        let owner = self.holder.load(Ordering::Relaxed) & OWNER;
+        // Ordering: Relaxed, as above.
+        self.holder.store(owner, Ordering::Relaxed);
+    }
+
+    /// Under the lock, when the first future comes to wait for a lock: notes it with its holder.
+    ///
+    /// The exchange that has set `CROWDED` is Acquire, and comes after the one by which the holder has got the
+    /// permits, so an earlier holder, which has cleared the word before its release, is not seen here.
+    fn note_waited(&self, locked: &Locked<'_, ()>) {
+        if locked.is_empty() && self.is_lock() {
+            // Ordering: Relaxed, see above.
+            holders::enter(self, self.holder.load(Ordering::Relaxed) >> 2);
+        }
+    }
+
+    /// Under the lock, after permits were handed out: whoever holds a lock now will say so.
+    fn note_handed_out(&self, locked: &Locked<'_, ()>, count: usize) {
+        match self.is_lock() {
+            true if locked.is_empty() => holders::leave(self),
+            true if count > 0 => holders::set(self, 0),
+            _ => {}
         }
     }
 
@@ -212,6 +304,7 @@ impl Permits {
             Some(_) => (locked.pop_front(0), 0),
             None => (None, count),
         };
+        self.note_handed_out(&locked, count);
         let kept = if locked.is_empty() { self.keep(left) } else { Ok(()) };
         drop(locked);
         if let Some(waker) = waker {
@@ -224,6 +317,7 @@ impl Permits {
 
     fn hand_out_in_rounds<'a>(&'a self, mut locked: Locked<'a, ()>, mut count: usize) {
         let mut wakes = WakeList::new();
+        let all = count;
         loop {
             while let Some(missing) = locked.front() {
                 if count < missing {
@@ -236,6 +330,7 @@ impl Permits {
                 count -= missing;
                 wakes.push(locked.pop_front(0));
             }
+            self.note_handed_out(&locked, all);
             let kept = if locked.is_empty() { self.keep(count) } else { Ok(()) };
             let done = count == 0 || locked.is_empty();
             drop(locked);
@@ -421,6 +516,9 @@ impl Acquiring<'_> {
         *this.waits = false;
         let mut locked = this.permits.waiting.lock();
         let waker = locked.leave(this.place.as_ref());
+        if let Some(waker) = &waker {
+            forget_note(waker, this.permits.wait(), *this.permits);
+        }
         let missing = this.place.given().expect("it has left") & !CLOSED_PLACE;
         // Also if that is none: `CROWDED` has to be cleared if the list is empty now.
         this.permits.hand_out(locked, *this.count - missing);
@@ -483,7 +581,7 @@ impl Acquiring<'_> {
                 return Poll::Ready(told(word));
             }
         }
-        let poll = permits.waiting.poll(place, cx, |_| {
+        let (poll, unused) = permits.waiting.poll_replacing(place, cx, |locked| {
             if *this.waits {
                 return given(this.waits).map_or(Poll::Pending, |word| Poll::Ready(Some(word)));
             }
@@ -492,11 +590,19 @@ impl Acquiring<'_> {
                 Ok(Some(missing)) => {
                     place.prepare(missing);
                     *this.waits = true;
+                    permits.note_waited(locked);
                     Poll::Pending
                 }
                 Err(Closed) => Poll::Ready(None),
             }
         });
+        if poll.is_pending() {
+            if let Some(replaced) = &unused {
+                forget_note(replaced, permits.wait(), permits);
+            }
+            leave_note(cx.waker(), permits.wait(), permits);
+        }
+        wakers::drop_all(unused);
         poll.map(|word| word.map_or(Err(Closed), told))
     }
 }

@@ -6,7 +6,7 @@ mod permit;
 pub use self::errors::{AcquireError, TryAcquireError};
 pub use self::permit::{OwnedSemaphorePermit, SemaphorePermit};
 
-use super::permits::Permits;
+use super::permits::{Owner, Permits};
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::const_fn;
 use crate::engine::words::{NOTE, noted};
@@ -83,7 +83,7 @@ impl Semaphore {
             "a semaphore has at most Semaphore::MAX_PERMITS ({}) permits, not {permits}{NOTE}",
             Self::MAX_PERMITS
         );
-        Self { permits: Permits::new(permits) }
+        Self { permits: Permits::new(permits, Owner::Semaphore) }
     }
 
     const_fn! {
@@ -98,7 +98,7 @@ impl Semaphore {
                 permits <= Self::MAX_PERMITS,
                 noted!("a semaphore has at most Semaphore::MAX_PERMITS permits")
             );
-            Self { permits: Permits::new(permits) }
+            Self { permits: Permits::new(permits, Owner::Semaphore) }
         }
     }
 

@@ -15,6 +15,7 @@
 use super::{JoinHandle, spawn, spawn_local};
 use crate::engine::impls::{impl_debug, impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
+use crate::engine::task::waiting::{Wait, leave_note};
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::Handle;
 use pin_project_lite::pin_project;
@@ -285,6 +286,9 @@ impl Future for TaskTrackerWaitFuture<'_> {
             left = books.leave(place);
             Poll::Ready(())
         });
+        if poll.is_pending() {
+            leave_note(cx.waker(), Wait::Tracker, &raw const *this.tracker.inner);
+        }
         wakers::drop_all(left);
         poll
     }

@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod activity;
+mod deadlocks;
 mod dumps;
 mod page;
 mod page_variable;
@@ -11,3 +12,4 @@ mod slow_polls;
 mod stuck;
 mod tasks;
 mod traces;
+mod waits;

@@ -68,7 +68,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use crate::engine::ended::ended;
-use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicI32, AtomicU64, Ordering};
+use crate::engine::task::TaskId;
 use crate::engine::wakers::{self, Place};
 use pin_project_lite::pin_project;
 
@@ -84,6 +85,8 @@ const TICK: u64 = 1 << TICK_SHIFT;
 /// The readiness of one source.
 pub(crate) struct Readiness {
     state: AtomicU64,
+    /// The source's number in the process, for people; negative if it is not known.
+    descriptor: AtomicI32,
     waiters: Waiters,
 }
 
@@ -107,7 +110,33 @@ impl Readiness {
     /// be worth trying.
     pub(crate) fn new(interest: mio::Interest) -> Self {
         let unknown = Ready::from(interest).intersection(Ready::READABLE | Ready::WRITABLE);
-        Self { state: AtomicU64::new(unknown.bits()), waiters: Waiters::new(Lines::new()) }
+        Self {
+            state: AtomicU64::new(unknown.bits()),
+            descriptor: AtomicI32::new(-1),
+            waiters: Waiters::new(Lines::new()),
+        }
+    }
+
+    pub(crate) fn note_descriptor(&self, descriptor: i32) {
+        // Ordering: Relaxed, it is only shown.
+        self.descriptor.store(descriptor, Ordering::Relaxed);
+    }
+
+    /// The source's number, if it is known.
+    pub(crate) fn descriptor(&self) -> Option<i32> {
+        // Ordering: Relaxed, it is only shown.
+        Some(self.descriptor.load(Ordering::Relaxed)).filter(|&descriptor| descriptor >= 0)
+    }
+
+    /// Calls `each` with the tasks that wait, and for which bits, under the lock.
+    pub(crate) fn each_waiter(&self, each: impl FnMut(TaskId, Ready)) {
+        waiters::each(&mut self.waiters.lock(), each);
+    }
+
+    /// How many events there have been.
+    pub(crate) fn events(&self) -> u64 {
+        // Ordering: Relaxed, a number that is only compared with later ones.
+        self.state.load(Ordering::Relaxed) >> TICK_SHIFT
     }
 
     /// Writes down an event and moves the wakers of all whom it concerns into `wakes`; calls none

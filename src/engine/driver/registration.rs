@@ -61,8 +61,9 @@ impl Driver {
         interest: mio::Interest,
         descriptor: Option<i32>,
     ) -> io::Result<Registration> {
+        let number = descriptor;
         let descriptor = descriptor.filter(|_| selector::KNOWS_DESCRIPTORS);
-        match (descriptor, interest.remove(mio::Interest::WRITABLE)) {
+        let registration = match (descriptor, interest.remove(mio::Interest::WRITABLE)) {
             (Some(descriptor), Some(reported)) => self.register_for(
                 connection,
                 interest,
@@ -70,7 +71,9 @@ impl Driver {
                 WriteInterest::unreported(descriptor, interest),
             ),
             _ => self.register(connection, interest),
-        }
+        }?;
+        registration.note_descriptor(number);
+        Ok(registration)
     }
 
     /// Registers a source that is used for `interest`, of which the system reports `reported`.
@@ -93,6 +96,13 @@ impl Driver {
 }
 
 impl Registration {
+    /// Says which number the source has in the process, for people.
+    pub(crate) fn note_descriptor(&self, descriptor: Option<i32>) {
+        if let Some(descriptor) = descriptor {
+            self.readiness.note_descriptor(descriptor);
+        }
+    }
+
     pub(crate) fn readiness(&self) -> &Readiness {
         &self.readiness
     }

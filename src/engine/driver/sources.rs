@@ -42,6 +42,16 @@ impl Sources {
         std::mem::replace(&mut self.table, Slab::for_tokens())
     }
 
+    /// Adds some sources to `list`: see [`Slab::list`].
+    pub(super) fn list(
+        &self,
+        from: usize,
+        count: usize,
+        list: &mut Vec<Arc<Readiness>>,
+    ) -> Option<usize> {
+        self.table.list(from, count, |readiness| list.push(readiness.clone()))
+    }
+
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }

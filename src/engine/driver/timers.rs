@@ -57,10 +57,15 @@ use crate::engine::driver::wheel::{self, Wheel};
 use crate::engine::slab::Key;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::engine::task::TaskId;
+use crate::engine::task::waiting::task_of;
 use crate::engine::wakers;
 
 /// `next` of a shard in which no deadline is known. No deadline rounds up to it.
 const NONE: u64 = u64::MAX;
+
+/// How many timers are looked at under the lock of a shard, which its worker may want.
+const LISTED_AT_ONCE: usize = 128;
 
 /// All timers of a driver. Its deadlines count nanoseconds since the driver was made.
 pub(crate) struct Timers {
@@ -159,6 +164,22 @@ impl Timers {
     /// How many timers wait.
     pub(crate) fn count(&self) -> usize {
         self.shards.iter().map(|shard| shard.timers.lock().wheel.len()).sum()
+    }
+
+    /// Calls `each` with the tasks that wait for timers, and for how long they still have to. The shards are
+    /// locked for some timers at a time, and `each` is called under the lock.
+    pub(crate) fn list(&self, mut each: impl FnMut(TaskId, Duration)) {
+        let now = self.now_ns();
+        for shard in &self.shards {
+            let mut from = Some(0);
+            while let Some(next) = from {
+                from = shard.timers.lock().wheel.list(next, LISTED_AT_ONCE, |deadline, waker| {
+                    if let Some(task) = task_of(waker) {
+                        each(task, Duration::from_nanos(deadline.saturating_sub(now)));
+                    }
+                });
+            }
+        }
     }
 
     /// Shuts the timers down: every waker goes into `wakes`, and nothing can be registered from now on.

@@ -163,6 +163,16 @@ impl<T> Wheel<T> {
         self.entries.get_mut(key).map(|entry| &mut entry.value)
     }
 
+    /// Calls `each` with the deadlines and values of some entries: see [`Slab::list`].
+    pub(crate) fn list(
+        &self,
+        from: usize,
+        count: usize,
+        mut each: impl FnMut(u64, &T),
+    ) -> Option<usize> {
+        self.entries.list(from, count, |entry| each(entry.deadline, &entry.value))
+    }
+
     /// How many entries have been neither handed out nor cancelled.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()

@@ -21,20 +21,56 @@
 //! `owner_and_thief_never_share_an_item`).
 #![allow(unsafe_code)]
 
-use crate::engine::sync_shim::UnsafeCell;
 use crate::engine::sync_shim::atomic::{AtomicPtr, Ordering};
 use std::marker::PhantomData;
+use std::num::NonZeroUsize;
 use std::ptr::{self, NonNull};
 
 /// The part of a node that a list writes.
+///
+/// While the node is in no list, its owner may keep a *note* there: an odd number, which no address of a link
+/// is. Any thread may read it at any time, and finds `None` while the node is in a list. That is why the link
+/// is atomic; for the list alone it need not be.
 #[derive(Debug)]
 pub(crate) struct Link {
-    next: UnsafeCell<*mut Link>,
+    next: AtomicPtr<Link>,
 }
 
 impl Link {
     pub(crate) fn new() -> Self {
-        Self { next: UnsafeCell::new(ptr::null_mut()) }
+        Self { next: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// The next node. For the list that the node is in.
+    fn next(&self) -> *mut Link {
+        // Ordering: Relaxed, the list's head publishes the links.
+        self.next.load(Ordering::Relaxed)
+    }
+
+    fn set_next(&self, next: *mut Link) {
+        // Ordering: Relaxed, as above.
+        self.next.store(next, Ordering::Relaxed);
+    }
+
+    /// Leaves a note, or none, in the place of the one that is there. For the owner of the node.
+    #[inline]
+    pub(crate) fn set_note(&self, note: Option<NonZeroUsize>) {
+        debug_assert!(note.is_none_or(|note| note.get() % 2 == 1));
+        let note = note.map_or(ptr::null_mut(), |note| ptr::without_provenance_mut(note.get()));
+        self.set_next(note);
+    }
+
+    /// Takes `note` away if it is there. For any thread.
+    pub(crate) fn forget_note(&self, note: NonZeroUsize) {
+        let note = ptr::without_provenance_mut(note.get());
+        // Ordering: Relaxed, whoever calls this publishes it with what it does next. A list's link is never
+        // equal to a note, and so it stays.
+        _ = self.next.compare_exchange(note, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// The note that is there. For any thread.
+    pub(crate) fn note(&self) -> Option<NonZeroUsize> {
+        NonZeroUsize::new(self.next().addr()).filter(|note| note.get() % 2 == 1)
     }
 }
 
@@ -74,8 +110,8 @@ impl<T: Linked> Chain<T> {
             Some((newest, oldest)) => (newest.as_ptr(), oldest),
             None => (ptr::null_mut(), node),
         };
-        // SAFETY: we own `node` from `into_link` on, so nothing else reads or writes its link.
-        unsafe { node.as_ref().next.with_mut(|slot| *slot = next) };
+        // SAFETY: we own `node` from `into_link` on, so it is alive.
+        unsafe { node.as_ref() }.set_next(next);
         self.ends = Some((node, oldest));
     }
 }
@@ -123,7 +159,7 @@ impl<T: Linked> WakeChannel<T> {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
             // SAFETY: the chain is still ours: no thread has seen its nodes before the CAS below succeeds.
-            unsafe { oldest.as_ref().next.with_mut(|slot| *slot = head) };
+            unsafe { oldest.as_ref() }.set_next(head);
             // Ordering: Release publishes the links (and what the waker's caller did before) to the
             // taker's Acquire swap. Relaxed on failure: nothing is read through `head` here.
             let sent = self.head.compare_exchange_weak(
@@ -150,12 +186,9 @@ impl<T: Linked> WakeChannel<T> {
         let mut reversed: *mut Link = ptr::null_mut();
         while let Some(link) = NonNull::new(node) {
             // SAFETY: the swap made the whole list ours; each node is alive until `from_link` takes it back.
-            unsafe {
-                link.as_ref().next.with_mut(|next| {
-                    node = *next;
-                    *next = reversed;
-                });
-            }
+            let link_ref = unsafe { link.as_ref() };
+            node = link_ref.next();
+            link_ref.set_next(reversed);
             reversed = link.as_ptr();
         }
         Batch { next: reversed, owns: PhantomData }
@@ -190,7 +223,7 @@ impl<T: Linked> Iterator for Batch<T> {
         let link = NonNull::new(self.next)?;
         // SAFETY: every node of the batch is ours; the link is read before the node is given back.
         unsafe {
-            self.next = link.as_ref().next.with(|next| *next);
+            self.next = link.as_ref().next();
             Some(T::from_link(link))
         }
     }

@@ -116,6 +116,12 @@ pub(crate) fn id() -> Option<TaskId> {
     CURRENT.with(|current| current.id.get())
 }
 
+/// Whether this thread polls the task with this data pointer, which is never null.
+#[inline]
+pub(super) fn is_polled(data: *const ()) -> bool {
+    CURRENT.with(|current| ptr::eq(current.task.get(), data))
+}
+
 /// The task with this data pointer, which is never null, asks for another poll, or a wake has found it hot.
 /// If it is the one being polled here, this sets the flag that [`enter`] hands to the worker. `true`: it is.
 #[inline]

@@ -15,8 +15,9 @@ use super::id::TaskId;
 use super::join_error::JoinError;
 use super::running::RunningTask;
 use super::state::{
-    Complete, DropJoin, JoinerWoken, Pending, Released, Start, State, Wake, WakeOwned,
+    Complete, DropJoin, JoinerWoken, Mark, Pending, Released, Start, State, Wake, WakeOwned,
 };
+use super::waiting::{Note, forget_join_note};
 use crate::engine::queue::wake_channel::{Link, Linked};
 use crate::engine::sync_shim::atomic::{AtomicU16, Ordering};
 use crate::engine::sync_shim::{Arc, UnsafeCell};
@@ -84,7 +85,7 @@ impl RegistryKey {
 #[repr(C)]
 pub(super) struct Header {
     /// First, so that a pointer to the link is a pointer to the header.
-    link: Link,
+    pub(super) link: Link,
     pub(super) state: State,
     pub(super) vtable: &'static Vtable,
     pub(super) scheduler: *const (),
@@ -126,6 +127,13 @@ pub(crate) struct ListEntry {
     pub(crate) is_hot: bool,
     /// Cold, and no waker of it exists.
     pub(crate) is_stuck: bool,
+    /// How many wakers of it there are, with the AbortHandles, if it is cold.
+    pub(crate) wakers: Option<usize>,
+    /// What it waits for, if it is cold and has left a note of it.
+    pub(crate) note: Option<Note>,
+    /// Whether its only waker lies for good where the note says. `true`: it has also been cold all the time
+    /// since it was listed before with such a waker.
+    pub(crate) waits_for_good: Option<bool>,
 }
 
 impl ListEntry {
@@ -134,8 +142,21 @@ impl ListEntry {
     /// `header` heads a live task.
     unsafe fn of(header: NonNull<Header>) -> Self {
         // SAFETY: the caller's promise; the fields that are read here are atomic, or never change.
-        let Header { state, vtable, id, spawned_at, .. } = unsafe { header.as_ref() };
+        let Header { link, state, vtable, id, spawned_at, .. } = unsafe { header.as_ref() };
+        let wakers = state.cold_wakers();
         let is_stuck = state.is_stuck();
+        let mut note = link.note().map(Note::from_word);
+        // The order of the looks makes the proof: see `insight::deadlocks`. The note comes last, because
+        // whoever takes the waker away forgets the note before.
+        let waits_for_good = match note {
+            Some(seen) if wakers == Some(1) && seen.is_for_good() => {
+                let mark = state.mark();
+                note = link.note().map(Note::from_word);
+                let stays = note.is_some_and(Note::is_for_good) && mark != Mark::Hot;
+                stays.then_some(mark == Mark::Old)
+            }
+            _ => None,
+        };
         Self {
             task: RunningTask::new(*id, spawned_at),
             // SAFETY: the table is that of this header.
@@ -144,6 +165,9 @@ impl ListEntry {
             future_size: vtable.future_size,
             is_hot: !is_stuck && state.is_hot(),
             is_stuck,
+            wakers,
+            note: note.filter(|_| wakers.is_some()),
+            waits_for_good,
         }
     }
 }
@@ -293,6 +317,7 @@ impl Hot {
         if header.home.load(Ordering::Relaxed) != runner.home() {
             header.home.store(runner.home(), Ordering::Relaxed);
         }
+        header.link.set_note(None);
         if header.state.start() == Start::Cancel {
             self.cancel(runner);
             return Polled::Ready;
@@ -480,8 +505,16 @@ impl TaskRef {
         let header = this.header();
         match header.state.drop_join() {
             DropJoin::Released => return,
-            // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
-            DropJoin::DropWaker => unsafe { header.drop_join_waker() },
+            DropJoin::DropWaker => {
+                // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
+                header.join_waker.with(|waker| {
+                    unsafe { &*waker }.iter().for_each(|waker| {
+                        forget_join_note(waker, header.id);
+                    })
+                });
+                // SAFETY: as above.
+                unsafe { header.drop_join_waker() }
+            }
             DropJoin::Complete { slot_is_ours } => {
                 // SAFETY: the task is complete and the JoinHandle exists (we are it): the output is ours.
                 unsafe { (header.vtable.drop_output)(this.0) };

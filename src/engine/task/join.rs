@@ -6,6 +6,7 @@ use super::header::TaskRef;
 use super::id::TaskId;
 use super::join_error::JoinError;
 use super::state::JoinSlot;
+use super::waiting::{forget_join_note, leave_join_note};
 use crate::engine::wakers;
 use std::fmt;
 use std::future::Future;
@@ -112,6 +113,9 @@ impl<T> JoinHandle<T> {
         // whether or not the task is complete.
         let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(waker) });
         let complete = state.set_join_waker() == JoinSlot::Complete;
+        if let Some(old) = &old {
+            forget_join_note(old, header.id);
+        }
         wakers::drop_all(old);
         complete
     }
@@ -123,6 +127,7 @@ impl<T> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         budget::poll_leaf(cx, |cx| {
             if !self.task().header().state.is_complete() && !self.register(cx) {
+                leave_join_note(cx.waker(), self.id());
                 return Poll::Pending;
             }
             // SAFETY: the task is complete, and `T` is its output type: `new` is called with that of the

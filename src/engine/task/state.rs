@@ -26,6 +26,10 @@
 //! one for the `pending` that clears it; `start` is a load unless the task was woken twice. WOKEN is a
 //! bit and not a counter (as nexosim has it) so that a storm of wakes cannot overflow anything.
 //!
+//! SEEN: a thread that looks at the task has found it cold, and the task has not gone cold again since. `pending`
+//! clears it, for no more than another number in its mask. So a cold task that is SEEN has been cold all the
+//! time since it was [marked](State::mark) (model `a_seen_task_has_been_cold_all_the_time`).
+//!
 //! The reference count is above the bits. It counts wakers, the JoinHandle, AbortHandles, and one *live*
 //! reference that stands for "not complete yet". The queued reference is not counted: it follows from
 //! SCHEDULED. The last to go frees, after all others (model `the_last_of_three_frees_what_all_have_used`).
@@ -46,7 +50,8 @@ const CANCELLED: usize = 1 << 2;
 const COMPLETE: usize = 1 << 3;
 const JOIN_INTEREST: usize = 1 << 4;
 const JOIN_WAKER: usize = 1 << 5;
-const REF_ONE: usize = 1 << 6;
+const SEEN: usize = 1 << 6;
+const REF_ONE: usize = 1 << 7;
 
 /// More references than this and a leak (`mem::forget` of clones in a loop) is about to wrap the count:
 /// abort, as Arc does.
@@ -99,6 +104,17 @@ pub(crate) enum Pending {
     Requeue,
     /// It was aborted during the poll: drop the future, then complete.
     Cancel,
+}
+
+/// After a look at the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// The task is not cold.
+    Hot,
+    /// It is cold, and is SEEN from now on.
+    New,
+    /// It has been cold since an earlier look.
+    Old,
 }
 
 /// After a reference has been released.
@@ -246,7 +262,7 @@ impl State {
             } else if word & WOKEN != 0 {
                 Ok((word & !WOKEN, Pending::Requeue))
             } else {
-                Ok((word & !SCHEDULED, Pending::Cold))
+                Ok((word & !(SCHEDULED | SEEN), Pending::Cold))
             }
         })
     }
@@ -334,11 +350,26 @@ impl State {
     /// and hides that a task is stuck; the answer `true` is never wrong. It also stays right: a new waker is
     /// cloned from another one, which is counted until the clone is, or in a poll, before `pending`.
     pub(crate) fn is_stuck(&self) -> bool {
-        // Ordering: Relaxed. The proof needs one value that the word had at any time, because only an abort
-        // ends that state; nothing is read because of it.
-        let word = self.0.load(Ordering::Relaxed);
+        self.cold_wakers() == Some(0)
+    }
+
+    /// How many wakers of the task there are, with the AbortHandles, if it is cold.
+    pub(crate) fn cold_wakers(&self) -> Option<usize> {
+        // Ordering: Acquire pairs with the Release in `pending`, for what the poll has left with the task, and
+        // in `release`, for what was done before a waker went. `is_stuck` needs neither: one value that the
+        // word had at any time is its proof, because only an abort ends that state.
+        let word = self.0.load(Ordering::Acquire);
         let explained = if word & JOIN_INTEREST == 0 { 1 } else { 2 };
-        word & (SCHEDULED | COMPLETE) == 0 && word / REF_ONE == explained
+        (word & (SCHEDULED | COMPLETE) == 0).then(|| word / REF_ONE - explained)
+    }
+
+    /// Marks the task as SEEN if it is cold.
+    pub(crate) fn mark(&self) -> Mark {
+        self.update(|word| match word & (SCHEDULED | COMPLETE | SEEN) {
+            0 => Ok((word | SEEN, Mark::New)),
+            SEEN => Err(Mark::Old),
+            _ => Err(Mark::Hot),
+        })
     }
 
     /// Whether the waker slot is filled, for the JoinHandle.

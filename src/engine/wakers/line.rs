@@ -28,7 +28,7 @@ impl Line {
 
     /// Whether the line has a waker of the same task.
     pub(crate) fn holds(&self, waker: &Waker) -> bool {
-        self.first.iter().chain(&self.rest).any(|other| other.will_wake(waker))
+        self.iter().any(|other| other.will_wake(waker))
     }
 
     /// Adds a waker that the line does not hold. The caller calls [`holds`](Self::holds) first, then releases
@@ -59,6 +59,10 @@ impl Line {
         self.limit = LINE_STEP.max(2 * self.len());
         wakes.extend(self.first.take());
         wakes.append(&mut self.rest);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Waker> {
+        self.first.iter().chain(&self.rest)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -189,8 +189,24 @@ impl<T> WaitList<T> {
         &self,
         place: Pin<&Place>,
         cx: &Context<'_>,
-        mut attempt: impl FnMut(&mut Locked<'_, T>) -> Poll<R>,
+        attempt: impl FnMut(&mut Locked<'_, T>) -> Poll<R>,
     ) -> Poll<R> {
+        let (poll, unused) = self.poll_replacing(place, cx, attempt);
+        if let Some(waker) = unused {
+            guard(|| drop(waker));
+        }
+        poll
+    }
+
+    /// As [`poll`](Self::poll), and returns the waker that has to be dropped. If it is pending, that is the
+    /// waker that was at `place` before, which is another one than that of `cx`.
+    #[inline]
+    pub(crate) fn poll_replacing<R>(
+        &self,
+        place: Pin<&Place>,
+        cx: &Context<'_>,
+        mut attempt: impl FnMut(&mut Locked<'_, T>) -> Poll<R>,
+    ) -> (Poll<R>, Option<Waker>) {
         let mut clone = (!place.is_linked()).then(|| cx.waker().clone());
         let poll = loop {
             let mut locked = self.lock();
@@ -206,10 +222,7 @@ impl<T> WaitList<T> {
             drop(locked);
             clone = Some(cx.waker().clone());
         };
-        if let Some(waker) = clone {
-            guard(|| drop(waker));
-        }
-        poll
+        (poll, clone)
     }
 
     /// Waits until `attempt`, which is called under the lock, is ready. `word` says what for.
@@ -413,6 +426,25 @@ impl<T> Locked<'_, T> {
             if is_owed(word) {
                 wakes.push(self.take_out(this, word));
             }
+        }
+    }
+
+    /// Calls `each` with the words and the wakers of all places, under the lock: it must not call, clone or drop
+    /// a waker.
+    pub(crate) fn each(&self, mut each: impl FnMut(usize, &Waker)) {
+        let mut next = self.chain.first;
+        while let Some(place) = next {
+            // SAFETY: linked here, so it is alive, and the lock is held.
+            let place = unsafe { place.as_ref() };
+            // Ordering: Relaxed, written under this lock.
+            let word = place.word.load(Ordering::Relaxed);
+            // SAFETY: as above.
+            next = unsafe {
+                with_links(place, |links| {
+                    each(word, &links.waker);
+                    links.after
+                })
+            };
         }
     }
 

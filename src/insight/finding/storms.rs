@@ -179,7 +179,7 @@ mod tests {
         let expected = format!("task {} \"spins\", spawned at ", spins.id());
         assert!(sentence.starts_with(&expected), "{sentence}");
         assert!(
-            sentence.contains(" is polled some 50000 times a second and never waits: suspected")
+            sentence.contains(", is polled some 50000 times a second and never waits: suspected")
         );
     }
 

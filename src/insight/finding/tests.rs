@@ -4,6 +4,7 @@ use super::*;
 use crate::engine::blocking::PoolCounts;
 use crate::engine::task::TaskId;
 use crate::engine::task::header::ListEntry;
+use crate::insight::deadlocks::Deadlocks;
 use crate::insight::pool_info::{JobInfo, PoolInfo};
 use crate::insight::task_info::TaskInfo;
 use crate::insight::worker_info::WorkerInfo;
@@ -35,7 +36,19 @@ fn group(tasks: usize, future_size: usize, is_hot: bool) -> TaskGroup {
 /// A waiting task.
 pub(super) fn entry() -> ListEntry {
     let (task, type_name) = (task(), "a::type");
-    ListEntry { task, name: None, type_name, future_size: 10, is_hot: false, is_stuck: false }
+    let (name, note, waits_for_good) = (None, None, None);
+    let (future_size, is_hot, is_stuck) = (10, false, false);
+    ListEntry {
+        wakers: None,
+        task,
+        name,
+        type_name,
+        future_size,
+        is_hot,
+        is_stuck,
+        note,
+        waits_for_good,
+    }
 }
 
 pub(super) fn group_of(tasks: usize, entry: ListEntry) -> TaskGroup {
@@ -58,6 +71,7 @@ fn healthy() -> Dump {
         ready_for_workers: 0,
         tasks: Vec::new(),
         groups: Vec::new(),
+        deadlocks: Deadlocks::default(),
         pool: PoolInfo {
             counts: PoolCounts {
                 max_threads: 2,

@@ -47,7 +47,7 @@ pub(in crate::insight) struct Counts {
 impl Seen {
     fn of(handle: &Handle, history: &mut History) -> Self {
         let (metrics, mut dump) = (handle.metrics(), handle.dump());
-        history.add(clock::now(), &mut dump);
+        history.add(clock::now(), handle, &mut dump);
         let workers = dump.workers().len().max(1);
         Self {
             id: handle.id(),

@@ -6,6 +6,7 @@ use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::task::budget;
+use crate::engine::task::waiting::{Wait, leave_note};
 use crate::engine::wakers::{self, Place};
 use crate::runtime::block_on::wait_outside;
 use pin_project_lite::pin_project;
@@ -267,6 +268,9 @@ impl<T: Clone> Future for Recv<'_, T> {
                 }
                 Poll::Pending
             });
+            if poll.is_pending() {
+                leave_note(cx.waker(), Wait::BroadcastReceive, &raw const **ring);
+            }
             poll.map(|waker| {
                 wakers::drop_all(waker);
                 // The value is cloned without the tail's lock, so it may be overwritten before that.

@@ -11,7 +11,7 @@ use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 use crate::engine::words::{self, NOTE, noted};
 use crate::runtime::block_on::wait_outside;
-use crate::sync::permits::{Permits, Refusal};
+use crate::sync::permits::{Owner, Permits, Refusal};
 use crate::time::{Duration, timeout};
 use std::mem;
 
@@ -47,7 +47,7 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
         "a bounded channel has room for {} messages at most, not for {buffer}{NOTE}",
         Permits::MAX
     );
-    let room = Bounded { permits: Permits::new(buffer), bound: buffer };
+    let room = Bounded { permits: Permits::new(buffer, Owner::Channel), bound: buffer };
     let shared = Arc::new(Shared::new(room));
     (Sender { tx: Tx { shared: shared.clone() } }, Receiver { rx: Rx::new(shared) })
 }

@@ -7,6 +7,7 @@ use super::shared::{Inbox, Shared, abandon};
 use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::budget;
+use crate::engine::task::waiting::{Wait, leave_note};
 use crate::engine::task::waker::is_task;
 use crate::engine::wakers::{Locked, drop_all};
 use std::mem;
@@ -162,6 +163,9 @@ fn wait<'a, T, R: Room>(
         inbox = shared.inbox.lock();
     };
     drop(inbox);
+    if poll.is_pending() {
+        leave_note(cx.waker(), Wait::ChannelReceive, shared);
+    }
     drop_all(clone);
     poll
 }

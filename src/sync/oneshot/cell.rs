@@ -326,6 +326,11 @@ impl<T> Drop for SendHalf<T> {
 pub(super) struct ReceiveHalf<T>(Door<T>);
 
 impl<T> ReceiveHalf<T> {
+    /// Which channel it is.
+    pub(super) fn address(&self) -> *const () {
+        self.0.0.as_ptr().cast_const().cast()
+    }
+
     /// Whether one of the halves has ended the channel.
     #[inline]
     pub(super) fn has_ended(&self) -> bool {

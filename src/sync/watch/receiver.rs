@@ -5,13 +5,14 @@ use super::{SPREAD, STEP, Shared, Version, within_budget};
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::sync_shim::{Arc, RwLockReadGuard};
 use crate::engine::task::budget;
+use crate::engine::task::waiting::{Wait, leave_note};
 use crate::sync::notify::Notified;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 /// Sees the latest value, and waits for a newer one; made by [`channel`](super::channel) and
 /// [`Sender::subscribe`](super::Sender::subscribe).
@@ -243,7 +244,10 @@ impl<'a, T> Change<'a, T> {
             if closed {
                 return Poll::Ready(Err(RecvError(())));
             }
-            ready!(notified.as_mut().poll(cx));
+            if notified.as_mut().poll(cx).is_pending() {
+                leave_note(cx.waker(), Wait::Watch, self.shared);
+                return Poll::Pending;
+            }
             notified.set(self.notified());
         }
     }

@@ -6,6 +6,8 @@
 use std::task::Waker;
 
 use super::ready::{Direction, Ready};
+use crate::engine::task::TaskId;
+use crate::engine::task::waiting::task_of;
 use crate::engine::wakers::{Line, Locked, WaitList};
 
 /// The futures' words are the bits that they wait for.
@@ -39,6 +41,19 @@ impl Lines {
     pub(super) fn capacity(&self) -> usize {
         self.readers.capacity() + self.writers.capacity()
     }
+}
+
+/// Calls `each` with the tasks that wait, and for which bits.
+pub(super) fn each(waiters: &mut Locked<'_, Lines>, mut each: impl FnMut(TaskId, Ready)) {
+    let mut meet = |ready, waker: &Waker| {
+        if let Some(task) = task_of(waker) {
+            each(task, ready);
+        }
+    };
+    for direction in [Direction::Read, Direction::Write] {
+        waiters.of(direction).iter().for_each(|waker| meet(direction.mask(), waker));
+    }
+    waiters.each(|word, waker| meet(Ready::from_state(word as u64), waker));
 }
 
 /// Moves out all wakers that these bits concern.

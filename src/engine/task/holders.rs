@@ -1,0 +1,180 @@
+//! Which tasks hold the locks that other tasks wait for.
+//!
+//! A lock notes its holder in itself. Who looks at a task that waits knows the address of the lock, but may
+//! not follow it: the lock may be gone, or moved, when the future that waited for it has been forgotten. So
+//! while futures wait for a lock, its address stands in a table with its holder, and that is read. A lock that
+//! is not waited for costs the table nothing.
+//!
+//! The table has a place for [`PLACES`] locks. One that finds none where it looks is not entered, and then its
+//! holder is not known.
+//!
+//! | entry | is written by |
+//! |---|---|
+//! | `lock` | the first future that waits, and the one that takes the last one out, under the lock's own lock |
+//! | `holder` | the same, and each task that gets or gives up the lock while the entry is there |
+//!
+//! An entry never speaks of a holder that has released the lock before: the holder clears the entry before it
+//! releases. For some instructions after a task got a lock it may say that the holder is not known, and if the
+//! first future comes to wait just then, it says so until the lock has the next holder.
+
+use super::id::TaskId;
+use crate::engine::sync_shim::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// How many locks there may be that tasks wait for.
+const PLACES: usize = 2048;
+
+/// How many places a lock looks at for one that is free.
+const LOOKS: usize = 8;
+
+const CERTAIN: u64 = 1;
+
+/// A task that holds a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub(crate) task: TaskId,
+    /// The guard cannot have left the task: see [`word`].
+    pub(crate) is_certain: bool,
+}
+
+/// A holder as a number; 0 if none is known. `is_certain` says that the guard borrows the lock, and therefore
+/// stays with the task.
+#[inline]
+pub(crate) fn word(task: Option<TaskId>, is_certain: bool) -> u64 {
+    task.map_or(0, |task| task.to_bits() << 1 | u64::from(is_certain))
+}
+
+fn holder(word: u64) -> Option<Holder> {
+    let task = TaskId::from_bits(word >> 1)?;
+    Some(Holder { task, is_certain: word & CERTAIN != 0 })
+}
+
+struct Entry {
+    lock: AtomicUsize,
+    holder: AtomicU64,
+}
+
+pub(crate) struct Holders<const N: usize>([Entry; N]);
+
+#[cfg(not(any(liten_loom, liten_shuttle)))]
+static TABLE: Holders<PLACES> =
+    Holders([const { Entry { lock: AtomicUsize::new(0), holder: AtomicU64::new(0) } }; PLACES]);
+
+impl<const N: usize> Holders<N> {
+    fn places(&self, lock: usize) -> impl Iterator<Item = &Entry> {
+        // Addresses differ in the middle bits; the multiplication brings them to the top.
+        let hash = (lock as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        (0..LOOKS.min(N)).map(move |look| &self.0[(hash as usize).wrapping_add(look) % N])
+    }
+
+    fn of(&self, lock: usize) -> Option<&Entry> {
+        // Ordering: Acquire pairs with the Release in `enter`: the holder that is read is not one of a lock
+        // that had the place before.
+        self.places(lock).find(|entry| entry.lock.load(Ordering::Acquire) == lock)
+    }
+
+    /// The first future comes to wait for `lock`, which `holder` holds. The caller has the lock's own lock.
+    fn enter(&self, lock: usize, holder: u64) {
+        let free = |entry: &&Entry| {
+            // Ordering: Acquire pairs with the Release in `leave`, which has cleared the holder before.
+            entry.lock.compare_exchange(0, lock, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        };
+        // One that a forgotten future has left there is used again.
+        if let Some(entry) = self.of(lock).or_else(|| self.places(lock).find(free)) {
+            // Ordering: Release pairs with the Acquire in `find`: of a task that is seen here, what it has
+            // done before is seen.
+            entry.holder.store(holder, Ordering::Release);
+        }
+    }
+
+    /// `lock` has another holder, or none.
+    fn set(&self, lock: usize, holder: u64) {
+        if let Some(entry) = self.of(lock) {
+            // Ordering: Release, as above.
+            entry.holder.store(holder, Ordering::Release);
+        }
+    }
+
+    /// No future waits for `lock` any more. The caller has the lock's own lock.
+    fn leave(&self, lock: usize) {
+        if let Some(entry) = self.of(lock) {
+            // Ordering: Relaxed, published by the next store.
+            entry.holder.store(0, Ordering::Relaxed);
+            // Ordering: Release pairs with the Acquire in `enter`.
+            entry.lock.store(0, Ordering::Release);
+        }
+    }
+
+    fn find(&self, lock: usize) -> Option<Holder> {
+        // Ordering: Acquire pairs with the Release of the stores.
+        self.of(lock).and_then(|entry| holder(entry.holder.load(Ordering::Acquire)))
+    }
+}
+
+/// See [`Holders::enter`].
+#[cold]
+pub(crate) fn enter<T>(lock: *const T, holder: u64) {
+    #[cfg(not(any(liten_loom, liten_shuttle)))]
+    TABLE.enter(lock.addr(), holder);
+    #[cfg(any(liten_loom, liten_shuttle))]
+    let _ = (lock, holder);
+}
+
+/// See [`Holders::set`]. The caller has the lock's own lock.
+#[cold]
+pub(crate) fn set<T>(lock: *const T, holder: u64) {
+    #[cfg(not(any(liten_loom, liten_shuttle)))]
+    TABLE.set(lock.addr(), holder);
+    #[cfg(any(liten_loom, liten_shuttle))]
+    let _ = (lock, holder);
+}
+
+/// See [`Holders::leave`].
+#[cold]
+pub(crate) fn leave<T>(lock: *const T) {
+    #[cfg(not(any(liten_loom, liten_shuttle)))]
+    TABLE.leave(lock.addr());
+    #[cfg(any(liten_loom, liten_shuttle))]
+    let _ = lock;
+}
+
+/// The task that holds the lock with this address, if tasks wait for the lock and its holder is known.
+pub(crate) fn find(lock: usize) -> Option<Holder> {
+    #[cfg(not(any(liten_loom, liten_shuttle)))]
+    return TABLE.find(lock);
+    #[cfg(any(liten_loom, liten_shuttle))]
+    return Holders::<0>([]).find(lock);
+}
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::{AtomicU64, AtomicUsize, Entry, Holder, Holders, LOOKS, word};
+    use crate::engine::task::TaskId;
+
+    #[test]
+    fn a_lock_is_found_while_it_is_waited_for() {
+        const { assert!(LOOKS == 8) };
+        let empty = || Entry { lock: AtomicUsize::new(0), holder: AtomicU64::new(0) };
+        let holders: Holders<16> = Holders(std::array::from_fn(|_| empty()));
+        let task = TaskId::next();
+        let (lock, other) = (0x1000, 0x2000);
+        let found = |is_certain| Some(Holder { task, is_certain });
+        assert_eq!(holders.find(lock), None);
+        holders.set(lock, word(Some(task), true));
+        assert_eq!(holders.find(lock), None, "not entered");
+        holders.enter(lock, word(Some(task), true));
+        holders.enter(other, word(Some(task), false));
+        assert_eq!((holders.find(lock), holders.find(other)), (found(true), found(false)));
+        holders.set(lock, word(None, true));
+        assert_eq!(holders.find(lock), None, "nothing is known of it");
+        holders.leave(lock);
+        holders.leave(lock);
+        assert_eq!((holders.find(lock), holders.find(other)), (None, found(false)));
+        for lock in 1..100 {
+            holders.enter(lock, word(Some(task), true));
+        }
+        let there = (1..100).filter(|&lock| holders.find(lock).is_some()).count();
+        assert_eq!(there, 15, "the others have found no place");
+    }
+}

@@ -1,0 +1,181 @@
+//! What a cold task waits for, as its last poll has left it with the task.
+//!
+//! A future that has left the waker of its task where it waits leaves a [`Note`] of that, too: in the word of
+//! the header by which queues link tasks, and which is of no use while the task is polled or cold. So a note
+//! takes no memory, and whoever looks at a task finds it without asking anything that the task waits for.
+//!
+//! | the task is | its link has |
+//! |---|---|
+//! | queued | what the queue needs, which is no note |
+//! | polled | nothing at first, then the note that was left last |
+//! | cold | that note |
+//!
+//! A note has numbers in it and no pointers that are followed: a future may be moved to another task, or be
+//! forgotten, and what it waits for may be gone. A note names one wait. A task that waits for several things
+//! at once shows by the number of its wakers that there are others.
+//!
+//! What a note of a [`Wait::is_for_good`] says can be relied upon: as long as the task stays cold and the note
+//! is there, the waker that it speaks of lies where it says. Whoever takes it from there without waking it
+//! [forgets](forget_note) the note before.
+#![allow(unsafe_code)]
+
+use super::current;
+use super::header::TaskRef;
+use super::id::TaskId;
+use super::waker::is_task;
+use std::num::NonZeroUsize;
+use std::task::Waker;
+
+/// Notes are odd: see [`Link`](crate::engine::queue::wake_channel::Link).
+const ODD: usize = 1;
+const KIND_SHIFT: u32 = 1;
+const NUMBER_SHIFT: u32 = 8;
+
+/// What kind of thing a task waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub(crate) enum Wait {
+    /// The end of a task, whose id is the number.
+    Join,
+    // The number of the others is an address.
+    Mutex,
+    RwLock,
+    Semaphore,
+    Notify,
+    Watch,
+    Barrier,
+    ChannelReceive,
+    ChannelSend,
+    BroadcastReceive,
+    OneshotReceive,
+    Tracker,
+}
+
+impl Wait {
+    const ALL: [Self; 12] = [
+        Self::Join,
+        Self::Mutex,
+        Self::RwLock,
+        Self::Semaphore,
+        Self::Notify,
+        Self::Watch,
+        Self::Barrier,
+        Self::ChannelReceive,
+        Self::ChannelSend,
+        Self::BroadcastReceive,
+        Self::OneshotReceive,
+        Self::Tracker,
+    ];
+
+    /// Whether the header of this file promises that such a note can be relied upon.
+    fn is_for_good(self) -> bool {
+        matches!(self, Self::Join | Self::Mutex | Self::RwLock)
+    }
+}
+
+/// One thing that a task waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Note(NonZeroUsize);
+
+impl Note {
+    /// `None` where a word has no room for both.
+    #[inline]
+    fn new(wait: Wait, number: u64) -> Option<Self> {
+        if usize::BITS < u64::BITS || number >> (u64::BITS - NUMBER_SHIFT) != 0 {
+            return None;
+        }
+        let word = (number as usize) << NUMBER_SHIFT | (wait as usize) << KIND_SHIFT | ODD;
+        NonZeroUsize::new(word).map(Self)
+    }
+
+    pub(super) fn from_word(word: NonZeroUsize) -> Self {
+        Self(word)
+    }
+
+    pub(crate) fn wait(self) -> Option<Wait> {
+        let kind = self.0.get() >> KIND_SHIFT & ((1 << (NUMBER_SHIFT - KIND_SHIFT)) - 1);
+        Wait::ALL.get(kind).copied()
+    }
+
+    /// The task whose end is waited for.
+    pub(crate) fn joined(self) -> Option<TaskId> {
+        (self.wait() == Some(Wait::Join)).then(|| TaskId::from_bits(self.number()))?
+    }
+
+    /// The address of what is waited for. For [`Wait::Join`] it means nothing.
+    pub(crate) fn address(self) -> usize {
+        self.0.get() >> NUMBER_SHIFT
+    }
+
+    fn number(self) -> u64 {
+        self.address() as u64
+    }
+
+    pub(super) fn is_for_good(self) -> bool {
+        self.wait().is_some_and(Wait::is_for_good)
+    }
+}
+
+/// Leaves a note with the task that this thread polls, if `waker`, which has just been left where that task
+/// waits, is its own. `thing` is what it waits for.
+#[inline]
+pub(crate) fn leave_note<T: ?Sized>(waker: &Waker, wait: Wait, thing: *const T) {
+    leave(waker, wait, thing.addr() as u64);
+}
+
+/// As [`leave_note`], for a task that waits for the end of another one.
+#[inline]
+pub(super) fn leave_join_note(waker: &Waker, task: TaskId) {
+    leave(waker, Wait::Join, task.to_bits());
+}
+
+#[inline]
+fn leave(waker: &Waker, wait: Wait, number: u64) {
+    if is_task(waker) && current::is_polled(waker.data()) {
+        // SAFETY: the waker keeps the task alive.
+        let task = unsafe { TaskRef::from_raw(waker.data()) };
+        // The link is this thread's, because it polls the task.
+        task.header().link.set_note(Note::new(wait, number).map(|note| note.0));
+    }
+}
+
+/// Before a waker, which was left where its task waits for `thing`, is taken from there without being woken:
+/// whatever has happened to that task meanwhile, it has no note of it any more.
+pub(crate) fn forget_note<T: ?Sized>(waker: &Waker, wait: Wait, thing: *const T) {
+    forget(waker, wait, thing.addr() as u64);
+}
+
+/// As [`forget_note`], for a task that waited for the end of another one.
+pub(super) fn forget_join_note(waker: &Waker, task: TaskId) {
+    forget(waker, Wait::Join, task.to_bits());
+}
+
+fn forget(waker: &Waker, wait: Wait, number: u64) {
+    if let Some(note) = Note::new(wait, number).filter(|_| is_task(waker)) {
+        // SAFETY: the waker keeps the task alive.
+        let task = unsafe { TaskRef::from_raw(waker.data()) };
+        if task.header().link.note() == Some(note.0) {
+            task.header().link.forget_note(note.0);
+        }
+    }
+}
+
+/// The task that `waker` wakes, if it is a task of ours.
+pub(crate) fn task_of(waker: &Waker) -> Option<TaskId> {
+    // SAFETY: the waker keeps the task alive.
+    is_task(waker).then(|| unsafe { TaskRef::from_raw(waker.data()) }.header().id)
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::{Note, Wait};
+
+    #[test]
+    fn a_note_says_what_was_written() {
+        for wait in Wait::ALL {
+            let note = Note::new(wait, 0x00ff_1234_5678_9abc).unwrap();
+            assert_eq!((note.wait(), note.number()), (Some(wait), 0x00ff_1234_5678_9abc));
+        }
+        assert_eq!(Note::new(Wait::Join, 1 << 56), None);
+    }
+}

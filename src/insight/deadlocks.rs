@@ -1,0 +1,201 @@
+//! Tasks that wait for each other: which of them are proven never to go on.
+//!
+//! # The proof
+//!
+//! A task is a *suspect* while it is cold, has one waker, and that waker lies where its note says: with the
+//! end of another task, or in the line of a lock (`engine/task/waiting.rs`). Its *blocker* is that other task,
+//! or the one that holds the lock (`engine/task/holders.rs`). The suspects are found in one walk through all
+//! tasks, which marks them, and looked at once more in a second walk, which begins after the first has ended.
+//! Those that are still marked have been cold all the time in between, so there is a moment at which all of
+//! them were cold.
+//!
+//! The largest set is taken of those whose blockers are in the set, or have no waker at all. Suppose that
+//! something other than an abort wakes a task of the set after that moment, and take the first such wake. By
+//! another waker than the one that the note speaks of it cannot be: in the second walk there was none, and
+//! that one is not cloned where it lies. By that one it happens when the blocker ends or releases the lock.
+//! The blocker has to be polled for that, so it was woken before: that was an earlier wake.
+//!
+//! What is taken for granted: a guard stays in the task that has locked. One that cannot outlive its lock
+//! does, because the lock is in that task, too. One of a lock that lives for ever could be given to another
+//! task, which then unlocks. A guard that owns its lock, as of `lock_owned`, is often given away, so nothing
+//! is proven by it.
+
+use super::finding::DeadlockedTask;
+use super::task_info::TaskInfo;
+use super::wait::Wait;
+use crate::engine::task::waiting::Note;
+use crate::engine::task::{TaskId, holders};
+use crate::runtime::Handle;
+use crate::runtime::task_list::TaskList;
+use std::collections::{HashMap, HashSet};
+
+/// No more suspects than this are looked at. With more of them, less is proven.
+const MOST_SUSPECTS: usize = 100_000;
+
+/// The suspects of the first walk.
+#[derive(Default)]
+pub(super) struct Suspects {
+    notes: HashMap<TaskId, Note>,
+    /// The tasks without a waker.
+    stuck: HashSet<TaskId>,
+}
+
+/// What has been proven.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Deadlocks {
+    /// All tasks that are proven to wait for ever, without those that have no waker.
+    pub(super) tasks: HashSet<TaskId>,
+    /// Those that wait for each other, each for the next one and the last one for the first.
+    pub(super) circles: Vec<Circle>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Circle {
+    pub(super) tasks: Vec<DeadlockedTask>,
+    /// How many tasks beside them wait for them.
+    pub(super) others: usize,
+}
+
+impl Suspects {
+    pub(super) fn meet(&mut self, task: &TaskInfo) {
+        if task.is_stuck() && self.stuck.len() < MOST_SUSPECTS {
+            self.stuck.insert(task.id());
+        }
+        if let Some(note) = task.only_wait().filter(|_| self.notes.len() < MOST_SUSPECTS) {
+            self.notes.insert(task.id(), note);
+        }
+    }
+
+    /// Makes the second walk, if there is a reason to.
+    pub(super) fn prove(mut self, handle: &Handle) -> Deadlocks {
+        let blockers = closed(blockers(&self.notes), &self.stuck);
+        self.notes.retain(|task, _| blockers.contains_key(task));
+        if self.notes.is_empty() {
+            return Deadlocks::default();
+        }
+        let mut seen_again = HashMap::new();
+        let (mut list, mut chunk) = (TaskList::new(handle), Vec::new());
+        while list.next_chunk(&mut chunk).is_some() {
+            for entry in chunk.drain(..) {
+                let id = entry.task.id();
+                let was_cold = entry.waits_for_good == Some(true);
+                if was_cold && entry.note.is_some() && entry.note == self.notes.get(&id).copied() {
+                    seen_again.insert(id, entry);
+                }
+            }
+        }
+        let notes = self.notes.into_iter().filter(|(task, _)| seen_again.contains_key(task));
+        let blockers = closed(self::blockers(&notes.collect()), &self.stuck);
+        let circles = circles(&blockers).into_iter().map(|(tasks, others)| {
+            let told = tasks.iter().filter_map(|id| {
+                let (entry, blocker) = (seen_again.get(id)?, *blockers.get(id)?);
+                let waits_for = entry.note.and_then(Wait::noted)?.held_by(Some(blocker));
+                Some(DeadlockedTask { task: entry.task, name: entry.name.clone(), waits_for })
+            });
+            Circle { tasks: told.collect(), others }
+        });
+        Deadlocks { circles: circles.collect(), tasks: blockers.into_keys().collect() }
+    }
+}
+
+/// The blockers of those suspects that have one.
+fn blockers(notes: &HashMap<TaskId, Note>) -> HashMap<TaskId, TaskId> {
+    let blocker = |note: Note| {
+        let holder = || holders::find(note.address()).filter(|holder| holder.is_certain);
+        note.joined().or_else(|| holder().map(|holder| holder.task))
+    };
+    notes.iter().filter_map(|(&task, &note)| Some((task, blocker(note)?))).collect()
+}
+
+/// The largest part of `blockers` in which each blocker has one itself, or is in `stuck`.
+fn closed(
+    mut blockers: HashMap<TaskId, TaskId>,
+    stuck: &HashSet<TaskId>,
+) -> HashMap<TaskId, TaskId> {
+    let mut waiting: HashMap<TaskId, Vec<TaskId>> = HashMap::new();
+    for (&task, &blocker) in &blockers {
+        waiting.entry(blocker).or_default().push(task);
+    }
+    let lives = |blocker: &&TaskId| !blockers.contains_key(blocker) && !stuck.contains(blocker);
+    let mut live: Vec<TaskId> = waiting.keys().filter(lives).copied().collect();
+    while let Some(blocker) = live.pop() {
+        for task in waiting.remove(&blocker).unwrap_or_default() {
+            blockers.remove(&task);
+            live.push(task);
+        }
+    }
+    blockers
+}
+
+/// The circles, each from its smallest id on, with the number of tasks that lead into it. The first one has
+/// the smallest id of all.
+fn circles(blockers: &HashMap<TaskId, TaskId>) -> Vec<(Vec<TaskId>, usize)> {
+    /// Which circle a task leads to; `None` if it leads to one that is stuck alone.
+    type Found = HashMap<TaskId, Option<usize>>;
+    let (mut circles, mut found): (Vec<(Vec<TaskId>, usize)>, Found) = Default::default();
+    let mut tasks: Vec<_> = blockers.keys().copied().collect();
+    tasks.sort_unstable();
+    for first in tasks {
+        let (mut path, mut places, mut task) = (Vec::new(), HashMap::new(), first);
+        let end = loop {
+            if let Some(&known) = found.get(&task) {
+                break known;
+            }
+            if let Some(&place) = places.get(&task) {
+                let mut circle = path.split_off(place);
+                let smallest = (0..circle.len()).min_by_key(|&index| circle[index]);
+                circle.rotate_left(smallest.unwrap_or(0));
+                found.extend(circle.iter().map(|&task| (task, Some(circles.len()))));
+                circles.push((circle, 0));
+                break Some(circles.len() - 1);
+            }
+            let Some(&blocker) = blockers.get(&task) else { break None };
+            places.insert(task, path.len());
+            path.push(task);
+            task = blocker;
+        };
+        if let Some(circle) = end {
+            circles[circle].1 += path.len();
+        }
+        found.extend(path.into_iter().map(|task| (task, end)));
+    }
+    circles.sort_by_key(|(circle, _)| circle[0]);
+    circles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{circles, closed};
+    use crate::engine::task::TaskId;
+    use std::collections::{HashMap, HashSet};
+
+    /// `edges` between tasks that are given by numbers, those of them that stay, and the circles.
+    fn told(edges: &[(usize, usize)], stuck: &[usize]) -> (Vec<usize>, Vec<(Vec<usize>, usize)>) {
+        let mut ids: Vec<_> = (0..10).map(|_| TaskId::next()).collect();
+        ids.sort_unstable();
+        let number = |id: &TaskId| ids.iter().position(|other| other == id).unwrap();
+        let edges: HashMap<_, _> = edges.iter().map(|&(from, to)| (ids[from], ids[to])).collect();
+        let stuck: HashSet<_> = stuck.iter().map(|&task| ids[task]).collect();
+        let left = closed(edges, &stuck);
+        let circles = circles(&left).into_iter();
+        let circles = circles.map(|(circle, others)| (circle.iter().map(number).collect(), others));
+        let mut tasks: Vec<_> = left.keys().map(number).collect();
+        tasks.sort_unstable();
+        (tasks, circles.collect())
+    }
+
+    #[test]
+    fn what_leads_to_a_task_that_lives_is_not_closed() {
+        assert_eq!(told(&[], &[]), (vec![], vec![]));
+        assert_eq!(told(&[(0, 1), (1, 2), (3, 1)], &[]), (vec![], vec![]));
+        assert_eq!(told(&[(0, 1), (1, 2), (3, 1)], &[2]), (vec![0, 1, 3], vec![]));
+    }
+
+    #[test]
+    fn circles_are_found_with_what_leads_into_them() {
+        assert_eq!(told(&[(4, 4)], &[]), (vec![4], vec![(vec![4], 0)]));
+        let edges = [(2, 1), (1, 3), (3, 2), (0, 5), (5, 2), (7, 8), (8, 7), (6, 9)];
+        let circles = vec![(vec![1, 3, 2], 2), (vec![7, 8], 0)];
+        assert_eq!(told(&edges, &[]), (vec![0, 1, 2, 3, 5, 7, 8], circles));
+    }
+}

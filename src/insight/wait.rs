@@ -1,0 +1,206 @@
+//! What a task waits for.
+
+use crate::engine::task::waiting::{Note, Wait as Kind};
+use crate::engine::task::{TaskId, holders};
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Something that a task waits for; from [`TaskInfo::waits`](super::TaskInfo::waits).
+///
+/// Its `Display` goes on where "the task waits for" ends: "task 32", "a timer in 3.2 s".
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wait {
+    /// The end of another task.
+    #[non_exhaustive]
+    Task {
+        /// The other task.
+        id: TaskId,
+    },
+    /// The end of blocking work, which a thread of the pool does.
+    #[non_exhaustive]
+    BlockingWork {
+        /// The id of the work.
+        id: TaskId,
+    },
+    /// A deadline.
+    #[non_exhaustive]
+    Timer {
+        /// How long after the look it is. Zero if it has passed.
+        remaining: Duration,
+    },
+    /// A socket, or another source of events.
+    #[non_exhaustive]
+    Source {
+        /// For what the task waits, as [`Interest`](crate::io::Interest) calls it: "readable", "writable".
+        event: &'static str,
+        /// Its number in the process. `None` where the system does not count that way.
+        descriptor: Option<i32>,
+        /// What it is or leads to, if that is known: the address of the other end, or a name of the system's.
+        target: Option<String>,
+    },
+    /// A lock, a channel or something else of [`liten::sync`](crate::sync).
+    #[non_exhaustive]
+    Primitive {
+        /// What it is.
+        kind: PrimitiveKind,
+        /// The same number for all who wait for the same one.
+        number: u32,
+        /// The task that has locked it, if it is a lock, and that is known: it is noted only by tasks, while
+        /// other tasks wait for the lock, and not of readers.
+        holder: Option<TaskId>,
+    },
+}
+
+/// A kind of lock or channel, or something else by which tasks wait for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PrimitiveKind {
+    /// A [`Mutex`](crate::sync::Mutex).
+    Mutex,
+    /// A [`RwLock`](crate::sync::RwLock).
+    RwLock,
+    /// A [`Semaphore`](crate::sync::Semaphore), or a [`OnceCell`](crate::sync::OnceCell), which has one.
+    Semaphore,
+    /// A [`Notify`](crate::sync::Notify), or something that has one, such as a
+    /// [`SetOnce`](crate::sync::SetOnce).
+    Notify,
+    /// The channel of a [`watch::Receiver`](crate::sync::watch::Receiver).
+    Watch,
+    /// A [`Barrier`](crate::sync::Barrier).
+    Barrier,
+    /// A channel of [`mpsc`](crate::sync::mpsc), for a message.
+    Receiver,
+    /// A bounded channel of [`mpsc`](crate::sync::mpsc), for room.
+    Sender,
+    /// A channel of [`broadcast`](crate::sync::broadcast), for a message.
+    Broadcast,
+    /// A channel of [`oneshot`](crate::sync::oneshot), for its value.
+    Oneshot,
+    /// A [`TaskTracker`](crate::task::TaskTracker), for the end of its tasks.
+    TaskTracker,
+}
+
+impl PrimitiveKind {
+    fn of(kind: Kind) -> Option<Self> {
+        Some(match kind {
+            Kind::Join => return None,
+            Kind::Mutex => Self::Mutex,
+            Kind::RwLock => Self::RwLock,
+            Kind::Semaphore => Self::Semaphore,
+            Kind::Notify => Self::Notify,
+            Kind::Watch => Self::Watch,
+            Kind::Barrier => Self::Barrier,
+            Kind::ChannelReceive => Self::Receiver,
+            Kind::ChannelSend => Self::Sender,
+            Kind::BroadcastReceive => Self::Broadcast,
+            Kind::OneshotReceive => Self::Oneshot,
+            Kind::Tracker => Self::TaskTracker,
+        })
+    }
+}
+
+impl Wait {
+    /// What a task says that has left a note.
+    pub(super) fn noted(note: Note) -> Option<Self> {
+        if let Some(id) = note.joined() {
+            return Some(Self::Task { id });
+        }
+        let kind = PrimitiveKind::of(note.wait()?)?;
+        let holder = holders::find(note.address()).map(|holder| holder.task);
+        Some(Self::Primitive { kind, number: number(note.address()), holder })
+    }
+
+    /// The same, with the holder of the lock if it is one.
+    pub(super) fn held_by(mut self, task: Option<TaskId>) -> Self {
+        if let Self::Primitive { holder, .. } = &mut self {
+            *holder = task;
+        }
+        self
+    }
+
+    /// The task for which it waits, or that holds what it waits for.
+    pub(super) fn other_task(&self) -> Option<TaskId> {
+        match *self {
+            Self::Task { id } | Self::BlockingWork { id } => Some(id),
+            Self::Primitive { holder, .. } => holder,
+            Self::Timer { .. } | Self::Source { .. } => None,
+        }
+    }
+}
+
+/// A number in the place of an address, which would be of use to an attacker.
+fn number(address: usize) -> u32 {
+    static STATE: OnceLock<RandomState> = OnceLock::new();
+    STATE.get_or_init(RandomState::new).hash_one(address) as u32
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task { id } => write!(f, "task {id}"),
+            Self::BlockingWork { id } => write!(f, "blocking work {id}"),
+            Self::Timer { remaining } => write!(f, "a timer in {:.1} s", remaining.as_secs_f64()),
+            Self::Source { event, descriptor, target } => {
+                f.write_str(event)?;
+                if let Some(descriptor) = descriptor {
+                    write!(f, ", fd {descriptor}")?;
+                }
+                match target {
+                    Some(target) => write!(f, " → {target}"),
+                    None => Ok(()),
+                }
+            }
+            Self::Primitive { kind, number, holder } => {
+                write!(f, "{kind} (#{number:08x})")?;
+                match holder {
+                    Some(holder) => write!(f, " held by task {holder}"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for PrimitiveKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mutex => "a Mutex",
+            Self::RwLock => "a RwLock",
+            Self::Semaphore => "a Semaphore",
+            Self::Notify => "a Notify",
+            Self::Watch => "a watch channel",
+            Self::Barrier => "a Barrier",
+            Self::Receiver => "a message of an mpsc channel",
+            Self::Sender => "room in an mpsc channel",
+            Self::Broadcast => "a message of a broadcast channel",
+            Self::Oneshot => "the value of a oneshot channel",
+            Self::TaskTracker => "the tasks of a TaskTracker",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PrimitiveKind, Wait};
+    use crate::engine::task::TaskId;
+    use std::time::Duration;
+
+    #[test]
+    fn a_wait_is_said_in_words() {
+        let id = TaskId::next();
+        assert_eq!(Wait::Task { id }.to_string(), format!("task {id}"));
+        let timer = Wait::Timer { remaining: Duration::from_millis(3240) };
+        assert_eq!(timer.to_string(), "a timer in 3.2 s");
+        let (event, target) = ("readable", Some("127.0.0.1:4711".into()));
+        let source = Wait::Source { event, descriptor: Some(9), target };
+        assert_eq!(source.to_string(), "readable, fd 9 → 127.0.0.1:4711");
+        let source = Wait::Source { event: "writable", descriptor: None, target: None };
+        assert_eq!(source.to_string(), "writable");
+        let (kind, number) = (PrimitiveKind::Mutex, 0x12ab);
+        let lock = Wait::Primitive { kind, number, holder: Some(id) };
+        assert_eq!(lock.to_string(), format!("a Mutex (#000012ab) held by task {id}"));
+    }
+}

@@ -1,0 +1,53 @@
+//! What tasks wait for without having left a note of it: timers, sources and blocking work.
+
+use super::pool_info::PoolInfo;
+use super::sockets::Targets;
+use super::task_info::TaskInfo;
+use super::wait::Wait;
+use crate::engine::driver::readiness::Ready;
+use crate::engine::task::TaskId;
+use crate::runtime::Handle;
+use std::collections::{HashMap, HashSet};
+
+/// So many waits of one task are listed.
+const MOST_WAITS: usize = 8;
+
+/// Adds what the runtime of `handle` knows to what is known of `tasks`.
+pub(super) fn complete(handle: &Handle, tasks: &mut [TaskInfo], pool: &PoolInfo) {
+    let jobs: HashSet<TaskId> = pool.jobs().iter().map(|job| job.task().id()).collect();
+    let mut places = HashMap::new();
+    for (place, task) in tasks.iter_mut().enumerate().filter(|(_, task)| task.is_waiting()) {
+        places.insert(task.id(), place);
+        for wait in task.waits_mut() {
+            match *wait {
+                Wait::Task { id } if jobs.contains(&id) => *wait = Wait::BlockingWork { id },
+                _ => {}
+            }
+        }
+    }
+    let mut add = |task: TaskId, wait: Wait| {
+        let Some(&place) = places.get(&task) else { return };
+        let waits = tasks[place].waits_mut();
+        if waits.len() < MOST_WAITS {
+            waits.push(wait);
+        }
+    };
+    handle.list_timers(|task, remaining| add(task, Wait::Timer { remaining }));
+    let mut targets = Targets::default();
+    let mut sources = Vec::new();
+    handle.list_sources(|task, ready, descriptor, _| sources.push((task, ready, descriptor)));
+    for (task, ready, descriptor) in sources {
+        let target = descriptor.and_then(|descriptor| targets.of(descriptor));
+        add(task, Wait::Source { event: event(ready), descriptor, target });
+    }
+}
+
+fn event(ready: Ready) -> &'static str {
+    match (ready.is_readable(), ready.is_writable()) {
+        (true, false) => "readable",
+        (false, true) => "writable",
+        (true, true) => "readable or writable",
+        (false, false) if ready.is_priority() => "urgent data",
+        (false, false) => "an error",
+    }
+}

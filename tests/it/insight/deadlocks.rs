@@ -1,0 +1,220 @@
+//! Tasks that wait for each other: circles are found, and what is said to be proven is true.
+
+use crate::guard::{guarded, until, workers};
+use liten::insight::{Finding, PrimitiveKind, Wait};
+use liten::runtime::Runtime;
+use liten::sync::{Mutex, RwLock, oneshot};
+use liten::task::{JoinHandle, TaskId};
+use liten::time::{Duration, sleep, timeout};
+use std::collections::HashSet;
+use std::future::pending;
+use std::sync::Arc;
+
+/// All tasks that are proven to wait for ever, and the ids of each circle.
+fn found(runtime: &Runtime) -> (HashSet<TaskId>, Vec<Vec<TaskId>>) {
+    let dump = runtime.handle().dump();
+    let tasks = dump.tasks().iter().filter(|task| task.is_deadlocked()).map(|task| task.id());
+    let circles = dump.findings().into_iter().filter_map(|finding| match finding {
+        Finding::Deadlock { tasks, .. } => Some(tasks.iter().map(|task| task.id()).collect()),
+        _ => None,
+    });
+    (tasks.collect(), circles.collect())
+}
+
+/// Tasks each of which waits for the end of the next one, and the last one for the first; with the line of
+/// the spawn.
+fn circle_of_joins(runtime: &Runtime, count: usize) -> (Vec<TaskId>, u32) {
+    let (mut ids, mut line, mut first, mut before) = (Vec::new(), 0, None, None);
+    for _ in 0..count {
+        let (give, handle) = oneshot::channel::<JoinHandle<()>>();
+        let (task, spawned_at) =
+            (runtime.spawn(async { handle.await.unwrap().await.unwrap() }), line!());
+        (line, ids) = (spawned_at, [ids, vec![task.id()]].concat());
+        match before.replace(give) {
+            None => first = Some(task),
+            Some(give) => give.send(task).unwrap(),
+        }
+    }
+    before.unwrap().send(first.unwrap()).unwrap();
+    (ids, line)
+}
+
+#[test]
+fn a_circle_of_joins_is_found_with_ids_places_and_what_each_waits_for() {
+    guarded(|| {
+        let runtime = workers(2);
+        let (ids, line) = circle_of_joins(&runtime, 3);
+        let mut sorted = ids.clone();
+        sorted.sort_unstable();
+        until(|| found(&runtime).0.len() == 3);
+        let dump = runtime.handle().dump();
+        let findings = dump.findings();
+        let [Finding::Deadlock { tasks, others, .. }] = &findings[..] else { panic!("{dump}") };
+        assert_eq!((tasks.len(), *others), (3, 0));
+        for (index, task) in tasks.iter().enumerate() {
+            assert_eq!((task.spawned_at().file(), task.spawned_at().line()), (file!(), line));
+            let Wait::Task { id, .. } = *task.waits_for() else { panic!("{task}") };
+            assert_eq!(id, tasks[(index + 1) % 3].id());
+        }
+        assert_eq!(tasks[0].id(), sorted[0]);
+        let text = dump.to_string();
+        assert!(text.contains("3 tasks wait for each other: deadlock, proven: task "), "{text}");
+        assert!(text.contains(&format!("waits for task {}", sorted[0])), "{text}");
+    });
+}
+
+#[test]
+fn what_waits_for_a_circle_waits_for_ever_too() {
+    guarded(|| {
+        let runtime = workers(1);
+        let (ids, _) = circle_of_joins(&runtime, 2);
+        let stuck = runtime.spawn(pending::<()>());
+        let waits = runtime.spawn(async { stuck.await.unwrap() });
+        let expected = HashSet::from([ids[0], ids[1], waits.id()]);
+        until(|| found(&runtime).0 == expected);
+        assert_eq!(found(&runtime).1.len(), 1, "a task without a waker is no circle");
+    });
+}
+
+#[test]
+fn a_task_that_waits_for_its_own_lock_is_found() {
+    guarded(|| {
+        let runtime = workers(1);
+        let lock = Arc::new(Mutex::new(()));
+        let task = runtime.spawn(async move {
+            let _guard = lock.lock().await;
+            drop(lock.lock().await);
+        });
+        until(|| found(&runtime).1 == [vec![task.id()]]);
+        let text = runtime.handle().dump().to_string();
+        assert!(text.contains("a task waits for itself: deadlock, proven"), "{text}");
+        assert!(text.contains(&format!("held by task {}", task.id())), "{text}");
+    });
+}
+
+/// Two tasks that lock `first` and `second` in different orders, each when the other has its first lock.
+macro_rules! crossed {
+    ($runtime:expr, $lock:ident, $first:expr, $second:expr) => {{
+        let (locks, meeting) = (($first, $second), Arc::new(liten::sync::Barrier::new(2)));
+        let (one, other) = ((locks.clone(), meeting.clone()), (locks, meeting));
+        let one = $runtime.spawn(async move {
+            let ((first, second), meeting) = one;
+            let _first = first.$lock().await;
+            meeting.wait().await;
+            let _second = second.$lock().await;
+        });
+        let other = $runtime.spawn(async move {
+            let ((first, second), meeting) = other;
+            let _second = second.$lock().await;
+            meeting.wait().await;
+            let _first = first.$lock().await;
+        });
+        [one.id(), other.id()]
+    }};
+}
+
+#[test]
+fn two_locks_in_different_orders_are_found() {
+    guarded(|| {
+        let runtime = workers(2);
+        let lock = || Arc::new(Mutex::new(()));
+        let mut mutexes = crossed!(runtime, lock, lock(), lock());
+        mutexes.sort_unstable();
+        until(|| found(&runtime).1 == [mutexes.to_vec()]);
+        let lock = || Arc::new(RwLock::new(()));
+        let mut locks = crossed!(runtime, write, lock(), lock());
+        locks.sort_unstable();
+        until(|| found(&runtime).1.len() == 2);
+        let dump = runtime.handle().dump();
+        for finding in dump.findings() {
+            let text = finding.to_string();
+            assert!(
+                text.contains("proven unless a guard was given to another task: task"),
+                "{text}"
+            );
+            let Finding::Deadlock { tasks, .. } = finding else { panic!("{dump}") };
+            let is_mutex = tasks[0].id() == mutexes[0];
+            let expected = if is_mutex { PrimitiveKind::Mutex } else { PrimitiveKind::RwLock };
+            for (task, next) in [(&tasks[0], &tasks[1]), (&tasks[1], &tasks[0])] {
+                let Wait::Primitive { kind, holder, .. } = *task.waits_for() else {
+                    panic!("{task}")
+                };
+                assert_eq!((kind, holder), (expected, Some(next.id())));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_lock_that_passes_from_task_to_task_is_held_by_the_last() {
+    guarded(|| {
+        let runtime = workers(2);
+        let (one, other) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+        let held = one.clone().try_lock_owned().unwrap();
+        // Three tasks wait in this line; the last of them waits for ever, for the second.
+        let spawn = |waits_again: bool| {
+            let (one, other) = (one.clone(), other.clone());
+            let task = runtime.spawn(async move {
+                let _one = one.lock().await;
+                if waits_again {
+                    let _other = other.lock().await;
+                    drop(one.lock().await);
+                }
+            });
+            until(|| {
+                let dump = runtime.handle().dump();
+                dump.tasks().iter().any(|seen| seen.id() == task.id() && !seen.waits().is_empty())
+            });
+            task
+        };
+        let tasks = [spawn(false), spawn(true), spawn(false)];
+        assert_eq!(found(&runtime), Default::default());
+        drop(held);
+        until(|| found(&runtime).0 == HashSet::from([tasks[1].id(), tasks[2].id()]));
+        assert_eq!(found(&runtime).1, [vec![tasks[1].id()]]);
+    });
+}
+
+#[test]
+fn what_may_go_on_is_not_said_to_be_proven() {
+    guarded(|| {
+        let runtime = workers(2);
+        let lock = || Arc::new(Mutex::new(()));
+        // By guards that own their locks.
+        crossed!(runtime, lock_owned, lock(), lock());
+        // With a timer beside one of the waits.
+        let (give, handle) = oneshot::channel::<JoinHandle<()>>();
+        let other = runtime.spawn(async { handle.await.unwrap().await.unwrap() });
+        let timed = runtime.spawn(async {
+            _ = timeout(Duration::from_secs(3600), other).await;
+        });
+        give.send(timed).unwrap();
+        // With an AbortHandle.
+        let (give, handle) = oneshot::channel::<JoinHandle<()>>();
+        let one = runtime.spawn(async { handle.await.unwrap().await.unwrap() });
+        let abort = one.abort_handle();
+        give.send(runtime.spawn(async { one.await.unwrap() })).unwrap();
+        // A lock whose holder sleeps.
+        let held = lock();
+        let sleeps = held.clone();
+        runtime.spawn(async move {
+            let _guard = sleeps.lock().await;
+            sleep(Duration::from_secs(3600)).await;
+        });
+        until(|| held.try_lock().is_err());
+        runtime.spawn(async move { drop(held.lock().await) });
+        until(|| {
+            let dump = runtime.handle().dump();
+            dump.tasks().len() == 8
+                && dump
+                    .tasks()
+                    .iter()
+                    .all(|task| task.state().to_string() == "waiting" && !task.waits().is_empty())
+        });
+        for _ in 0..100 {
+            assert_eq!(found(&runtime), Default::default());
+        }
+        drop(abort);
+        assert_eq!(found(&runtime).1.len(), 1);
+    });
+}

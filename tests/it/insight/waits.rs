@@ -1,0 +1,191 @@
+//! What each task waits for is named.
+
+use crate::guard::{guarded, until, workers};
+use liten::insight::{TaskInfo, Wait};
+use liten::runtime::Runtime;
+use liten::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
+use liten::time::{Duration, sleep, timeout};
+use std::future::Future;
+use std::sync::Arc;
+
+/// What a task with this future says that it waits for, when it waits.
+fn waits_of(runtime: &Runtime, future: impl Future<Output = ()> + Send + 'static) -> Vec<String> {
+    let task = runtime.spawn(future);
+    let mut waits = Vec::new();
+    until(|| {
+        let dump = runtime.handle().dump();
+        let seen = dump.tasks().iter().find(|seen| seen.id() == task.id());
+        waits = seen.map_or(Vec::new(), |seen: &TaskInfo| {
+            seen.waits().iter().map(Wait::to_string).collect()
+        });
+        !waits.is_empty()
+    });
+    task.abort();
+    waits
+}
+
+/// As [`waits_of`], for one wait, without the number of a lock or channel.
+fn wait_of(runtime: &Runtime, future: impl Future<Output = ()> + Send + 'static) -> String {
+    let mut waits = waits_of(runtime, future);
+    assert_eq!(waits.len(), 1, "{waits:?}");
+    let wait = waits.remove(0);
+    match (wait.find(" (#"), wait.find(')')) {
+        (Some(from), Some(to)) => format!("{}{}", &wait[..from], &wait[to + 1..]),
+        _ => wait,
+    }
+}
+
+#[test]
+fn locks_and_channels_are_named() {
+    guarded(|| {
+        let runtime = workers(1);
+        let mutex = Arc::new(Mutex::new(()));
+        let held = mutex.clone().try_lock_owned().unwrap();
+        assert_eq!(wait_of(&runtime, async move { drop(mutex.lock().await) }), "a Mutex");
+        drop(held);
+        let lock = Arc::new(RwLock::new(()));
+        let held = lock.clone().try_read_owned().unwrap();
+        assert_eq!(wait_of(&runtime, async move { drop(lock.write().await) }), "a RwLock");
+        drop(held);
+        let semaphore = Semaphore::new(0);
+        let wait = wait_of(&runtime, async move { drop(semaphore.acquire().await) });
+        assert_eq!(wait, "a Semaphore");
+        let notify = Notify::new();
+        assert_eq!(wait_of(&runtime, async move { notify.notified().await }), "a Notify");
+        let barrier = Barrier::new(2);
+        assert_eq!(wait_of(&runtime, async move { _ = barrier.wait().await }), "a Barrier");
+        let (sender, mut receiver) = mpsc::channel::<()>(1);
+        let wait = wait_of(&runtime, async move { _ = receiver.recv().await });
+        assert_eq!(wait, "a message of an mpsc channel");
+        drop(sender);
+        let (sender, receiver) = mpsc::channel::<()>(1);
+        let wait = wait_of(&runtime, async move { while sender.send(()).await.is_ok() {} });
+        assert_eq!(wait, "room in an mpsc channel");
+        drop(receiver);
+        let (sender, receiver) = oneshot::channel::<()>();
+        let wait = wait_of(&runtime, async move { drop(receiver.await) });
+        assert_eq!(wait, "the value of a oneshot channel");
+        drop(sender);
+        let (sender, mut receiver) = watch::channel(());
+        let wait = wait_of(&runtime, async move { drop(receiver.changed().await) });
+        assert_eq!(wait, "a watch channel");
+        drop(sender);
+        let (sender, mut receiver) = broadcast::channel::<()>(1);
+        let wait = wait_of(&runtime, async move { _ = receiver.recv().await });
+        assert_eq!(wait, "a message of a broadcast channel");
+        drop(sender);
+        let tracker = liten::task::TaskTracker::new();
+        tracker.close();
+        let token = tracker.token();
+        let wait = wait_of(&runtime, async move { tracker.wait().await });
+        assert_eq!(wait, "the tasks of a TaskTracker");
+        drop(token);
+    });
+}
+
+#[test]
+fn the_holder_of_a_lock_is_named() {
+    guarded(|| {
+        let runtime = workers(1);
+        let lock = Arc::new(Mutex::new(()));
+        let holds = lock.clone();
+        let holder = runtime.spawn(async move {
+            let _guard = holds.lock().await;
+            sleep(Duration::from_secs(3600)).await;
+        });
+        until(|| lock.try_lock().is_err());
+        let wait = wait_of(&runtime, async move { drop(lock.lock().await) });
+        assert_eq!(wait, format!("a Mutex held by task {}", holder.id()));
+    });
+}
+
+#[test]
+fn tasks_and_blocking_work_are_named() {
+    guarded(|| {
+        let runtime = workers(1);
+        let task = runtime.spawn(std::future::pending::<()>());
+        let expected = format!("task {}", task.id());
+        assert_eq!(wait_of(&runtime, async move { drop(task.await) }), expected);
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let work = runtime.spawn_blocking(move || held.recv().is_err());
+        let expected = format!("blocking work {}", work.id());
+        until(|| !runtime.handle().dump().pool().jobs().is_empty());
+        assert_eq!(wait_of(&runtime, async move { drop(work.await) }), expected);
+        drop(release);
+    });
+}
+
+#[test]
+fn timers_are_told_with_the_time_that_is_left() {
+    guarded(|| {
+        let runtime = workers(1);
+        let wait = wait_of(&runtime, sleep(Duration::from_secs(1_000_000)));
+        assert!(wait == "a timer in 1000000.0 s" || wait.starts_with("a timer in 99999"), "{wait}");
+        let (_sender, mut receiver) = mpsc::unbounded_channel::<()>();
+        let waits = waits_of(&runtime, async move {
+            _ = timeout(Duration::from_secs(3600), receiver.recv()).await;
+        });
+        assert_eq!(waits.len(), 2, "{waits:?}");
+        assert!(waits[0].starts_with("a message of an mpsc channel"), "{waits:?}");
+        assert!(waits[1].starts_with("a timer in 3"), "{waits:?}");
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn sockets_are_told_with_their_peers() {
+    guarded(|| {
+        use liten::net::{TcpListener, TcpStream};
+        use std::os::fd::AsRawFd;
+        let runtime = workers(1);
+        let (listener, stream, accepted) = runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let accepted = listener.accept().await.unwrap().0;
+            (listener, stream, accepted)
+        });
+        let (own, fd) = (listener.local_addr().unwrap(), stream.as_raw_fd());
+        let wait = wait_of(&runtime, async move {
+            stream.readable().await.unwrap();
+            let read = stream.try_read(&mut [0]);
+            assert!(read.is_err(), "{read:?}");
+            stream.readable().await.unwrap();
+        });
+        assert_eq!(wait, format!("readable, fd {fd} → {own}"));
+        let fd = listener.as_raw_fd();
+        let wait = wait_of(&runtime, async move { drop(listener.accept().await) });
+        assert_eq!(wait, format!("readable, fd {fd} → {own}"));
+        drop(accepted);
+    });
+}
+
+#[test]
+fn a_wait_that_is_over_is_not_told() {
+    guarded(|| {
+        let runtime = workers(1);
+        let lock = Arc::new(Mutex::new(()));
+        let held = lock.clone().try_lock_owned().unwrap();
+        // The lock is asked for in the poll in which the task then waits for something unknown.
+        let task = runtime.spawn(async move {
+            {
+                let mut locks = std::pin::pin!(lock.lock());
+                std::future::poll_fn(|cx| {
+                    assert!(locks.as_mut().poll(cx).is_pending());
+                    std::task::Poll::Ready(())
+                })
+                .await;
+            }
+            std::future::poll_fn(|cx| {
+                std::mem::forget(cx.waker().clone());
+                std::task::Poll::<()>::Pending
+            })
+            .await;
+        });
+        until(|| runtime.metrics().num_cold_tasks() == 1);
+        until(|| runtime.handle().tasks().all(|task| task.state().to_string() == "waiting"));
+        let dump = runtime.handle().dump();
+        assert_eq!(dump.tasks()[0].waits(), [], "{dump}");
+        task.abort();
+        drop(held);
+    });
+}

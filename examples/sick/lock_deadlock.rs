@@ -18,11 +18,10 @@ fn main() -> io::Result<()> {
         let accounts = Arc::new([Mutex::new(100), Mutex::new(100)]);
         // Without it they would meet only now and then, as in life.
         let both_hold_one = Arc::new(Barrier::new(2));
-        let (shared, met) = (accounts.clone(), both_hold_one.clone());
-        drop(liten::spawn(async move { transfer(&shared[0], &shared[1], &met).await }));
-        drop(liten::spawn(
-            async move { transfer(&accounts[1], &accounts[0], &both_hold_one).await },
-        ));
+        let first = (accounts.clone(), both_hold_one.clone());
+        drop(liten::spawn(async move { transfer(&first.0[0], &first.0[1], &first.1).await }));
+        let second = (accounts, both_hold_one);
+        drop(liten::spawn(async move { transfer(&second.0[1], &second.0[0], &second.1).await }));
         Ok(())
     })
 }

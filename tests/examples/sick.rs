@@ -54,7 +54,7 @@ pub(crate) const JOIN_DEADLOCK: Case = Case {
 pub(crate) const LOCK_DEADLOCK: Case = Case {
     name: "lock_deadlock",
     kind: "deadlock",
-    spawns: &["transfer(&shared[0]", "transfer(&accounts[1]"],
+    spawns: &["transfer(&first.0[0]", "transfer(&second.0[1]"],
     cause: &[
         "2 tasks wait for each other: deadlock, proven",
         " waits for a Mutex ",

@@ -25,7 +25,7 @@
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 440 | local queue, injector, wake channel |
 //! | `cancellation` | 430 | the token that tells many tasks to stop |
-//! | `task` | 2,480 | a task's memory, state, waker and handle |
+//! | `task` | 2,830 | a task's memory, state, waker and handle |
 //! | `recorder` | 230 | what a recording keeps: rings of records |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
@@ -80,6 +80,7 @@
 //! | `Driver` | The poller, the sources and the timers of a runtime. |
 //! | `Foreign` | Of threads outside the workers: what they have spawned and ended is counted apart. |
 //! | `History` | What the watchdog remembers from one look to the next. |
+//! | `Holder` | Which task holds a lock that others wait for. |
 //! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |
 //! | `Idle` | Which workers are parked, and which search for tasks. |
 //! | `Injector` | The queue that all workers share, for tasks from other threads. |
@@ -90,8 +91,10 @@
 //! | `Link`, `Linked` | The part of a node that refers to its neighbours. |
 //! | `Local` | The owner's end of a worker's queue. |
 //! | `Look` | Where a worker that parks looks once more before it sleeps. |
+//! | `Mark` | What a thread that looks at a task sets in it: it has been cold since. |
 //! | `Meta` | What is said of a task to the functions that the user wants to be called for it. |
 //! | `Mode` | What a thread of the blocking pool does: run jobs, or cancel them. |
+//! | `Note` | What a task waits for, as it has left it in its memory. |
 //! | `Notice` | Which worker is told that a task is queued. |
 //! | `Offset` | By how much the driver's clock differs from the system's. |
 //! | `Order` | What the watchdog is to do after a look. |

@@ -75,6 +75,7 @@
 //! [`Handle::tasks`]: crate::runtime::Handle::tasks
 
 mod chrome;
+mod deadlocked_task;
 mod deadlocks;
 mod dump;
 mod finding;
@@ -97,8 +98,9 @@ mod wait;
 mod waits;
 mod worker_info;
 
+pub use deadlocked_task::DeadlockedTask;
 pub use dump::Dump;
-pub use finding::{DeadlockedTask, Finding};
+pub use finding::Finding;
 pub use pool_info::{JobInfo, PoolInfo};
 pub use recording::Recording;
 pub use server::{Builder, Server, serve};

@@ -394,6 +394,7 @@ const CFG: Confined = Confined {
         ("src/insight/variable/privileges.rs", "only Unix has set-user-id files"),
         ("src/runtime/context.rs", "threads that may be workers, or the one thread: a file each"),
         ("src/engine/slab.rs", "the width of a token on 32-bit machines"),
+        ("src/engine/task/holders.rs", "a static cannot have the models' atomics"),
         (
             "src/engine/driver/selector.rs",
             "shuttle puts a bell in the place of the system's poller",

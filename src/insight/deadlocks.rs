@@ -3,24 +3,25 @@
 //! # The proof
 //!
 //! A task is a *suspect* while it is cold, has one waker, and that waker lies where its note says: with the
-//! end of another task, or in the line of a lock (`engine/task/waiting.rs`). Its *blocker* is that other task,
-//! or the one that holds the lock (`engine/task/holders.rs`). The suspects are found in one walk through all
-//! tasks, which marks them, and looked at once more in a second walk, which begins after the first has ended.
-//! Those that are still marked have been cold all the time in between, so there is a moment at which all of
-//! them were cold.
+//! end of another task, or in the line of a lock (`engine/task/waiting.rs`). Its *blocker* is that other
+//! task, or the one that holds the lock (`engine/task/holders.rs`). The suspects are found in one walk
+//! through all tasks, which marks them, and looked at once more in a second walk, which begins after the
+//! first has ended. Those that are still marked have been cold all the time in between, so there is a moment
+//! at which all of them were cold.
 //!
-//! The largest set is taken of those whose blockers are in the set, or have no waker at all. Suppose that
-//! something other than an abort wakes a task of the set after that moment, and take the first such wake. By
-//! another waker than the one that the note speaks of it cannot be: in the second walk there was none, and
-//! that one is not cloned where it lies. By that one it happens when the blocker ends or releases the lock.
-//! The blocker has to be polled for that, so it was woken before: that was an earlier wake.
+//! Who holds which lock is asked between the walks. The largest set is taken of those whose blockers are in
+//! the set, or have no waker at all. Suppose that something other than an abort wakes a task of the set after
+//! that moment, and take the first such wake. By another waker than the one that the note speaks of it cannot
+//! be: in the second walk there was none, and that one is not cloned where it lies. By that one it happens
+//! when the blocker ends or releases the lock. The blocker has to be polled for that, so it was woken before:
+//! that was an earlier wake.
 //!
-//! What is taken for granted: a guard stays in the task that has locked. One that cannot outlive its lock
-//! does, because the lock is in that task, too. One of a lock that lives for ever could be given to another
-//! task, which then unlocks. A guard that owns its lock, as of `lock_owned`, is often given away, so nothing
-//! is proven by it.
+//! What is taken for granted: a guard stays in the task that has locked. Mostly it does if it borrows the
+//! lock. But one of a lock that lives for ever can be given to another task, and so can a boxed future with
+//! guard and lock in it, and neither leaves a trace. So a finding about locks says so. A guard that owns its
+//! lock, as of `lock_owned`, is often given away, so nothing is proven by it.
 
-use super::finding::DeadlockedTask;
+use super::deadlocked_task::DeadlockedTask;
 use super::task_info::TaskInfo;
 use super::wait::Wait;
 use crate::engine::task::waiting::Note;
@@ -84,8 +85,9 @@ impl Suspects {
                 }
             }
         }
-        let notes = self.notes.into_iter().filter(|(task, _)| seen_again.contains_key(task));
-        let blockers = closed(self::blockers(&notes.collect()), &self.stuck);
+        // The holders are those of the time between the walks: by now a task may have gone on, and hold a lock.
+        let seen = blockers.into_iter().filter(|(task, _)| seen_again.contains_key(task));
+        let blockers = closed(seen.collect(), &self.stuck);
         let circles = circles(&blockers).into_iter().map(|(tasks, others)| {
             let told = tasks.iter().filter_map(|id| {
                 let (entry, blocker) = (seen_again.get(id)?, *blockers.get(id)?);

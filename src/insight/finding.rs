@@ -18,14 +18,15 @@
 //! A finding says what was seen, and what it may mean only if that follows. So a crowd is no leak: one dump
 //! does not say whether the number grows.
 
+use super::deadlocked_task::DeadlockedTask;
 use super::deadlocks::Circle;
 use super::dump::Dump;
 use super::pool_info::JobInfo;
 use super::task_group::TaskGroup;
 use super::wait::Wait;
 use super::worker_info::WorkerState;
+use crate::engine::task::RunningTask;
 use crate::engine::task::running::NamedTask;
-use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::ThreadActivity;
 use std::fmt;
 use std::panic::Location;
@@ -153,9 +154,9 @@ pub enum Finding {
     /// It is found if each of them waits for the end of the next one, or for a [`Mutex`](crate::sync::Mutex)
     /// or a [`RwLock`](crate::sync::RwLock) that the next one has locked, and for nothing else, such as a
     /// timer, and no [`AbortHandle`](crate::task::AbortHandle) of them exists. Whether a task has given a
-    /// lock's guard to another one cannot be seen, so that with locks the proof is for guards that have stayed
-    /// where they came to be. By the guards of [`lock_owned`](crate::sync::Mutex::lock_owned) nothing is
-    /// proven.
+    /// lock's guard to another one cannot be seen, so that with locks the proof is for guards that have
+    /// stayed where they came to be. By the guards of [`lock_owned`](crate::sync::Mutex::lock_owned) nothing
+    /// is proven.
     #[non_exhaustive]
     Deadlock {
         /// The tasks, each of which waits for the next one, and the last one for the first.
@@ -183,42 +184,6 @@ pub enum Finding {
         /// How many there are.
         tasks: usize,
     },
-}
-
-/// One of the tasks of a [`Finding::Deadlock`]. Its `Display` says what it waits for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeadlockedTask {
-    pub(super) task: RunningTask,
-    pub(super) name: Option<Arc<str>>,
-    pub(super) waits_for: Wait,
-}
-
-impl DeadlockedTask {
-    /// Returns the task's id.
-    pub fn id(&self) -> TaskId {
-        self.task.id()
-    }
-
-    /// Returns its name, if it has one.
-    pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    /// Returns the place from which it was spawned.
-    pub fn spawned_at(&self) -> &'static Location<'static> {
-        self.task.spawned_at()
-    }
-
-    /// Returns what it waits for: the end of the next task of the circle, or a lock that the next one holds.
-    pub fn waits_for(&self) -> &Wait {
-        &self.waits_for
-    }
-}
-
-impl fmt::Display for DeadlockedTask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} waits for {}", NamedTask(self.task, self.name()), self.waits_for)
-    }
 }
 
 impl Dump {

@@ -118,6 +118,7 @@ fn task(task: &TaskInfo, object: &mut Object<'_>) {
     object.number("is_stuck", task.is_stuck());
     object.number("is_deadlocked", task.is_deadlocked());
     object.list("waits_for", task.waits(), |wait, object| {
+        object.text("kind", wait.kind());
         object.text("text", &wait.to_string());
         object.optional_number("task", wait.other_task());
     });

@@ -9,6 +9,7 @@ use super::server::picture::{Counts, Picture, Seen};
 use super::shown;
 use super::task_group::TaskGroup;
 use super::task_info::TaskState;
+use super::waits;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
@@ -98,6 +99,18 @@ impl Exposition<'_> {
                 add(&[("state", &state.word())], seen.dump.count(state) as f64);
             }
             add(&[("state", &"new")], seen.dump.new_tasks() as f64);
+        });
+        let help = "Tasks that are proven never to go on, by why.";
+        self.family("liten_stuck_tasks", Kind::Gauge, help, |seen, add| {
+            let stuck: usize = seen.dump.groups().iter().map(|group| group.stuck()).sum();
+            add(&[("why", &"no_waker")], stuck as f64);
+            add(&[("why", &"deadlock")], seen.dump.deadlocks.tasks.len() as f64);
+        });
+        let help = "Tasks that wait, by what for, of those that are listed.";
+        self.family("liten_waiting_tasks", Kind::Gauge, help, |seen, add| {
+            for (kind, tasks) in waits::by_kind(seen.dump.tasks()) {
+                add(&[("waits_for", &kind)], tasks as f64);
+            }
         });
         let help = "Tasks that have not ended, by the place of their spawn, where there are most.";
         self.family("liten_tasks_spawned_at", Kind::Gauge, help, |seen, add| {

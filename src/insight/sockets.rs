@@ -1,6 +1,7 @@
 //! What the sockets of this process lead to, as Linux tells it under `/proc`. Elsewhere nothing is known.
 //!
-//! Rejected: `getpeername`, which has to be called while the descriptor cannot be closed, and so under a lock.
+//! Rejected: `getpeername`, which has to be called while the descriptor cannot be closed, and so under a
+//! lock.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -12,7 +13,8 @@ const MOST: usize = 10_000;
 /// What descriptors lead to. Made for one dump: the tables of the system are read once, when they are needed.
 #[derive(Default)]
 pub(super) struct Targets {
-    /// The other ends by the numbers of the sockets in the system. For those that listen, their own addresses.
+    /// The other ends by the numbers of the sockets in the system. For those that listen, their own
+    /// addresses.
     peers: Option<HashMap<u64, SocketAddr>>,
     looked_up: usize,
     /// The numbers of TCP connections that are open on both sides.
@@ -43,7 +45,7 @@ impl Targets {
 
     pub(super) fn of(&mut self, descriptor: i32) -> Option<String> {
         self.looked_up += 1;
-        if !cfg!(target_os = "linux") || self.looked_up > MOST {
+        if self.looked_up > MOST {
             return None;
         }
         let target = fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;

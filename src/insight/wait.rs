@@ -84,6 +84,22 @@ pub enum PrimitiveKind {
 }
 
 impl PrimitiveKind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Mutex => "mutex",
+            Self::RwLock => "rwlock",
+            Self::Semaphore => "semaphore",
+            Self::Notify => "notify",
+            Self::Watch => "watch",
+            Self::Barrier => "barrier",
+            Self::Receiver => "mpsc_receive",
+            Self::Sender => "mpsc_send",
+            Self::Broadcast => "broadcast",
+            Self::Oneshot => "oneshot",
+            Self::TaskTracker => "task_tracker",
+        }
+    }
+
     fn of(kind: Kind) -> Option<Self> {
         Some(match kind {
             Kind::Join => return None,
@@ -119,6 +135,17 @@ impl Wait {
             *holder = task;
         }
         self
+    }
+
+    /// One word for each kind.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Task { .. } => "task",
+            Self::BlockingWork { .. } => "blocking_work",
+            Self::Timer { .. } => "timer",
+            Self::Source { .. } => "source",
+            Self::Primitive { kind, .. } => kind.word(),
+        }
     }
 
     /// The task for which it waits, or that holds what it waits for.

@@ -7,7 +7,7 @@ use super::wait::Wait;
 use crate::engine::driver::readiness::Ready;
 use crate::engine::task::TaskId;
 use crate::runtime::Handle;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// So many waits of one task are listed.
 const MOST_WAITS: usize = 8;
@@ -50,4 +50,13 @@ fn event(ready: Ready) -> &'static str {
         (false, false) if ready.is_priority() => "urgent data",
         (false, false) => "an error",
     }
+}
+
+/// How many tasks wait for things of each kind. A task that waits for two is counted for both.
+pub(super) fn by_kind(tasks: &[TaskInfo]) -> BTreeMap<&'static str, usize> {
+    let mut kinds = BTreeMap::new();
+    for wait in tasks.iter().flat_map(TaskInfo::waits) {
+        *kinds.entry(wait.kind()).or_default() += 1;
+    }
+    kinds
 }

@@ -8,6 +8,7 @@ use crate::engine::blocking::PoolCounts;
 use crate::engine::driver::readiness::Ready;
 use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::task::waker::task_of;
 use crate::engine::task::{RunningTask, TaskId};
 use std::time::{Duration, Instant};
 
@@ -73,13 +74,18 @@ impl Handle {
     }
 
     /// Calls `each` with the tasks that wait for timers, and how long those still take.
-    pub(crate) fn list_timers(&self, each: impl FnMut(TaskId, Duration)) {
-        self.inner.driver.timers().list(each);
+    pub(crate) fn list_timers(&self, mut each: impl FnMut(TaskId, Duration)) {
+        self.inner.driver.timers().list(|waker, left| {
+            task_of(waker).into_iter().for_each(|task| each(task, left));
+        });
     }
 
-    /// Calls `each` with the tasks that wait for sources: what for, and the number of the source.
-    pub(crate) fn list_sources(&self, each: impl FnMut(TaskId, Ready, Option<i32>, u64)) {
-        self.inner.driver.list_waiters(each);
+    /// Calls `each` with the tasks that wait for sources: what for, the number of the source, and how
+    /// many events it has had.
+    pub(crate) fn list_sources(&self, mut each: impl FnMut(TaskId, Ready, Option<i32>, u64)) {
+        self.inner.driver.list_waiters(|waker, ready, number, events| {
+            task_of(waker).into_iter().for_each(|task| each(task, ready, number, events));
+        });
     }
 
     /// The counts of the blocking pool, with the time for which the first job has waited for a thread; and

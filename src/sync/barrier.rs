@@ -12,7 +12,8 @@
 
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::task::budget;
-use crate::engine::task::waiting::{Wait, leave_note};
+use crate::engine::task::waiting::Wait;
+use crate::engine::task::waker::leave_note;
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::context;
 use pin_project_lite::pin_project;

@@ -32,7 +32,8 @@
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
-use crate::engine::task::waiting::{Wait, forget_note, leave_note};
+use crate::engine::task::waiting::Wait;
+use crate::engine::task::waker::{forget_note, leave_note};
 use crate::engine::task::{budget, current, holders};
 use crate::engine::wakers::{self, Locked, Place, WaitList, WakeList, guard};
 use crate::engine::words::NOTE;
@@ -159,8 +160,8 @@ impl Permits {
 
     /// Under the lock, when the first future comes to wait for a lock: notes it with its holder.
     ///
-    /// The exchange that has set `CROWDED` is Acquire, and comes after the one by which the holder has got the
-    /// permits, so an earlier holder, which has cleared the word before its release, is not seen here.
+    /// The exchange that has set `CROWDED` is Acquire, and comes after the one by which the holder has got
+    /// the permits, so an earlier holder, which has cleared the word before its release, is not seen here.
     fn note_waited(&self, locked: &Locked<'_, ()>) {
         if locked.is_empty() && self.is_lock() {
             // Ordering: Relaxed, see above.

@@ -15,7 +15,8 @@
 use super::{JoinHandle, spawn, spawn_local};
 use crate::engine::impls::{impl_debug, impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
-use crate::engine::task::waiting::{Wait, leave_note};
+use crate::engine::task::waiting::Wait;
+use crate::engine::task::waker::leave_note;
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::Handle;
 use pin_project_lite::pin_project;

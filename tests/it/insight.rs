@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod activity;
+mod deadlock_graphs;
 mod deadlocks;
 mod dumps;
 mod page;

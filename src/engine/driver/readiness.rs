@@ -69,7 +69,6 @@ use std::task::{Context, Poll, Waker};
 
 use crate::engine::ended::ended;
 use crate::engine::sync_shim::atomic::{AtomicI32, AtomicU64, Ordering};
-use crate::engine::task::TaskId;
 use crate::engine::wakers::{self, Place};
 use pin_project_lite::pin_project;
 
@@ -128,8 +127,9 @@ impl Readiness {
         Some(self.descriptor.load(Ordering::Relaxed)).filter(|&descriptor| descriptor >= 0)
     }
 
-    /// Calls `each` with the tasks that wait, and for which bits, under the lock.
-    pub(crate) fn each_waiter(&self, each: impl FnMut(TaskId, Ready)) {
+    /// Calls `each` with all wakers that wait, and for which bits, under the lock: it calls, clones and drops
+    /// no waker.
+    pub(crate) fn each_waiter(&self, each: impl FnMut(&Waker, Ready)) {
         waiters::each(&mut self.waiters.lock(), each);
     }
 

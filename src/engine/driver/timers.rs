@@ -57,8 +57,6 @@ use crate::engine::driver::wheel::{self, Wheel};
 use crate::engine::slab::Key;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
-use crate::engine::task::TaskId;
-use crate::engine::task::waiting::task_of;
 use crate::engine::wakers;
 
 /// `next` of a shard in which no deadline is known. No deadline rounds up to it.
@@ -166,17 +164,15 @@ impl Timers {
         self.shards.iter().map(|shard| shard.timers.lock().wheel.len()).sum()
     }
 
-    /// Calls `each` with the tasks that wait for timers, and for how long they still have to. The shards are
-    /// locked for some timers at a time, and `each` is called under the lock.
-    pub(crate) fn list(&self, mut each: impl FnMut(TaskId, Duration)) {
+    /// Calls `each` with the wakers of all timers, and the time that is left. The shards are locked for some
+    /// timers at a time, and `each` is called under the lock: it calls, clones and drops no waker.
+    pub(crate) fn list(&self, mut each: impl FnMut(&Waker, Duration)) {
         let now = self.now_ns();
         for shard in &self.shards {
             let mut from = Some(0);
             while let Some(next) = from {
                 from = shard.timers.lock().wheel.list(next, LISTED_AT_ONCE, |deadline, waker| {
-                    if let Some(task) = task_of(waker) {
-                        each(task, Duration::from_nanos(deadline.saturating_sub(now)));
-                    }
+                    each(waker, Duration::from_nanos(deadline.saturating_sub(now)));
                 });
             }
         }

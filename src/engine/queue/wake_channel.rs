@@ -186,9 +186,9 @@ impl<T: Linked> WakeChannel<T> {
         let mut reversed: *mut Link = ptr::null_mut();
         while let Some(link) = NonNull::new(node) {
             // SAFETY: the swap made the whole list ours; each node is alive until `from_link` takes it back.
-            let link_ref = unsafe { link.as_ref() };
-            node = link_ref.next();
-            link_ref.set_next(reversed);
+            let taken = unsafe { link.as_ref() };
+            node = taken.next();
+            taken.set_next(reversed);
             reversed = link.as_ptr();
         }
         Batch { next: reversed, owns: PhantomData }
@@ -253,6 +253,13 @@ mod node {
     }
 
     pub(super) struct Boxed(pub(super) Box<Node>);
+
+    #[cfg(liten_loom)]
+    impl Boxed {
+        pub(super) fn link(&self) -> &Link {
+            &self.0.link
+        }
+    }
 
     pub(super) fn boxed(value: usize) -> Boxed {
         Boxed(Box::new(Node { link: Link::new(), value }))

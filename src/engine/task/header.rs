@@ -17,7 +17,7 @@ use super::running::RunningTask;
 use super::state::{
     Complete, DropJoin, JoinerWoken, Mark, Pending, Released, Start, State, Wake, WakeOwned,
 };
-use super::waiting::{Note, forget_join_note};
+use super::waiting::Note;
 use crate::engine::queue::wake_channel::{Link, Linked};
 use crate::engine::sync_shim::atomic::{AtomicU16, Ordering};
 use crate::engine::sync_shim::{Arc, UnsafeCell};
@@ -505,16 +505,8 @@ impl TaskRef {
         let header = this.header();
         match header.state.drop_join() {
             DropJoin::Released => return,
-            DropJoin::DropWaker => {
-                // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
-                header.join_waker.with(|waker| {
-                    unsafe { &*waker }.iter().for_each(|waker| {
-                        forget_join_note(waker, header.id);
-                    })
-                });
-                // SAFETY: as above.
-                unsafe { header.drop_join_waker() }
-            }
+            // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
+            DropJoin::DropWaker => unsafe { header.drop_join_waker() },
             DropJoin::Complete { slot_is_ours } => {
                 // SAFETY: the task is complete and the JoinHandle exists (we are it): the output is ours.
                 unsafe { (header.vtable.drop_output)(this.0) };

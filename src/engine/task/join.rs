@@ -6,7 +6,7 @@ use super::header::TaskRef;
 use super::id::TaskId;
 use super::join_error::JoinError;
 use super::state::JoinSlot;
-use super::waiting::{forget_join_note, leave_join_note};
+use super::waker::{forget_join_note, leave_join_note};
 use crate::engine::wakers;
 use std::fmt;
 use std::future::Future;
@@ -140,6 +140,15 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
+            let header = task.header();
+            if header.state.has_join_waker() {
+                // SAFETY: JOIN_WAKER is 1, so the slot is only read, by us and by the task.
+                let waker = header.join_waker.with(|slot| unsafe { &*slot }.as_ref());
+                if let Some(waker) = waker {
+                    // Its task may be cold, and have given this handle away.
+                    forget_join_note(waker, header.id);
+                }
+            }
             task.drop_join();
         }
     }

@@ -26,9 +26,9 @@
 //! one for the `pending` that clears it; `start` is a load unless the task was woken twice. WOKEN is a
 //! bit and not a counter (as nexosim has it) so that a storm of wakes cannot overflow anything.
 //!
-//! SEEN: a thread that looks at the task has found it cold, and the task has not gone cold again since. `pending`
-//! clears it, for no more than another number in its mask. So a cold task that is SEEN has been cold all the
-//! time since it was [marked](State::mark) (model `a_seen_task_has_been_cold_all_the_time`).
+//! SEEN: a thread that looks at the task has found it cold, and the task has not gone cold again since.
+//! `pending` clears it, for no more than another number in its mask. So a cold task that is SEEN has been
+//! cold all the time since it was [marked](State::mark) (model `a_seen_task_has_been_cold_all_the_time`).
 //!
 //! The reference count is above the bits. It counts wakers, the JoinHandle, AbortHandles, and one *live*
 //! reference that stands for "not complete yet". The queued reference is not counted: it follows from
@@ -355,9 +355,9 @@ impl State {
 
     /// How many wakers of the task there are, with the AbortHandles, if it is cold.
     pub(crate) fn cold_wakers(&self) -> Option<usize> {
-        // Ordering: Acquire pairs with the Release in `pending`, for what the poll has left with the task, and
-        // in `release`, for what was done before a waker went. `is_stuck` needs neither: one value that the
-        // word had at any time is its proof, because only an abort ends that state.
+        // Ordering: Acquire pairs with the Release in `pending`, for what the poll has left with the task,
+        // and in `release`, for what was done before a waker went. `is_stuck` needs neither: one value that
+        // the word had at any time is its proof, because only an abort ends that state.
         let word = self.0.load(Ordering::Acquire);
         let explained = if word & JOIN_INTEREST == 0 { 1 } else { 2 };
         (word & (SCHEDULED | COMPLETE) == 0).then(|| word / REF_ONE - explained)

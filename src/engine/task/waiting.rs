@@ -14,17 +14,12 @@
 //! forgotten, and what it waits for may be gone. A note names one wait. A task that waits for several things
 //! at once shows by the number of its wakers that there are others.
 //!
-//! What a note of a [`Wait::is_for_good`] says can be relied upon: as long as the task stays cold and the note
-//! is there, the waker that it speaks of lies where it says. Whoever takes it from there without waking it
-//! [forgets](forget_note) the note before.
-#![allow(unsafe_code)]
+//! What a note of a [`Wait::is_for_good`] says can be relied upon: as long as the task stays cold and the
+//! note is there, the waker that it speaks of lies where it says. Whoever takes it from there without waking
+//! it [forgets](super::waker::forget_note) the note before.
 
-use super::current;
-use super::header::TaskRef;
 use super::id::TaskId;
-use super::waker::is_task;
 use std::num::NonZeroUsize;
-use std::task::Waker;
 
 /// Notes are odd: see [`Link`](crate::engine::queue::wake_channel::Link).
 const ODD: usize = 1;
@@ -80,7 +75,7 @@ pub(crate) struct Note(NonZeroUsize);
 impl Note {
     /// `None` where a word has no room for both.
     #[inline]
-    fn new(wait: Wait, number: u64) -> Option<Self> {
+    pub(super) fn new(wait: Wait, number: u64) -> Option<Self> {
         if usize::BITS < u64::BITS || number >> (u64::BITS - NUMBER_SHIFT) != 0 {
             return None;
         }
@@ -90,6 +85,10 @@ impl Note {
 
     pub(super) fn from_word(word: NonZeroUsize) -> Self {
         Self(word)
+    }
+
+    pub(super) fn to_word(self) -> NonZeroUsize {
+        self.0
     }
 
     pub(crate) fn wait(self) -> Option<Wait> {
@@ -114,56 +113,6 @@ impl Note {
     pub(super) fn is_for_good(self) -> bool {
         self.wait().is_some_and(Wait::is_for_good)
     }
-}
-
-/// Leaves a note with the task that this thread polls, if `waker`, which has just been left where that task
-/// waits, is its own. `thing` is what it waits for.
-#[inline]
-pub(crate) fn leave_note<T: ?Sized>(waker: &Waker, wait: Wait, thing: *const T) {
-    leave(waker, wait, thing.addr() as u64);
-}
-
-/// As [`leave_note`], for a task that waits for the end of another one.
-#[inline]
-pub(super) fn leave_join_note(waker: &Waker, task: TaskId) {
-    leave(waker, Wait::Join, task.to_bits());
-}
-
-#[inline]
-fn leave(waker: &Waker, wait: Wait, number: u64) {
-    if is_task(waker) && current::is_polled(waker.data()) {
-        // SAFETY: the waker keeps the task alive.
-        let task = unsafe { TaskRef::from_raw(waker.data()) };
-        // The link is this thread's, because it polls the task.
-        task.header().link.set_note(Note::new(wait, number).map(|note| note.0));
-    }
-}
-
-/// Before a waker, which was left where its task waits for `thing`, is taken from there without being woken:
-/// whatever has happened to that task meanwhile, it has no note of it any more.
-pub(crate) fn forget_note<T: ?Sized>(waker: &Waker, wait: Wait, thing: *const T) {
-    forget(waker, wait, thing.addr() as u64);
-}
-
-/// As [`forget_note`], for a task that waited for the end of another one.
-pub(super) fn forget_join_note(waker: &Waker, task: TaskId) {
-    forget(waker, Wait::Join, task.to_bits());
-}
-
-fn forget(waker: &Waker, wait: Wait, number: u64) {
-    if let Some(note) = Note::new(wait, number).filter(|_| is_task(waker)) {
-        // SAFETY: the waker keeps the task alive.
-        let task = unsafe { TaskRef::from_raw(waker.data()) };
-        if task.header().link.note() == Some(note.0) {
-            task.header().link.forget_note(note.0);
-        }
-    }
-}
-
-/// The task that `waker` wakes, if it is a task of ours.
-pub(crate) fn task_of(waker: &Waker) -> Option<TaskId> {
-    // SAFETY: the waker keeps the task alive.
-    is_task(waker).then(|| unsafe { TaskRef::from_raw(waker.data()) }.header().id)
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]

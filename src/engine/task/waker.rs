@@ -7,6 +7,8 @@
 
 use super::current;
 use super::header::TaskRef;
+use super::id::TaskId;
+use super::waiting::{Note, Wait};
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
@@ -39,6 +41,57 @@ pub(crate) fn yield_to(waker: &Waker) {
     if !(is_task(waker) && current::note_wake(waker.data())) {
         waker.wake_by_ref();
     }
+}
+
+/// Leaves a note with the task that this thread polls, if `waker`, which has just been left where that task
+/// waits, is its own. `thing` is what it waits for.
+#[inline]
+pub(crate) fn leave_note<T: ?Sized>(waker: &Waker, wait: Wait, thing: *const T) {
+    leave(waker, wait, thing.addr() as u64);
+}
+
+/// As [`leave_note`], for a task that waits for the end of another one.
+#[inline]
+pub(super) fn leave_join_note(waker: &Waker, task: TaskId) {
+    leave(waker, Wait::Join, task.to_bits());
+}
+
+#[inline]
+fn leave(waker: &Waker, wait: Wait, number: u64) {
+    if is_task(waker) && current::is_polled(waker.data()) {
+        // SAFETY: the waker keeps the task alive.
+        let task = unsafe { TaskRef::from_raw(waker.data()) };
+        // The link is this thread's, because it polls the task.
+        task.header().link.set_note(Note::new(wait, number).map(Note::to_word));
+    }
+}
+
+/// To be called before a waker, which was left where its task waits for `thing`, is taken from there without
+/// being woken: whatever has happened to that task meanwhile, it has no note of it any more.
+pub(crate) fn forget_note<T: ?Sized>(waker: &Waker, wait: Wait, thing: *const T) {
+    forget(waker, wait, thing.addr() as u64);
+}
+
+/// As [`forget_note`], for a task that waited for the end of another one.
+pub(super) fn forget_join_note(waker: &Waker, task: TaskId) {
+    forget(waker, Wait::Join, task.to_bits());
+}
+
+fn forget(waker: &Waker, wait: Wait, number: u64) {
+    if let Some(note) = Note::new(wait, number).filter(|_| is_task(waker)) {
+        // SAFETY: the waker keeps the task alive.
+        let task = unsafe { TaskRef::from_raw(waker.data()) };
+        let (link, note) = (&task.header().link, note.to_word());
+        if link.note() == Some(note) {
+            link.forget_note(note);
+        }
+    }
+}
+
+/// The task that `waker` wakes, if it is a task of ours.
+pub(crate) fn task_of(waker: &Waker) -> Option<TaskId> {
+    // SAFETY: the waker keeps the task alive.
+    is_task(waker).then(|| unsafe { TaskRef::from_raw(waker.data()) }.header().id)
 }
 
 /// # Safety

@@ -429,8 +429,8 @@ impl<T> Locked<'_, T> {
         }
     }
 
-    /// Calls `each` with the words and the wakers of all places, under the lock: it must not call, clone or drop
-    /// a waker.
+    /// Calls `each` with the words and the wakers of all places, under the lock: it must not call, clone or
+    /// drop a waker.
     pub(crate) fn each(&self, mut each: impl FnMut(usize, &Waker)) {
         let mut next = self.chain.first;
         while let Some(place) = next {

@@ -19,7 +19,7 @@ fn try_once(permits: &Permits, count: usize) -> bool {
 #[test]
 fn a_permit_excludes_and_comes_to_each() {
     ::loom::model(|| {
-        let permits = Arc::new(Permits::new(1));
+        let permits = Arc::new(Permits::new(1, Owner::Semaphore));
         let turns = || {
             let permits = permits.clone();
             thread::spawn(move || {
@@ -38,7 +38,7 @@ fn a_permit_excludes_and_comes_to_each() {
 #[test]
 fn what_is_released_in_parts_is_collected() {
     ::loom::model(|| {
-        let permits = Arc::new(Permits::new(0));
+        let permits = Arc::new(Permits::new(0, Owner::Semaphore));
         let wants_two = {
             let permits = permits.clone();
             thread::spawn(move || acquire(&permits, 2).expect("open"))
@@ -54,7 +54,7 @@ fn what_is_released_in_parts_is_collected() {
 #[test]
 fn a_future_that_gives_up_takes_nothing_with_it() {
     ::loom::model(|| {
-        let permits = Arc::new(Permits::new(0));
+        let permits = Arc::new(Permits::new(0, Owner::Semaphore));
         let gives_up = {
             let permits = permits.clone();
             thread::spawn(move || {
@@ -80,7 +80,7 @@ fn a_future_that_gives_up_takes_nothing_with_it() {
 #[test]
 fn closing_reaches_each_future_and_gives_back_what_it_had() {
     ::loom::model(|| {
-        let permits = Arc::new(Permits::new(1));
+        let permits = Arc::new(Permits::new(1, Owner::Semaphore));
         let waits = {
             let permits = permits.clone();
             thread::spawn(move || acquire(&permits, 2))
@@ -96,7 +96,7 @@ fn closing_reaches_each_future_and_gives_back_what_it_had() {
 #[test]
 fn forgetting_races_with_a_release() {
     ::loom::model(|| {
-        let permits = Arc::new(Permits::new(1));
+        let permits = Arc::new(Permits::new(1, Owner::Semaphore));
         let releases = {
             let permits = permits.clone();
             thread::spawn(move || permits.release(1))
@@ -111,7 +111,7 @@ fn forgetting_races_with_a_release() {
 #[test]
 fn closing_shows_what_was_done_before() {
     ::loom::model(|| {
-        let shared = Arc::new((Permits::new(0), AtomicUsize::new(0)));
+        let shared = Arc::new((Permits::new(0, Owner::Semaphore), AtomicUsize::new(0)));
         let closes = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -132,7 +132,7 @@ fn closing_shows_what_was_done_before() {
 #[test]
 fn a_permit_that_is_hoped_for_excludes_and_comes_to_each() {
     ::loom::model(|| {
-        let permits = Arc::new(Permits::new(1));
+        let permits = Arc::new(Permits::new(1, Owner::Semaphore));
         let theirs = permits.clone();
         let other = thread::spawn(move || {
             block_on(theirs.acquire_ready(1)).expect("open");
@@ -159,7 +159,7 @@ fn poll_spent<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
 #[test]
 fn closing_reaches_a_future_that_waits_for_its_budget() {
     ::loom::model(|| {
-        let permits = Arc::new(Permits::new(1));
+        let permits = Arc::new(Permits::new(1, Owner::Semaphore));
         let theirs = permits.clone();
         let closes = thread::spawn(move || theirs.close());
         let mut acquire = pin!(permits.acquire_ready(1));
@@ -178,7 +178,7 @@ fn closing_reaches_a_future_that_waits_for_its_budget() {
 #[test]
 fn a_future_that_gives_up_for_lack_of_budget_takes_nothing_with_it() {
     ::loom::model(|| {
-        let permits = Arc::new(Permits::new(1));
+        let permits = Arc::new(Permits::new(1, Owner::Semaphore));
         let theirs = permits.clone();
         let waits = thread::spawn(move || acquire(&theirs, 1).expect("open"));
         let gives_up = poll_spent(pin!(permits.acquire_ready(1)));

@@ -9,7 +9,7 @@ fn poll(acquire: Pin<&mut impl Future<Output = Result<(), Closed>>>) -> Poll<Res
 
 #[test]
 fn permits_come_in_the_order_of_the_futures() {
-    let permits = Permits::new(3);
+    let permits = Permits::new(3, Owner::Semaphore);
     let (mut wants_five, mut wants_one) = (pin!(permits.acquire(5)), pin!(permits.acquire(1)));
     assert!(poll(wants_five.as_mut()).is_pending());
     assert_eq!(permits.available(), 0, "it has collected what there was");
@@ -25,7 +25,7 @@ fn permits_come_in_the_order_of_the_futures() {
 
 #[test]
 fn a_crowd_larger_than_a_batch_is_woken_to_the_last() {
-    let permits = Permits::new(0);
+    let permits = Permits::new(0, Owner::Semaphore);
     let mut all: VecDeque<_> = (0..100).map(|_| Box::pin(permits.acquire(1))).collect();
     assert!(all.iter_mut().all(|acquire| poll(acquire.as_mut()).is_pending()));
     permits.release(101);
@@ -35,7 +35,7 @@ fn a_crowd_larger_than_a_batch_is_woken_to_the_last() {
 
 #[test]
 fn closing_a_crowd_gives_back_what_was_collected() {
-    let permits = Permits::new(5);
+    let permits = Permits::new(5, Owner::Semaphore);
     let mut all: VecDeque<_> = (0..100).map(|_| Box::pin(permits.acquire(6))).collect();
     assert!(all.iter_mut().all(|acquire| poll(acquire.as_mut()).is_pending()));
     permits.close();
@@ -51,7 +51,7 @@ fn closing_a_crowd_gives_back_what_was_collected() {
 /// As tokio's: from the closing on no future comes through.
 #[test]
 fn a_future_that_has_its_permits_when_they_are_closed_gives_them_back() {
-    let permits = Permits::new(0);
+    let permits = Permits::new(0, Owner::Semaphore);
     let mut waits = pin!(permits.acquire(2));
     assert!(poll(waits.as_mut()).is_pending());
     permits.release(2);
@@ -64,7 +64,7 @@ fn a_future_that_has_its_permits_when_they_are_closed_gives_them_back() {
 /// The futures that were served are woken although the rest is refused.
 #[test]
 fn too_many_permits_panic_and_cost_no_future_its_own() {
-    let permits = Permits::new(0);
+    let permits = Permits::new(0, Owner::Semaphore);
     let mut waits = pin!(permits.acquire(1));
     assert!(poll(waits.as_mut()).is_pending());
     let release = || permits.release(usize::MAX);
@@ -80,14 +80,14 @@ fn too_many_permits_panic_and_cost_no_future_its_own() {
 #[test]
 #[should_panic(expected = "at most Semaphore::MAX_PERMITS")]
 fn more_permits_than_there_can_be_are_refused() {
-    let permits = Permits::new(0);
+    let permits = Permits::new(0, Owner::Semaphore);
     drop(permits.acquire(Permits::MAX + 1));
 }
 
 /// A future that was forgotten borrows the permits no more, which may then be moved.
 #[test]
 fn permits_that_are_moved_forget_the_futures_that_were_forgotten() {
-    let permits = Permits::new(0);
+    let permits = Permits::new(0, Owner::Semaphore);
     let mut forgotten = Box::pin(permits.acquire(1));
     assert!(poll(forgotten.as_mut()).is_pending());
     std::mem::forget(forgotten);
@@ -110,7 +110,7 @@ fn spent<R>(f: impl FnOnce() -> R) -> R {
 /// Its place in the line does not depend on when it has a budget again.
 #[test]
 fn a_future_without_a_budget_is_not_overtaken() {
-    let permits = Permits::new(0);
+    let permits = Permits::new(0, Owner::Semaphore);
     let (mut first, mut second) = (pin!(permits.acquire(1)), pin!(permits.acquire(1)));
     assert!(spent(|| poll(first.as_mut())).is_pending());
     assert!(poll(second.as_mut()).is_pending());
@@ -122,7 +122,7 @@ fn a_future_without_a_budget_is_not_overtaken() {
 
 #[test]
 fn permits_that_the_budget_keeps_back_go_back_on_drop() {
-    let permits = Permits::new(2);
+    let permits = Permits::new(2, Owner::Semaphore);
     let mut waits = Box::pin(permits.acquire(2));
     assert!(spent(|| poll(waits.as_mut())).is_pending());
     assert_eq!(permits.available(), 0);
@@ -147,7 +147,7 @@ fn a_waker_that_panics_at_the_end_of_the_budget_costs_no_permit() {
         drop(waits);
         assert_eq!(permits.available(), 1);
     }
-    let permits = Permits::new(1);
+    let permits = Permits::new(1, Owner::Semaphore);
     check(&permits, permits.acquire(1));
     check(&permits, permits.acquire_ready(1));
 }
@@ -155,7 +155,7 @@ fn a_waker_that_panics_at_the_end_of_the_budget_costs_no_permit() {
 /// As a future of `acquire`, which takes its place in the line at its first poll.
 #[test]
 fn a_future_that_hopes_for_its_permits_overtakes_no_other() {
-    let permits = Permits::new(1);
+    let permits = Permits::new(1, Owner::Semaphore);
     let (mut wants_two, mut hopes) = (pin!(permits.acquire(2)), pin!(permits.acquire_ready(1)));
     assert!(poll(wants_two.as_mut()).is_pending());
     assert!(poll(hopes.as_mut()).is_pending(), "the permit that was there is the first one's");
@@ -170,7 +170,7 @@ fn a_future_that_hopes_for_its_permits_overtakes_no_other() {
 
 #[test]
 fn a_future_that_hopes_for_its_permits_and_gives_up_leaves_none_behind() {
-    let permits = Permits::new(1);
+    let permits = Permits::new(1, Owner::Semaphore);
     let mut hopes = Box::pin(permits.acquire_ready(2));
     assert!(poll(hopes.as_mut()).is_pending());
     assert_eq!(permits.available(), 0, "it has collected what there was");
@@ -186,7 +186,7 @@ fn a_future_that_hopes_for_its_permits_and_gives_up_leaves_none_behind() {
 /// The permits that it gives back go to the next future.
 #[test]
 fn permits_that_the_budget_keeps_back_go_to_the_next_future_on_drop() {
-    let permits = Permits::new(1);
+    let permits = Permits::new(1, Owner::Semaphore);
     let (mut hopes, mut waits) = (Box::pin(permits.acquire_ready(1)), pin!(permits.acquire(1)));
     assert!(spent(|| poll(hopes.as_mut())).is_pending());
     assert!(poll(waits.as_mut()).is_pending());
@@ -196,7 +196,7 @@ fn permits_that_the_budget_keeps_back_go_to_the_next_future_on_drop() {
 
 #[test]
 fn permits_that_are_closed_while_the_budget_keeps_them_back_are_not_given() {
-    let permits = Permits::new(1);
+    let permits = Permits::new(1, Owner::Semaphore);
     let mut hopes = pin!(permits.acquire_ready(1));
     assert!(spent(|| poll(hopes.as_mut())).is_pending());
     permits.close();

@@ -6,8 +6,6 @@
 use std::task::Waker;
 
 use super::ready::{Direction, Ready};
-use crate::engine::task::TaskId;
-use crate::engine::task::waiting::task_of;
 use crate::engine::wakers::{Line, Locked, WaitList};
 
 /// The futures' words are the bits that they wait for.
@@ -43,17 +41,12 @@ impl Lines {
     }
 }
 
-/// Calls `each` with the tasks that wait, and for which bits.
-pub(super) fn each(waiters: &mut Locked<'_, Lines>, mut each: impl FnMut(TaskId, Ready)) {
-    let mut meet = |ready, waker: &Waker| {
-        if let Some(task) = task_of(waker) {
-            each(task, ready);
-        }
-    };
+/// Calls `each` with all wakers, and the bits that they wait for.
+pub(super) fn each(waiters: &mut Locked<'_, Lines>, mut each: impl FnMut(&Waker, Ready)) {
     for direction in [Direction::Read, Direction::Write] {
-        waiters.of(direction).iter().for_each(|waker| meet(direction.mask(), waker));
+        waiters.of(direction).iter().for_each(|waker| each(waker, direction.mask()));
     }
-    waiters.each(|word, waker| meet(Ready::from_state(word as u64), waker));
+    waiters.each(|word, waker| each(waker, Ready::from_state(word as u64)));
 }
 
 /// Moves out all wakers that these bits concern.

@@ -99,3 +99,27 @@ fn a_push_that_is_no_edge_is_taken_with_the_one_before_it() {
         assert_eq!(taken, 2);
     });
 }
+
+/// A note is taken away by another thread while its node is pushed: the list stays whole, the note is gone.
+#[test]
+fn a_note_that_is_forgotten_leaves_the_list_whole() {
+    ::loom::model(|| {
+        let channel = Arc::new(WakeChannel::new());
+        let _edge = channel.push(boxed(0));
+        let node = boxed(1);
+        let note = NonZeroUsize::new(5).expect("odd");
+        node.link().set_note(Some(note));
+        let link = ptr::from_ref(node.link()).expose_provenance();
+        let forgetful = thread::spawn(move || {
+            // SAFETY: the node lives until this thread has been joined.
+            let link = unsafe { &*ptr::with_exposed_provenance::<Link>(link) };
+            link.forget_note(note);
+            assert_ne!(link.note(), Some(note));
+        });
+        let _edge = channel.push(node);
+        let taken: Vec<_> = channel.take_all().collect();
+        forgetful.join().expect("no panic");
+        assert_eq!(taken.iter().map(|node| node.0.value).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(taken[1].link().note(), None);
+    });
+}

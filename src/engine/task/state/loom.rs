@@ -173,3 +173,35 @@ fn a_task_with_a_waker_is_never_stuck() {
         assert!(!other.join().expect("no panic"), "there was a waker all the time");
     });
 }
+
+/// A task is polled twice while another thread marks it, reads what the last poll has left, and finds it
+/// still marked: what it has read was left by the last poll, and no poll was under way.
+#[test]
+fn a_seen_task_has_been_cold_all_the_time() {
+    ::loom::model(|| {
+        let (state, note) = (Arc::new(State::new()), Arc::new(AtomicUsize::new(0)));
+        assert_eq!(state.start(), Start::Poll);
+        // Ordering: Relaxed, here and below: what is under test is the word that orders it.
+        note.store(1, Ordering::Relaxed);
+        assert_eq!(state.pending(), Pending::Cold);
+        let runner = {
+            let (state, note) = (state.clone(), note.clone());
+            thread::spawn(move || {
+                for round in 2..4 {
+                    assert_eq!(state.wake(), Wake::Schedule);
+                    assert_eq!(state.start(), Start::Poll);
+                    note.store(0, Ordering::Relaxed);
+                    note.store(round, Ordering::Relaxed);
+                    assert_eq!(state.pending(), Pending::Cold);
+                }
+            })
+        };
+        let mark = state.mark();
+        let first = note.load(Ordering::Relaxed);
+        let second = note.load(Ordering::Relaxed);
+        if mark != Mark::Hot && state.mark() == Mark::Old {
+            assert!(first != 0 && first == second, "{first} {second}");
+        }
+        runner.join().expect("no panic");
+    });
+}

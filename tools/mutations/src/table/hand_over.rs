@@ -54,16 +54,23 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: CHANNEL,
         models: "wake_channel::loom",
-        from: "        loop {\n            // SAFETY: the chain is still ours: no thread has seen its nodes before the CAS below succeeds.\n            unsafe { oldest.as_ref().next.with_mut(|slot| *slot = head) };",
-        to: "        // SAFETY: the chain is still ours.\n        unsafe { oldest.as_ref().next.with_mut(|slot| *slot = head) };\n        loop {",
+        from: "        loop {\n            // SAFETY: the chain is still ours: no thread has seen its nodes before the CAS below succeeds.\n            unsafe { oldest.as_ref() }.set_next(head);",
+        to: "        // SAFETY: the chain is still ours.\n        unsafe { oldest.as_ref() }.set_next(head);\n        loop {",
         breaks: "a push that lost a race keeps its link to the old head",
     },
     Mutation {
         file: CHANNEL,
         models: "wake_channel::loom",
-        from: "                    *next = reversed;\n                });\n            }\n            reversed = link.as_ptr();",
-        to: "                    *next = reversed;\n                });\n            }\n            reversed = if reversed.is_null() || node.is_null() { link.as_ptr() } else { reversed };",
+        from: "            taken.set_next(reversed);\n            reversed = link.as_ptr();",
+        to: "            taken.set_next(reversed);\n            reversed = if reversed.is_null() || node.is_null() { link.as_ptr() } else { reversed };",
         breaks: "a batch of three loses the middle one",
+    },
+    Mutation {
+        file: CHANNEL,
+        models: "wake_channel::loom",
+        from: "_ = self.next.compare_exchange(note, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);",
+        to: "if self.next() == note { self.set_next(ptr::null_mut()); }",
+        breaks: "a note is forgotten in a node that has got into a list meanwhile, and cuts the list off",
     },
     // The park word.
     Mutation {

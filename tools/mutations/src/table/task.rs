@@ -3,6 +3,7 @@
 use super::Mutation;
 
 const STATE: &str = "src/engine/task/state.rs";
+const HOLDERS: &str = "src/engine/task/holders.rs";
 const REGISTRY: &str = "src/engine/task/registry.rs";
 const HEADER: &str = "src/engine/task/header.rs";
 const JOIN: &str = "src/engine/task/join.rs";
@@ -107,9 +108,37 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::",
-        from: "word & (SCHEDULED | COMPLETE) == 0 && word / REF_ONE == explained",
-        to: "word & COMPLETE == 0 && word / REF_ONE == explained",
+        from: "(word & (SCHEDULED | COMPLETE) == 0).then(|| word / REF_ONE - explained)",
+        to: "(word & COMPLETE == 0).then(|| word / REF_ONE - explained)",
         breaks: "a task that runs or is queued is said to be stuck",
+    },
+    Mutation {
+        file: STATE,
+        models: "state::loom",
+        from: "Ok((word & !(SCHEDULED | SEEN), Pending::Cold))",
+        to: "Ok((word & !SCHEDULED, Pending::Cold))",
+        breaks: "a task that has run since it was marked is taken for one that has been cold all the time",
+    },
+    Mutation {
+        file: STATE,
+        models: "state::loom",
+        from: "            _ => Err(Mark::Hot),",
+        to: "            _ => Err(Mark::Old),",
+        breaks: "a task that runs is taken for one that has been cold since it was marked",
+    },
+    Mutation {
+        file: HOLDERS,
+        models: "holders::loom",
+        from: "(entry.lock.load(Ordering::Relaxed) == lock).then_some(found)",
+        to: "Some(found)",
+        breaks: "a lock is shown with the holder of the one that has got its place",
+    },
+    Mutation {
+        file: HOLDERS,
+        models: "holders::loom",
+        from: "            entry.holder.store(0, Ordering::Relaxed);",
+        to: "",
+        breaks: "a lock is shown with the holder of the one that had its place before",
     },
     Mutation {
         file: REGISTRY,

@@ -1,0 +1,45 @@
+//! One of several tasks that wait for each other.
+
+use super::wait::Wait;
+use crate::engine::task::running::NamedTask;
+use crate::engine::task::{RunningTask, TaskId};
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// One of the tasks of a [`Finding::Deadlock`](super::Finding::Deadlock). Its `Display` says what it waits
+/// for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadlockedTask {
+    pub(super) task: RunningTask,
+    pub(super) name: Option<Arc<str>>,
+    pub(super) waits_for: Wait,
+}
+
+impl DeadlockedTask {
+    /// Returns the task's id.
+    pub fn id(&self) -> TaskId {
+        self.task.id()
+    }
+
+    /// Returns its name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Returns the place from which it was spawned.
+    pub fn spawned_at(&self) -> &'static Location<'static> {
+        self.task.spawned_at()
+    }
+
+    /// Returns what it waits for: the end of the next task of the circle, or a lock that the next one holds.
+    pub fn waits_for(&self) -> &Wait {
+        &self.waits_for
+    }
+}
+
+impl fmt::Display for DeadlockedTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} waits for {}", NamedTask(self.task, self.name()), self.waits_for)
+    }
+}

@@ -6,6 +6,7 @@
 //!   happens, and the same as text, as JSON and for Prometheus.
 //! * [`Handle::record`]: each poll, wake and sleep of the workers for a while, for a viewer of traces.
 //! * [`Builder::on_slow_poll`]: what to call when one poll holds up its worker.
+//! * [`guide::diagnosis`](crate::guide::diagnosis): what it says of the usual illnesses, and what to do.
 //!
 //! The observer pays, and not the observed: what is shown here is read from the outside, out of what the
 //! runtime notes anyway. So a program that is not looked at pays nothing for it, and it can be looked at at
@@ -39,7 +40,9 @@
 //!
 //! That is an address for a browser on the same machine; `ssh -L 9900:127.0.0.1:9900 server` brings it here
 //! from another one, with the same port on both sides. The page has a thread and a [`LocalRuntime`] of its
-//! own, so it answers while every worker is stuck. While no request comes the thread sleeps.
+//! own, so it answers while every worker is stuck. While requests come, and for half a minute after the last
+//! one, the thread looks at the runtimes by itself, too: what becomes of something is not shown by one look.
+//! Then it sleeps. A request for `/metrics` does not wake it up for longer than the answer takes.
 //!
 //! | path | what | needs the token |
 //! |---|---|---|

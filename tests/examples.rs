@@ -8,6 +8,8 @@ mod http_hello;
 mod process;
 #[path = "examples/sick.rs"]
 mod sick;
+#[path = "examples/sick_cases.rs"]
+mod sick_cases;
 
 use process::{Example, LIMIT};
 use std::io::{ErrorKind, Read, Write};

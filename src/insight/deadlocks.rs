@@ -85,7 +85,7 @@ impl Suspects {
                 }
             }
         }
-        // The holders are those of the time between the walks: by now a task may have gone on, and hold a lock.
+        // The holders are those of the time between the walks: by now a task may have gone on and hold one.
         let seen = blockers.into_iter().filter(|(task, _)| seen_again.contains_key(task));
         let blockers = closed(seen.collect(), &self.stuck);
         let circles = circles(&blockers).into_iter().map(|(tasks, others)| {

@@ -133,8 +133,8 @@ pub enum Finding {
         /// How often it has been polled per second, about.
         polls_per_second: u64,
     },
-    /// A task has waited for ten seconds and more to read from a TCP connection, and for nothing else, such as
-    /// a timer. Seen by several looks, and therefore only on the page; on Linux only.
+    /// A task has waited for ten seconds and more to read from a TCP connection, and for nothing else, such
+    /// as a timer. Seen by several looks, and therefore only on the page; on Linux only.
     #[non_exhaustive]
     SilentPeer {
         /// The task; of those from one place the one that has waited longest.
@@ -274,6 +274,34 @@ fn large_futures(dump: &Dump) -> impl Iterator<Item = Finding> {
     })
 }
 
+impl Finding {
+    /// Those that follow from several looks.
+    fn fmt_suspicion(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GrowingTasks { spawned_at, type_name, before, tasks, duration } => write!(
+                f,
+                "the waiting tasks spawned at {spawned_at} become more and more, from {before} to {tasks} in \
+                 {} s: suspected leak, as if nothing ended them ({type_name})",
+                duration.as_secs()
+            ),
+            Self::BusyTask { task, name, polls_per_second } => write!(
+                f,
+                "{}, is polled some {polls_per_second} times a second and never waits: suspected storm of \
+                 wakes by itself; let it wait for an event or a timer",
+                NamedTask(*task, name.as_deref())
+            ),
+            Self::SilentPeer { task, name, peer, duration, tasks } => write!(
+                f,
+                "{}, has waited for {} s at least for {peer} to send something, and for nothing else: \
+                 suspected silent peer, set a timeout; {tasks} tasks from there wait like this",
+                NamedTask(*task, name.as_deref()),
+                duration.as_secs()
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -319,25 +347,9 @@ impl fmt::Display for Finding {
                 "{tasks} tasks spawned at {spawned_at} wait for ever, proven: no waker of theirs exists \
                  ({type_name})"
             ),
-            Self::GrowingTasks { spawned_at, type_name, before, tasks, duration } => write!(
-                f,
-                "the waiting tasks spawned at {spawned_at} become more and more, from {before} to {tasks} in \
-                 {} s: suspected leak, as if nothing ended them ({type_name})",
-                duration.as_secs()
-            ),
-            Self::BusyTask { task, name, polls_per_second } => write!(
-                f,
-                "{}, is polled some {polls_per_second} times a second and never waits: suspected storm of \
-                 wakes by itself; let it wait for an event or a timer",
-                NamedTask(*task, name.as_deref())
-            ),
-            Self::SilentPeer { task, name, peer, duration, tasks } => write!(
-                f,
-                "{}, has waited for {} s at least for {peer} to send something, and for nothing else: \
-                 suspected silent peer, set a timeout; {tasks} tasks from there wait like this",
-                NamedTask(*task, name.as_deref()),
-                duration.as_secs()
-            ),
+            Self::GrowingTasks { .. } | Self::BusyTask { .. } | Self::SilentPeer { .. } => {
+                self.fmt_suspicion(f)
+            }
             Self::Deadlock { tasks, others } => deadlock(tasks, *others, f),
             Self::Crowd { spawned_at, tasks } => write!(
                 f,

@@ -24,9 +24,6 @@ pub(super) struct Targets {
 impl Targets {
     /// Whether the descriptor is that of a TCP connection whose other end has not closed.
     pub(super) fn is_connection(&mut self, descriptor: i32) -> bool {
-        if !cfg!(target_os = "linux") {
-            return false;
-        }
         let connections = || {
             let tables = ["tcp", "tcp6"].map(|name| format!("/proc/self/net/{name}"));
             let tables = tables.iter().filter_map(|path| fs::read_to_string(path).ok());

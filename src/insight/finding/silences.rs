@@ -2,8 +2,9 @@
 //!
 //! The driver counts the events of each source, so a look finds out for how long there has been none: since
 //! the first look that has met the same task, the same socket and the same count. A task is named only if the
-//! socket is all that it waits for: one that has a timer beside it ends its wait by itself, and one that waits
-//! for a message, too, such as the task of an idle connection in a pool, has not asked the peer for anything.
+//! socket is all that it waits for: one that has a timer beside it ends its wait by itself, and one that
+//! waits for a message, too, such as the task of an idle connection in a pool, has not asked the peer for
+//! anything.
 //!
 //! Whether the peer was to say something cannot be seen. So the finding is a suspicion.
 

@@ -94,9 +94,10 @@
 //!
 //! Files, name resolution and `spawn_blocking` share these threads, so all of them wait now. If the oldest
 //! job is old, it is what takes the threads: a job that lasts belongs on a thread of its own. If all are
-//! young, there are too many: take several steps in one job, or let a [`Semaphore`](crate::sync::Semaphore) bound
-//! them where they come from. [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads) is for
-//! jobs that wait and do not compute.
+//! young, there are too many: take several steps in one job, or let a
+//! [`Semaphore`](crate::sync::Semaphore) bound them where they come from.
+//! [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads) is for jobs that wait and do not
+//! compute.
 //!
 //! # A peer is silent
 //!

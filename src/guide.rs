@@ -13,11 +13,15 @@
 //! | [`shutdown`] | how does a program end without losing anything? |
 //! | [`blocking`] | what about code that blocks or computes? |
 //! | [`migrating`] | I have a program for tokio; what changes? |
+//! | `diagnosis` | what is wrong with my service? |
 //! | [`tuning`] | how do I make it faster, and see what it does? |
 //! | [`inside`] | how does it work, and why this way? |
 //! | `wasi` | how do I write a component for WASI 0.2? |
 
 pub mod blocking;
+#[cfg(feature = "insight")]
+#[cfg_attr(docsrs, doc(cfg(feature = "insight")))]
+pub mod diagnosis;
 pub mod inside;
 pub mod io;
 pub mod migrating;

@@ -9,6 +9,7 @@
 //!   the package `liten-console` shows a program in tokio-console, and `liten-fxprof` writes profiles for
 //!   Firefox Profiler.
 //! * [`Builder::on_slow_poll`]: what to call when one poll holds up its worker.
+//! * [`guide::diagnosis`](crate::guide::diagnosis): what it says of the usual illnesses, and what to do.
 //!
 //! The observer pays, and not the observed: what is shown here is read from the outside, out of what the
 //! runtime notes anyway. So a program that is not looked at pays nothing for it, and it can be looked at at
@@ -42,7 +43,9 @@
 //!
 //! That is an address for a browser on the same machine; `ssh -L 9900:127.0.0.1:9900 server` brings it here
 //! from another one, with the same port on both sides. The page has a thread and a [`LocalRuntime`] of its
-//! own, so it answers while every worker is stuck. While no request comes the thread sleeps.
+//! own, so it answers while every worker is stuck. While requests come, and for half a minute after the last
+//! one, the thread looks at the runtimes by itself, too: what becomes of something is not shown by one look.
+//! Then it sleeps. A request for `/metrics` does not wake it up for longer than the answer takes.
 //!
 //! | path | what | needs the token |
 //! |---|---|---|
@@ -87,6 +90,7 @@ mod deadlocks;
 mod dump;
 mod event;
 mod finding;
+mod history;
 mod json;
 mod pool_info;
 mod prometheus;

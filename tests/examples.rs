@@ -6,6 +6,10 @@ mod http;
 mod http_hello;
 #[path = "examples/process.rs"]
 mod process;
+#[path = "examples/sick.rs"]
+mod sick;
+#[path = "examples/sick_cases.rs"]
+mod sick_cases;
 
 use process::{Example, LIMIT};
 use std::io::{ErrorKind, Read, Write};

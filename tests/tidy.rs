@@ -140,6 +140,10 @@ const HOUSE: Plan = Plan {
 /// Files of one room that use each other in a circle all the same. Each row has all files of its circle.
 const CIRCLES: &[circles::Known] = &[
     (
+        &["src/insight/dump.rs", "src/insight/finding.rs"],
+        "findings follow from a dump, and the page's dump has those that several looks have shown",
+    ),
+    (
         &[
             "src/engine/scheduler/lifecycle.rs",
             "src/engine/scheduler/role.rs",
@@ -320,6 +324,7 @@ const CLOCK: Confined = Confined {
         ("src/wasi/native.rs", "a host's clock"),
         ("src/insight/server/picture.rs", "how old a picture is, once per request"),
         ("src/insight/await_tree.rs", "until when a dump waits for its trees"),
+        ("src/insight/server/watch.rs", "when to look again, while requests come"),
     ],
 };
 

@@ -146,15 +146,16 @@ impl Driver {
         self.sources.lock().len()
     }
 
-    /// Calls `each` with the wakers that wait for sources, the bits, and the source's number: under a lock,
-    /// as [`readiness::Readiness::each_waiter`] does. The table is locked for some sources at a time.
-    pub(crate) fn list_waiters(&self, mut each: impl FnMut(&Waker, Ready, Option<i32>)) {
+    /// Calls `each` with the wakers that wait for sources, the bits, the source's number, and how many events
+    /// it has had: under a lock, as [`readiness::Readiness::each_waiter`] does. The table is locked for some
+    /// sources at a time.
+    pub(crate) fn list_waiters(&self, mut each: impl FnMut(&Waker, Ready, Option<i32>, u64)) {
         let (mut from, mut list) = (Some(0), Vec::with_capacity(LISTED_AT_ONCE));
         while let Some(next) = from {
             from = self.sources.lock().list(next, LISTED_AT_ONCE, &mut list);
             for readiness in list.drain(..) {
-                let descriptor = readiness.descriptor();
-                readiness.each_waiter(|waker, ready| each(waker, ready, descriptor));
+                let (descriptor, events) = (readiness.descriptor(), readiness.events());
+                readiness.each_waiter(|waker, ready| each(waker, ready, descriptor, events));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::await_tree::{AwaitTree, trees};
 use super::deadlocks::{Deadlocks, Suspects};
+use super::finding::Finding;
 use super::pool_info::PoolInfo;
 use super::task_group::{Groups, TaskGroup};
 use super::task_info::{TaskInfo, TaskState};
@@ -45,6 +46,8 @@ pub struct Dump {
     pub(super) slow_polls: u64,
     pub(super) blocked_polls: u64,
     pub(super) trees: Vec<AwaitTree>,
+    /// What several looks have shown. Empty unless the dump is the page's.
+    pub(super) over_time: Vec<Finding>,
 }
 
 impl Handle {
@@ -107,6 +110,7 @@ impl Handle {
             slow_polls: metrics.slow_poll_count(),
             blocked_polls: metrics.blocked_poll_count(),
             trees: Vec::new(),
+            over_time: Vec::new(),
         }
     }
 

@@ -1,4 +1,5 @@
-//! What is wrong, in sentences: each follows from a dump alone, by a rule that is a pure function.
+//! What is wrong, in sentences: each follows by a rule that is a pure function from a dump alone, or from
+//! several looks, which only the page takes.
 //!
 //! | rule | finds |
 //! |---|---|
@@ -10,6 +11,9 @@
 //! | `deadlocks` | tasks that wait for each other in a circle: proven, see `deadlocks.rs` |
 //! | `crowds` | [`CROWD`] tasks and more of one place, which are more than half of all |
 //! | `large_futures` | a future of [`LARGE_FUTURE`] and more |
+//! | `growth.rs` | tasks of one place become more and more: suspected |
+//! | `storms.rs` | a task is polled all the time and never waits: suspected |
+//! | `silences.rs` | a task waits for nothing but a connection on which nothing happens: suspected |
 //!
 //! A finding says what was seen, and what it may mean only if that follows. So a crowd is no leak: one dump
 //! does not say whether the number grows.
@@ -77,6 +81,8 @@ pub enum Finding {
         queued: usize,
         /// For how long the first of them has waited.
         longest_wait: Duration,
+        /// The oldest job that a thread is doing.
+        oldest: Option<JobInfo>,
     },
     /// Blocking work has been under way for long.
     #[non_exhaustive]
@@ -99,6 +105,47 @@ pub enum Finding {
         /// The name of their futures' type.
         type_name: &'static str,
         /// How many there are.
+        tasks: usize,
+    },
+    /// The tasks of one place that wait become more and more: perhaps nothing ends them. Seen by several
+    /// looks over ten seconds at least, and therefore only on the page.
+    #[non_exhaustive]
+    GrowingTasks {
+        /// The place from which they were spawned.
+        spawned_at: &'static Location<'static>,
+        /// The name of their futures' type.
+        type_name: &'static str,
+        /// How many there were at the first of these looks.
+        before: usize,
+        /// How many there are.
+        tasks: usize,
+        /// The time in which they became so many more.
+        duration: Duration,
+    },
+    /// A task is polled again and again and has not been seen to wait: perhaps it wakes itself in each poll
+    /// instead of waiting for something. Seen by many looks, and therefore only on the page.
+    #[non_exhaustive]
+    BusyTask {
+        /// The task.
+        task: RunningTask,
+        /// Its name, if it has one and has waited before.
+        name: Option<Arc<str>>,
+        /// How often it has been polled per second, about.
+        polls_per_second: u64,
+    },
+    /// A task has waited for ten seconds and more to read from a TCP connection, and for nothing else, such
+    /// as a timer. Seen by several looks, and therefore only on the page; on Linux only.
+    #[non_exhaustive]
+    SilentPeer {
+        /// The task; of those from one place the one that has waited longest.
+        task: RunningTask,
+        /// Its name, if it has one.
+        name: Option<Arc<str>>,
+        /// The address of the other end.
+        peer: String,
+        /// For how long there has been no event, at least.
+        duration: Duration,
+        /// How many tasks from that place wait like this.
         tasks: usize,
     },
     /// Tasks wait for each other, and nothing else can wake any of them: it is proven that they never go on.
@@ -150,6 +197,7 @@ impl Dump {
         found.extend(old_jobs(self));
         found.extend(deadlocks(self));
         found.extend(stuck_tasks(self));
+        found.extend_from_slice(&self.over_time);
         found.extend(crowds(self));
         found.extend(large_futures(self));
         found
@@ -187,6 +235,7 @@ fn full_pool(dump: &Dump) -> Option<Finding> {
         threads: pool.threads,
         queued: pool.queued,
         longest_wait,
+        oldest: dump.pool.jobs.first().cloned(),
     })
 }
 
@@ -225,6 +274,34 @@ fn large_futures(dump: &Dump) -> impl Iterator<Item = Finding> {
     })
 }
 
+impl Finding {
+    /// Those that follow from several looks.
+    fn fmt_suspicion(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GrowingTasks { spawned_at, type_name, before, tasks, duration } => write!(
+                f,
+                "the waiting tasks spawned at {spawned_at} become more and more, from {before} to {tasks} in \
+                 {} s: suspected leak, as if nothing ended them ({type_name})",
+                duration.as_secs()
+            ),
+            Self::BusyTask { task, name, polls_per_second } => write!(
+                f,
+                "{}, is polled some {polls_per_second} times a second and never waits: suspected storm of \
+                 wakes by itself; let it wait for an event or a timer",
+                NamedTask(*task, name.as_deref())
+            ),
+            Self::SilentPeer { task, name, peer, duration, tasks } => write!(
+                f,
+                "{}, has waited for {} s at least for {peer} to send something, and for nothing else: \
+                 suspected silent peer, set a timeout; {tasks} tasks from there wait like this",
+                NamedTask(*task, name.as_deref()),
+                duration.as_secs()
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -246,12 +323,18 @@ impl fmt::Display for Finding {
                 "worker {worker} has been in something other than a task for {} ms: {activity}",
                 duration.as_millis()
             ),
-            Self::PoolFull { threads, queued, longest_wait } => write!(
-                f,
-                "all {threads} threads of the blocking pool are busy, and {queued} jobs wait, the first \
-                 for {} ms",
-                longest_wait.as_millis()
-            ),
+            Self::PoolFull { threads, queued, longest_wait, oldest } => {
+                write!(
+                    f,
+                    "all {threads} threads of the blocking pool are busy, and {queued} jobs wait, the first \
+                     for {} ms",
+                    longest_wait.as_millis()
+                )?;
+                match oldest {
+                    Some(oldest) => write!(f, "; the oldest of what they do: {oldest}"),
+                    None => Ok(()),
+                }
+            }
             Self::OldJob { task, name, age, jobs } => write!(
                 f,
                 "blocking work has been under way for {} s: {}; {jobs} jobs are that old, and this is the \
@@ -264,6 +347,9 @@ impl fmt::Display for Finding {
                 "{tasks} tasks spawned at {spawned_at} wait for ever, proven: no waker of theirs exists \
                  ({type_name})"
             ),
+            Self::GrowingTasks { .. } | Self::BusyTask { .. } | Self::SilentPeer { .. } => {
+                self.fmt_suspicion(f)
+            }
             Self::Deadlock { tasks, others } => deadlock(tasks, *others, f),
             Self::Crowd { spawned_at, tasks } => write!(
                 f,
@@ -279,6 +365,9 @@ impl fmt::Display for Finding {
     }
 }
 
+pub(super) mod growth;
+pub(super) mod silences;
+pub(super) mod storms;
 /// The most tasks of one circle that are named.
 const NAMED: usize = 8;
 

@@ -17,7 +17,7 @@ pub struct PoolInfo {
 }
 
 /// Blocking work that a thread of the pool was doing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobInfo {
     pub(super) task: RunningTask,
     pub(super) name: Option<Arc<str>>,

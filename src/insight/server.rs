@@ -21,6 +21,7 @@ mod page;
 pub(super) mod picture;
 mod request;
 mod tree;
+mod watch;
 
 use self::access::{Access, Token};
 use self::observed::Observed;

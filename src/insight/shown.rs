@@ -49,7 +49,7 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 8] = [
+    pub(super) const KINDS: [&str; 11] = [
         "all_workers_blocked",
         "blocked_worker",
         "pool_full",
@@ -57,7 +57,10 @@ impl Finding {
         "crowd",
         "large_future",
         "stuck_tasks",
+        "growing_tasks",
+        "busy_task",
         "deadlock",
+        "silent_peer",
     ];
 
     pub(super) fn kind(&self) -> &'static str {
@@ -69,7 +72,10 @@ impl Finding {
             Self::Crowd { .. } => 4,
             Self::LargeFuture { .. } => 5,
             Self::StuckTasks { .. } => 6,
-            Self::Deadlock { .. } => 7,
+            Self::GrowingTasks { .. } => 7,
+            Self::BusyTask { .. } => 8,
+            Self::Deadlock { .. } => 9,
+            Self::SilentPeer { .. } => 10,
         }]
     }
 }

@@ -3,7 +3,7 @@
 //! Rejected: `getpeername`, which has to be called while the descriptor cannot be closed, and so under a
 //! lock.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -17,9 +17,29 @@ pub(super) struct Targets {
     /// addresses.
     peers: Option<HashMap<u64, SocketAddr>>,
     looked_up: usize,
+    /// The numbers of TCP connections that are open on both sides.
+    connections: Option<HashSet<u64>>,
 }
 
 impl Targets {
+    /// Whether the descriptor is that of a TCP connection whose other end has not closed.
+    pub(super) fn is_connection(&mut self, descriptor: i32) -> bool {
+        let connections = || {
+            let tables = ["tcp", "tcp6"].map(|name| format!("/proc/self/net/{name}"));
+            let tables = tables.iter().filter_map(|path| fs::read_to_string(path).ok());
+            tables
+                .flat_map(|table| table.lines().filter_map(connection).collect::<Vec<_>>())
+                .collect()
+        };
+        let target = fs::read_link(format!("/proc/self/fd/{descriptor}"));
+        let number = target.ok().and_then(|target| {
+            target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+        });
+        number.is_some_and(|number: u64| {
+            self.connections.get_or_insert_with(connections).contains(&number)
+        })
+    }
+
     pub(super) fn of(&mut self, descriptor: i32) -> Option<String> {
         self.looked_up += 1;
         if self.looked_up > MOST {
@@ -46,6 +66,14 @@ impl Targets {
         let peer = number.parse().ok().and_then(|number: u64| peers.get(&number));
         Some(peer.map_or(target, SocketAddr::to_string))
     }
+}
+
+/// The number of the socket, if it is connected.
+fn connection(line: &str) -> Option<u64> {
+    let mut words = line.split_ascii_whitespace().skip(3);
+    let state = words.next()?;
+    // TCP_ESTABLISHED.
+    (state == "01").then(|| words.nth(5)?.parse().ok())?
 }
 
 /// The number of a socket, and its peer, or its own address if it has none.
@@ -78,7 +106,7 @@ fn address(text: &str) -> Option<SocketAddr> {
 
 #[cfg(all(test, target_endian = "little"))]
 mod tests {
-    use super::line;
+    use super::{connection, line};
 
     #[test]
     fn lines_are_read_as_the_kernel_writes_them() {
@@ -89,6 +117,7 @@ mod tests {
         let listens = "   1: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 \
                        0 7 1";
         assert_eq!(seen(listens), Some((7, "0.0.0.0:22".into())));
+        assert_eq!((connection(tcp), connection(listens)), (Some(31969), None));
         let six = "0: 00000000000000000000000001000000:1F90 00000000000000000000000001000000:1267 01 \
                    0:0 00:0 0 1000 0 5 1";
         assert_eq!(seen(six), Some((5, "[::1]:4711".into())));

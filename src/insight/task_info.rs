@@ -18,6 +18,7 @@ pub struct TaskInfo {
     is_stuck: bool,
     is_deadlocked: bool,
     is_of_workers: bool,
+    wakers: Option<usize>,
     waits: Vec<Wait>,
     /// What it waits for, if it is a suspect of `deadlocks`.
     only_wait: Option<Note>,
@@ -39,7 +40,7 @@ impl TaskInfo {
     /// One that has waited before.
     pub(super) fn listed(entry: ListEntry, is_polled: bool, is_of_workers: bool) -> Self {
         let ListEntry { task, name, type_name, future_size, is_hot, is_stuck, note, .. } = entry;
-        let only_wait = note.filter(|_| entry.waits_for_good.is_some());
+        let (only_wait, wakers) = (note.filter(|_| entry.waits_for_good.is_some()), entry.wakers);
         let waits = note.and_then(Wait::noted).into_iter().collect();
         let state = match is_hot {
             false => TaskState::Waiting,
@@ -47,15 +48,37 @@ impl TaskInfo {
             true => TaskState::Ready,
         };
         let (future, is_deadlocked) = (Some((type_name, future_size)), false);
-        Self { task, name, future, state, is_stuck, is_deadlocked, is_of_workers, waits, only_wait }
+        Self {
+            task,
+            name,
+            future,
+            state,
+            is_stuck,
+            is_deadlocked,
+            is_of_workers,
+            wakers,
+            waits,
+            only_wait,
+        }
     }
 
     /// One that is being polled and has not waited before: its worker's note is all that is known of it.
     pub(super) fn noted(task: RunningTask, is_of_workers: bool) -> Self {
         let state = TaskState::Running;
         let (name, future, is_stuck, is_deadlocked) = (None, None, false, false);
-        let (waits, only_wait) = (Vec::new(), None);
-        Self { task, name, future, state, is_stuck, is_deadlocked, is_of_workers, waits, only_wait }
+        let (waits, only_wait, wakers) = (Vec::new(), None, None);
+        Self {
+            task,
+            name,
+            future,
+            state,
+            is_stuck,
+            is_deadlocked,
+            is_of_workers,
+            wakers,
+            waits,
+            only_wait,
+        }
     }
 
     /// Whether workers run it, and not the thread in `block_on` or that of a pinned task.
@@ -152,6 +175,14 @@ impl TaskInfo {
 
     pub(super) fn is_waiting(&self) -> bool {
         self.state == TaskState::Waiting
+    }
+
+    /// The one thing that it waits for, if nothing else has a waker of it.
+    pub(super) fn waits_only_for(&self) -> Option<&Wait> {
+        match &self.waits[..] {
+            [wait] if self.wakers == Some(1) => Some(wait),
+            _ => None,
+        }
     }
 
     pub(super) fn only_wait(&self) -> Option<Note> {

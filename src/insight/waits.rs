@@ -35,7 +35,7 @@ pub(super) fn complete(handle: &Handle, tasks: &mut [TaskInfo], pool: &PoolInfo)
     handle.list_timers(|task, remaining| add(task, Wait::Timer { remaining }));
     let mut targets = Targets::default();
     let mut sources = Vec::new();
-    handle.list_sources(|task, ready, descriptor| sources.push((task, ready, descriptor)));
+    handle.list_sources(|task, ready, descriptor, _| sources.push((task, ready, descriptor)));
     for (task, ready, descriptor) in sources {
         let target = descriptor.and_then(|descriptor| targets.of(descriptor));
         add(task, Wait::Source { event: event(ready), descriptor, target });

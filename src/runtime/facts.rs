@@ -8,8 +8,8 @@ use crate::engine::blocking::PoolCounts;
 use crate::engine::driver::readiness::Ready;
 use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::TaskId;
 use crate::engine::task::waker::task_of;
+use crate::engine::task::{RunningTask, TaskId};
 use std::time::{Duration, Instant};
 
 /// One worker, with its index.
@@ -37,6 +37,19 @@ impl Handle {
             || self.inner.slow_polls.activity(index, entry.position, entry.thread, has_moved);
         let activity = if lasts { look() } else { None };
         WorkerFacts { index, entry, activity }
+    }
+
+    /// How many polls each worker has begun, and the task that it polls; of a runtime without workers, the
+    /// thread that drives it.
+    pub(crate) fn polls(&self) -> Vec<(u64, Option<RunningTask>)> {
+        match self.scheduler() {
+            Some(scheduler) => {
+                scheduler.worker_entries().map(|(_, entry)| (entry.polls, entry.task)).collect()
+            }
+            None => {
+                vec![(self.metrics().worker_poll_count(0), self.tasks_polled_elsewhere().next())]
+            }
+        }
     }
 
     /// How many live tasks workers run.
@@ -67,10 +80,11 @@ impl Handle {
         });
     }
 
-    /// Calls `each` with the tasks that wait for sources: what for, and the number of the source.
-    pub(crate) fn list_sources(&self, mut each: impl FnMut(TaskId, Ready, Option<i32>)) {
-        self.inner.driver.list_waiters(|waker, ready, number| {
-            task_of(waker).into_iter().for_each(|task| each(task, ready, number));
+    /// Calls `each` with the tasks that wait for sources: what for, the number of the source, and how
+    /// many events it has had.
+    pub(crate) fn list_sources(&self, mut each: impl FnMut(TaskId, Ready, Option<i32>, u64)) {
+        self.inner.driver.list_waiters(|waker, ready, number, events| {
+            task_of(waker).into_iter().for_each(|task| each(task, ready, number, events));
         });
     }
 

@@ -133,6 +133,12 @@ impl Readiness {
         waiters::each(&mut self.waiters.lock(), each);
     }
 
+    /// How many events there have been.
+    pub(crate) fn events(&self) -> u64 {
+        // Ordering: Relaxed, a number that is only compared with later ones.
+        self.state.load(Ordering::Relaxed) >> TICK_SHIFT
+    }
+
     /// Records an event, and moves the wakers of all waiters that it concerns into `wakes`; calls none of
     /// them.
     pub(crate) fn set(&self, ready: Ready, wakes: &mut Vec<Waker>) {

@@ -126,6 +126,8 @@ pub(crate) struct ListEntry {
     pub(crate) is_hot: bool,
     /// Cold, and no waker of it exists.
     pub(crate) is_stuck: bool,
+    /// How many wakers of it there are, with the AbortHandles, if it is cold.
+    pub(crate) wakers: Option<usize>,
     /// What it waits for, if it is cold and has left a note of it.
     pub(crate) note: Option<Note>,
     /// Whether its only waker lies for good where the note says. `true`: it has also been cold all the time
@@ -162,6 +164,7 @@ impl ListEntry {
             future_size: vtable.future_size,
             is_hot: !is_stuck && state.is_hot(),
             is_stuck,
+            wakers,
             note: note.filter(|_| wakers.is_some()),
             waits_for_good,
         }

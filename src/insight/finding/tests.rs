@@ -34,14 +34,24 @@ fn group(tasks: usize, future_size: usize, is_hot: bool) -> TaskGroup {
 }
 
 /// A waiting task.
-fn entry() -> ListEntry {
+pub(super) fn entry() -> ListEntry {
     let (task, type_name) = (task(), "a::type");
     let (name, note, waits_for_good) = (None, None, None);
     let (future_size, is_hot, is_stuck) = (10, false, false);
-    ListEntry { task, name, type_name, future_size, is_hot, is_stuck, note, waits_for_good }
+    ListEntry {
+        wakers: None,
+        task,
+        name,
+        type_name,
+        future_size,
+        is_hot,
+        is_stuck,
+        note,
+        waits_for_good,
+    }
 }
 
-fn group_of(tasks: usize, entry: ListEntry) -> TaskGroup {
+pub(super) fn group_of(tasks: usize, entry: ListEntry) -> TaskGroup {
     let info = TaskInfo::listed(entry, false, true);
     let mut group = TaskGroup::of(&info);
     (0..tasks).for_each(|_| group.add(&info));
@@ -77,6 +87,7 @@ fn healthy() -> Dump {
         slow_polls: 0,
         blocked_polls: 0,
         trees: Vec::new(),
+        over_time: Vec::new(),
     }
 }
 
@@ -163,10 +174,21 @@ fn a_full_pool_is_said_with_what_waits() {
         dump.pool.counts.queued = 3;
         dump.pool.counts.first = Some(150 * MS);
     };
+    let one = said(full);
     assert_says(
-        &said(full),
-        &["all 2 threads of the blocking pool are busy, and 3 jobs wait, the first for 150"],
+        &one,
+        &["all 2 threads of the blocking pool are busy, and 3 jobs wait, the first for 150 ms"],
     );
+    assert!(!one[0].contains("oldest"), "{one:?}");
+    let named = said(|dump| {
+        full(dump);
+        let job = |age| JobInfo { task: task(), name: Some("sorts".into()), age };
+        dump.pool.jobs = vec![job(4_000 * MS), job(9 * MS)];
+    });
+    let oldest = "150 ms; the oldest of what they do: task ";
+    assert_says(&named, &[oldest]);
+    assert!(named[0].contains(" \"sorts\", spawned at "), "{named:?}");
+    assert!(named[0].ends_with(", for 4000 ms"), "{named:?}");
     let grows = said(|dump| {
         full(dump);
         dump.pool.counts.max_threads = 3;

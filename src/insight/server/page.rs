@@ -3,14 +3,14 @@
 use super::access::Access;
 use super::answer::{Answer, Status, TEXT};
 use super::observed::Observed;
-use super::picture::{Album, MOST_RUNTIMES, Picture};
+use super::picture::MOST_RUNTIMES;
 use super::request::Request;
 use super::tree;
 use crate::engine::task::TaskId;
+use super::watch::Watch;
 use crate::insight::{Recording, Trace, chrome, json, prometheus, report};
 use crate::runtime::Handle;
 use crate::time::Duration;
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -44,13 +44,12 @@ pub(super) enum Reply {
 
 pub(super) struct Page {
     access: Access,
-    observed: Arc<Observed>,
-    album: RefCell<Album>,
+    watch: Rc<Watch>,
 }
 
 impl Page {
     pub(super) fn new(access: Access, observed: Arc<Observed>) -> Self {
-        Self { access, observed, album: RefCell::default() }
+        Self { access, watch: Rc::new(Watch::new(observed)) }
     }
 
     /// The answer to the request whose head is `head`.
@@ -80,7 +79,7 @@ impl Page {
         let Some(time) = recording_time(request.query) else {
             return Reply::Now(Answer::refusal(Status::BadRequest).trusted());
         };
-        let living = self.observed.living().0.into_iter().take(MOST_RUNTIMES);
+        let living = self.watch.observed().living().0.into_iter().take(MOST_RUNTIMES);
         let recordings: Vec<Recording> = living.filter_map(|handle| handle.record()).collect();
         if recordings.is_empty() {
             return Reply::Now(Answer::refusal(Status::NoTrace).trusted());
@@ -134,16 +133,12 @@ impl Page {
             return Answer::refusal(Status::Unauthorized);
         }
         let answer = match request.path {
-            "/text" => Answer::ok(TEXT, report::text(&self.picture())),
-            "/json" => Answer::ok("application/json", json::json(&self.picture())),
-            "/metrics" => Answer::ok(METRICS, prometheus::metrics(&self.picture())),
+            "/text" => Answer::ok(TEXT, report::text(&self.watch.picture())),
+            "/json" => Answer::ok("application/json", json::json(&self.watch.picture())),
+            "/metrics" => Answer::ok(METRICS, prometheus::metrics(&self.watch.look())),
             _ => Answer::refusal(Status::NotFound),
         };
         answer.trusted()
-    }
-
-    fn picture(&self) -> Rc<Picture> {
-        self.album.borrow_mut().picture(&self.observed)
     }
 }
 

@@ -4,7 +4,9 @@
 use super::observed::Observed;
 use crate::engine::sync_shim::clock;
 use crate::insight::Dump;
+use crate::insight::history::History;
 use crate::runtime::{Handle, Id, RuntimeMetrics};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -43,8 +45,9 @@ pub(in crate::insight) struct Counts {
 }
 
 impl Seen {
-    fn of(handle: &Handle) -> Self {
-        let (metrics, dump) = (handle.metrics(), handle.dump());
+    fn of(handle: &Handle, history: &mut History) -> Self {
+        let (metrics, mut dump) = (handle.metrics(), handle.dump());
+        history.add(clock::now(), handle, &mut dump);
         let workers = dump.workers().len().max(1);
         Self {
             id: handle.id(),
@@ -69,10 +72,13 @@ impl Counts {
 }
 
 impl Picture {
-    fn take(observed: &Observed) -> Self {
+    fn take(observed: &Observed, histories: &mut HashMap<Id, History>) -> Self {
         let (handles, ended) = observed.living();
+        let shown = handles.iter().take(MOST_RUNTIMES);
+        histories.retain(|id, _| shown.clone().any(|handle| handle.id() == *id));
+        let seen = shown.map(|handle| Seen::of(handle, histories.entry(handle.id()).or_default()));
         Self {
-            runtimes: handles.iter().take(MOST_RUNTIMES).map(Seen::of).collect(),
+            runtimes: seen.collect(),
             left_out: handles.len().saturating_sub(MOST_RUNTIMES),
             ended,
         }
@@ -84,7 +90,11 @@ impl Picture {
 pub(super) struct Album(Option<(Instant, Rc<Picture>)>);
 
 impl Album {
-    pub(super) fn picture(&mut self, observed: &Observed) -> Rc<Picture> {
+    pub(super) fn picture(
+        &mut self,
+        observed: &Observed,
+        histories: &mut HashMap<Id, History>,
+    ) -> Rc<Picture> {
         if let Some((taken, picture)) = &self.0 {
             if clock::now().saturating_duration_since(*taken) < MAX_AGE {
                 return picture.clone();
@@ -92,7 +102,7 @@ impl Album {
         }
         // Nothing of the last one is kept while the next one is made.
         self.0 = None;
-        let picture = Rc::new(Picture::take(observed));
+        let picture = Rc::new(Picture::take(observed, histories));
         self.0 = Some((clock::now(), picture.clone()));
         picture
     }

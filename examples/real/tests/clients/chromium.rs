@@ -3,6 +3,7 @@
 use crate::http;
 use crate::process::{Example, LIMIT};
 use async_tungstenite::tungstenite::{Message, WebSocket, client};
+use serde_json::{Value, json};
 use std::fs;
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -16,6 +17,8 @@ pub(crate) struct Page {
     debugger: WebSocket<TcpStream>,
     browser: Option<Example>,
     profile: PathBuf,
+    /// What the browser has told without being asked: its events.
+    events: Vec<Value>,
 }
 
 impl Page {
@@ -48,7 +51,7 @@ impl Page {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         let (debugger, _) = client(target, stream).unwrap();
-        Self { debugger, browser: Some(browser), profile }
+        Self { debugger, browser: Some(browser), profile, events: Vec::new() }
     }
 
     /// Runs a script in the page and returns the answer, as the browser writes it: JSON. The script may
@@ -60,6 +63,70 @@ impl Page {
         );
         self.debugger.send(Message::text(request)).unwrap();
         self.debugger.read().unwrap().into_text().unwrap().as_str().to_owned()
+    }
+
+    /// Calls a method of the browser's, and returns its result. Events that come before it are kept.
+    fn call(&mut self, method: &str, parameters: Value) -> Value {
+        let request = json!({ "id": 1, "method": method, "params": parameters });
+        self.debugger.send(Message::text(request.to_string())).unwrap();
+        loop {
+            let message = self.debugger.read().unwrap().into_text().unwrap();
+            let mut message: Value = serde_json::from_str(message.as_str()).unwrap();
+            if message["id"] == 1 {
+                assert!(message["error"].is_null(), "{method}: {message}");
+                return message["result"].take();
+            }
+            self.events.push(message);
+        }
+    }
+
+    /// From now on the browser tells what is written to the console, and what fails.
+    pub(crate) fn listen(&mut self) {
+        for domain in ["Runtime", "Log", "Page"] {
+            self.call(&format!("{domain}.enable"), json!({}));
+        }
+    }
+
+    /// What the browser has complained about: errors, warnings and exceptions, since it was asked last.
+    pub(crate) fn complaints(&mut self) -> Vec<String> {
+        // So that all events have come that were under way.
+        self.evaluate("0");
+        let is_one = |event: &Value| match event["method"].as_str() {
+            Some("Runtime.exceptionThrown") => true,
+            Some("Runtime.consoleAPICalled") => event["params"]["type"] != "log",
+            Some("Log.entryAdded") => event["params"]["entry"]["level"] != "verbose",
+            _ => false,
+        };
+        let events = std::mem::take(&mut self.events);
+        events.iter().filter(|event| is_one(event)).map(Value::to_string).collect()
+    }
+
+    /// Opens another address, and waits until it is there.
+    pub(crate) fn go_to(&mut self, url: &str) {
+        let gone = self.call("Page.navigate", json!({ "url": url }));
+        assert!(gone["errorText"].is_null(), "{gone}");
+        // A page that is hidden may stop to ask.
+        self.call("Page.bringToFront", json!({}));
+        let deadline = Instant::now() + LIMIT;
+        let ready = format!("location.href === '{url}' && document.readyState");
+        while self.evaluate(&ready) != "complete" {
+            assert!(Instant::now() < deadline, "{url} is never there");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The value of a script in the page.
+    pub(crate) fn evaluate(&mut self, script: &str) -> Value {
+        let parameters = json!({ "expression": script, "returnByValue": true });
+        self.call("Runtime.evaluate", parameters)["result"]["value"].take()
+    }
+
+    /// A picture of what can be seen of the page, as PNG.
+    pub(crate) fn screenshot(&mut self) -> Vec<u8> {
+        let size = json!({ "width": 1200, "height": 720, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size);
+        let picture = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        base64(picture["data"].as_str().expect("it is text"))
     }
 
     /// Waits until the text of the page contains `expected`.
@@ -100,4 +167,20 @@ impl Drop for Page {
         // A helper of the browser may still write there: what it leaves lies in cargo's folder for that.
         let _ = fs::remove_dir_all(&self.profile);
     }
+}
+
+/// The bytes of a text in base64.
+fn base64(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text.bytes().take_while(|&byte| byte != b'=');
+    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
+    for digit in digits {
+        let value = DIGITS.iter().position(|&other| other == digit).expect("it is a digit");
+        (bits, count) = (bits << 6 | value as u32, count + 6);
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    bytes
 }

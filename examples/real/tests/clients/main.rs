@@ -6,6 +6,8 @@
 mod http;
 #[path = "../../../../tests/examples/process.rs"]
 mod process;
+#[path = "../../../../tests/examples/sick_cases.rs"]
+mod sick_cases;
 
 mod axum_serve;
 mod axum_todo;
@@ -20,5 +22,6 @@ mod quic_echo;
 mod redis_counter;
 mod reqwest_fetch;
 mod server;
+mod sick;
 mod sqlx_sqlite;
 mod ws_chat;

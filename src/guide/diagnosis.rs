@@ -1,0 +1,117 @@
+//! What is wrong with my service? What insight says of the usual illnesses, and what to do.
+//!
+//! A program that is started with `LITEN_INSIGHT=127.0.0.1:0` in its environment, or that calls
+//! [`insight::serve`](crate::insight::serve), writes the address of a page about itself to standard error.
+//! The page begins with sentences that say what is wrong. By `curl` the same is at `/text`:
+//!
+//! ```text
+//! $ LITEN_INSIGHT=127.0.0.1:0 ./my-service
+//! insight on http://127.0.0.1:41237/#6c0c1f4a9d0b4e2f8a7d5b3c1e9f2a4b
+//!
+//! $ curl -H 'Authorization: Bearer 6c0c1f4a9d0b4e2f8a7d5b3c1e9f2a4b' http://127.0.0.1:41237/text
+//! ! worker 1 has been in one poll for 1575 ms: task 10, spawned at src/main.rs:20:14, …
+//! ```
+//!
+//! Some sentences need several looks, over ten seconds or so: those on the page come by themselves; with
+//! `curl`, ask, and ask again a little later. For half a minute after a request the page's thread goes on to
+//! look.
+//!
+//! "Proven" means that it cannot be otherwise. "Suspected" means that it looks like that, and that a healthy
+//! program can look like that, too.
+//!
+//! | it says | it is | to try |
+//! |---|---|---|
+//! | [has been in one poll for](#a-worker-is-blocked) | a call that blocks | `sick_blocked_worker` |
+//! | [2 tasks wait for each other](#tasks-wait-for-each-other) | a deadlock by joins | `sick_join_deadlock` |
+//! | the same, with a Mutex | a deadlock by locks | `sick_lock_deadlock` |
+//! | [proven: no waker](#a-waker-was-dropped) | a future that loses its waker | `sick_dropped_waker` |
+//! | [become more and more](#tasks-become-more-and-more) | tasks that nothing ends | `sick_spawn_leak` |
+//! | [times a second](#a-task-wakes-itself) | a busy loop | `sick_self_wake_storm` |
+//! | [threads of the blocking pool](#the-blocking-pool-is-full) | too much blocking work | `sick_full_pool` |
+//! | [has waited for 12 s at least](#a-peer-is-silent) | no answer comes | `sick_silent_peer` |
+//!
+//! The names in the last column are examples in the repository, each with that illness:
+//! `cargo run --example sick_blocked_worker` runs for a minute and says where its page is.
+//!
+//! # A worker is blocked
+//!
+//! > worker 1 has been in one poll for 1575 ms: task 10, spawned at examples/sick/blocked_worker.rs:20:14, in
+//! > recvfrom(fd 21 → socket:\[257607\]); use spawn_blocking, or yield more often
+//!
+//! The sentence names the place of the spawn and, on Linux, what the thread is in. "in recvfrom", "in read",
+//! "in clock_nanosleep" are calls that block: find them in the task, and use what liten has instead, or
+//! [`spawn_blocking`](crate::spawn_blocking). "in futex" is a lock of std, often one that is held for long by
+//! another thread. "computes" is a loop: [`yield_now`](crate::task::yield_now) in it, or `spawn_blocking`.
+//! "waits for a processor" is no fault of the task: other threads or a limit of the container take the
+//! processors. The other tasks go on meanwhile, on other workers; [`blocking`](super::blocking) says how far.
+//!
+//! # Tasks wait for each other
+//!
+//! > 2 tasks wait for each other: deadlock, proven: task 10, spawned at examples/sick/join_deadlock.rs:20:22
+//! > waits for task 11; task 11, spawned at examples/sick/join_deadlock.rs:24:22 waits for task 10
+//!
+//! None of them ever goes on. With handles: let a third task wait for both, or wait for a message in place of
+//! an end. With locks ("waits for a Mutex … held by task 11"): take them in one order everywhere, put what
+//! they guard under one lock, or do not hold one while you wait for the other. Proven it is only for tasks
+//! that wait for nothing else; see [`Finding::Deadlock`](crate::insight::Finding::Deadlock). A circle through
+//! channels, or through locks of other crates, is not found as one: look at what the tasks of the page's
+//! table wait for.
+//!
+//! # A waker was dropped
+//!
+//! > 1 tasks spawned at examples/sick/dropped_waker.rs:22:14 wait for ever, proven: no waker of theirs exists
+//! > (sick_dropped_waker::Answer)
+//!
+//! A future has returned `Pending`, and the waker that it was given is gone without having been called. The
+//! type of the future stands at the end. Look for a `poll` written by hand that keeps no waker, for code that
+//! forgets wakers (a `Drop` that does not wake), and for [`std::future::pending`]: a task that is meant to
+//! wait for ever is named, too.
+//!
+//! # Tasks become more and more
+//!
+//! > the waiting tasks spawned at examples/sick/spawn_leak.rs:27:22 become more and more, from 36 to 644 in
+//! > 12 s: suspected leak, as if nothing ended them (sick_spawn_leak::main::…)
+//!
+//! At that place tasks are spawned faster than they end, all the time. If the load grows just now, that is
+//! right. Otherwise find out what ends them: keep their handles in a [`JoinSet`](crate::task::JoinSet), which
+//! aborts them when it is dropped, give them a [`CancellationToken`](crate::task::CancellationToken), or a
+//! [`timeout`](crate::time::timeout).
+//!
+//! # A task wakes itself
+//!
+//! > task 10, spawned at examples/sick/self_wake_storm.rs:21:14, is polled some 1081404 times a second and
+//! > never waits: suspected storm of wakes by itself; let it wait for an event or a timer
+//!
+//! The task was never seen to wait, and a worker polls it over and over. Mostly a `poll` calls `wake_by_ref`
+//! and returns `Pending`, or a loop calls `yield_now` until something has come. Let it wait for that: by
+//! [`Notify`](crate::sync::Notify), a channel, or at least a [`sleep`](crate::time::sleep). A task that
+//! always has more messages than it can take looks the same; then it is simply where the time goes.
+//!
+//! # The blocking pool is full
+//!
+//! > all 4 threads of the blocking pool are busy, and 12 jobs wait, the first for 1130 ms; the oldest of what
+//! > they do: task 5, spawned at examples/sick/full_pool.rs:22:22, for 1310 ms
+//!
+//! Files, name resolution and `spawn_blocking` share these threads, so all of them wait now. If the oldest
+//! job is old, it is what takes the threads: a job that lasts belongs on a thread of its own. If all are
+//! young, there are too many: take several steps in one job, or let a
+//! [`Semaphore`](crate::sync::Semaphore) bound them where they come from.
+//! [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads) is for jobs that wait and do not
+//! compute.
+//!
+//! # A peer is silent
+//!
+//! > task 10, spawned at examples/sick/silent_peer.rs:24:14, has waited for 12 s at least for 127.0.0.1:35001
+//! > to send something, and for nothing else: suspected silent peer, set a timeout; 1 tasks from there wait
+//! > like this
+//!
+//! For ten seconds or more there was no event on the connection, and the task has no timer that would end its
+//! wait. That the peer should have spoken cannot be seen: a server that keeps idle connections open for ever
+//! looks like that, and it should not do that either, because a peer that has gone without a word is never
+//! noticed. Put a [`timeout`](crate::time::timeout) around the wait. It is found for TCP on Linux.
+//!
+//! # Nothing is said
+//!
+//! Then look at the numbers. Workers that are always working while tasks are ready: there is more to do than
+//! the machine can, see [`tuning`](super::tuning). Tasks that wait: the page says for what, as far as it is
+//! known. For the order in which things happened, [`/trace`](crate::insight#the-page) records some seconds.

@@ -1,0 +1,195 @@
+//! Places whose tasks become more and more, seen by several looks.
+//!
+//! A service that starts has more and more tasks, too, and one under load has more at one time than at
+//! another. So a place grows only if it has had more waiting tasks in each quarter of the time, at every
+//! look, than ever in the quarter before. Tasks that are ready are not counted: those are a backlog.
+//!
+//! Looks are kept in two lists. The one has the last [`RECENT`], for what has begun just now. The other one
+//! has up to [`KEPT`] over the whole time: when it is full, every second one goes, and from then on it takes
+//! half as many.
+
+use super::Finding;
+use crate::insight::task_group::TaskGroup;
+use crate::insight::task_info::TaskState;
+use std::collections::{HashMap, VecDeque};
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+/// Looks come no closer together than this.
+const PERIOD: Duration = Duration::from_millis(900);
+
+/// Looks that are needed, and the time that they must cover.
+const FEWEST: usize = 8;
+const SHORTEST: Duration = Duration::from_secs(9);
+
+/// Looks that are kept.
+const RECENT: usize = 12;
+const KEPT: usize = 32;
+
+/// By so many tasks a place must have grown.
+const LEAST: usize = 20;
+
+/// Places that a look has, the largest first.
+const PLACES: usize = 1000;
+
+/// As groups are told apart.
+type Place = (&'static Location<'static>, &'static str);
+
+struct Look {
+    at: Instant,
+    waiting: HashMap<Place, usize>,
+}
+
+/// The looks at one runtime.
+#[derive(Default)]
+pub(in crate::insight) struct Growth {
+    recent: VecDeque<Look>,
+    kept: Vec<Look>,
+    /// Of so many looks one is kept.
+    one_of: usize,
+    looks: usize,
+}
+
+impl Growth {
+    /// Takes a look at `groups`, which begin with the largest, unless the last one was just before.
+    pub(in crate::insight) fn look(&mut self, at: Instant, groups: &[TaskGroup]) {
+        let is_early = |last: &Look| at.saturating_duration_since(last.at) < PERIOD;
+        if self.recent.back().is_some_and(is_early) {
+            return;
+        }
+        let place = |group: &TaskGroup| Some((group.spawned_at(), group.type_name()?));
+        let count = |group: &TaskGroup| Some((place(group)?, group.count(TaskState::Waiting)));
+        let waiting: HashMap<_, _> = groups.iter().take(PLACES).filter_map(count).collect();
+        self.one_of = self.one_of.max(1);
+        if self.looks % self.one_of == 0 {
+            self.keep(Look { at, waiting: waiting.clone() });
+        }
+        self.looks += 1;
+        self.recent.push_back(Look { at, waiting });
+        if self.recent.len() > RECENT {
+            self.recent.pop_front();
+        }
+    }
+
+    fn keep(&mut self, look: Look) {
+        if self.kept.len() == KEPT {
+            let mut index = 0;
+            self.kept.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.one_of *= 2;
+        }
+        self.kept.push(look);
+    }
+
+    /// The places that grow, in the order of their last look.
+    pub(in crate::insight) fn findings(&self) -> Vec<Finding> {
+        let Some(last) = self.recent.back() else { return Vec::new() };
+        let find = |place: &Place| {
+            let recent: Vec<_> = self.recent.iter().map(|look| look.of(place)).collect();
+            let kept: Vec<_> = self.kept.iter().map(|look| look.of(place)).collect();
+            let (first, tasks) = grows(&kept).or_else(|| grows(&recent))?;
+            Some((tasks, *place, first))
+        };
+        let mut found: Vec<_> = last.waiting.keys().filter_map(find).collect();
+        found.sort_by_key(|&(tasks, place, _)| (std::cmp::Reverse(tasks), place));
+        let finding = |(tasks, (spawned_at, type_name), (since, before))| {
+            let duration = last.at.saturating_duration_since(since);
+            Finding::GrowingTasks { spawned_at, type_name, before, tasks, duration }
+        };
+        found.into_iter().map(finding).collect()
+    }
+}
+
+impl Look {
+    fn of(&self, place: &Place) -> (Instant, usize) {
+        (self.at, self.waiting.get(place).copied().unwrap_or(0))
+    }
+}
+
+/// The first look and the last count, if the counts grow all the time.
+fn grows(looks: &[(Instant, usize)]) -> Option<((Instant, usize), usize)> {
+    let (first, last) = (*looks.first()?, *looks.last()?);
+    let covered = last.0.saturating_duration_since(first.0);
+    if looks.len() < FEWEST || covered < SHORTEST || last.1 < first.1 + LEAST {
+        return None;
+    }
+    let quarter = |index: usize| {
+        let counts = &looks[index * looks.len() / 4..(index + 1) * looks.len() / 4];
+        counts.iter().map(|&(_, count)| count)
+    };
+    let is_above = |index: usize| quarter(index).min() > quarter(index - 1).max();
+    (1..4).all(is_above).then_some((first, last.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::task::header::ListEntry;
+    use crate::insight::finding::tests::{entry, group_of};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn looks(counts: impl IntoIterator<Item = usize>) -> Vec<(Instant, usize)> {
+        let begin = Instant::now();
+        let at = |(second, count)| (begin + SECOND * second as u32, count);
+        counts.into_iter().enumerate().map(at).collect()
+    }
+
+    fn group(tasks: usize, type_name: &'static str, is_hot: bool) -> TaskGroup {
+        group_of(tasks, ListEntry { type_name, is_hot, ..entry() })
+    }
+
+    #[test]
+    fn only_what_grows_all_the_time_does() {
+        let grow = |counts: &[usize]| grows(&looks(counts.iter().copied())).map(|(_, last)| last);
+        assert_eq!(grow(&[5, 7, 9, 12, 15, 18, 21, 24, 27, 30]), Some(30));
+        // With some noise.
+        assert_eq!(grow(&[0, 3, 1, 9, 8, 14, 20, 18, 25, 33, 29, 41]), Some(41));
+        // It has come to an end, it has become fewer, it is too little, too short, or there was one jump.
+        assert_eq!(grow(&[0, 10, 20, 30, 40, 50, 50, 50, 50, 50, 50, 50]), None);
+        assert_eq!(grow(&[0, 10, 20, 30, 40, 50, 20, 30, 40, 50, 60, 70]), None);
+        assert_eq!(grow(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]), None);
+        assert_eq!(grow(&[0, 100, 200, 300, 400, 500, 600]), None);
+        assert_eq!(grow(&[0, 0, 0, 0, 0, 0, 900, 900, 900, 900, 900, 900]), None);
+        assert_eq!(grow(&[]), None);
+    }
+
+    #[test]
+    fn a_place_that_grows_is_named_with_its_counts() {
+        let (mut growth, begin) = (Growth::default(), Instant::now());
+        let steady = group(50, "steady", false);
+        let found = |growth: &Growth| {
+            growth.findings().into_iter().map(|finding| finding.to_string()).collect::<Vec<_>>()
+        };
+        for second in 0..12 {
+            let leak = group(10 * second as usize, "leaks", false);
+            let ready = group(10 * second as usize, "ready", true);
+            let groups = [leak, steady.clone(), ready];
+            growth.look(begin + SECOND * second, &groups);
+            // Too soon after it.
+            growth.look(begin + SECOND * second + SECOND / 2, &[]);
+        }
+        let [sentence] = &found(&growth)[..] else { panic!("{:?}", found(&growth)) };
+        assert!(sentence.contains(" from 0 to 110 in 11 s: suspected leak"), "{sentence}");
+        // A place that is no longer there is not named.
+        growth.look(begin + SECOND * 12, &[steady]);
+        assert_eq!(found(&growth), [""; 0]);
+    }
+
+    #[test]
+    fn however_long_it_is_looked_at_the_looks_are_bounded_and_the_first_stays() {
+        let (mut growth, begin) = (Growth::default(), Instant::now());
+        // One task in ten seconds: too slow for the last looks alone.
+        for second in 0..3600_u32 {
+            growth.look(begin + SECOND * second, &[group(second as usize / 10, "leaks", false)]);
+            assert!(growth.recent.len() <= RECENT && growth.kept.len() <= KEPT);
+        }
+        let [Finding::GrowingTasks { before: 0, tasks, duration, .. }] = growth.findings()[..]
+        else {
+            panic!("{:?}", growth.findings())
+        };
+        assert!(tasks > 300 && duration > SECOND * 3500, "{tasks} {duration:?}");
+    }
+}

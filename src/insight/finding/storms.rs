@@ -1,0 +1,226 @@
+//! Tasks that are polled all the time and never wait, seen by many looks.
+//!
+//! A look reads of each worker how many polls it has begun, and which task it polls. Of the polls between the
+//! first and the last look, a task has had about the part that it has of the looks that met a poll. That is
+//! rather too little for a task whose polls are short, and so it is enough for a suspicion. A task that
+//! answers many messages is polled often, too, but it waits in between. So a task with [`MANY_POLLS`] is
+//! looked at [`WAITS_ASKED`] times, and is named only if it was hot each time.
+//!
+//! What remains is a task that always has more to do than it can, and gives way again and again. It looks the
+//! same from the outside, and so the finding is a suspicion.
+
+use super::Finding;
+use crate::engine::task::{RunningTask, TaskId};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// So many polls of one task in a second are too many.
+const MANY_POLLS: u64 = 20_000;
+
+/// What happened before is forgotten.
+const WINDOW: Duration = Duration::from_secs(2);
+
+/// So much of it must have been looked at.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// So many different polls of a task must have been met.
+const FEWEST_MET: u64 = 5;
+
+/// So many times in turn a task must have been hot.
+const WAITS_ASKED: u32 = 32;
+
+/// What one worker does.
+#[derive(Clone, Copy)]
+pub(in crate::insight) struct Seen {
+    /// How many polls it has begun.
+    pub(in crate::insight) polls: u64,
+    pub(in crate::insight) task: Option<RunningTask>,
+}
+
+/// The looks at one runtime.
+#[derive(Default)]
+pub(in crate::insight) struct Storms {
+    /// By worker. The oldest look first.
+    looks: Vec<VecDeque<(Instant, Seen)>>,
+    suspects: HashMap<TaskId, Suspect>,
+}
+
+struct Suspect {
+    task: RunningTask,
+    name: Option<Arc<str>>,
+    polls_per_second: u64,
+    /// How many times in turn it was hot.
+    hot: u32,
+}
+
+impl Storms {
+    /// Takes a look at all workers.
+    pub(in crate::insight) fn look(&mut self, at: Instant, workers: &[Seen]) {
+        self.looks.resize_with(workers.len().max(self.looks.len()), VecDeque::new);
+        for (looks, seen) in self.looks.iter_mut().zip(workers) {
+            looks.push_back((at, *seen));
+            let is_old = |look: &(Instant, Seen)| at.saturating_duration_since(look.0) > WINDOW;
+            while looks.front().is_some_and(is_old) {
+                looks.pop_front();
+            }
+        }
+        let mut busy: HashMap<TaskId, (RunningTask, u64)> = HashMap::new();
+        for (task, polls) in self.looks.iter().flat_map(often_polled) {
+            busy.entry(task.id()).or_insert((task, 0)).1 += polls;
+        }
+        busy.retain(|_, (_, polls)| *polls >= MANY_POLLS);
+        self.suspects.retain(|id, _| busy.contains_key(id));
+        for (id, (task, polls_per_second)) in busy {
+            let new = || Suspect { task, name: None, polls_per_second, hot: 0 };
+            self.suspects.entry(id).or_insert_with(new).polls_per_second = polls_per_second;
+        }
+    }
+
+    /// Whether there are tasks of which [`ask`](Self::ask) wants to know.
+    pub(in crate::insight) fn has_suspects(&self) -> bool {
+        !self.suspects.is_empty()
+    }
+
+    pub(in crate::insight) fn is_suspect(&self, task: TaskId) -> bool {
+        self.suspects.contains_key(&task)
+    }
+
+    /// Takes the suspects among the live tasks, with their names and whether they wait. A suspect that is not
+    /// among them has never waited.
+    pub(in crate::insight) fn ask(&mut self, found: Vec<(TaskId, Option<Arc<str>>, bool)>) {
+        let mut waiting = Vec::new();
+        for (id, name, waits) in found {
+            if let Some(suspect) = self.suspects.get_mut(&id) {
+                suspect.name = name;
+                waiting.extend(waits.then_some(id));
+            }
+        }
+        for (id, suspect) in &mut self.suspects {
+            suspect.hot = if waiting.contains(id) { 0 } else { suspect.hot.saturating_add(1) };
+        }
+    }
+
+    /// The busiest first.
+    pub(in crate::insight) fn findings(&self) -> Vec<Finding> {
+        let sure = self.suspects.values().filter(|suspect| suspect.hot >= WAITS_ASKED);
+        let mut found: Vec<_> = sure.collect();
+        found.sort_by_key(|suspect| std::cmp::Reverse(suspect.polls_per_second));
+        let finding = |suspect: &Suspect| Finding::BusyTask {
+            task: suspect.task,
+            name: suspect.name.clone(),
+            polls_per_second: suspect.polls_per_second,
+        };
+        found.into_iter().map(finding).collect()
+    }
+}
+
+/// The tasks of one worker's looks, with their polls per second.
+fn often_polled(looks: &VecDeque<(Instant, Seen)>) -> Vec<(RunningTask, u64)> {
+    let (Some((begin, first)), Some((end, last))) = (looks.front(), looks.back()) else {
+        return Vec::new();
+    };
+    let time = end.saturating_duration_since(*begin);
+    if time < SHORTEST {
+        return Vec::new();
+    }
+    let per_second = last.polls.saturating_sub(first.polls) as f64 / time.as_secs_f64();
+    let mut met: HashMap<RunningTask, u64> = HashMap::new();
+    let (mut all, mut before) = (0, None);
+    for (_, seen) in looks {
+        // One long poll is met by many looks, and counts once.
+        if before.replace(seen.polls) != Some(seen.polls) {
+            if let Some(task) = seen.task {
+                *met.entry(task).or_default() += 1;
+                all += 1;
+            }
+        }
+    }
+    met.retain(|_, met| *met >= FEWEST_MET);
+    let part = |met: u64| met as f64 / all as f64;
+    met.into_iter().map(|(task, met)| (task, (per_second * part(met)) as u64)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::Location;
+
+    fn task() -> RunningTask {
+        RunningTask::new(TaskId::next(), Location::caller())
+    }
+
+    /// Looks for two seconds at one worker, which begins so many polls between two looks and is met at the
+    /// polls of these tasks in turn; each time the tasks are asked of, and wait if `waits` says so.
+    fn said(
+        polls_between: u64,
+        tasks: &[Option<RunningTask>],
+        mut waits: impl FnMut(u64) -> bool,
+    ) -> Vec<String> {
+        let (mut storms, begin) = (Storms::default(), Instant::now());
+        for look in 0..=100_u64 {
+            let at = begin + Duration::from_millis(20) * look as u32;
+            let task = tasks[look as usize % tasks.len()];
+            storms.look(at, &[Seen { polls: polls_between * look, task }]);
+            if storms.has_suspects() {
+                let found = tasks.iter().flatten();
+                let found = found.map(|task| (task.id(), Some("spins".into()), waits(look)));
+                storms.ask(found.collect());
+            }
+        }
+        storms.findings().iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn a_task_that_has_all_polls_and_never_waits_is_named() {
+        let spins = task();
+        let said = said(1_000, &[Some(spins)], |_| false);
+        let [sentence] = &said[..] else { panic!("{said:?}") };
+        let expected = format!("task {} \"spins\", spawned at ", spins.id());
+        assert!(sentence.starts_with(&expected), "{sentence}");
+        assert!(
+            sentence.contains(", is polled some 50000 times a second and never waits: suspected")
+        );
+    }
+
+    #[test]
+    fn others_beside_it_and_gaps_between_polls_make_no_difference() {
+        let spins = Some(task());
+        let met = [spins, None, None, Some(task()), spins, None];
+        let said = said(1_500, &met, |_| false);
+        // The other one has a third of the polls, and was met as often as that.
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].contains("some 50000 times") && said[1].contains("some 25000"), "{said:?}");
+    }
+
+    #[test]
+    fn nothing_is_said_of_tasks_that_wait_or_are_polled_less_or_once() {
+        let one = [Some(task())];
+        assert_eq!(said(1_000, &one, |look| look % 20 == 0), [""; 0], "it waits now and then");
+        assert_eq!(said(300, &one, |_| false), [""; 0], "15,000 polls a second");
+        assert_eq!(said(0, &one, |_| false), [""; 0], "it is in one long poll");
+        assert_eq!(said(1_000, &[None], |_| false), [""; 0], "no task is ever met");
+        let many: Vec<_> = (0..100).map(|_| Some(task())).collect();
+        assert_eq!(
+            said(100_000, &many, |_| false),
+            [""; 0],
+            "many tasks, each polled now and then"
+        );
+    }
+
+    #[test]
+    fn a_task_that_has_ended_is_forgotten() {
+        let (mut storms, begin, spins) = (Storms::default(), Instant::now(), task());
+        for look in 0..=300_u32 {
+            let at = begin + Duration::from_millis(20) * look;
+            let task = (look < 100).then_some(spins);
+            storms.look(at, &[Seen { polls: 1_000 * u64::from(look), task }]);
+            storms.ask(Vec::new());
+            let is_named = !storms.findings().is_empty();
+            assert!(is_named || !(82..100).contains(&look), "{look}");
+            assert!(!is_named || look < 200, "{look}");
+        }
+        assert!(!storms.has_suspects());
+        assert!(storms.looks[0].len() <= 101);
+    }
+}

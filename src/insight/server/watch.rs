@@ -1,0 +1,110 @@
+//! Looks at the runtimes again and again while requests come, and a little longer, because one look does not
+//! show what becomes of something.
+//!
+//! A program pays nothing for that but the time of the page's thread: a glance at each worker in 20 ms, which
+//! is some loads, and a picture per second, as each request takes one. When no request has come for
+//! [`LINGER`], the thread sleeps again, and what was seen is forgotten. Scrapers of `/metrics` come all the
+//! time and ask for numbers only, so they do not count.
+
+use super::observed::Observed;
+use super::picture::{Album, Picture};
+use crate::engine::sync_shim::clock;
+use crate::insight::history::History;
+use crate::runtime::Id;
+use crate::task::spawn_local;
+use crate::time::{Duration, sleep};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Long enough for a person who asks by `curl`, reads the answer, and asks again.
+const LINGER: Duration = Duration::from_secs(30);
+
+const GLANCES: Duration = Duration::from_millis(20);
+const PICTURES: Duration = Duration::from_secs(1);
+
+/// What goes through all tasks takes no more than one part in so many of the time.
+const SHARE: u32 = 20;
+
+pub(super) struct Watch {
+    observed: Arc<Observed>,
+    album: RefCell<Album>,
+    histories: RefCell<HashMap<Id, History>>,
+    asked: Cell<Instant>,
+    is_under_way: Cell<bool>,
+}
+
+impl Watch {
+    pub(super) fn new(observed: Arc<Observed>) -> Self {
+        Self {
+            observed,
+            album: RefCell::default(),
+            histories: RefCell::default(),
+            asked: Cell::new(clock::now()),
+            is_under_way: Cell::new(false),
+        }
+    }
+
+    pub(super) fn observed(&self) -> &Observed {
+        &self.observed
+    }
+
+    /// A picture for a request, which keeps the watch under way.
+    pub(super) fn picture(self: &Rc<Self>) -> Rc<Picture> {
+        self.asked.set(clock::now());
+        if !self.is_under_way.replace(true) {
+            drop(spawn_local(self.clone().run()));
+        }
+        self.look()
+    }
+
+    /// A picture for a request that only wants numbers.
+    pub(super) fn look(&self) -> Rc<Picture> {
+        let histories = &mut self.histories.borrow_mut();
+        self.album.borrow_mut().picture(&self.observed, histories)
+    }
+
+    async fn run(self: Rc<Self>) {
+        let (mut next_picture, mut next_walk) = (clock::now() + PICTURES, clock::now());
+        while clock::now().saturating_duration_since(self.asked.get()) < LINGER {
+            sleep(GLANCES).await;
+            let begun = clock::now();
+            if self.glance(begun >= next_walk) {
+                next_walk = resume(begun);
+            }
+            let begun = clock::now();
+            if begun >= next_picture {
+                drop(self.look());
+                next_picture = resume(begun).max(begun + PICTURES);
+            }
+        }
+        // Nothing is kept of what is not looked at, so that it costs no memory.
+        self.histories.borrow_mut().clear();
+        self.album.take();
+        self.is_under_way.set(false);
+    }
+
+    /// Glances at all runtimes; returns whether that went through all tasks, which it may do if `may_walk`.
+    fn glance(&self, may_walk: bool) -> bool {
+        let (living, _) = self.observed.living();
+        let mut has_walked = false;
+        let mut histories = self.histories.borrow_mut();
+        for handle in living {
+            // Those that pictures do not show have none.
+            let Some(history) = histories.get_mut(&handle.id()) else { continue };
+            if history.glance(clock::now(), &handle) && may_walk {
+                history.ask(&handle);
+                has_walked = true;
+            }
+        }
+        has_walked
+    }
+}
+
+/// When to do again what has taken the time since `begun`.
+fn resume(begun: Instant) -> Instant {
+    let now = clock::now();
+    now + now.saturating_duration_since(begun) * SHARE
+}

@@ -154,8 +154,8 @@ impl Trace {
     /// Which wake or spawn led to which poll, the earliest first.
     ///
     /// A task is woken again only after the poll that the last wake led to. So of several wakes before a poll
-    /// the last one led to it, and those before led to polls that were not recorded. A wake that is older than
-    /// a loss may have led to a poll that is lost, so it leads to nothing here.
+    /// the last one led to it, and those before led to polls that were not recorded. A wake that is older
+    /// than a loss may have led to a poll that is lost, so it leads to nothing here.
     pub(super) fn causes(&self) -> Vec<Cause> {
         let mut begins: HashMap<TaskId, Vec<(u64, usize)>> = HashMap::new();
         let mut add = |track, task: RunningTask, begin| {

@@ -58,8 +58,8 @@ pub(crate) struct Track {
     pub(crate) records: Vec<Record>,
     /// How many earlier ones are lost.
     pub(crate) lost: u64,
-    /// When the poll that is under way began, if there is one: at the end of what the thread did before. Wakes
-    /// and spawns do not count, because they may be those of the poll itself. 0 if there is no record.
+    /// When the poll that is under way began, if there is one: at the end of what the thread did before.
+    /// Wakes and spawns do not count, because they may be those of the poll itself. 0 if there is no record.
     pub(crate) poll_from: u64,
 }
 

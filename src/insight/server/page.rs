@@ -6,8 +6,8 @@ use super::observed::Observed;
 use super::picture::MOST_RUNTIMES;
 use super::request::Request;
 use super::tree;
-use crate::engine::task::TaskId;
 use super::watch::Watch;
+use crate::engine::task::TaskId;
 use crate::insight::{Recording, Trace, chrome, json, prometheus, report};
 use crate::runtime::Handle;
 use crate::time::Duration;
@@ -95,7 +95,7 @@ impl Page {
         let Some(task) = tree::task(request.query) else {
             return Reply::Now(Answer::refusal(Status::BadRequest).trusted());
         };
-        let runtimes = self.observed.living().0;
+        let runtimes = self.watch.observed().living().0;
         Reply::Tree { runtimes, task, has_body: request.method == "GET" }
     }
 

@@ -172,8 +172,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::",
-        from: "if word & CANCELLED != 0 { Start::Cancel } else { Start::Poll }",
-        to: "Start::Poll",
+        from: "match word & (CANCELLED | TRACED) {\n            0 => Start::Poll,",
+        to: "match word & TRACED {\n            0 => Start::Poll,",
         breaks: "an aborted task is polled again",
     },
     Mutation {

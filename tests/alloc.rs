@@ -358,16 +358,21 @@ fn the_memory_of_every_task_comes_back() {
     let runtime = runtime(2);
     let mut kept = Vec::new();
     let mut rounds = 0;
-    let tasks = left_over(1_000, || {
-        spawn_all_kinds(&runtime, &mut kept);
-        rounds += 1;
-        // Also in the rounds after which the blocks are counted: a task that nothing waits for may be late.
-        if rounds % 50 == 0 {
-            runtime.block_until_completion();
-        }
-    });
-    // Nothing per round; a few blocks may be underway between threads, or wait for the queues' collector.
-    assert!(tasks < 250, "{tasks} blocks of 1000 rounds");
+    let mut tasks = || {
+        left_over(1_000, || {
+            spawn_all_kinds(&runtime, &mut kept);
+            rounds += 1;
+            // Also in the rounds after which the blocks are counted: a task that nothing waits for may be
+            // late.
+            if rounds % 50 == 0 {
+                runtime.block_until_completion();
+            }
+        })
+    };
+    // Nothing per round. Some blocks may be underway between threads, or wait for the queues' collector, and
+    // more of them if the machine is busy: what leaks is there each time.
+    let least = (0..3).map(|_| tasks()).min().unwrap_or_default();
+    assert!(least < 250, "{least} blocks of 1000 rounds");
 }
 
 #[test]

@@ -169,11 +169,14 @@ mod tests {
             frames.iter().position(|frame| frame.function.ends_with("captured")).expect(&stack);
         let caller = &frames[here + 1];
         assert!(caller.function.ends_with("what_std_writes_is_read"), "{caller:?}");
-        assert!(
-            caller.file.as_deref().is_some_and(|file| file.ends_with("frames.rs")),
-            "{caller:?}"
-        );
-        assert_eq!(caller.line, Some(line));
+        // A binary that is built with `debug = 0` has names only.
+        if stack.contains("frames.rs") {
+            let is_here = |file: &str| file.ends_with("frames.rs");
+            assert!(caller.file.as_deref().is_some_and(is_here), "{caller:?}");
+            assert_eq!(caller.line, Some(line));
+        } else {
+            assert_eq!((&caller.file, caller.line), (&None, None));
+        }
     }
 
     /// As `Debug` shows it: name, file, line.

@@ -286,7 +286,7 @@ impl Worker {
             return None;
         }
         if let Alone::PollDriver = self.turns.yielded_alone() {
-            // With no task in hand: a waker may be slow, and thieves reach what is queued.
+            // Before a task is taken: a waker may be slow, and thieves reach only what is queued.
             self.poll_driver();
             let ready = self.take_next().or_else(|| self.take_ready());
             if ready.is_some() {
@@ -313,7 +313,7 @@ impl Worker {
         if task.is_none() {
             self.shared.withdraw_outside();
         } else if self.own.ready.len() > 0 {
-            // The one in hand and what came with it.
+            // More has come than the task that this worker takes.
             self.shared.wake_one(self.own.index);
         }
         task

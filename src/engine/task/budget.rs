@@ -63,7 +63,7 @@ const fn give_back(units: i16) -> i16 {
 
 /// Takes one unit of the task's budget, or returns `Pending` and asks for another poll if none is left.
 ///
-/// For an operation that is sure to complete. One that may still have to wait belongs into [`poll_leaf`],
+/// For an operation that is sure to complete. One that may still have to wait belongs in [`poll_leaf`],
 /// or gives its unit back with [`refund`] before it returns `Pending`.
 #[inline]
 pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {

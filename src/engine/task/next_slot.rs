@@ -36,7 +36,7 @@ impl NextSlot {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        // Ordering: Relaxed, a hint; the swap decides.
+        // Ordering: Relaxed, a hint of whether `put` has stored a task; the swap in `take` decides.
         self.0.load(Ordering::Relaxed).is_null()
     }
 

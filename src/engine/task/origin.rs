@@ -2,7 +2,7 @@
 //!
 //! A task without a name has no memory for one: the type of the name is a part of the type of the task's
 //! cell, and that of no name takes no bytes. Rejected: a field of the header, which every task would pay for;
-//! and a table of names by id, which would cost a lock at the begin and at the end of a named task.
+//! and a table of names by id, which would cost a lock at the start and at the end of a named task.
 
 use std::panic::Location;
 use std::sync::Arc;

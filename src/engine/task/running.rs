@@ -1,9 +1,9 @@
 //! What a thread is running at the moment, for other threads to read.
 //!
-//! A worker cannot say what holds it up: it is held up. So it notes, before each poll, which task comes, in a
-//! few words that others may read at any time. The note is a seqlock whose version is the count of polls:
-//! the writer counts first and writes then; a reader that finds the same count before and after has read
-//! words of one poll. A store each, no RMW: it is written once per poll.
+//! A worker that is held up by a long poll cannot say so itself. So it notes, before each poll, which task
+//! comes, in a few words that others may read at any time. The note is a seqlock whose version is the count
+//! of polls: the writer counts first and writes then; a reader that finds the same count before and after
+//! has read words of one poll. A store each, no RMW: it is written once per poll.
 #![allow(unsafe_code)]
 
 #[cfg(all(test, liten_loom))]

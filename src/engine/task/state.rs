@@ -383,9 +383,8 @@ impl State {
     /// | the waker that a poll borrows | no | yes, but then the task is SCHEDULED |
     ///
     /// So if no more is counted than the first two stand for, there is no waker. An AbortHandle looks like
-    /// one
-    /// and hides that a task is stuck; the answer `true` is never wrong. It also stays right: a new waker is
-    /// cloned from another one, which is counted until the clone is, or in a poll, before `pending`.
+    /// one and hides that a task is stuck; the answer `true` is never wrong. It also stays right: a new waker
+    /// is cloned from another one, which is counted until the clone is, or in a poll, before `pending`.
     pub(crate) fn is_stuck(&self) -> bool {
         self.cold_wakers() == Some(0)
     }

@@ -118,7 +118,8 @@ impl Worker {
         }
         self.parker.leave_seat();
         self.end_sleep();
-        // Ordering: Relaxed, as above. Before the seat is free, so that the next holder's store comes later.
+        // Ordering: Relaxed, a hint for `wake_one`. Before the seat is free, so that the next holder's store
+        // comes later.
         self.shared.seated.store(usize::MAX, Ordering::Relaxed);
         let fired = seat.fired();
         drop(seat);

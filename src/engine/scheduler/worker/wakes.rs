@@ -20,7 +20,7 @@ use crate::engine::task::header::Hot;
 use crate::engine::wakers;
 use std::task::Waker;
 
-/// So many that none of them belongs into the next slot.
+/// So many that none of them belongs in the next slot.
 const SEVERAL: usize = 2;
 
 /// After so many tasks a peer is notified before the end. It is busy with them for longer than it took to

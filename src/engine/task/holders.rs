@@ -58,7 +58,7 @@ struct Holders<'a>(&'a [Entry]);
 const TABLE: Holders<'static> = Holders(&[]);
 
 #[cfg(not(any(liten_loom, liten_shuttle)))]
-const TABLE: Holders<'static> = {
+static TABLE: Holders<'static> = {
     /// How many locks there may be that tasks wait for.
     const PLACES: usize = 2048;
     static ENTRIES: [Entry; PLACES] =

@@ -101,6 +101,7 @@ mod awake_threads;
 mod count;
 mod enqueue;
 mod entry;
+pub(crate) mod histogram;
 mod idle;
 mod in_place;
 mod intake;
@@ -128,7 +129,7 @@ mod worker;
 
 pub(crate) use in_place::{block_in_place, is_blocked_in_place};
 pub(crate) use quiescence::{CountsRoots, Presence};
-pub(crate) use recorder::{Recording, Track};
+pub(crate) use recorder::{Cursor, Recording, Track};
 pub(crate) use role::{
     enter_root, is_polling, set_current, spawn_here, spawns_here, wake_together, with_driver_here,
     worker_index,

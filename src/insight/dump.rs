@@ -4,6 +4,7 @@ use super::pool_info::PoolInfo;
 use super::task_group::{Groups, TaskGroup};
 use super::task_info::{TaskInfo, TaskState};
 use super::worker_info::WorkerInfo;
+use crate::engine::scheduler::histogram::HistogramCounts;
 use crate::engine::task::RunningTask;
 use crate::runtime::{Handle, RuntimeFlavor};
 use std::collections::HashMap;
@@ -37,6 +38,8 @@ pub struct Dump {
     pub(super) sources: usize,
     pub(super) slow_polls: u64,
     pub(super) blocked_polls: u64,
+    /// How long polls took, and how long tasks were ready before them. `None` without workers.
+    pub(super) times: Option<[HistogramCounts; 2]>,
 }
 
 impl Handle {
@@ -90,6 +93,7 @@ impl Handle {
             sources: self.sources(),
             slow_polls: metrics.slow_poll_count(),
             blocked_polls: metrics.blocked_poll_count(),
+            times: metrics.histograms(),
         }
     }
 }
@@ -173,6 +177,12 @@ impl Dump {
     /// How many live tasks are in a queue and have never waited: those that are not listed.
     pub(super) fn new_tasks(&self) -> usize {
         self.alive_tasks.saturating_sub(self.groups.iter().map(TaskGroup::tasks).sum())
+    }
+
+    /// How long polls took, and how long tasks were ready before them, with their names. Empty without
+    /// workers.
+    pub(super) fn histograms(&self) -> impl Iterator<Item = (&'static str, &HistogramCounts)> {
+        ["poll_times", "schedule_latencies"].into_iter().zip(self.times.iter().flatten())
     }
 
     /// How many of the listed tasks are in that state.

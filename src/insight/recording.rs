@@ -1,8 +1,7 @@
 //! A recording from the start to the stop.
 
+use super::tap::Tap;
 use super::trace::Trace;
-use crate::engine::scheduler;
-use crate::engine::sync_shim::Arc;
 use crate::runtime::Handle;
 use std::fmt;
 
@@ -11,8 +10,7 @@ use std::fmt;
 /// Dropping it ends the recording.
 pub struct Recording {
     handle: Handle,
-    scheduler: Arc<scheduler::Shared>,
-    recording: Arc<scheduler::Recording>,
+    tap: Tap,
 }
 
 impl Handle {
@@ -27,8 +25,8 @@ impl Handle {
     /// before are lost, and [`Trace::lost`] counts them. While nothing is recorded, this costs a wake, a
     /// spawn and a poll a look at one byte. Under way, it costs a poll two readings of the clock.
     ///
-    /// Returns `None` if another recording of this runtime is under way, if it has no workers, or if it has
-    /// been shut down.
+    /// Several recordings of a runtime share what is kept, and each has what came after its start. Returns
+    /// `None` if the runtime has no workers, or if it has been shut down.
     ///
     /// # Examples
     ///
@@ -42,22 +40,48 @@ impl Handle {
     /// # });
     /// ```
     pub fn record(&self) -> Option<Recording> {
-        let scheduler = self.scheduler()?.clone();
-        let recording = scheduler.start_recording()?;
-        Some(Recording { handle: self.clone(), scheduler, recording })
+        Some(Recording { handle: self.clone(), tap: Tap::of(self)? })
     }
 }
 
 impl Recording {
     /// Ends the recording, and returns what it has.
     pub fn stop(self) -> Trace {
-        Trace::of(&self.handle, &self.scheduler, &self.recording)
+        self.snapshot()
     }
-}
 
-impl Drop for Recording {
-    fn drop(&mut self) {
-        self.scheduler.stop_recording();
+    /// Returns what has been recorded until now, and goes on.
+    ///
+    /// So a program can keep a recording, and write down what came before something that is rare: a slow
+    /// poll, a panic, a signal. The time to read it is the caller's; the workers go on meanwhile.
+    ///
+    /// # Examples
+    ///
+    /// What happened before each poll that was slow:
+    ///
+    /// ```
+    /// use liten::insight::Recording;
+    /// use std::sync::{Arc, Mutex, mpsc};
+    ///
+    /// let kept: Arc<Mutex<Option<Recording>>> = Arc::default();
+    /// let (send, traces) = mpsc::channel();
+    /// let before = kept.clone();
+    /// let runtime = liten::runtime::Builder::new_multi_thread()
+    ///     .on_slow_poll(move |_| {
+    ///         if let Some(recording) = &*before.lock().unwrap() {
+    ///             // To another thread, which writes it to a file: this one fetches events.
+    ///             send.send(recording.snapshot()).unwrap();
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// *kept.lock().unwrap() = runtime.handle().record();
+    /// drop(runtime.spawn(async { std::thread::sleep(std::time::Duration::from_millis(300)) }));
+    /// let trace = traces.recv().unwrap();
+    /// assert!(trace.to_chrome_json().contains("under way"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn snapshot(&self) -> Trace {
+        Trace::of(&self.handle, &self.tap)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a recording has: the records of each thread.
 
+use super::tap::Tap;
 use crate::engine::recorder::{Event, Record};
-use crate::engine::scheduler::{self, Shared, Track};
+use crate::engine::scheduler::Track;
 use crate::engine::task::header::Polled;
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::{Handle, Id};
@@ -34,16 +35,12 @@ pub(super) struct Cause {
 }
 
 impl Trace {
-    pub(super) fn of(
-        handle: &Handle,
-        scheduler: &Shared,
-        recording: &scheduler::Recording,
-    ) -> Self {
-        let under_way: Vec<_> = scheduler.polls_under_way().collect();
-        let (others, workers) = (recording.others(), recording.workers());
+    pub(super) fn of(handle: &Handle, tap: &Tap) -> Self {
+        let under_way: Vec<_> = tap.under_way().collect();
+        let (workers, others) = tap.read();
         let under_way = under_way.into_iter().map(|(worker, task)| {
             // It began after what the worker has recorded last, or before the recording.
-            let last = workers.get(worker).and_then(|track| track.records.last());
+            let last = workers.get(worker).and_then(|track: &Track| track.records.last());
             (worker, task, last.map_or(0, |record| record.at))
         });
         Self {
@@ -52,7 +49,7 @@ impl Trace {
             under_way: under_way.collect(),
             workers,
             others,
-            end: recording.length(),
+            end: tap.now(),
         }
     }
 

@@ -4,6 +4,7 @@
 #[cfg(target_os = "linux")]
 mod activity;
 mod dumps;
+mod live;
 mod page;
 mod page_variable;
 mod requests;

@@ -95,6 +95,7 @@ mod conversion;
 mod families;
 mod fs;
 #[cfg(feature = "hyper")]
+mod histograms;
 mod http;
 mod locks;
 mod lookup;

@@ -56,19 +56,27 @@ impl Ring {
         self.written.store(number + 1, Ordering::Release);
     }
 
-    /// The last records, the oldest first, and how many earlier ones are lost.
-    pub(crate) fn read(&self) -> (Vec<Record>, u64) {
+    /// How many records have been written.
+    pub(crate) fn written(&self) -> u64 {
+        // Ordering: Relaxed, a number only.
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// The records from that number on, the oldest first, and how many of them are lost: those that are not
+    /// among the last. Sets `from` to the number of the next record.
+    pub(crate) fn read(&self, from: &mut u64) -> (Vec<Record>, u64) {
         let length = self.entries.len() as u64;
         // Ordering: Acquire pairs with `push`: the words of the records below are there.
         let end = self.written.load(Ordering::Acquire);
-        let begin = end.saturating_sub(length);
+        let from = std::mem::replace(from, end);
+        let begin = end.saturating_sub(length).max(from.min(end));
         let words: Vec<Words> = (begin..end).map(|number| self.entry(number).load()).collect();
         // Ordering: Relaxed, kept behind by the Acquire loads of the words.
         let now = self.written.load(Ordering::Relaxed);
         // The entry of record `now` may be half written, and was that of record `now - length`.
         let whole = begin.max((now + 1).saturating_sub(length)).min(end);
         let kept = words.into_iter().skip((whole - begin) as usize);
-        (kept.filter_map(Record::of).collect(), whole)
+        (kept.filter_map(Record::of).collect(), whole.saturating_sub(from))
     }
 }
 
@@ -111,12 +119,26 @@ mod tests {
     #[test]
     fn the_last_records_are_kept_and_the_others_counted() {
         let ring = Ring::new(4);
-        assert_eq!(ring.read(), (vec![], 0));
+        assert_eq!(ring.read(&mut 0), (vec![], 0));
         (0..3).for_each(|number| ring.push(sleep(number)));
-        assert_eq!(ring.read(), ((0..3).map(sleep).collect(), 0));
+        assert_eq!(ring.read(&mut 0), ((0..3).map(sleep).collect(), 0));
         (3..10).for_each(|number| ring.push(sleep(number)));
         // One fewer than there are entries: the next record might be on its way.
-        assert_eq!(ring.read(), ((7..10).map(sleep).collect(), 7));
+        assert_eq!(ring.read(&mut 0), ((7..10).map(sleep).collect(), 7));
+    }
+
+    #[test]
+    fn a_reader_that_comes_back_gets_what_is_new() {
+        let (ring, mut from) = (Ring::new(8), 0);
+        let mut read = || ring.read(&mut from);
+        (0..3).for_each(|number| ring.push(sleep(number)));
+        assert_eq!(read(), ((0..3).map(sleep).collect(), 0));
+        assert_eq!(read(), (vec![], 0));
+        (3..5).for_each(|number| ring.push(sleep(number)));
+        assert_eq!(read(), ((3..5).map(sleep).collect(), 0));
+        (5..20).for_each(|number| ring.push(sleep(number)));
+        assert_eq!(read(), ((13..20).map(sleep).collect(), 8));
+        assert_eq!((from, ring.written()), (20, 20));
     }
 
     /// With real threads, and a writer that goes round many times during a look.
@@ -127,7 +149,7 @@ mod tests {
             scope.spawn(|| (0..300_000).for_each(|number| ring.push(sleep(number))));
             let mut last = 0;
             while last < 300_000 {
-                let (records, lost) = ring.read();
+                let (records, lost) = ring.read(&mut 0);
                 let wanted: Vec<_> = (lost..).take(records.len()).map(sleep).collect();
                 assert_eq!(records, wanted);
                 last = lost + records.len() as u64;

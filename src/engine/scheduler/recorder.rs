@@ -2,10 +2,11 @@
 //!
 //! # From start to stop
 //!
-//! The thread that starts or stops a recording holds the lock of the threads, so there is one at a time, and
-//! the number of workers does not change meanwhile.
+//! There is one recording at a time. Those that start while one is under way share it, each from its own
+//! start on, and the last one to stop ends it. The thread that starts or stops holds the lock of the threads,
+//! so the number of workers does not change meanwhile.
 //!
-//! | step | start | stop |
+//! | step | first start | last stop |
 //! |---|---|---|
 //! | 1 | sets `current` | clears `number` |
 //! | 2 | sets `number` | clears `current` |
@@ -37,6 +38,8 @@ pub(super) struct Recorder {
 struct Recordings {
     /// How many recordings there have been.
     count: u64,
+    /// How many have started `current` and not stopped it.
+    users: usize,
     current: Option<Arc<Recording>>,
 }
 
@@ -46,9 +49,19 @@ pub(crate) struct Recording {
     begin: Instant,
     /// By the index of the worker.
     workers: Mutex<Vec<Option<Arc<Ring>>>>,
-    /// That of all other threads, which write under this lock.
-    others: Mutex<Ring>,
+    /// That of all other threads, which write under the lock. To read it takes none.
+    others: Ring,
+    others_write: Mutex<()>,
     ring_size: usize,
+}
+
+/// How far the rings of a recording have been read.
+#[derive(Debug, Clone)]
+pub(crate) struct Cursor {
+    /// When its owner started, in the time of the recording.
+    begin: u64,
+    workers: Vec<u64>,
+    others: u64,
 }
 
 /// What one thread, or all that are no workers, have recorded.
@@ -87,32 +100,39 @@ impl Recorder {
     #[cold]
     fn note_outside(&self, event: Event) {
         if let Some(recording) = self.current() {
+            let _writes = recording.others_write.lock();
             // Read under the lock, so that the records are in order.
-            let others = recording.others.lock();
             let now = clock::now();
-            others.push(recording.record(now, now, |_| event));
+            recording.others.push(recording.record(now, now, |_| event));
         }
     }
 
-    /// `None`: one is under way.
-    pub(super) fn start(&self, workers: usize) -> Option<Arc<Recording>> {
+    /// Shares the one that is under way.
+    pub(super) fn start(&self, workers: usize) -> Arc<Recording> {
         let mut recordings = self.recordings.lock();
-        if recordings.current.is_some() {
-            return None;
+        recordings.users += 1;
+        if let Some(current) = &recordings.current {
+            return current.clone();
         }
         recordings.count += 1;
         let recording = Arc::new(Recording::new(recordings.count, workers));
         recordings.current = Some(recording.clone());
         // Ordering: Relaxed, see `is_current` and `note`.
         self.number.store(recording.number, Ordering::Relaxed);
-        Some(recording)
+        recording
     }
 
-    pub(super) fn stop(&self) {
+    /// Returns whether this was the last one.
+    pub(super) fn stop(&self) -> bool {
         let mut recordings = self.recordings.lock();
+        recordings.users -= 1;
+        if recordings.users != 0 {
+            return false;
+        }
         // Ordering: Relaxed, as in `start`.
         self.number.store(0, Ordering::Relaxed);
         recordings.current = None;
+        true
     }
 }
 
@@ -124,7 +144,8 @@ impl Recording {
             number,
             begin: clock::now(),
             workers: Mutex::new((0..workers).map(|_| Some(Arc::new(ring()))).collect()),
-            others: Mutex::new(ring()),
+            others: ring(),
+            others_write: Mutex::new(()),
             ring_size,
         }
     }
@@ -158,15 +179,35 @@ impl Recording {
         self.time(clock::now())
     }
 
-    /// What the workers have recorded until now, by their index.
-    pub(crate) fn workers(&self) -> Vec<Track> {
+    /// Where one begins to read that starts now.
+    pub(crate) fn cursor(&self) -> Cursor {
         let rings = self.workers.lock().clone();
-        rings.iter().map(|ring| ring.as_deref().map_or_else(Track::empty, Track::of)).collect()
+        let written = |ring: &Option<Arc<Ring>>| ring.as_ref().map_or(0, |ring| ring.written());
+        Cursor {
+            begin: self.length(),
+            workers: rings.iter().map(written).collect(),
+            others: self.others.written(),
+        }
     }
 
-    /// What all other threads have recorded until now: wakes and spawns.
-    pub(crate) fn others(&self) -> Track {
-        Track::of(&self.others.lock())
+    /// What the workers have recorded since then, by their index, and all other threads: wakes and spawns.
+    /// Times are those since the start of the cursor's owner.
+    pub(crate) fn read_on(&self, cursor: &mut Cursor) -> (Vec<Track>, Track) {
+        let rings = self.workers.lock().clone();
+        cursor.workers.resize(rings.len(), 0);
+        let workers = rings.iter().zip(&mut cursor.workers);
+        let workers = workers.map(|(ring, from)| match ring {
+            Some(ring) => Track::of(ring, from, cursor.begin),
+            None => Track::empty(),
+        });
+        (workers.collect(), Track::of(&self.others, &mut cursor.others, cursor.begin))
+    }
+}
+
+impl Cursor {
+    /// When its owner started, in nanoseconds since the recording began.
+    pub(crate) fn begin(&self) -> u64 {
+        self.begin
     }
 }
 
@@ -180,8 +221,9 @@ impl Track {
         Self { records: Vec::new(), lost: 0 }
     }
 
-    fn of(ring: &Ring) -> Self {
-        let (records, lost) = ring.read();
+    fn of(ring: &Ring, from: &mut u64, begin: u64) -> Self {
+        let (mut records, lost) = ring.read(from);
+        records.iter_mut().for_each(|record| record.begin_at(begin));
         Self { records, lost }
     }
 }

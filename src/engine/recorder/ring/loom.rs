@@ -17,7 +17,7 @@ fn look_while_written(length: usize, records: u32) {
         let ring = Arc::new(Ring::new(length));
         let theirs = ring.clone();
         let look = thread::spawn(move || {
-            let (seen, lost) = theirs.read();
+            let (seen, lost) = theirs.read(&mut 0);
             for (number, seen) in (lost as u32..).zip(seen) {
                 assert_eq!(seen, record(number));
             }

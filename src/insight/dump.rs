@@ -7,6 +7,7 @@ use super::task_group::{Groups, TaskGroup};
 use super::task_info::{TaskInfo, TaskState};
 use super::waits;
 use super::worker_info::WorkerInfo;
+use crate::engine::scheduler::histogram::HistogramCounts;
 use crate::engine::task::RunningTask;
 use crate::runtime::{Handle, RuntimeFlavor};
 use std::collections::HashMap;
@@ -45,6 +46,8 @@ pub struct Dump {
     pub(super) slow_polls: u64,
     pub(super) blocked_polls: u64,
     pub(super) trees: Vec<AwaitTree>,
+    /// How long polls took, and how long tasks were ready before them. `None` without workers.
+    pub(super) times: Option<[HistogramCounts; 2]>,
 }
 
 impl Handle {
@@ -80,10 +83,7 @@ impl Handle {
         let pool = PoolInfo::of(self);
         waits::complete(self, &mut tasks, &pool);
         let deadlocks = walk.suspects.prove(self);
-        tasks
-            .iter_mut()
-            .filter(|task| deadlocks.tasks.contains(&task.id()))
-            .for_each(TaskInfo::set_deadlocked);
+        mark(&mut tasks, &deadlocks);
         // Those that have ended during the walk are not in a queue.
         let (alive_tasks, of_workers) = (before.0.min(alive().0), before.1.min(alive().1));
         for worker in &mut workers {
@@ -107,6 +107,7 @@ impl Handle {
             slow_polls: metrics.slow_poll_count(),
             blocked_polls: metrics.blocked_poll_count(),
             trees: Vec::new(),
+            times: metrics.histograms(),
         }
     }
 
@@ -121,6 +122,19 @@ impl Handle {
         dump.trees = trees(self, &waiting, limit);
         dump
     }
+}
+
+impl Dump {
+    /// Adds to `tasks`, of the same runtime, what the walk through them has not told.
+    pub(super) fn complete(&self, handle: &Handle, tasks: &mut [TaskInfo]) {
+        waits::complete(handle, tasks, &self.pool);
+        mark(tasks, &self.deadlocks);
+    }
+}
+
+fn mark(tasks: &mut [TaskInfo], deadlocks: &Deadlocks) {
+    let marked = tasks.iter_mut().filter(|task| deadlocks.tasks.contains(&task.id()));
+    marked.for_each(TaskInfo::set_deadlocked);
 }
 
 /// What is noted of the tasks, one after the other.
@@ -210,6 +224,12 @@ impl Dump {
     /// How many live tasks are in a queue and have never waited: those that are not listed.
     pub(super) fn new_tasks(&self) -> usize {
         self.alive_tasks.saturating_sub(self.groups.iter().map(TaskGroup::tasks).sum())
+    }
+
+    /// How long polls took, and how long tasks were ready before them, with their names. Empty without
+    /// workers.
+    pub(super) fn histograms(&self) -> impl Iterator<Item = (&'static str, &HistogramCounts)> {
+        ["poll_times", "schedule_latencies"].into_iter().zip(self.times.iter().flatten())
     }
 
     /// How many of the listed tasks are in that state.

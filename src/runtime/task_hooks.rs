@@ -74,8 +74,8 @@ impl Builder {
     /// yet. `f` is called on the thread that has polled the task last or has cancelled it, at the end of
     /// the runtime perhaps one that the runtime does not know.
     ///
-    /// If `f` spawns for each task that ends, also for those that it has spawned itself, the runtime never ends:
-    /// tasks that are spawned then are cancelled, and `f` is called for each of them.
+    /// If `f` spawns for each task that ends, also for those that it has spawned itself, the runtime never
+    /// ends: tasks that are spawned then are cancelled, and `f` is called for each of them.
     pub fn on_task_terminate(
         &mut self,
         f: impl Fn(&TaskMeta<'_>) + Send + Sync + 'static,

@@ -52,8 +52,9 @@ impl PoolSize {
     }
 
     fn store_staying(&self, count: usize, is_recorded: bool) {
-        // Ordering: Release, as in `end`: the end of a recording may store the 0 of a closed runtime anew, and a
-        // worker that sees this one must see, too, that the runtime is closed. The caller knows by the lock.
+        // Ordering: Release, as in `end`: the end of a recording may store the 0 of a closed runtime anew,
+        // and a worker that sees this one must see, too, that the runtime is closed. The caller knows by the
+        // lock.
         self.staying.store(if is_recorded { !count } else { count }, Ordering::Release);
     }
 
@@ -84,9 +85,9 @@ impl PoolSize {
     /// Whether worker `index` has been asked to leave, or the runtime is closed.
     #[inline]
     pub(super) fn is_surplus(&self, index: usize) -> bool {
-        // Ordering: Acquire pairs with the Release stores in `end` and `store_staying`: a worker that sees the
-        // 0 sees that the runtime is closed, too. Read in each step, and in each park after its fence; a thread
-        // that lowers it unparks the worker.
+        // Ordering: Acquire pairs with the Release stores in `end` and `store_staying`: a worker that sees
+        // the 0 sees that the runtime is closed, too. Read in each step, and in each park after its fence; a
+        // thread that lowers it unparks the worker.
         index >= count_of(self.staying.load(Ordering::Acquire))
     }
 

@@ -77,6 +77,7 @@ fn healthy() -> Dump {
         slow_polls: 0,
         blocked_polls: 0,
         trees: Vec::new(),
+        times: None,
     }
 }
 

@@ -2,20 +2,24 @@
 
 use super::access::Access;
 use super::answer::{Answer, Status, TEXT};
+use super::lives::{Lives, PAUSE};
 use super::observed::Observed;
-use super::picture::{Album, MOST_RUNTIMES, Picture};
+use super::picture::{Album, MAX_AGE, MOST_RUNTIMES, Picture};
 use super::request::Request;
 use super::tree;
 use crate::engine::task::TaskId;
+use crate::insight::selection::{Selected, Selection};
 use crate::insight::{Recording, Trace, chrome, json, prometheus, report};
-use crate::runtime::Handle;
-use crate::time::Duration;
+use crate::runtime::{Handle, Id};
+use crate::task::spawn_local;
+use crate::time::{Duration, sleep};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 const HTML: &str = include_str!("../page/index.html");
 const SCRIPT: &str = include_str!("../page/page.js");
+const LANES: &str = include_str!("../page/lanes.js");
 const STYLE: &str = include_str!("../page/page.css");
 const ICON: &str = include_str!("../page/icon.svg");
 
@@ -46,15 +50,17 @@ pub(super) struct Page {
     access: Access,
     observed: Arc<Observed>,
     album: RefCell<Album>,
+    lives: RefCell<Lives>,
 }
 
 impl Page {
     pub(super) fn new(access: Access, observed: Arc<Observed>) -> Self {
-        Self { access, observed, album: RefCell::default() }
+        let lives = RefCell::new(Lives::new());
+        Self { access, observed, album: RefCell::default(), lives }
     }
 
     /// The answer to the request whose head is `head`.
-    pub(super) fn answer(&self, head: &[u8]) -> Reply {
+    pub(super) fn answer(self: &Rc<Self>, head: &[u8]) -> Reply {
         let request = match Request::parse(head) {
             Ok(request) => request,
             Err(status) => return Reply::Now(Answer::refusal(status)),
@@ -121,11 +127,12 @@ impl Page {
         }
     }
 
-    fn show(&self, request: &Request<'_>) -> Answer {
+    fn show(self: &Rc<Self>, request: &Request<'_>) -> Answer {
         // The same in all programs: they tell nothing of this one.
         match request.path {
             "/" => return Answer::ok("text/html; charset=utf-8", HTML),
             "/page.js" => return Answer::ok("text/javascript; charset=utf-8", SCRIPT),
+            "/lanes.js" => return Answer::ok("text/javascript; charset=utf-8", LANES),
             "/page.css" => return Answer::ok("text/css; charset=utf-8", STYLE),
             "/icon.svg" => return Answer::ok("image/svg+xml", ICON),
             _ => {}
@@ -135,16 +142,90 @@ impl Page {
         }
         let answer = match request.path {
             "/text" => Answer::ok(TEXT, report::text(&self.picture())),
-            "/json" => Answer::ok("application/json", json::json(&self.picture())),
-            "/metrics" => Answer::ok(METRICS, prometheus::metrics(&self.picture())),
+            "/json" => self.json(request.query),
+            "/live" => self.live(request.query),
+            "/metrics" => {
+                let cost = self.lives.borrow().cost();
+                Answer::ok(METRICS, prometheus::metrics(&self.picture(), cost))
+            }
             _ => Answer::refusal(Status::NotFound),
         };
         answer.trusted()
     }
 
-    fn picture(&self) -> Rc<Picture> {
-        self.album.borrow_mut().picture(&self.observed)
+    /// The dumps; the query says which tasks are in the table.
+    fn json(self: &Rc<Self>, query: Option<&str>) -> Answer {
+        let Some(selection) = Selection::parse(query) else {
+            return Answer::refusal(Status::BadRequest);
+        };
+        let picture = self.picture();
+        let handles = match selection.is_plain() {
+            true => Vec::new(),
+            false => self.observed.living().0,
+        };
+        let shown = handles.iter().take(MOST_RUNTIMES);
+        let tables = shown.map(|handle| {
+            let mut selected = selection.select(handle.tasks());
+            if let Some(seen) = picture.runtimes.iter().find(|seen| seen.id == handle.id()) {
+                seen.dump.complete(handle, &mut selected.rows);
+            }
+            (handle.id(), selected)
+        });
+        let tables: Vec<(Id, Selected)> = tables.collect();
+        let cost = self.lives.borrow().cost();
+        Answer::ok("application/json", json::json(&picture, selection.rows(), &tables, cost))
     }
+
+    /// What the workers have done since the reader's last request.
+    fn live(self: &Rc<Self>, query: Option<&str>) -> Answer {
+        let Some(after) = positions(query) else {
+            return Answer::refusal(Status::BadRequest);
+        };
+        let mut lives = self.lives.borrow_mut();
+        if lives.ask(&self.observed) {
+            // Ended by itself, or with the page.
+            drop(spawn_local(self.clone().watch()));
+        }
+        let of = |id: Id| {
+            let id = id.to_string();
+            after.iter().find(|(other, _)| *other == id).map_or((0, 0), |(_, after)| *after)
+        };
+        Answer::ok("application/json", lives.json(of))
+    }
+
+    /// Empties the rings for as long as the page is looked at.
+    async fn watch(self: Rc<Self>) {
+        while self.lives.borrow_mut().go_on() {
+            sleep(PAUSE).await;
+        }
+    }
+
+    fn picture(self: &Rc<Self>) -> Rc<Picture> {
+        let picture = self.album.borrow_mut().picture(&self.observed);
+        if self.album.borrow_mut().begins_to_keep() {
+            drop(spawn_local(self.clone().throw_away()));
+        }
+        picture
+    }
+
+    /// A picture of very many tasks takes much memory, and the next request may never come.
+    async fn throw_away(self: Rc<Self>) {
+        while self.album.borrow_mut().throw_away() {
+            sleep(MAX_AGE).await;
+        }
+    }
+}
+
+/// What `after=ID.BIN.SPAN,…` says: what the reader has of each runtime. `None` if it is something else.
+fn positions(query: Option<&str>) -> Option<Vec<(String, (u64, u64))>> {
+    let Some(query) = query else { return Some(Vec::new()) };
+    let list = query.strip_prefix("after=")?.split(',').filter(|one| !one.is_empty());
+    let position = |one: &str| {
+        let (id, rest) = one.split_once('.')?;
+        let (bin, span) = rest.split_once('.')?;
+        Some((id.to_owned(), (bin.parse().ok()?, span.parse().ok()?)))
+    };
+    list.take(MOST_RUNTIMES).map(position).collect()
 }
 
 /// What `seconds=…` says; `None` if it is not what it should be.
@@ -157,7 +238,20 @@ fn recording_time(query: Option<&str>) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, recording_time};
+    use super::{Duration, positions, recording_time};
+
+    #[test]
+    fn what_the_reader_has_is_numbers_by_runtime() {
+        assert_eq!(positions(None), Some(vec![]));
+        assert_eq!(positions(Some("after=")), Some(vec![]));
+        let two = vec![("1".to_owned(), (2, 3)), ("45".to_owned(), (0, 6))];
+        assert_eq!(positions(Some("after=1.2.3,45.0.6")), Some(two));
+        for query in
+            ["", "x", "after=1", "after=1.2", "after=1.2.x", "after=1.-2.3", "before=1.2.3"]
+        {
+            assert_eq!(positions(Some(query)), None, "{query}");
+        }
+    }
 
     #[test]
     fn the_time_of_a_trace_is_bounded() {

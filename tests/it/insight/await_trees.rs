@@ -409,11 +409,17 @@ fn the_waker_of_the_poll_may_be_lent_to_another_thread() {
                 match polls {
                     1 => return Poll::Pending,
                     2 => {}
-                    _ => return Poll::Ready(seen.store(true, Ordering::Relaxed)),
+                    _ => {
+                        seen.store(true, Ordering::Relaxed);
+                        return Poll::Ready(());
+                    }
                 }
                 let waker = cx.waker();
                 thread::scope(|scope| {
-                    scope.spawn(|| waker.clone().wake());
+                    scope.spawn(|| {
+                        let theirs = waker.clone();
+                        theirs.wake();
+                    });
                 });
                 Poll::Pending
             })

@@ -48,7 +48,7 @@ fn a_healthy_runtime_is_shown_with_all_parts() {
         let text = dump.to_string();
         assert!(text.starts_with("nothing is wrong"), "{text}");
         assert!(text.contains("runtime \"billing\" with workers, 5 timers, 1 sources"), "{text}");
-        assert!(text.contains("\"accepts\", waiting, spawned at"), "{text}");
+        assert!(text.contains("\"accepts\", waiting for readable"), "{text}");
     });
 }
 

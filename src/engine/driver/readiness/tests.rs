@@ -372,7 +372,8 @@ fn events_do_not_make_anything_grow() {
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn a_source_and_a_future_that_waits_for_it_are_small() {
-    assert!(size_of::<Readiness>() <= 128);
+    // 48 of each line of wakers, and eight for the number of the source, which is only shown.
+    assert!(size_of::<Readiness>() <= 136);
     assert!(size_of::<ReadyFuture<'_>>() <= 64);
 }
 

@@ -1,4 +1,4 @@
-//! The task-id waker: its data pointer is the task's header, which carries the [`TaskId`](super::id::TaskId).
+//! The task-id waker: its data pointer is the task's header, which carries the [`TaskId`].
 //!
 //! The same pointer and the same vtable for the whole life of the task: `will_wake` is a comparison of
 //! two words, a clone is one RMW, and nothing is allocated. A waker kept for ever is harmless: it keeps

@@ -172,8 +172,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::",
-        from: "if word & CANCELLED != 0 { Start::Cancel } else { Start::Poll }",
-        to: "Start::Poll",
+        from: "_ => Start::Cancel,",
+        to: "_ => Start::Poll,",
         breaks: "an aborted task is polled again",
     },
     Mutation {

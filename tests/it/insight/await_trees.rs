@@ -90,7 +90,8 @@ fn depth(tree: &AwaitTree, function: &str, line: u32) -> usize {
     let name = format!("::{function}::{{");
     let all = nodes(tree);
     let found: Vec<_> = all.iter().filter(|(node, _)| node.function().contains(&name)).collect();
-    assert_eq!(found.len(), 1, "{function}\n{tree}");
+    // Without lines, a macro in the function may have a node of the same name.
+    assert!(found.len() == 1 || !found.is_empty() && !has_lines(), "{function}\n{tree}");
     let (node, depth) = found[0];
     if has_lines() {
         assert!(node.file().unwrap().ends_with("await_trees.rs"), "{tree}");
@@ -523,7 +524,8 @@ fn the_page_has_the_tree_of_a_task() {
         let task = spawn_waiting(&runtime, deep());
         let page = Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap();
         let text = body(&page, &format!("/tree?task={}", task.id()));
-        assert!(text.contains("await_trees::deepest at"), "{text}");
+        let deepest = if has_lines() { "await_trees::deepest at" } else { "await_trees::deepest" };
+        assert!(text.contains(deepest), "{text}");
         let missing = body(&page, &format!("/tree?task={}", u64::MAX));
         assert!(missing.contains("no task with this id"), "{missing}");
         for path in ["/tree", "/tree?task=", "/tree?task=0", "/tree?task=x", "/tree?id=1"] {

@@ -9,7 +9,7 @@
 //! first has ended. Those that are still marked have been cold all the time in between, so there is a moment
 //! at which all of them were cold.
 //!
-//! Who holds which lock is asked between the walks. The largest set is taken of those whose blockers are in
+//! The holders of locks are asked between the walks. The largest set is taken of those whose blockers are in
 //! the set, or have no waker at all. Suppose that something other than an abort wakes a task of the set after
 //! that moment, and take the first such wake. By another waker than the one that the note speaks of it cannot
 //! be: in the second walk there was none, and that one is not cloned where it lies. By that one it happens

@@ -46,7 +46,7 @@ pub enum Wait {
     Primitive {
         /// What it is.
         kind: PrimitiveKind,
-        /// The same number for all who wait for the same one.
+        /// The same number for all tasks that wait for the same one.
         number: u32,
         /// The task that has locked it, if it is a lock, and that is known: it is noted only by tasks, while
         /// other tasks wait for the lock, and not of readers.

@@ -171,7 +171,7 @@ impl Permits {
         }
     }
 
-    /// Under the lock, after permits were handed out: whoever holds a lock now will say so.
+    /// Under the lock, after permits were handed out: the task that holds a lock now will say so.
     fn note_handed_out(&self, locked: &Locked<'_, ()>, count: usize) {
         match self.is_lock() {
             true if locked.is_empty() => holders::leave(self),

@@ -10,7 +10,7 @@
 //!
 //! | entry | is written by |
 //! |---|---|
-//! | `lock` | the first future that waits, and who takes the last one out, under the lock's own lock |
+//! | `lock` | the first future that waits, and the last to leave, under the lock's own lock |
 //! | `holder` | the same, and each task that gets or gives up the lock while the entry is there |
 //!
 //! An entry never speaks of a holder that has released the lock before: the holder clears the entry before it

@@ -109,7 +109,7 @@ impl Request {
     /// A request for a traced poll of `task`, whose word does not know of it yet. `None` if there are too
     /// many.
     pub(crate) fn new(task: TaskId) -> Option<Self> {
-        // Room for the one answer: who answers does not wait.
+        // Room for the one answer, so that the answering thread does not wait.
         let (sender, answer) = sync_channel(1);
         let mut requests = REQUESTS.lock();
         if requests.open.len() == MOST_REQUESTS {

@@ -1,4 +1,4 @@
-//! Where those who watch and what they are shown come together.
+//! Where the watching clients and what they are shown come together.
 
 use console_api::instrument::{State, Temporality, Update};
 use console_api::tasks::TaskDetails;
@@ -12,13 +12,13 @@ const MOST_WAITING: usize = 64;
 
 pub(crate) struct Hub {
     watchers: Mutex<Watchers>,
-    /// One has come who watches the tasks.
+    /// A client has come that watches the tasks.
     came: Notify,
 }
 
 #[derive(Default)]
 struct Watchers {
-    /// Those who have not been told of any task yet.
+    /// The clients that have not been told of any task yet.
     newcomers: Vec<Sender<Update>>,
     informed: Vec<Sender<Update>>,
     details: Vec<(u64, Sender<TaskDetails>)>,
@@ -69,7 +69,7 @@ impl Hub {
         self.watchers().is_paused
     }
 
-    /// Waits until there are some who watch the tasks.
+    /// Waits until a client watches the tasks.
     pub(crate) async fn watched(&self) {
         while !self.is_watched() {
             self.came.notified().await;
@@ -91,7 +91,7 @@ impl Hub {
         !self.watchers().newcomers.is_empty()
     }
 
-    /// Sends `changes` to those who have been told of the tasks before, and `everything` to the others.
+    /// Sends `changes` to clients that have been told of the tasks before, and `everything` to the others.
     pub(crate) fn publish(&self, changes: &[Update], everything: Option<&[Update]>) {
         let mut watchers = self.watchers();
         watchers.informed.retain(|sender| send_all(sender, changes));

@@ -33,7 +33,7 @@
 //! Tasks of runtimes without workers, and pinned ones, are listed without polls. Events that were lost, and
 //! those of tasks that have no room, are in the console's count of dropped events.
 //!
-//! # Who may look
+//! # Access
 //!
 //! The protocol knows no secret: every program on the machine may connect, and see names, places and types, but
 //! nothing of the memory of the tasks. The address must be on this machine, unless [`Builder::allow_remote`] is

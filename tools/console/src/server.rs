@@ -68,7 +68,7 @@ impl Builder {
 
     /// Allows an address that other machines can reach.
     ///
-    /// The protocol has neither a secret nor encryption: whoever reaches the address sees all that the console
+    /// The protocol has neither a secret nor encryption: a client that reaches the address sees all that the console
     /// shows.
     pub fn allow_remote(&mut self) -> &mut Self {
         self.is_remote_allowed = true;

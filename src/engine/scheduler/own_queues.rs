@@ -17,8 +17,47 @@ pub(super) struct OwnQueues {
     pub(super) yielded: Local<Hot>,
     /// The task that runs has made another one runnable here.
     pub(super) pushed: Cell<bool>,
-    /// Counted in the idle word as searching.
-    pub(super) searching: Cell<bool>,
+    pub(super) found: Found,
+}
+
+/// What a worker does when it has found a task, before it runs it. One byte for both, so that a worker that
+/// goes from task to task looks only once.
+pub(super) struct Found(Cell<u8>);
+
+/// The worker counts in the idle word as searching, and ends that.
+const SEARCHING: u8 = 1;
+/// It is the worker's first task: the watchdog learns that this worker is at work.
+const FIRST: u8 = 2;
+
+impl Found {
+    pub(super) fn first() -> Self {
+        Self(Cell::new(FIRST))
+    }
+
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    /// Whether the worker counts as searching.
+    #[inline]
+    pub(super) fn is_searching(&self) -> bool {
+        self.0.get() & SEARCHING != 0
+    }
+
+    /// Returns whether the worker counted as searching before.
+    pub(super) fn set_searching(&self, is_searching: bool) -> bool {
+        let before = self.0.get();
+        self.0.set(before & !SEARCHING | if is_searching { SEARCHING } else { 0 });
+        before & SEARCHING != 0
+    }
+
+    /// Returns whether the task is the worker's first one; the next one is not.
+    pub(super) fn take_first(&self) -> bool {
+        let before = self.0.get();
+        self.0.set(before & !FIRST);
+        before & FIRST != 0
+    }
 }
 
 impl OwnQueues {
@@ -26,8 +65,8 @@ impl OwnQueues {
     pub(super) fn new(shared: &Shared, index: usize) -> Self {
         let slot = shared.slots.share(index);
         let Deques { ready, yielded } = slot.take_deques();
-        let (pushed, searching) = (Cell::new(false), Cell::new(false));
-        Self { index, slot, ready, yielded, pushed, searching }
+        let (pushed, found) = (Cell::new(false), Found::first());
+        Self { index, slot, ready, yielded, pushed, found }
     }
 
     /// Leaves the slot: gives the deques back to it.
@@ -48,7 +87,7 @@ impl OwnQueues {
     #[inline]
     pub(super) fn notify_surplus(&self, shared: &Shared) {
         // The cheapest question first: mostly there is no worker to wake.
-        if !shared.idle.is_settled() && !self.searching.get() {
+        if !shared.idle.is_settled() && !self.found.is_searching() {
             self.notify(shared);
         }
     }

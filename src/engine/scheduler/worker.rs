@@ -160,14 +160,11 @@ impl Worker {
 
     /// Runs tasks until the runtime is shut down or this worker is surplus.
     pub(super) fn work(&self) {
-        let mut arrived = false;
         while self.shared.size.is_plain(self.own.index) || self.stays_recorded() {
             let task = self.next_task().or_else(|| self.search());
             if let Some(task) = task.or_else(|| self.park()) {
-                self.end_search();
-                if !arrived {
-                    arrived = true;
-                    self.arrive();
+                if !self.own.found.is_plain() {
+                    self.found();
                 }
                 self.run(task);
             }
@@ -203,6 +200,15 @@ impl Worker {
     /// The task that runs has blocked the thread in place, and goes on.
     pub(super) fn back_from_place(&self) {
         self.pace.set(self.pace.get().blocked_in_place());
+    }
+
+    /// A task is found that is the first one, or that ends a search.
+    #[inline(never)]
+    fn found(&self) {
+        self.end_search();
+        if self.own.found.take_first() {
+            self.arrive();
+        }
     }
 
     /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
@@ -459,11 +465,11 @@ impl Worker {
 
     /// Looks for work in the other workers' queues, if no other worker does.
     fn search(&self) -> Option<Hot> {
-        if !self.own.searching.get() {
+        if !self.own.found.is_searching() {
             if self.shared.idle.start_search(self.own.index) == Search::Refused {
                 return None;
             }
-            self.own.searching.set(true);
+            self.own.found.set_searching(true);
         }
         self.steal()
     }
@@ -505,13 +511,10 @@ impl Worker {
 
     /// Work was found: the last searcher wakes a successor if there is more, because pushes relied on
     /// its search.
-    #[inline]
     fn end_search(&self) {
-        if self.own.searching.get() {
-            self.own.searching.set(false);
-            if self.shared.idle.stop_search(self.own.index) == AfterSearch::PassOn {
-                self.pass_on();
-            }
+        let searched = self.own.found.set_searching(false);
+        if searched && self.shared.idle.stop_search(self.own.index) == AfterSearch::PassOn {
+            self.pass_on();
         }
     }
 

@@ -14,7 +14,7 @@ use super::hooks::TaskHooks;
 use super::id::TaskId;
 use super::join_error::JoinError;
 use super::running::RunningTask;
-use super::state::{Complete, DropJoin, JoinerWoken, Mark, Released, State, Wake, WakeOwned};
+use super::state::{Complete, JoinerWoken, Mark, Released, State, Wake, WakeOwned};
 use super::traced;
 use super::waiting::Note;
 use crate::engine::queue::wake_channel::{Link, Linked};
@@ -297,10 +297,9 @@ impl Header {
     /// # Safety
     ///
     /// The slot is the caller's: see the table in cell.rs.
-    unsafe fn drop_join_waker(&self) {
+    pub(super) unsafe fn take_join_waker(&self) -> Option<Waker> {
         // SAFETY: the caller's promise.
-        let waker = self.join_waker.with_mut(|slot| unsafe { (*slot).take() });
-        wakers::guard(|| drop(waker));
+        self.join_waker.with_mut(|slot| unsafe { (*slot).take() })
     }
 }
 
@@ -356,6 +355,7 @@ impl Hot {
     }
 
     /// Before the first `pending`: a cold task that is in no queue is reachable through the registry only.
+    #[inline]
     pub(super) fn ensure_registered(&self, runner: &impl Runner) {
         self.header().registry_key.with_mut(|key| {
             // SAFETY: the key belongs to the owner of the `Hot`.
@@ -397,7 +397,7 @@ impl Hot {
                     JoinerWoken::Released(release) => release,
                     JoinerWoken::DropWaker => {
                         // SAFETY: the JoinHandle is gone and has left the slot to us.
-                        unsafe { header.drop_join_waker() };
+                        wakers::drop_all(unsafe { header.take_join_waker() });
                         header.state.release()
                     }
                 }
@@ -487,24 +487,14 @@ impl TaskRef {
         output
     }
 
-    /// The JoinHandle goes away: drops what it owned, and its reference.
-    pub(super) fn drop_join(self) {
-        let this = ManuallyDrop::new(self);
-        let header = this.header();
-        match header.state.drop_join() {
-            DropJoin::Released => return,
-            // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
-            DropJoin::DropWaker => unsafe { header.drop_join_waker() },
-            DropJoin::Complete { slot_is_ours } => {
-                // SAFETY: the task is complete and the JoinHandle exists (we are it): the output is ours.
-                unsafe { (header.vtable.drop_output)(this.0) };
-                if slot_is_ours {
-                    // SAFETY: the task has handed the slot back, or never had it.
-                    unsafe { header.drop_join_waker() };
-                }
-            }
-        }
-        drop(ManuallyDrop::into_inner(this));
+    /// Drops the output that the JoinHandle has not taken.
+    ///
+    /// # Safety
+    ///
+    /// Called by the JoinHandle alone, once, after it has seen COMPLETE.
+    pub(super) unsafe fn drop_output(&self) {
+        // SAFETY: the caller's promise: after COMPLETE the stage belongs to the JoinHandle.
+        unsafe { (self.header().vtable.drop_output)(self.0) };
     }
 }
 

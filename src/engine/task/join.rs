@@ -5,12 +5,13 @@ use super::budget;
 use super::header::TaskRef;
 use super::id::TaskId;
 use super::join_error::JoinError;
-use super::state::JoinSlot;
+use super::state::{DropJoin, JoinSlot};
 use super::waker::{forget_join_note, leave_join_note};
 use crate::engine::wakers;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll};
@@ -140,17 +141,37 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
-            let header = task.header();
-            if header.state.has_join_waker() {
-                // SAFETY: JOIN_WAKER is 1, so the slot is only read, by us and by the task.
-                let waker = header.join_waker.with(|slot| unsafe { &*slot }.as_ref());
-                if let Some(waker) = waker {
+            task.drop_join();
+        }
+    }
+}
+
+impl TaskRef {
+    /// The JoinHandle goes away: drops what it owned, and its reference.
+    fn drop_join(self) {
+        let this = ManuallyDrop::new(self);
+        let header = this.header();
+        match header.state.drop_join() {
+            DropJoin::Released => return,
+            DropJoin::DropWaker => {
+                // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
+                let waker = unsafe { header.take_join_waker() };
+                if let Some(waker) = &waker {
                     // Its task may be cold, and have given this handle away.
                     forget_join_note(waker, header.id);
                 }
+                wakers::drop_all(waker);
             }
-            task.drop_join();
+            DropJoin::Complete { slot_is_ours } => {
+                // SAFETY: the task is complete and the JoinHandle exists (we are it): the output is ours.
+                unsafe { this.drop_output() };
+                if slot_is_ours {
+                    // SAFETY: the task has handed the slot back, or never had it.
+                    wakers::drop_all(unsafe { header.take_join_waker() });
+                }
+            }
         }
+        drop(ManuallyDrop::into_inner(this));
     }
 }
 

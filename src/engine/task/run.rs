@@ -18,15 +18,14 @@ impl Hot {
             header.home.store(runner.home(), Ordering::Relaxed);
         }
         header.link.set_note(None);
-        let poll = header.vtable.poll;
         let polled = match header.state.start() {
             // SAFETY: we own the `Hot`, so we alone may touch the future.
-            Start::Poll => unsafe { poll(self.0, &waker::ORDINARY) },
+            Start::Poll => unsafe { (header.vtable.poll)(self.0, &waker::ORDINARY) },
             Start::Trace => {
                 let (data, future) = (self.0.as_ptr().cast_const().cast(), header.vtable.type_name);
                 traced::poll(header.id, data, future(), || {
                     // SAFETY: as above.
-                    unsafe { poll(self.0, &waker::TRACING) }
+                    unsafe { (header.vtable.poll)(self.0, &waker::TRACING) }
                 })
             }
             Start::Cancel => {

@@ -31,7 +31,7 @@ impl Worker {
     /// As [`Worker::park`], without the hooks.
     fn sleep(&self) -> Option<Hot> {
         self.turns.rest();
-        let searched = self.own.searching.replace(false);
+        let searched = self.own.found.set_searching(false);
         let look = self.shared.idle.park(self.own.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
         // other half is a push.
@@ -96,7 +96,8 @@ impl Worker {
     /// Ends the park: learns whether another thread claimed us (then we count as searching), and tells a
     /// sleeping watchdog.
     pub(in crate::engine::scheduler) fn awake(&self) {
-        self.own.searching.set(self.shared.idle.unpark_self(self.own.index) == Unparked::Claimed);
+        let unparked = self.shared.idle.unpark_self(self.own.index);
+        self.own.found.set_searching(unparked == Unparked::Claimed);
         self.helps.set(self.shared.size.is_helper(self.own.index));
         // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence, look
         // at the bit (watchdog.rs). A SeqCst RMW in the place of the fence would not do: it does not order a

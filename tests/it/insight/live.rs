@@ -238,7 +238,7 @@ fn sorted_tasks_say_what_they_wait_for() {
         let sleeper = runtime.spawn(sleep(Duration::from_secs(1_000)));
         let (give, handle) = oneshot::channel::<JoinHandle<()>>();
         let itself = runtime.spawn(async { handle.await.unwrap().await.unwrap() });
-        let circle = itself.id().to_string();
+        let circle = Value::from(u64::from(itself.id()));
         give.send(itself).unwrap();
         until(|| {
             let all = fetch(&page, "/json?sort=id");
@@ -247,7 +247,7 @@ fn sorted_tasks_say_what_they_wait_for() {
             };
             assert_eq!(first["id"].to_string(), sleeper.id().to_string());
             first["waits_for"][0]["kind"] == "timer"
-                && second["waits_for"][0]["task"].to_string() == circle
+                && second["waits_for"][0]["task"] == circle
                 && second["is_deadlocked"] == true
         });
     });

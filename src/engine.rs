@@ -80,6 +80,7 @@
 //! | `Dispatcher` | The driver thread while it calls wakers, and sends the woken tasks to the workers. |
 //! | `Driver` | The poller, the sources and the timers of a runtime. |
 //! | `Foreign` | Of threads outside the workers: what they have spawned and ended is counted apart. |
+//! | `Histogram` | How often something took how long. |
 //! | `History` | What the watchdog remembers from one look to the next. |
 //! | `Holder` | Which task holds a lock that others wait for. |
 //! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |
@@ -125,6 +126,7 @@
 //! | `Root` | The future that is given to `block_on`. |
 //! | `Runner` | The thread that polls a task, as the task sees it. |
 //! | `Running` | Which task a thread polls, for other threads to read. |
+//! | `Samples` | The few polls and waits of a worker that are timed. |
 //! | `Schedule` | What a task asks of its scheduler: to be queued. |
 //! | `Search` | A worker searches while it looks into the queues of the others. |
 //! | `Seat` | The right to wait in the poller, which one thread has at a time. |
@@ -135,6 +137,7 @@
 //! | `Sleep` | What a thread does while it is parked, or waits in the poller. |
 //! | `Slot` | What the other workers see of one worker; the next slot has one task, which runs next. |
 //! | `Snapshot` | What the watchdog sees at one look, of all workers or of one. |
+//! | `Sought` | What a worker's next sample is of. |
 //! | `Source` | What the poller can wait for, such as a socket. |
 //! | `Spin` | A thread that wants a lock spins: it tries for some microseconds before it sleeps. |
 //! | `Stage` | What a task's memory holds: the future, its output, or nothing. |

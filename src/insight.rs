@@ -49,12 +49,23 @@
 //!
 //! | path | what | needs the token |
 //! |---|---|---|
-//! | `/` | the page: what is wrong, workers, pool, tasks; anew each second | no, it is empty without |
+//! | `/` | the page: what is wrong, workers, tasks, pool; anew each second | no, it is empty without |
 //! | `/text` | the dumps as text, for `curl` | yes |
 //! | `/json` | the same for programs, up to 500 tasks; fields may be added | yes |
-//! | `/metrics` | for Prometheus: counters and gauges whose names begin with `liten_` | yes |
+//! | `/metrics` | for Prometheus: counters, gauges and histograms whose names begin with `liten_` | yes |
 //! | `/tree?task=7` | where that task waits, down to each `await`: see [`Handle::await_tree`] | yes |
 //! | `/trace` | what the workers do in the next second (`?seconds=5`: 5, 10 at the most), for viewers | yes |
+//! | `/live` | what they did in the last two minutes, for the page's pictures; fields may change | yes |
+//!
+//! The query of `/json` says which tasks are listed: `sort=-size` (`id`, `name`, `state`, `place`, `type` or
+//! `size`; with a minus the largest first), `filter=reader` (in the name, the place, the type or the state,
+//! or the whole id), `rows=50`. All tasks are searched, and those without a row are counted.
+//!
+//! While the page is open, and for five seconds after the last request for `/live`, the workers record what
+//! they do, as for a [`Recording`]: that costs each poll two readings of the clock. The page's thread empties
+//! the records ten times a second, and keeps sums of two minutes, some megabytes at the most for each
+//! runtime. The page says what its thread takes of a processor, and how many events were overwritten before
+//! it has read them.
 //!
 //! With the variable, the page shows every runtime that the program builds, from the first one on, and stays
 //! until the program ends; it listens on this machine only. If the value is of no use, or the port is taken,
@@ -85,6 +96,7 @@
 
 mod await_tree;
 mod chrome;
+mod cost;
 mod deadlocked_task;
 mod deadlocks;
 mod dump;
@@ -92,13 +104,17 @@ mod event;
 mod finding;
 mod history;
 mod json;
+mod live;
+mod live_json;
 mod pool_info;
 mod prometheus;
 mod recording;
 mod report;
+mod selection;
 mod server;
 mod shown;
 mod sockets;
+mod tap;
 mod task_group;
 mod task_info;
 mod tasks;

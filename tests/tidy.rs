@@ -151,6 +151,7 @@ const CIRCLES: &[circles::Known] = &[
             "src/engine/scheduler/worker.rs",
             "src/engine/scheduler/worker/recorded.rs",
             "src/engine/scheduler/worker/rest.rs",
+            "src/engine/scheduler/worker/samples.rs",
         ],
         "threads start each other: a worker that leaves its park starts the watchdog, which starts \
          spare workers, and a thread is known by its role",
@@ -313,6 +314,10 @@ const CLOCK: Confined = Confined {
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
         ("src/engine/scheduler/recorder.rs", "when what is recorded has happened"),
         ("src/engine/scheduler/worker/recorded.rs", "when a recorded poll begins and ends"),
+        (
+            "src/engine/scheduler/worker/samples.rs",
+            "the first sample is not planned before so long",
+        ),
         ("src/engine/scheduler/sleeps.rs", "how long a thread was busy, twice per sleep"),
         (
             "src/engine/scheduler/watchdog.rs",
@@ -325,6 +330,7 @@ const CLOCK: Confined = Confined {
         ("src/insight/server/picture.rs", "how old a picture is, once per request"),
         ("src/insight/await_tree.rs", "until when a dump waits for its trees"),
         ("src/insight/server/watch.rs", "when to look again, while requests come"),
+        ("src/insight/server/lives.rs", "when the page was looked at last, once per request"),
     ],
 };
 

@@ -102,6 +102,7 @@ mod awake_threads;
 mod count;
 mod enqueue;
 mod entry;
+pub(crate) mod histogram;
 mod idle;
 mod in_place;
 mod intake;

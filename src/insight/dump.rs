@@ -8,6 +8,7 @@ use super::task_group::{Groups, TaskGroup};
 use super::task_info::{TaskInfo, TaskState};
 use super::waits;
 use super::worker_info::WorkerInfo;
+use crate::engine::scheduler::histogram::HistogramCounts;
 use crate::engine::task::RunningTask;
 use crate::runtime::{Handle, RuntimeFlavor};
 use std::collections::HashMap;
@@ -48,6 +49,8 @@ pub struct Dump {
     pub(super) trees: Vec<AwaitTree>,
     /// What several looks have shown. Empty unless the dump is the page's.
     pub(super) over_time: Vec<Finding>,
+    /// How long polls took, and how long tasks were ready before them. `None` without workers.
+    pub(super) times: Option<[HistogramCounts; 2]>,
 }
 
 impl Handle {
@@ -83,10 +86,7 @@ impl Handle {
         let pool = PoolInfo::of(self);
         waits::complete(self, &mut tasks, &pool);
         let deadlocks = walk.suspects.prove(self);
-        tasks
-            .iter_mut()
-            .filter(|task| deadlocks.tasks.contains(&task.id()))
-            .for_each(TaskInfo::set_deadlocked);
+        mark(&mut tasks, &deadlocks);
         // Those that have ended during the walk are not in a queue.
         let (alive_tasks, of_workers) = (before.0.min(alive().0), before.1.min(alive().1));
         for worker in &mut workers {
@@ -111,6 +111,7 @@ impl Handle {
             blocked_polls: metrics.blocked_poll_count(),
             trees: Vec::new(),
             over_time: Vec::new(),
+            times: metrics.histograms(),
         }
     }
 
@@ -125,6 +126,19 @@ impl Handle {
         dump.trees = trees(self, &waiting, limit);
         dump
     }
+}
+
+impl Dump {
+    /// Adds to `tasks`, of the same runtime, what the walk through them has not told.
+    pub(super) fn complete(&self, handle: &Handle, tasks: &mut [TaskInfo]) {
+        waits::complete(handle, tasks, &self.pool);
+        mark(tasks, &self.deadlocks);
+    }
+}
+
+fn mark(tasks: &mut [TaskInfo], deadlocks: &Deadlocks) {
+    let marked = tasks.iter_mut().filter(|task| deadlocks.tasks.contains(&task.id()));
+    marked.for_each(TaskInfo::set_deadlocked);
 }
 
 /// What is noted of the tasks, one after the other.
@@ -214,6 +228,12 @@ impl Dump {
     /// How many live tasks are in a queue and have never waited: those that are not listed.
     pub(super) fn new_tasks(&self) -> usize {
         self.alive_tasks.saturating_sub(self.groups.iter().map(TaskGroup::tasks).sum())
+    }
+
+    /// How long polls took, and how long tasks were ready before them, with their names. Empty without
+    /// workers.
+    pub(super) fn histograms(&self) -> impl Iterator<Item = (&'static str, &HistogramCounts)> {
+        ["poll_times", "schedule_latencies"].into_iter().zip(self.times.iter().flatten())
     }
 
     /// How many of the listed tasks are in that state.

@@ -3,29 +3,48 @@
 //! Written by hand: it is objects, lists, numbers and strings, and a crate for it would be one that reads it,
 //! too, for every program that has the default features.
 
+use super::cost::Cost;
 use super::dump::Dump;
 use super::finding::Finding;
 use super::pool_info::{JobInfo, PoolInfo};
+use super::selection::Selected;
 use super::server::picture::{Counts, Picture, Seen};
 use super::shown::{self, program, short};
 use super::task_group::TaskGroup;
 use super::task_info::{TaskInfo, TaskState};
 use super::worker_info::WorkerInfo;
+use crate::engine::scheduler::histogram::HistogramCounts;
 use crate::engine::task::RunningTask;
-use crate::runtime::RuntimeFlavor;
+use crate::runtime::{Id, RuntimeFlavor};
 use std::fmt::{Display, Write};
 
-pub(super) fn json(picture: &Picture) -> String {
+/// `tables` has the rows of each runtime whose tasks are not shown in the order of the dump.
+pub(super) fn json(
+    picture: &Picture,
+    rows: usize,
+    tables: &[(Id, Selected)],
+    cost: Cost,
+) -> String {
     let mut text = String::new();
     Object::write(&mut text, |all| {
         all.text("program", program());
         all.number("process", std::process::id());
         all.text("liten", env!("CARGO_PKG_VERSION"));
-        all.list("runtimes", &picture.runtimes, runtime);
+        all.object("cost", |object| write_cost(cost, object));
+        all.list("runtimes", &picture.runtimes, |seen, object| {
+            runtime(seen, object);
+            let table = tables.iter().find(|(id, _)| *id == seen.id);
+            task_table(&seen.dump, rows, table.map(|(_, table)| table), object);
+        });
         all.number("runtimes_left_out", picture.left_out);
         all.number("runtimes_ended", picture.ended);
     });
     text
+}
+
+pub(super) fn write_cost(cost: Cost, object: &mut Object<'_>) {
+    object.optional_number("processor_us", cost.processor.map(|time| time.as_micros()));
+    object.number("open_us", cost.open_for.as_micros());
 }
 
 fn runtime(seen: &Seen, object: &mut Object<'_>) {
@@ -48,7 +67,9 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
         object.number("is_slow", info.poll_duration() >= dump.slow_after);
     });
     object.number("workers_left_out", dump.workers().len().saturating_sub(shown::MOST_WORKERS));
-    object.list("polled_elsewhere", dump.polled_elsewhere().iter().take(shown::MOST_JOBS), running);
+    let elsewhere = dump.polled_elsewhere();
+    object.list("polled_elsewhere", elsewhere.iter().take(shown::MOST_JOBS), running);
+    object.number("polled_elsewhere_left_out", elsewhere.len().saturating_sub(shown::MOST_JOBS));
     tasks(dump, object);
     object.object("pool", |object| pool(dump.pool(), object));
     object.number("timers", dump.timers());
@@ -59,6 +80,18 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     object.optional_number("slow_poll_threshold_us", slow_after);
     object.number("slow_polls", dump.slow_polls);
     object.number("blocked_polls", dump.blocked_polls);
+    for (name, histogram) in dump.histograms() {
+        object.object(name, |object| times(histogram, object));
+    }
+}
+
+/// What was counted since the start, in microseconds.
+fn times(histogram: &HistogramCounts, object: &mut Object<'_>) {
+    object.number("count", histogram.total());
+    object.number("sum_us", histogram.sum.as_micros());
+    for (name, share) in [("p50_us", 0.5), ("p99_us", 0.99), ("p999_us", 0.999), ("max_us", 1.0)] {
+        object.number(name, shown::micros(histogram.quantile(share)));
+    }
 }
 
 fn finding(finding: &Finding, object: &mut Object<'_>) {
@@ -96,8 +129,23 @@ fn tasks(dump: &Dump, object: &mut Object<'_>) {
     });
     object.list("places", dump.groups().iter().take(shown::MOST_GROUPS), group);
     object.number("places_left_out", dump.groups().len().saturating_sub(shown::MOST_GROUPS));
-    object.list("task_list", shown::tasks(dump).take(shown::MOST_TASKS), task);
-    object.number("task_list_left_out", shown::tasks_left_out(dump));
+}
+
+/// The rows, how many tasks the filter lets through, and how many of those have no row.
+fn task_table(dump: &Dump, rows: usize, table: Option<&Selected>, object: &mut Object<'_>) {
+    let matching = match table {
+        Some(table) => {
+            object.list("task_list", &table.rows, task);
+            object.number("task_list_left_out", table.matching - table.rows.len());
+            table.matching
+        }
+        None => {
+            object.list("task_list", shown::tasks(dump).take(rows), task);
+            object.number("task_list_left_out", shown::tasks_left_out(dump, rows));
+            shown::listed_tasks(dump)
+        }
+    };
+    object.number("task_list_matching", matching);
 }
 
 fn group(group: &TaskGroup, object: &mut Object<'_>) {
@@ -177,7 +225,7 @@ impl Object<'_> {
         quote(self.text, &short(text));
     }
 
-    fn optional_number(&mut self, key: &str, number: Option<impl Display>) {
+    pub(super) fn optional_number(&mut self, key: &str, number: Option<impl Display>) {
         match number {
             Some(number) => self.number(key, number),
             None => self.number(key, "null"),
@@ -203,11 +251,19 @@ impl Object<'_> {
         }
     }
 
-    pub(super) fn list<T>(
+    pub(super) fn numbers(&mut self, key: &str, numbers: impl IntoIterator<Item = u64>) {
+        self.items(key, numbers, |text, number| _ = write!(text, "{number}"));
+    }
+
+    pub(super) fn texts(&mut self, key: &str, texts: impl IntoIterator<Item = String>) {
+        self.items(key, texts, |text, item| quote(text, &short(&item)));
+    }
+
+    fn items<T>(
         &mut self,
         key: &str,
         items: impl IntoIterator<Item = T>,
-        fill: impl Fn(T, &mut Object<'_>),
+        write: impl Fn(&mut String, T),
     ) {
         self.key(key);
         self.text.push('[');
@@ -215,9 +271,18 @@ impl Object<'_> {
             if index > 0 {
                 self.text.push(',');
             }
-            Object::write(self.text, |object| fill(item, object));
+            write(self.text, item);
         }
         self.text.push(']');
+    }
+
+    pub(super) fn list<T>(
+        &mut self,
+        key: &str,
+        items: impl IntoIterator<Item = T>,
+        fill: impl Fn(T, &mut Object<'_>),
+    ) {
+        self.items(key, items, |text, item| Object::write(text, |object| fill(item, object)));
     }
 }
 
@@ -258,7 +323,10 @@ mod tests {
             object.list("c", [1, 2], |item, object| object.number("d", item));
             object.list("e", [0; 0], |_, _| {});
             object.object("f", |_| {});
+            object.numbers("g", [1, 2]);
+            object.texts("h", ["\"".to_owned()]);
         });
-        assert_eq!(out, r#"{"a":1,"b":null,"c":[{"d":1},{"d":2}],"e":[],"f":{}}"#);
+        let whole = r#"{"a":1,"b":null,"c":[{"d":1},{"d":2}],"e":[],"f":{},"g":[1,2],"h":["\""]}"#;
+        assert_eq!(out, whole);
     }
 }

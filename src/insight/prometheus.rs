@@ -4,22 +4,30 @@
 //! Labels are few: the runtime by id and name, workers by index, tasks by state, findings by kind. A series
 //! per task, or one per place in a program that has many, would cost the reader more than it tells.
 
+use super::cost::Cost;
 use super::finding::Finding;
 use super::server::picture::{Counts, Picture, Seen};
 use super::shown;
 use super::task_group::TaskGroup;
 use super::task_info::TaskState;
 use super::waits;
+use crate::engine::scheduler::histogram;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
+use std::time::Duration;
 
 /// The places of which the numbers of tasks are told: those with the most.
 const MOST_PLACES: usize = 20;
 
-pub(super) fn metrics(picture: &Picture) -> String {
+/// The end of the first bucket of a histogram.
+const SHORTEST: Duration = Duration::from_nanos(1_024);
+
+pub(super) fn metrics(picture: &Picture, cost: Cost) -> String {
     let mut out = Exposition { text: String::new(), runtimes: &picture.runtimes };
     out.whole(picture);
+    out.cost(cost);
     out.workers();
+    out.times();
     out.tasks();
     out.pool();
     out.findings();
@@ -33,6 +41,7 @@ type Number<T> = (&'static str, &'static str, fn(&T) -> f64);
 enum Kind {
     Counter,
     Gauge,
+    Histogram,
 }
 
 struct Exposition<'a> {
@@ -51,6 +60,49 @@ impl Exposition<'_> {
             "Observed runtimes that have ended.",
         );
         self.line(format_args!("liten_runtimes_ended_total {}", picture.ended));
+    }
+
+    fn cost(&mut self, cost: Cost) {
+        if let Some(time) = cost.processor {
+            let name = "liten_insight_cpu_seconds_total";
+            self.begin(name, Kind::Counter, "Time of a processor that the page's thread has used.");
+            self.line(format_args!("{name} {}", time.as_secs_f64()));
+        }
+    }
+
+    /// One bucket for each doubling: those in between would be four times as many series.
+    fn times(&mut self) {
+        let families = [
+            (
+                "liten_poll_duration_seconds",
+                "How long polls took: estimated from some, exact from 17 ms on.",
+            ),
+            (
+                "liten_schedule_latency_seconds",
+                "How long tasks were ready before they were polled: estimated from some.",
+            ),
+        ];
+        for (index, (name, help)) in families.into_iter().enumerate() {
+            self.begin(name, Kind::Histogram, help);
+            for seen in self.runtimes {
+                let Some(times) = &seen.dump.times else { continue };
+                let times = &times[index];
+                let mut below = 0;
+                for (bucket, count) in times.buckets.iter().enumerate() {
+                    below += count;
+                    let end = histogram::bounds(bucket).end;
+                    if end.as_nanos().is_power_of_two() && end >= SHORTEST {
+                        let labels = labels(seen, &[("le", &end.as_secs_f64())]);
+                        self.line(format_args!("{name}_bucket{{{labels}}} {below}"));
+                    }
+                }
+                let infinite = labels(seen, &[("le", &"+Inf")]);
+                self.line(format_args!("{name}_bucket{{{infinite}}} {below}"));
+                let labels = labels(seen, &[]);
+                self.line(format_args!("{name}_sum{{{labels}}} {}", times.sum.as_secs_f64()));
+                self.line(format_args!("{name}_count{{{labels}}} {below}"));
+            }
+        }
     }
 
     fn workers(&mut self) {
@@ -177,12 +229,9 @@ impl Exposition<'_> {
     ) {
         self.begin(name, kind, help);
         for seen in self.runtimes {
-            let runtime = seen.dump.name().unwrap_or_default();
-            samples(seen, &mut |labels, value| {
-                let labels = labels.iter().map(|(label, value)| (*label, value.to_string()));
-                let whose = [("id", seen.id.to_string()), ("runtime", runtime.to_owned())];
-                let labels: Vec<_> = whose.into_iter().chain(labels).map(quoted).collect();
-                self.line(format_args!("{name}{{{}}} {value}", labels.join(",")));
+            samples(seen, &mut |more, value| {
+                let labels = labels(seen, more);
+                self.line(format_args!("{name}{{{labels}}} {value}"));
             });
         }
     }
@@ -191,6 +240,7 @@ impl Exposition<'_> {
         let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
         };
         self.line(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}"));
     }
@@ -199,6 +249,14 @@ impl Exposition<'_> {
         // Into a String nothing can fail.
         _ = writeln!(self.text, "{line}");
     }
+}
+
+/// Those that say which runtime it is, and `more`.
+fn labels(seen: &Seen, more: &[(&str, &dyn Display)]) -> String {
+    let runtime = seen.dump.name().unwrap_or_default();
+    let more = more.iter().map(|(label, value)| (*label, value.to_string()));
+    let whose = [("id", seen.id.to_string()), ("runtime", runtime.to_owned())];
+    whose.into_iter().chain(more).map(quoted).collect::<Vec<_>>().join(",")
 }
 
 /// The numbers of tasks by place: futures of several types may come from one.

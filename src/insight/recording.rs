@@ -1,8 +1,8 @@
 //! A recording from the start to the stop.
 
+use super::tap::Tap;
 use super::trace::Trace;
-use crate::engine::scheduler;
-use crate::engine::sync_shim::Arc;
+use crate::engine::scheduler::NextRecords;
 use crate::runtime::Handle;
 use std::fmt;
 
@@ -11,9 +11,8 @@ use std::fmt;
 /// Dropping it ends the recording.
 pub struct Recording {
     handle: Handle,
-    scheduler: Arc<scheduler::Shared>,
-    recording: Arc<scheduler::Recording>,
-    next: scheduler::NextRecords,
+    tap: Tap,
+    next: NextRecords,
 }
 
 impl Handle {
@@ -28,8 +27,8 @@ impl Handle {
     /// before are lost, and [`Trace::lost`] counts them. While nothing is recorded, this costs a wake, a
     /// spawn and a poll a look at one byte. Under way, it costs a poll two readings of the clock.
     ///
-    /// Returns `None` if another recording of this runtime is under way, if it has no workers, or if it has
-    /// been shut down.
+    /// Several recordings of a runtime share what is kept, and each has what came after its start. Returns
+    /// `None` if the runtime has no workers, or if it has been shut down.
     ///
     /// # Examples
     ///
@@ -43,10 +42,8 @@ impl Handle {
     /// # });
     /// ```
     pub fn record(&self) -> Option<Recording> {
-        let scheduler = self.scheduler()?.clone();
-        let recording = scheduler.start_recording()?;
-        let next = scheduler::NextRecords::default();
-        Some(Recording { handle: self.clone(), scheduler, recording, next })
+        let tap = Tap::of(self)?;
+        Some(Recording { handle: self.clone(), next: tap.start(), tap })
     }
 }
 
@@ -72,18 +69,48 @@ impl Recording {
     /// # });
     /// ```
     pub fn read(&mut self) -> Trace {
-        Trace::of(&self.handle, &self.scheduler, &self.recording, &mut self.next)
+        Trace::of(&self.handle, &self.tap, &mut self.next)
     }
 
     /// Ends the recording, and returns what it has and has not been [read](Self::read).
     pub fn stop(mut self) -> Trace {
         self.read()
     }
-}
 
-impl Drop for Recording {
-    fn drop(&mut self) {
-        self.scheduler.stop_recording();
+    /// Returns what has been recorded until now and has not been [read](Self::read), and goes on.
+    ///
+    /// The next call, [`read`](Self::read) and [`stop`](Self::stop) return it, too.
+    ///
+    /// So a program can keep a recording, and write down what came before something that is rare: a slow
+    /// poll, a panic, a signal. The time to read it is the caller's; the workers go on meanwhile.
+    ///
+    /// # Examples
+    ///
+    /// What happened before each poll that was slow:
+    ///
+    /// ```
+    /// use liten::insight::Recording;
+    /// use std::sync::{Arc, Mutex, mpsc};
+    ///
+    /// let kept: Arc<Mutex<Option<Recording>>> = Arc::default();
+    /// let (send, traces) = mpsc::channel();
+    /// let before = kept.clone();
+    /// let runtime = liten::runtime::Builder::new_multi_thread()
+    ///     .on_slow_poll(move |_| {
+    ///         if let Some(recording) = &*before.lock().unwrap() {
+    ///             // To another thread, which writes it to a file: this one fetches events.
+    ///             send.send(recording.snapshot()).unwrap();
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// *kept.lock().unwrap() = runtime.handle().record();
+    /// drop(runtime.spawn(async { std::thread::sleep(std::time::Duration::from_millis(300)) }));
+    /// let trace = traces.recv().unwrap();
+    /// assert!(trace.to_chrome_json().contains("under way"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn snapshot(&self) -> Trace {
+        Trace::of(&self.handle, &self.tap, &mut self.next.clone())
     }
 }
 

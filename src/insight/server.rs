@@ -16,10 +16,12 @@ mod access;
 mod answer;
 mod connection;
 mod listener;
+mod lives;
 mod observed;
 mod page;
 pub(super) mod picture;
 mod request;
+mod thread_time;
 mod tree;
 mod watch;
 

@@ -9,6 +9,7 @@ use super::task_info::{TaskInfo, TaskState};
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 pub(super) const MOST_FINDINGS: usize = 50;
 pub(super) const MOST_WORKERS: usize = 256;
@@ -32,10 +33,19 @@ pub(super) fn tasks(dump: &Dump) -> impl Iterator<Item = &TaskInfo> {
         .flat_map(|state| dump.tasks().iter().filter(move |task| task.state() == state))
 }
 
-/// How many listed tasks are not in the table.
-pub(super) fn tasks_left_out(dump: &Dump) -> usize {
-    let listed: usize = dump.groups().iter().map(|group| group.tasks()).sum();
-    listed.saturating_sub(dump.tasks().len().min(MOST_TASKS))
+/// How many tasks are listed, with a row or without.
+pub(super) fn listed_tasks(dump: &Dump) -> usize {
+    dump.groups().iter().map(|group| group.tasks()).sum()
+}
+
+/// How many listed tasks are not among the first `rows` of the table.
+pub(super) fn tasks_left_out(dump: &Dump, rows: usize) -> usize {
+    listed_tasks(dump).saturating_sub(dump.tasks().len().min(rows))
+}
+
+/// In microseconds, with a point.
+pub(super) fn micros(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1_000.0
 }
 
 /// The name of the program's file.

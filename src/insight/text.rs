@@ -30,10 +30,19 @@ impl fmt::Display for Dump {
         writeln!(f, " {flavor}, {} timers, {} sources", self.timers, self.sources)?;
         let (slow, blocked) = (self.slow_polls, self.blocked_polls);
         writeln!(f, "slow polls: {slow}; polls that have blocked the last free worker: {blocked}")?;
+        for (name, times) in self.histograms().filter(|(_, times)| times.total() != 0) {
+            let what = if name == "poll_times" { "polls take" } else { "woken tasks wait" };
+            let [half, most, all] = [0.5, 0.99, 1.0].map(|share| times.quantile(share));
+            writeln!(
+                f,
+                "{what} up to {half:?} in the half, {most:?} in 99 % of them, {all:?} at most"
+            )?;
+        }
         self.workers.iter().try_for_each(|worker| writeln!(f, "  {worker}"))?;
-        self.polled_elsewhere
-            .iter()
-            .try_for_each(|task| writeln!(f, "  polled elsewhere: {task}"))?;
+        for task in self.polled_elsewhere.iter().take(SHOWN_TASKS) {
+            writeln!(f, "  polled elsewhere: {task}")?;
+        }
+        write_left(f, self.polled_elsewhere.len(), SHOWN_TASKS, "polled elsewhere")?;
         self.fmt_tasks(f)?;
         self.fmt_pool(f)?;
         self.trees.iter().try_for_each(|tree| write!(f, "\n{tree}"))

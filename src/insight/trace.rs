@@ -1,8 +1,9 @@
 //! What a recording has: the records of each thread.
 
 use super::event::Event;
+use super::tap::Tap;
 use crate::engine::recorder::{self, Record};
-use crate::engine::scheduler::{self, NextRecords, Shared, Track};
+use crate::engine::scheduler::{NextRecords, Track};
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::{Handle, Id};
 use std::collections::HashMap;
@@ -37,18 +38,13 @@ pub(super) struct Cause {
 }
 
 impl Trace {
-    pub(super) fn of(
-        handle: &Handle,
-        scheduler: &Shared,
-        recording: &scheduler::Recording,
-        next: &mut NextRecords,
-    ) -> Self {
+    /// What is there from `next` on, which then stands behind it.
+    pub(super) fn of(handle: &Handle, tap: &Tap, next: &mut NextRecords) -> Self {
         // Those that are under way before and after the rings are read: one that ends meanwhile may have its
         // record in there, and of one that begins meanwhile the rings do not say after what.
-        let before: Vec<_> = scheduler.polls_under_way().collect();
-        let (others, mut workers) = (recording.others(next), recording.workers(next));
-        let under_way = scheduler.polls_under_way().filter(|poll| before.contains(poll));
-        let under_way: Vec<_> = under_way.collect();
+        let before: Vec<_> = tap.under_way().collect();
+        let (mut workers, others) = tap.read(next);
+        let under_way: Vec<_> = tap.under_way().filter(|poll| before.contains(poll)).collect();
         // One that was started before the recording, and has not ended its first poll since, has no ring.
         let tracks = under_way.iter().map(|(worker, ..)| worker + 1).max().unwrap_or(0);
         workers.resize_with(tracks.max(workers.len()), Track::default);
@@ -57,12 +53,12 @@ impl Trace {
         });
         Self {
             runtime: handle.id(),
-            begin: recording.begin,
+            begin: tap.begin(),
             name: handle.name().map(str::to_owned),
             under_way: under_way.collect(),
             workers,
             others,
-            end: recording.length(),
+            end: tap.now(),
         }
     }
 

@@ -3,8 +3,10 @@
 use super::handle::Handle;
 use super::local::LocalShared;
 use crate::engine::impls::impl_debug;
+use crate::engine::scheduler::histogram::{self, BUCKETS, HistogramCounts};
 use crate::engine::scheduler::{Sleeps, WorkerCounts};
 use crate::engine::task::RunningTask;
+use std::ops::Range;
 use std::time::Duration;
 
 /// Numbers about what a runtime is doing. Each call reads anew; numbers read one after the other need
@@ -131,6 +133,81 @@ impl RuntimeMetrics {
         }
     }
 
+    /// Returns `true`: how long polls take is always counted, but only with workers.
+    pub fn poll_time_histogram_enabled(&self) -> bool {
+        self.handle.scheduler().is_some()
+    }
+
+    /// Returns how many buckets [`poll_time_histogram_bucket_count`](Self::poll_time_histogram_bucket_count)
+    /// has.
+    pub fn poll_time_histogram_num_buckets(&self) -> usize {
+        BUCKETS
+    }
+
+    /// Returns which times are counted in `bucket`. Each is at most a quarter longer than it begins; the
+    /// first one begins at zero, and the last one has no end.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such bucket.
+    pub fn poll_time_histogram_bucket_range(&self, bucket: usize) -> Range<Duration> {
+        histogram::bounds(bucket)
+    }
+
+    /// Returns how many polls of `worker` have taken as long as `bucket` says, as far as is known. 0 for a
+    /// worker or a bucket that does not exist.
+    ///
+    /// The polls of a worker are not timed one by one, which would cost more than many of them. One at a
+    /// time, at most 100 per second, is chosen at random, and counts for all since the last one. Polls
+    /// of 17 ms and more do not count in this way: each of them is seen from the outside and counted once,
+    /// some milliseconds after its end, with a time that may be wrong by the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = liten::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    /// let metrics = runtime.metrics();
+    /// for bucket in 0..metrics.poll_time_histogram_num_buckets() {
+    ///     let polls = metrics.poll_time_histogram_bucket_count(0, bucket);
+    ///     println!("{:?}: {polls}", metrics.poll_time_histogram_bucket_range(bucket));
+    /// }
+    /// ```
+    pub fn poll_time_histogram_bucket_count(&self, worker: usize, bucket: usize) -> u64 {
+        self.handle.scheduler().map_or(0, |scheduler| scheduler.bucket_counts(worker, bucket)[0])
+    }
+
+    /// Returns `true`: how long tasks wait for a worker is always counted, but only with workers.
+    pub fn schedule_latency_histogram_enabled(&self) -> bool {
+        self.handle.scheduler().is_some()
+    }
+
+    /// Returns how many buckets
+    /// [`schedule_latency_histogram_bucket_count`](Self::schedule_latency_histogram_bucket_count) has.
+    pub fn schedule_latency_histogram_num_buckets(&self) -> usize {
+        BUCKETS
+    }
+
+    /// Returns which times are counted in `bucket`, as
+    /// [`poll_time_histogram_bucket_range`](Self::poll_time_histogram_bucket_range) does.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such bucket.
+    pub fn schedule_latency_histogram_bucket_range(&self, bucket: usize) -> Range<Duration> {
+        histogram::bounds(bucket)
+    }
+
+    /// Returns for how many polls of `worker` the task has waited as long as `bucket` says, from its wake or
+    /// its spawn on. 0 for a worker or a bucket that does not exist.
+    ///
+    /// These are estimates: one task at a time, at most 100 per second, is chosen from those that become
+    /// ready at the worker, by its tasks, or by events and timers that it fetches. If this worker polls it,
+    /// its wait counts for all polls since the last one that was counted. The waits of tasks that other
+    /// workers have stolen, and of those that other threads have woken, are not known.
+    pub fn schedule_latency_histogram_bucket_count(&self, worker: usize, bucket: usize) -> u64 {
+        self.handle.scheduler().map_or(0, |scheduler| scheduler.bucket_counts(worker, bucket)[1])
+    }
+
     /// Returns the number of threads of the blocking pool.
     pub fn num_blocking_threads(&self) -> usize {
         self.handle.inner.blocking.threads()
@@ -144,6 +221,11 @@ impl RuntimeMetrics {
     /// Returns how many blocking jobs wait for a thread.
     pub fn blocking_queue_depth(&self) -> usize {
         self.handle.inner.blocking.queued()
+    }
+
+    /// How long polls took, and how long tasks were ready before them, of all workers.
+    pub(crate) fn histograms(&self) -> Option<[HistogramCounts; 2]> {
+        self.handle.scheduler().map(|scheduler| scheduler.histograms())
     }
 
     fn worker<T: Default>(&self, worker: usize, pick: impl Fn(WorkerCounts) -> T) -> T {

@@ -7,6 +7,7 @@ mod await_trees;
 mod deadlock_graphs;
 mod deadlocks;
 mod dumps;
+mod live;
 mod page;
 mod page_variable;
 mod requests;

@@ -96,6 +96,7 @@ mod conversion;
 mod families;
 mod fs;
 #[cfg(feature = "hyper")]
+mod histograms;
 mod http;
 mod locks;
 mod lookup;

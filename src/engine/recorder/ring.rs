@@ -57,6 +57,12 @@ impl Ring {
         self.written.store(number + 1, Ordering::Release);
     }
 
+    /// How many records have been written.
+    pub(crate) fn written(&self) -> u64 {
+        // Ordering: Relaxed, a number only.
+        self.written.load(Ordering::Relaxed)
+    }
+
     /// The last records from number `from` on, the oldest first, and their numbers. Those before are lost.
     pub(crate) fn read(&self, from: u64) -> (Vec<Record>, Range<u64>) {
         let length = self.entries.len() as u64;
@@ -131,6 +137,7 @@ mod tests {
         (4..10).for_each(|number| ring.push(sleep(number)));
         assert_eq!(ring.read(4), ((7..10).map(sleep).collect(), 7..10));
         assert_eq!(ring.read(9), (vec![sleep(9)], 9..10));
+        assert_eq!(ring.written(), 10);
     }
 
     /// With real threads, and a writer that goes round many times during a look.

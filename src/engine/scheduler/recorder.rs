@@ -2,10 +2,11 @@
 //!
 //! # From start to stop
 //!
-//! The thread that starts or stops a recording holds the lock of the threads, so there is one at a time, and
-//! the number of workers does not change meanwhile.
+//! There is one recording at a time. Those that start while one is under way share it, each from its own
+//! start on, and the last one to stop ends it. The thread that starts or stops holds the lock of the threads,
+//! so the number of workers does not change meanwhile.
 //!
-//! | step | start | stop |
+//! | step | first start | last stop |
 //! |---|---|---|
 //! | 1 | sets `current` | clears `number` |
 //! | 2 | sets `number` | clears `current` |
@@ -37,6 +38,8 @@ pub(super) struct Recorder {
 struct Recordings {
     /// How many recordings there have been.
     count: u64,
+    /// How many have started `current` and not stopped it.
+    users: usize,
     current: Option<Arc<Recording>>,
 }
 
@@ -46,8 +49,9 @@ pub(crate) struct Recording {
     pub(crate) begin: Instant,
     /// By the index of the worker.
     workers: Mutex<Vec<Option<Arc<Ring>>>>,
-    /// That of all other threads, which write under this lock.
-    others: Mutex<Ring>,
+    /// That of all other threads, which write under the lock. To read it takes none.
+    others: Ring,
+    others_write: Mutex<()>,
     ring_size: usize,
 }
 
@@ -63,18 +67,21 @@ pub(crate) struct Track {
     pub(crate) poll_from: u64,
 }
 
-/// How far the records of a recording have been read. By default not at all.
-#[derive(Default)]
+/// How far one that started a recording has read it.
+#[derive(Debug, Clone)]
 pub(crate) struct NextRecords {
+    /// When its owner started, in the time of the recording.
+    begin: u64,
     /// By the index of the worker.
     workers: Vec<NextRecord>,
     others: NextRecord,
 }
 
-/// How far those of one ring have been read.
-#[derive(Clone, Default)]
+/// How far the records of one ring have been read. By default not at all.
+#[derive(Debug, Clone, Default)]
 struct NextRecord {
     number: u64,
+    /// As in [`Track`], if something says so.
     poll_from: Option<u64>,
 }
 
@@ -106,32 +113,39 @@ impl Recorder {
     #[cold]
     fn note_outside(&self, event: Event) {
         if let Some(recording) = self.current() {
+            let _writes = recording.others_write.lock();
             // Read under the lock, so that the records are in order.
-            let others = recording.others.lock();
             let now = clock::now();
-            others.push(recording.record(now, now, |_| event));
+            recording.others.push(recording.record(now, now, |_| event));
         }
     }
 
-    /// `None`: one is under way.
-    pub(super) fn start(&self, workers: usize) -> Option<Arc<Recording>> {
+    /// Shares the one that is under way.
+    pub(super) fn start(&self, workers: usize) -> Arc<Recording> {
         let mut recordings = self.recordings.lock();
-        if recordings.current.is_some() {
-            return None;
+        recordings.users += 1;
+        if let Some(current) = &recordings.current {
+            return current.clone();
         }
         recordings.count += 1;
         let recording = Arc::new(Recording::new(recordings.count, workers));
         recordings.current = Some(recording.clone());
         // Ordering: Relaxed, see `is_current` and `note`.
         self.number.store(recording.number, Ordering::Relaxed);
-        Some(recording)
+        recording
     }
 
-    pub(super) fn stop(&self) {
+    /// Returns whether this was the last one.
+    pub(super) fn stop(&self) -> bool {
         let mut recordings = self.recordings.lock();
+        recordings.users -= 1;
+        if recordings.users != 0 {
+            return false;
+        }
         // Ordering: Relaxed, as in `start`.
         self.number.store(0, Ordering::Relaxed);
         recordings.current = None;
+        true
     }
 }
 
@@ -143,7 +157,8 @@ impl Recording {
             number,
             begin: clock::now(),
             workers: Mutex::new((0..workers).map(|_| Some(Arc::new(ring()))).collect()),
-            others: Mutex::new(ring()),
+            others: ring(),
+            others_write: Mutex::new(()),
             ring_size,
         }
     }
@@ -177,20 +192,44 @@ impl Recording {
         self.time(clock::now())
     }
 
-    /// What the workers have recorded since the last look, by their index.
-    pub(crate) fn workers(&self, next: &mut NextRecords) -> Vec<Track> {
+    /// Where one begins to read that starts now.
+    pub(crate) fn next_records(&self) -> NextRecords {
+        let begin = self.length();
         let rings = self.workers.lock().clone();
-        next.workers.resize(rings.len(), NextRecord::default());
-        let read = |(ring, next): (&Option<Arc<Ring>>, &mut NextRecord)| match ring {
-            Some(ring) => Track::read(ring, next),
-            None => Track::default(),
+        let next = |ring: &Option<Arc<Ring>>| {
+            ring.as_deref().map_or_else(Default::default, NextRecord::of)
         };
-        rings.iter().zip(&mut next.workers).map(read).collect()
+        let workers = rings.iter().map(next).collect();
+        NextRecords { begin, workers, others: NextRecord::of(&self.others) }
     }
 
-    /// What all other threads have recorded since the last look: wakes and spawns.
-    pub(crate) fn others(&self, next: &mut NextRecords) -> Track {
-        Track::read(&self.others.lock(), &mut next.others)
+    /// What has been recorded from `next` on, which then stands behind the last of it: by the workers, by
+    /// their index, and by all other threads, which wake and spawn. Times are those since the start of the
+    /// owner of `next`.
+    pub(crate) fn read(&self, next: &mut NextRecords) -> (Vec<Track>, Track) {
+        let others = Track::read(&self.others, &mut next.others, next.begin);
+        let rings = self.workers.lock().clone();
+        next.workers.resize(rings.len(), NextRecord::default());
+        let workers = rings.iter().zip(&mut next.workers).map(|(ring, of_ring)| match ring {
+            Some(ring) => Track::read(ring, of_ring, next.begin),
+            None => Track::default(),
+        });
+        (workers.collect(), others)
+    }
+}
+
+impl NextRecords {
+    /// When its owner started, since the recording began.
+    pub(crate) fn begin(&self) -> Duration {
+        Duration::from_nanos(self.begin)
+    }
+}
+
+impl NextRecord {
+    /// Behind all that are in the ring. What the thread did before has ended before its owner starts.
+    fn of(ring: &Ring) -> Self {
+        let number = ring.written();
+        Self { number, poll_from: (number != 0).then_some(0) }
     }
 }
 
@@ -200,9 +239,10 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 impl Track {
-    /// The records from `next` on, which then stands behind the last of them.
-    fn read(ring: &Ring, next: &mut NextRecord) -> Self {
-        let (records, numbers) = ring.read(next.number);
+    /// The records from `next` on, which then stands behind the last of them. Times are those since `begin`.
+    fn read(ring: &Ring, next: &mut NextRecord, begin: u64) -> Self {
+        let (mut records, numbers) = ring.read(next.number);
+        records.iter_mut().for_each(|record| record.begin_at(begin));
         let lost = numbers.start - next.number;
         let mut ends = records.iter().rev().filter(|record| !is_made_in_polls(record.event));
         let end = ends.next().map(|record| record.at).or(next.poll_from);
@@ -231,16 +271,37 @@ mod tests {
             ring.push(Record { at, event: Event::Wake(task) });
         };
         let sleep = |at| ring.push(Record { at, event: Event::Sleep { duration: 1 } });
-        assert_eq!(Track::read(&ring, &mut next).poll_from, 0);
+        assert_eq!(Track::read(&ring, &mut next, 0).poll_from, 0);
         wake(20);
         wake(30);
-        assert_eq!(Track::read(&ring, &mut next).poll_from, 20);
+        assert_eq!(Track::read(&ring, &mut next, 0).poll_from, 20);
         sleep(40);
         wake(50);
-        assert_eq!(Track::read(&ring, &mut next).poll_from, 40);
+        assert_eq!(Track::read(&ring, &mut next, 0).poll_from, 40);
         wake(60);
-        assert_eq!(Track::read(&ring, &mut next).poll_from, 40, "read in an earlier part");
+        assert_eq!(Track::read(&ring, &mut next, 0).poll_from, 40, "read in an earlier part");
         sleep(70);
-        assert_eq!(Track::read(&ring, &mut next).poll_from, 70);
+        assert_eq!(Track::read(&ring, &mut next, 0).poll_from, 70);
+    }
+
+    #[test]
+    fn one_that_starts_later_reads_what_comes_then_and_counts_time_from_then_on() {
+        let recording = Recording::new(1, 1);
+        let sleep = |at| Record { at, event: Event::Sleep { duration: 30 } };
+        recording.ring(0).push(sleep(40));
+        let mut all = NextRecords { begin: 0, workers: Vec::new(), others: NextRecord::default() };
+        let mut part = NextRecords { begin: 50, ..recording.next_records() };
+        let read = |next: &mut NextRecords| recording.read(next).0.remove(0);
+        assert_eq!(read(&mut part.clone()).poll_from, 0);
+        recording.ring(0).push(sleep(70));
+        assert_eq!(read(&mut all).records, [sleep(40), sleep(70)]);
+        let track = read(&mut part);
+        let cut_off = Record { at: 20, event: Event::Sleep { duration: 20 } };
+        assert_eq!((track.records, track.lost, track.poll_from), (vec![cut_off], 0, 20));
+        // A worker that has come since.
+        recording.ring(1).push(sleep(90));
+        let (workers, _) = recording.read(&mut part);
+        assert_eq!(workers[1].records.len(), 1);
+        assert_eq!((workers[0].records.len(), workers[0].poll_from), (0, 20));
     }
 }

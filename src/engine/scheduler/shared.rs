@@ -2,6 +2,7 @@
 
 use super::awake_threads::AwakeThreads;
 use super::count::ForeignTasks;
+use super::histogram::HistogramCounts;
 use super::idle::Idle;
 use super::outside::Outside;
 use super::quiet::QuietWaiters;
@@ -190,22 +191,23 @@ impl Shared {
         })
     }
 
-    /// Begins to record. `None` if a recording is under way, or the runtime has been shut down.
+    /// Begins to record, or shares the recording that is under way. `None` if the runtime has been shut down.
     pub(crate) fn start_recording(&self) -> Option<Arc<Recording>> {
         let _threads = self.threads.lock();
         if self.shutdown.is_closed() {
             return None;
         }
-        let recording = self.recorder.start(self.slots.high())?;
+        let recording = self.recorder.start(self.slots.high());
         self.size.set_recorded(true);
         Some(recording)
     }
 
-    /// Ends the recording that is under way.
+    /// Each that has begun to record stops once; the last one ends the recording.
     pub(crate) fn stop_recording(&self) {
         let _threads = self.threads.lock();
-        self.recorder.stop();
-        self.size.set_recorded(false);
+        if self.recorder.stop() {
+            self.size.set_recorded(false);
+        }
     }
 
     /// What the workers poll at the moment, with their indices, and which of their polls that is.
@@ -299,6 +301,24 @@ impl Shared {
                 turns: slot.sleeps.turns(),
                 busy: slot.sleeps.busy(),
             }
+        })
+    }
+
+    /// How long polls of the workers took, and how long tasks were ready before them.
+    pub(crate) fn histograms(&self) -> [HistogramCounts; 2] {
+        let mut all = [HistogramCounts::empty(), HistogramCounts::empty()];
+        for slot in self.slots.iter() {
+            for (all, one) in all.iter_mut().zip([&slot.poll_times, &slot.latencies]) {
+                all.add(&one.read());
+            }
+        }
+        all
+    }
+
+    /// How many polls of `worker`, and how many waits for one, are in that bucket.
+    pub(crate) fn bucket_counts(&self, worker: usize, bucket: usize) -> [u64; 2] {
+        self.slots.made(worker).map_or([0; 2], |slot| {
+            [&slot.poll_times, &slot.latencies].map(|histogram| histogram.count(bucket))
         })
     }
 

@@ -6,6 +6,7 @@
 //! instructions of `start_stop` in `benches/`.)
 
 use super::count::Count;
+use super::histogram::Histogram;
 use super::sleeps::Sleeps;
 use super::thread_number;
 use crate::engine::park::Unparker;
@@ -63,6 +64,10 @@ pub(super) struct Slot {
     pub(super) running: Running,
     pub(super) stats: Stats,
     pub(super) sleeps: Sleeps,
+    /// How long polls took: a sample of the short ones, by the owner, and all long ones, by the watchdog.
+    pub(super) poll_times: Histogram,
+    /// How long tasks were ready before they were polled: a sample.
+    pub(super) latencies: Histogram,
 }
 
 /// The owner's ends of a worker's deques.
@@ -170,6 +175,8 @@ impl Slot {
             running: Running::new(),
             stats: Stats::default(),
             sleeps: Sleeps::default(),
+            poll_times: Histogram::new(),
+            latencies: Histogram::new(),
         }
     }
 

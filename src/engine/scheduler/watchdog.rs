@@ -62,6 +62,7 @@ mod report;
 
 pub(super) use decision::needs_replacement;
 
+use super::histogram::LONG;
 use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
 use super::slice;
@@ -274,7 +275,11 @@ impl WatchdogThread {
         self.pause = self.history.next_pause(&snapshot, &self.orders, self.pause);
         // Before the orders, which make workers look at both.
         for index in 0..snapshot.workers.len() {
-            shared.slots.get(index).set_stall(self.history.stall(index, now));
+            let slot = shared.slots.get(index);
+            slot.set_stall(self.history.stall(index, now));
+            if let Some(time) = self.history.ended(index).filter(|&time| time >= LONG) {
+                slot.poll_times.add_rare(time);
+            }
         }
         if tells {
             for (index, worker) in snapshot.workers.iter().enumerate() {

@@ -67,6 +67,7 @@
 
 mod recorded;
 mod rest;
+mod samples;
 mod wakes;
 
 use super::idle::{AfterSearch, Search};
@@ -130,7 +131,7 @@ impl Worker {
             busy_since: Cell::new(clock::now()),
             intake: Intake::new(),
             unannounced: Cell::new(None),
-            records: Records::new(),
+            records: Records::new(index),
             wakes: RefCell::new(shared.driver.new_wakes()),
             shared,
         }
@@ -190,10 +191,10 @@ impl Worker {
     fn end_sleep(&self) {
         let now = self.own.slot.sleeps.end();
         let since = self.busy_since.replace(now);
-        self.records.note(since, now, |duration| Event::Sleep { duration });
+        self.records.note_sleep(since, now, &self.own.slot);
         self.pace.set(self.pace.get().rested(now));
         // The tasks may have become long since the last fair turn.
-        self.until_fair.set(self.until_fair.get().min(self.pace.get().interval()));
+        self.shorten_interval(self.pace.get().interval());
         self.paced_at.set(self.until_fair.get());
     }
 
@@ -226,7 +227,7 @@ impl Worker {
         self.own.slot.running.begin(task.identity());
         self.own.pushed.set(false);
         if self.records.are_on() {
-            self.records.begin_poll();
+            self.begin_poll();
         }
         let polled = task.run(self);
         if self.records.are_on() {
@@ -356,6 +357,9 @@ impl Worker {
     /// unless what the last look brought is still in front of it, and polls the driver.
     #[cold]
     fn fair_turn(&self) {
+        if self.sample_turn() {
+            return;
+        }
         let mut pace = self.pace.get();
         let now = clock::now();
         self.count_busy(now);
@@ -363,6 +367,7 @@ impl Worker {
         let rested = pace.take_rested();
         self.paced_at.set(pace.interval());
         self.until_fair.set(pace.interval() - 1);
+        self.plan_sample(now, pace.interval());
         if pace.offers() && self.shared.size.has_helpers() {
             thread::yield_now();
         }

@@ -39,7 +39,7 @@ impl TaskId {
         })
     }
 
-    pub(in crate::engine) fn to_bits(self) -> u64 {
+    pub(crate) fn to_bits(self) -> u64 {
         self.0.get()
     }
 

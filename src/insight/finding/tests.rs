@@ -88,6 +88,7 @@ fn healthy() -> Dump {
         blocked_polls: 0,
         trees: Vec::new(),
         over_time: Vec::new(),
+        times: None,
     }
 }
 

@@ -1,4 +1,4 @@
-// Fetches /json once a second and shows it. The token stands behind the # of the address, which browsers do not
+// Fetches /json and /live once a second and shows them. The token stands behind the # of the address, which browsers do not
 // send; it goes into a header. All text becomes text nodes: nothing that a program calls its tasks is markup.
 "use strict";
 
@@ -8,6 +8,12 @@ let paused = false;
 // Polls at the last look, by runtime and worker, for the polls per second.
 let before = new Map();
 let beforeAt = 0;
+// What the page's thread had used at the last look.
+let costBefore = null;
+// The order and the filter of the table of tasks, which the program applies.
+let sort = "";
+let filter = "";
+let last = null;
 
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -28,9 +34,16 @@ function duration(ms) {
   return `${(ms / 3600000).toFixed(1)} h`;
 }
 
-// Columns: [title, class, value of a row].
+// The head of a column that the program can sort by.
+function sorter(title, column) {
+  const arrow = sort === column ? " ▲" : sort === `-${column}` ? " ▼" : "";
+  return element("button", { type: "button", "data-sort": column, title: "sort by this" }, title + arrow);
+}
+
+// Columns: [title, class, value of a row, what the program calls it if it can sort by it].
 function table(columns, rows, mark) {
-  const head = columns.map(([title, kind]) => element("th", { class: kind }, title));
+  const head = columns.map(([title, kind, , column]) =>
+    element("th", { class: kind }, column === undefined ? title : sorter(title, column)));
   const body = rows.map((row) => {
     const cells = columns.map(([, kind, value]) => {
       const shown = value(row);
@@ -92,7 +105,8 @@ function elsewhere(runtime) {
     ["task", "number", (task) => task.id],
     ["spawned at", "place", (task) => task.spawned_at],
   ];
-  return section("Polled by threads other than workers", table(columns, runtime.polled_elsewhere));
+  return section("Polled by threads other than workers",
+    table(columns, runtime.polled_elsewhere), ...more(runtime.polled_elsewhere_left_out, "tasks"));
 }
 
 function pool(runtime) {
@@ -113,32 +127,92 @@ function pool(runtime) {
   return section("Blocking pool", numbers(facts), ...jobs, ...more(pool.jobs_left_out, "jobs"));
 }
 
-function places(runtime) {
+function swatch(live, name) {
+  const mark = element("span", { class: "swatch" });
+  const number = live.places.indexOf(name) + 1;
+  mark.style.background = number > 0 ? colour(live, number) : "transparent";
+  return element("span", { class: "marked" }, mark, name);
+}
+
+// The live tasks by place, and what polls of such tasks have taken lately, of those that have ended, too.
+function places(runtime, live, lately) {
+  const rows = runtime.places.map((place) => ({ ...place, lately: lately?.places.get(place.spawned_at) }));
+  // A place with futures of several types has several rows, and its time is shown once.
+  const met = new Set();
+  for (const row of rows) {
+    if (met.has(row.spawned_at)) row.lately = undefined;
+    met.add(row.spawned_at);
+  }
+  const ended = [...(lately?.places.values() ?? [])].filter((place) => !met.has(place.name));
+  rows.push(...ended.map((place) => ({ spawned_at: place.name, lately: place, tasks: 0 })));
+  rows.sort((a, b) => (b.lately?.time ?? 0) - (a.lately?.time ?? 0) || b.tasks - a.tasks);
+  const shown = rows.slice(0, 100);
+  const left = runtime.places_left_out + rows.length - shown.length;
+  const whole = (lately?.seconds ?? 0) * 1e6 * (lately?.lanes ?? 0);
+  const percent = (time) => (whole > 0 ? `${((time / whole) * 100).toFixed(1)} %` : "");
+  const number = (value) => (value === undefined ? "" : count(value));
   const columns = [
+    ["spawned at", "place", (place) => (live ? swatch(live, place.spawned_at) : place.spawned_at)],
+    ["of the workers", "number", (place) => (place.lately ? percent(place.lately.time) : "")],
+    ["polls/s", "number", (place) => (place.lately ? count(Math.round(place.lately.polls / lately.seconds)) : "")],
+    ["mean poll", "number", (place) => (place.lately?.polls ? micros(place.lately.time / place.lately.polls) : "")],
+    ["longest ≥ 0.2 s", "number", (place) => (place.lately?.longest ? micros(place.lately.longest) : "")],
     ["tasks", "number", (place) => count(place.tasks)],
-    ["running", "number", (place) => count(place.running)],
-    ["ready", "number", (place) => count(place.ready)],
-    ["waiting", "number", (place) => count(place.waiting)],
-    ["for ever", "number", (place) => count(place.stuck)],
-    ["spawned at", "place", (place) => place.spawned_at],
-    ["bytes each", "number", (place) => place.future_size === null ? "" : count(place.future_size)],
+    ["running", "number", (place) => number(place.running)],
+    ["ready", "number", (place) => number(place.ready)],
+    ["waiting", "number", (place) => number(place.waiting)],
+    ["for ever", "number", (place) => place.stuck || ""],
+    ["bytes each", "number", (place) => place.future_size == null ? "" : count(place.future_size)],
     ["type of the future", "type", (place) => place.type_name],
   ];
-  return section("Tasks by place of their spawn",
-    table(columns, runtime.places), ...more(runtime.places_left_out, "places"));
+  const title = "By place of the spawn";
+  const note = lately ? `the last ${lately.seconds.toFixed(0)} s, and the tasks that are alive` : "";
+  return element("section", {}, element("h3", {}, title, element("small", {}, note)),
+    table(columns, shown), ...more(left, "places"));
 }
+
+const isForEver = (task) => task.is_stuck || task.is_deadlocked;
 
 function tasks(runtime) {
   const columns = [
-    ["task", "number", (task) => task.id],
-    ["name", "", (task) => task.name],
-    ["state", "", (task) => element("span", { class: task.state }, task.state)],
-    ["spawned at", "place", (task) => task.spawned_at],
-    ["bytes", "number", (task) => task.future_size === null ? "" : count(task.future_size)],
-    ["type of the future", "type", (task) => task.type_name],
+    ["task", "number", (task) => task.id, "id"],
+    ["name", "", (task) => task.name, "name"],
+    ["state", "", (task) => element("span", { class: task.state }, task.state + (isForEver(task) ? " for ever" : "")), "state"],
+    ["waits for", "", (task) => task.waits_for.map((wait) => wait.text).join("; ")],
+    ["spawned at", "place", (task) => task.spawned_at, "place"],
+    ["bytes", "number", (task) => task.future_size === null ? "" : count(task.future_size), "size"],
+    ["type of the future", "type", (task) => task.type_name, "type"],
   ];
-  return section("Tasks",
-    table(columns, runtime.task_list), ...more(runtime.task_list_left_out, "tasks"));
+  const note = last.filter === "" ? "" : `${count(runtime.task_list_matching)} with “${last.filter}”`;
+  return element("section", {}, element("h3", {}, "Tasks", element("small", {}, note)),
+    table(columns, runtime.task_list, isForEver), ...more(runtime.task_list_left_out, "tasks"));
+}
+
+function lanes(runtime, live) {
+  const shown = Math.min(runtime.workers.length, 32);
+  const rest = runtime.workers.length + runtime.workers_left_out - shown;
+  const note = "height: share of the time; colours: places of spawns, below; light blue: calls wakers; grey: asleep";
+  return element("section", {}, element("h3", {}, "What the workers did", element("small", {}, note)),
+    live.lanes, live.hint, ...more(rest, "workers"));
+}
+
+function heat(title, canvas, counts, total) {
+  const part = (share) => micros(quantile(counts, share));
+  const text = `last 10 s: half below ${part(0.5)}, 99 % below ${part(0.99)}; since the start: 99.9 % below ${micros(total)}`;
+  return element("section", {}, element("h3", {}, title, element("small", {}, text)), canvas);
+}
+
+// The pictures are drawn when they have their size.
+function draw() {
+  if (last === null) return;
+  const seconds = Number(byId("span").value);
+  for (const runtime of last.runtimes) {
+    const live = lives.get(runtime.id);
+    if (live?.bin === undefined) continue;
+    drawLanes(live, Math.min(runtime.workers.length, 32), seconds, runtime.slow_poll_threshold_us);
+    drawHeat(live, live.polls, "polls", seconds);
+    drawHeat(live, live.waits, "waits", seconds);
+  }
 }
 
 function show(runtime, seconds) {
@@ -160,11 +234,20 @@ function show(runtime, seconds) {
       ["polls that blocked the last free worker", count(runtime.blocked_polls)],
     ]),
   ];
+  const live = lives.get(runtime.id);
+  const isLive = live?.bin !== undefined;
+  const lately = isLive ? sums(live, 50) : undefined;
+  if (isLive) {
+    parts.push(lanes(runtime, live));
+    parts.push(element("div", { class: "pair" },
+      heat("How long polls took", live.polls, lately.counts.polls, runtime.poll_times?.p999_us ?? null),
+      heat("How long ready tasks waited", live.waits, lately.counts.waits, runtime.schedule_latencies?.p999_us ?? null)));
+  }
   if (runtime.workers.length > 0) parts.push(workers(runtime, seconds));
   if (runtime.polled_elsewhere.length > 0) parts.push(elsewhere(runtime));
+  if (runtime.places.length > 0 || lately?.places.size > 0) parts.push(places(runtime, live, lately));
+  if (runtime.task_list.length > 0 || last.filter !== "") parts.push(tasks(runtime));
   parts.push(pool(runtime));
-  if (runtime.places.length > 0) parts.push(places(runtime));
-  if (runtime.task_list.length > 0) parts.push(tasks(runtime));
   return element("article", { id: `runtime-${runtime.id}` }, ...parts);
 }
 
@@ -173,7 +256,23 @@ function status(text, isBad) {
   byId("status").className = isBad ? "bad" : "";
 }
 
+// What the page takes of the program, of one core, and whether it has seen everything.
+function cost(seen) {
+  const { processor_us: used, open_us: at } = seen.cost;
+  const shares = [];
+  if (used !== null && costBefore !== null && at > costBefore.at) {
+    shares.push(`this page takes ${(((used - costBefore.used) / (at - costBefore.at)) * 100).toFixed(1)} % of a core`);
+  }
+  costBefore = { used, at };
+  const lost = [...lives.values()].reduce((sum, live) => sum + live.lost, 0);
+  shares.push(lost === 0 ? "no event lost" : `${count(lost)} events lost`);
+  byId("cost").textContent = shares.join("; ");
+  byId("cost").className = lost === 0 ? "" : "bad";
+}
+
 function update(seen) {
+  last = seen;
+  cost(seen);
   const now = performance.now();
   const seconds = (now - beforeAt) / 1000;
   byId("title").textContent = `${seen.program}, process ${seen.process}, liten ${seen.liten}`;
@@ -182,6 +281,7 @@ function update(seen) {
   seen.runtimes.sort((a, b) => b.findings.length - a.findings.length);
   const shown = seen.runtimes.map((runtime) => show(runtime, seconds));
   byId("runtimes").replaceChildren(...shown, ...more(seen.runtimes_left_out, "runtimes"));
+  draw();
   before = new Map(seen.runtimes.flatMap((runtime) =>
     runtime.workers.map((worker) => [`${runtime.id}/${worker.index}`, worker.polls])));
   beforeAt = now;
@@ -190,39 +290,89 @@ function update(seen) {
   status(`${none ? "no runtime is left" : `as of ${new Date().toLocaleTimeString()}`}${ended}`, none);
 }
 
+async function ask(path, limit) {
+  return fetch(path, {
+    headers: { Authorization: `Bearer ${location.hash.slice(1)}` },
+    cache: "no-store",
+    credentials: "omit",
+    signal: AbortSignal.timeout(limit),
+  });
+}
+
 async function look() {
-  const token = location.hash.slice(1);
-  if (token === "") {
+  if (location.hash.length < 2) {
     status("the token is missing: open the whole address that the program has written to its standard error", true);
     return;
   }
   try {
-    const answer = await fetch("/json", {
-      headers: { Authorization: `Bearer ${token}` },
-      cache: "no-store",
-      credentials: "omit",
-      signal: AbortSignal.timeout(10000),
-    });
-    if (!answer.ok) {
-      status(`${answer.status}: ${await answer.text()}`, true);
+    const asked = filter;
+    const table = `sort=${sort}&filter=${encodeURIComponent(asked)}&rows=200`;
+    const answers = await Promise.all([ask(`/live?after=${livePositions()}`, 10000), ask(`/json?${table}`, 10000)]);
+    const bad = answers.find((answer) => !answer.ok);
+    if (bad !== undefined) {
+      status(`${bad.status}: ${await bad.text()}`, true);
       return;
     }
-    update(await answer.json());
+    const [live, seen] = await Promise.all(answers.map((answer) => answer.json()));
+    takeLive(live);
+    update({ ...seen, filter: asked });
   } catch (error) {
     status(`the program does not answer (${error.name}); what stands here is from before`, true);
   }
 }
 
+// One look at a time: each reads on where the last one stopped.
+let looking = Promise.resolve();
+function lookNow() {
+  looking = looking.then(look);
+  return looking;
+}
+
 async function watch() {
   if (!paused && !document.hidden) {
-    await look();
+    await lookNow();
   }
   setTimeout(watch, PERIOD);
+}
+
+async function trace() {
+  const [button, seconds] = [byId("trace"), Number(byId("trace-seconds").value)];
+  button.disabled = true;
+  button.textContent = "recording …";
+  try {
+    const answer = await ask(`/trace?seconds=${seconds}`, seconds * 1000 + 30000);
+    if (!answer.ok) throw new Error(await answer.text());
+    const address = URL.createObjectURL(await answer.blob());
+    const link = element("a", { href: address, download: `${last?.program ?? "liten"}-${Date.now()}.json` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(address), 10000);
+  } catch (error) {
+    status(`nothing was recorded: ${error.message}`, true);
+  }
+  button.disabled = false;
+  button.textContent = "record";
 }
 
 byId("pause").addEventListener("click", () => {
   paused = !paused;
   byId("pause").textContent = paused ? "go on" : "pause";
 });
-addEventListener("hashchange", look);
+byId("trace").addEventListener("click", trace);
+byId("span").addEventListener("change", draw);
+let typing = 0;
+byId("filter").addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(() => {
+    filter = byId("filter").value.trim();
+    lookNow();
+  }, 250);
+});
+byId("runtimes").addEventListener("click", (event) => {
+  const column = event.target.dataset?.sort;
+  if (column === undefined) return;
+  sort = sort === column ? `-${column}` : sort === `-${column}` ? "" : column;
+  lookNow();
+});
+addEventListener("resize", draw);
+addEventListener("hashchange", lookNow);
 watch();

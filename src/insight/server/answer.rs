@@ -12,7 +12,7 @@ pub(super) enum Status {
     NotFound,
     MethodNotAllowed,
     Timeout,
-    /// A trace is being recorded, or there is nothing to record.
+    /// There is nothing to record.
     NoTrace,
     /// The tree of another task is being made.
     OtherTree,
@@ -49,12 +49,10 @@ impl Status {
                  tunnel\n"
             }
             Self::ForeignOrigin => "another site's script has sent this request\n",
-            Self::NotFound => "there are /, /text, /json, /metrics, /trace and /tree\n",
+            Self::NotFound => "there are /, /text, /json, /live, /metrics, /trace and /tree\n",
             Self::MethodNotAllowed => "the page can only be read: use GET or HEAD\n",
             Self::Timeout => "the request has not come in time\n",
-            Self::NoTrace => {
-                "no runtime with workers can be recorded now: each has one recording at a time\n"
-            }
+            Self::NoTrace => "there is no runtime with workers that could be recorded\n",
             Self::OtherTree => "one await tree is made at a time: ask again\n",
             Self::HeadTooLarge => "the head of the request is too large\n",
         }

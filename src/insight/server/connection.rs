@@ -33,7 +33,7 @@ pub(super) async fn serve(stream: TcpStream, page: Rc<Page>, is_trusted: Rc<Cell
 
 async fn exchange(
     stream: &Async<TcpStream>,
-    page: &Page,
+    page: &Rc<Page>,
     is_trusted: &Cell<bool>,
 ) -> io::Result<()> {
     let reply = match timeout(HEAD_TIME, read_head(stream)).await {

@@ -2,20 +2,25 @@
 
 use super::access::Access;
 use super::answer::{Answer, Status, TEXT};
+use super::lives::{Lives, PAUSE};
 use super::observed::Observed;
 use super::picture::MOST_RUNTIMES;
 use super::request::Request;
 use super::tree;
 use super::watch::Watch;
 use crate::engine::task::TaskId;
+use crate::insight::selection::{Selected, Selection};
 use crate::insight::{Recording, Trace, chrome, json, prometheus, report};
-use crate::runtime::Handle;
-use crate::time::Duration;
+use crate::runtime::{Handle, Id};
+use crate::task::spawn_local;
+use crate::time::{Duration, sleep};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 const HTML: &str = include_str!("../page/index.html");
 const SCRIPT: &str = include_str!("../page/page.js");
+const LANES: &str = include_str!("../page/lanes.js");
 const STYLE: &str = include_str!("../page/page.css");
 const ICON: &str = include_str!("../page/icon.svg");
 
@@ -45,15 +50,17 @@ pub(super) enum Reply {
 pub(super) struct Page {
     access: Access,
     watch: Rc<Watch>,
+    lives: RefCell<Lives>,
 }
 
 impl Page {
     pub(super) fn new(access: Access, observed: Arc<Observed>) -> Self {
-        Self { access, watch: Rc::new(Watch::new(observed)) }
+        let lives = RefCell::new(Lives::new());
+        Self { access, watch: Rc::new(Watch::new(observed)), lives }
     }
 
     /// The answer to the request whose head is `head`.
-    pub(super) fn answer(&self, head: &[u8]) -> Reply {
+    pub(super) fn answer(self: &Rc<Self>, head: &[u8]) -> Reply {
         let request = match Request::parse(head) {
             Ok(request) => request,
             Err(status) => return Reply::Now(Answer::refusal(status)),
@@ -120,11 +127,12 @@ impl Page {
         }
     }
 
-    fn show(&self, request: &Request<'_>) -> Answer {
+    fn show(self: &Rc<Self>, request: &Request<'_>) -> Answer {
         // The same in all programs: they tell nothing of this one.
         match request.path {
             "/" => return Answer::ok("text/html; charset=utf-8", HTML),
             "/page.js" => return Answer::ok("text/javascript; charset=utf-8", SCRIPT),
+            "/lanes.js" => return Answer::ok("text/javascript; charset=utf-8", LANES),
             "/page.css" => return Answer::ok("text/css; charset=utf-8", STYLE),
             "/icon.svg" => return Answer::ok("image/svg+xml", ICON),
             _ => {}
@@ -134,12 +142,75 @@ impl Page {
         }
         let answer = match request.path {
             "/text" => Answer::ok(TEXT, report::text(&self.watch.picture())),
-            "/json" => Answer::ok("application/json", json::json(&self.watch.picture())),
-            "/metrics" => Answer::ok(METRICS, prometheus::metrics(&self.watch.look())),
+            "/json" => self.json(request.query),
+            "/live" => self.live(request.query),
+            "/metrics" => {
+                let cost = self.lives.borrow().cost();
+                Answer::ok(METRICS, prometheus::metrics(&self.watch.look(), cost))
+            }
             _ => Answer::refusal(Status::NotFound),
         };
         answer.trusted()
     }
+
+    /// The dumps; the query says which tasks are in the table.
+    fn json(self: &Rc<Self>, query: Option<&str>) -> Answer {
+        let Some(selection) = Selection::parse(query) else {
+            return Answer::refusal(Status::BadRequest);
+        };
+        let picture = self.watch.picture();
+        let handles = match selection.is_plain() {
+            true => Vec::new(),
+            false => self.watch.observed().living().0,
+        };
+        let shown = handles.iter().take(MOST_RUNTIMES);
+        let tables = shown.map(|handle| {
+            let mut selected = selection.select(handle.tasks());
+            if let Some(seen) = picture.runtimes.iter().find(|seen| seen.id == handle.id()) {
+                seen.dump.complete(handle, &mut selected.rows);
+            }
+            (handle.id(), selected)
+        });
+        let tables: Vec<(Id, Selected)> = tables.collect();
+        let cost = self.lives.borrow().cost();
+        Answer::ok("application/json", json::json(&picture, selection.rows(), &tables, cost))
+    }
+
+    /// What the workers have done since the reader's last request.
+    fn live(self: &Rc<Self>, query: Option<&str>) -> Answer {
+        let Some(after) = positions(query) else {
+            return Answer::refusal(Status::BadRequest);
+        };
+        let mut lives = self.lives.borrow_mut();
+        if lives.ask(self.watch.observed()) {
+            // Ended by itself, or with the page.
+            drop(spawn_local(self.clone().follow()));
+        }
+        let of = |id: Id| {
+            let id = id.to_string();
+            after.iter().find(|(other, _)| *other == id).map_or((0, 0), |(_, after)| *after)
+        };
+        Answer::ok("application/json", lives.json(of))
+    }
+
+    /// Empties the rings for as long as the page is looked at.
+    async fn follow(self: Rc<Self>) {
+        while self.lives.borrow_mut().go_on() {
+            sleep(PAUSE).await;
+        }
+    }
+}
+
+/// What `after=ID.BIN.SPAN,…` says: what the reader has of each runtime. `None` if it is something else.
+fn positions(query: Option<&str>) -> Option<Vec<(String, (u64, u64))>> {
+    let Some(query) = query else { return Some(Vec::new()) };
+    let list = query.strip_prefix("after=")?.split(',').filter(|one| !one.is_empty());
+    let position = |one: &str| {
+        let (id, rest) = one.split_once('.')?;
+        let (bin, span) = rest.split_once('.')?;
+        Some((id.to_owned(), (bin.parse().ok()?, span.parse().ok()?)))
+    };
+    list.take(MOST_RUNTIMES).map(position).collect()
 }
 
 /// What `seconds=…` says; `None` if it is not what it should be.
@@ -152,7 +223,20 @@ fn recording_time(query: Option<&str>) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, recording_time};
+    use super::{Duration, positions, recording_time};
+
+    #[test]
+    fn what_the_reader_has_is_numbers_by_runtime() {
+        assert_eq!(positions(None), Some(vec![]));
+        assert_eq!(positions(Some("after=")), Some(vec![]));
+        let two = vec![("1".to_owned(), (2, 3)), ("45".to_owned(), (0, 6))];
+        assert_eq!(positions(Some("after=1.2.3,45.0.6")), Some(two));
+        for query in
+            ["", "x", "after=1", "after=1.2", "after=1.2.x", "after=1.-2.3", "before=1.2.3"]
+        {
+            assert_eq!(positions(Some(query)), None, "{query}");
+        }
+    }
 
     #[test]
     fn the_time_of_a_trace_is_bounded() {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How old a picture may be. A person does not notice so short a time, and to make a picture takes longer
 /// only if there are very many tasks.
-const MAX_AGE: Duration = Duration::from_millis(100);
+pub(super) const MAX_AGE: Duration = Duration::from_millis(100);
 
 /// How many runtimes are shown.
 pub(super) const MOST_RUNTIMES: usize = 16;
@@ -85,9 +85,12 @@ impl Picture {
     }
 }
 
-/// The last picture.
+/// The last picture, for as long as it is new.
 #[derive(Default)]
-pub(super) struct Album(Option<(Instant, Rc<Picture>)>);
+pub(super) struct Album {
+    last: Option<(Instant, Rc<Picture>)>,
+    is_watched: bool,
+}
 
 impl Album {
     pub(super) fn picture(
@@ -95,15 +98,29 @@ impl Album {
         observed: &Observed,
         histories: &mut HashMap<Id, History>,
     ) -> Rc<Picture> {
-        if let Some((taken, picture)) = &self.0 {
-            if clock::now().saturating_duration_since(*taken) < MAX_AGE {
-                return picture.clone();
-            }
+        if let Some((_, picture)) = self.last.as_ref().filter(|(taken, _)| is_new(*taken)) {
+            return picture.clone();
         }
         // Nothing of the last one is kept while the next one is made.
-        self.0 = None;
+        self.last = None;
         let picture = Rc::new(Picture::take(observed, histories));
-        self.0 = Some((clock::now(), picture.clone()));
+        self.last = Some((clock::now(), picture.clone()));
         picture
     }
+
+    /// Whether [`Album::throw_away`] is to be called from now on.
+    pub(super) fn begins_to_keep(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_watched, true)
+    }
+
+    /// Throws the picture away if it is old. Returns whether one is kept.
+    pub(super) fn throw_away(&mut self) -> bool {
+        self.last = self.last.take().filter(|(taken, _)| is_new(*taken));
+        self.is_watched = self.last.is_some();
+        self.is_watched
+    }
+}
+
+fn is_new(taken: Instant) -> bool {
+    clock::now().saturating_duration_since(taken) < MAX_AGE
 }

@@ -7,7 +7,7 @@
 //! time and ask for numbers only, so they do not count.
 
 use super::observed::Observed;
-use super::picture::{Album, Picture};
+use super::picture::{Album, MAX_AGE, Picture};
 use crate::engine::sync_shim::clock;
 use crate::insight::history::History;
 use crate::runtime::Id;
@@ -61,9 +61,20 @@ impl Watch {
     }
 
     /// A picture for a request that only wants numbers.
-    pub(super) fn look(&self) -> Rc<Picture> {
+    pub(super) fn look(self: &Rc<Self>) -> Rc<Picture> {
         let histories = &mut self.histories.borrow_mut();
-        self.album.borrow_mut().picture(&self.observed, histories)
+        let picture = self.album.borrow_mut().picture(&self.observed, histories);
+        if self.album.borrow_mut().begins_to_keep() {
+            drop(spawn_local(self.clone().throw_away()));
+        }
+        picture
+    }
+
+    /// A picture of very many tasks takes much memory, and the next request may never come.
+    async fn throw_away(self: Rc<Self>) {
+        while self.album.borrow_mut().throw_away() {
+            sleep(MAX_AGE).await;
+        }
     }
 
     async fn run(self: Rc<Self>) {
@@ -82,7 +93,6 @@ impl Watch {
         }
         // Nothing is kept of what is not looked at, so that it costs no memory.
         self.histories.borrow_mut().clear();
-        self.album.take();
         self.is_under_way.set(false);
     }
 

@@ -104,6 +104,7 @@ fn whatever_a_task_is_called_json_stays_json() {
 /// The samples of an exposition by their names and labels. Fails on what is not in the format.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     let mut samples = BTreeMap::new();
+    let mut kind = "";
     let (mut family, mut done) = (String::new(), BTreeSet::new());
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -111,15 +112,19 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
             let (name, help) = help.split_once(' ').unwrap();
             assert!(help.ends_with('.') && !help.contains('\\'), "{line}");
             assert!(done.insert(name.to_owned()), "{name} comes twice");
-            let kind = lines.next().unwrap().strip_prefix(&format!("# TYPE {name} ")).unwrap();
-            assert!(["counter", "gauge"].contains(&kind), "{line}");
+            kind = lines.next().unwrap().strip_prefix(&format!("# TYPE {name} ")).unwrap();
+            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
             assert_eq!(kind == "counter", name.ends_with("_total"), "{name}");
             name.clone_into(&mut family);
             continue;
         }
         let (series, value) = line.rsplit_once(' ').unwrap();
         let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
-        assert_eq!(name, family, "a sample outside of its family");
+        let of_histogram = |name: &str| {
+            let parts = ["_bucket", "_sum", "_count"].map(|part| format!("{family}{part}"));
+            kind == "histogram" && parts.iter().any(|part| part == name)
+        };
+        assert!(name == family || of_histogram(name), "{name}: outside of its family");
         assert!(name.starts_with("liten_"));
         assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
         check_labels(labels.strip_suffix('}').unwrap());

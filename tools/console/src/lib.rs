@@ -13,8 +13,8 @@
 //!
 //! The program needs no flags and no `tracing`. While no client is connected, the server's thread sleeps and
 //! nothing is recorded. With a client the runtime is recorded, which costs each poll two readings of the clock
-//! (see [`Handle::record`]). There is one recording of a runtime at a time: while a client is
-//! connected, insight's `/trace` has none, and while that records, the console shows no polls.
+//! (see [`Handle::record`]). Other recordings of the runtime, such as those of insight's page, may go on
+//! beside it.
 //!
 //! # What is shown
 //!

@@ -14,7 +14,7 @@ const TASKS_PER_TURN: usize = 1_000;
 pub(crate) struct Observed {
     handle: Handle,
     source: Source,
-    /// `None` while there is another one, or none is to be had.
+    /// `None` if no client is connected, or none is to be had: the runtime has no workers, or has ended.
     recording: Option<Recording>,
     /// Events of threads that were read later than others: the next look may bring earlier ones.
     ahead: Vec<Event>,

@@ -12,7 +12,7 @@ use liten::time::{Duration, Instant, interval, sleep};
 #[liten::main]
 async fn main() -> std::io::Result<()> {
     let path = std::env::args().nth(1).unwrap_or_else(|| "profile.json".to_owned());
-    let recording = Handle::current().record().expect("no other recording is under way");
+    let recording = Handle::current().record().expect("the runtime has workers");
     let quick = liten::spawn(tick(Duration::from_millis(5), Duration::from_micros(200)));
     let slow = liten::spawn(tick(Duration::from_millis(50), Duration::from_millis(10)));
     sleep(Duration::from_secs(1)).await;

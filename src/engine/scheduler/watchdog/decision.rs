@@ -186,6 +186,8 @@ pub(super) struct History {
 struct WorkerHistory {
     progress: u64,
     between: bool,
+    /// Whether it blocked in place.
+    in_place: bool,
     /// The last look that saw it move, or saw it at work after a sleep; it has been in one poll since then at
     /// the earliest. Not the last look that saw it asleep: the watchdog may have slept since.
     moved: Instant,
@@ -197,6 +199,9 @@ struct WorkerHistory {
     lasted: Duration,
     /// The last order about that time.
     told: Option<Order>,
+    /// The last look has found that a poll is over which looks had seen: how long it took, give or take a
+    /// pause between two looks.
+    ended: Option<Duration>,
 }
 
 impl WorkerHistory {
@@ -207,7 +212,13 @@ impl WorkerHistory {
         let polls = u32::try_from(seen.progress.wrapping_sub(before)).unwrap_or(u32::MAX);
         let at_rest = seen.at_rest && !seen.blocked_in_place;
         let rested = std::mem::replace(&mut self.at_rest, at_rest) || at_rest;
-        self.stalled = polls == 0 && !rested;
+        let stood = std::mem::replace(&mut self.stalled, polls == 0 && !rested);
+        let is_over = stood && polls != 0 && !seen.blocked_in_place && !self.in_place;
+        // It may have ended at any time since the last look, which may be long ago if the system has not let
+        // this thread run.
+        let known = now.checked_sub(passed).map(|looked| self.still(looked)).unwrap_or_default();
+        self.ended = is_over.then(|| known + passed.min(LONGEST_PAUSE) / 2);
+        self.in_place = seen.blocked_in_place;
         self.slow = LONG_POLL.saturating_mul(polls) <= passed && !rested;
         // What the worker does after a poll is not a part of it.
         let ended = std::mem::replace(&mut self.between, seen.between) != seen.between;
@@ -245,6 +256,7 @@ impl History {
         let worker = WorkerHistory {
             progress: 0,
             between: false,
+            in_place: false,
             moved: now,
             at_rest: true,
             stalled: false,
@@ -252,6 +264,7 @@ impl History {
             reported: false,
             lasted: Duration::ZERO,
             told: None,
+            ended: None,
         };
         let workers = vec![worker; workers];
         Self {
@@ -272,6 +285,12 @@ impl History {
     /// As [`History::still`], in time that the process has been let run: what makes a poll slow.
     pub(super) fn lasted(&self, index: usize) -> Duration {
         self.workers[index].lasted
+    }
+
+    /// How long the poll of worker `index` took that has ended between the last two looks, if several looks
+    /// have seen it.
+    pub(super) fn ended(&self, index: usize) -> Option<Duration> {
+        self.workers[index].ended
     }
 
     /// How long it has been in one poll, in steps.

@@ -3,6 +3,7 @@
 use super::super::Shared;
 use super::Worker;
 use crate::engine::driver::Driver;
+use crate::engine::scheduler::pace::FAIR_INTERVAL;
 use crate::engine::scheduler::turns::YIELDS_ALONE;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::cell::new_send_task;
@@ -47,4 +48,30 @@ fn the_driver_is_polled_once_in_a_row_of_yields() {
     let (task, polls) = polls_in_yields(&worker, task, 1_000);
     assert_eq!(polls, 1);
     shared.cancel(task);
+}
+
+/// Ticks without a task, until the next fair turn; returns how many there were.
+fn ticks(worker: &Worker) -> u32 {
+    let turns = || worker.shared().driver.attendance();
+    let before = turns();
+    let ticks = (1..).find(|_| worker.next_task().is_none() && turns() != before);
+    ticks.expect("a fair turn comes")
+}
+
+#[test]
+fn a_sample_moves_no_fair_turn_and_may_be_any_tick() {
+    let (_shared, worker) = alone();
+    ticks(&worker);
+    let samples = &worker.records.samples;
+    let mut chosen = std::collections::BTreeSet::new();
+    while chosen.len() < FAIR_INTERVAL as usize {
+        samples.make_due();
+        // Fewer if the system has not let this thread run, so that the ticks seem to be long.
+        let interval = worker.pace.get().interval();
+        assert_eq!(ticks(&worker), interval);
+        chosen.insert(samples.rest());
+        // There was no task that could be measured.
+        samples.forget();
+        worker.records.look_again();
+    }
 }

@@ -545,3 +545,34 @@ fn to_tell_of_a_slow_poll_is_no_reason_to_look_more_often() {
     }
     assert_eq!(told, 2);
 }
+
+#[test]
+fn how_long_a_poll_took_is_known_when_it_is_over() {
+    let mut house = House::new(&[BUSY, BUSY]);
+    house.polls_and_looks(1);
+    assert_eq!(house.history.ended(0), None);
+    // Found in one poll by 40 looks, and beyond it by the next one.
+    house.looks(40);
+    assert_eq!(house.history.ended(0), None, "it lasts");
+    house.polls(&[0], 1);
+    house.look();
+    assert_eq!(house.history.ended(0), Some(40 * TICK + TICK / 2));
+    house.polls(&[0], 1);
+    house.look();
+    assert_eq!(house.history.ended(0), None, "told once");
+    // This thread has not been let run: the poll may have ended at the begin of that time.
+    house.looks(10);
+    house.polls(&[0], 1);
+    house.look_after(Duration::from_secs(10));
+    assert_eq!(house.history.ended(0), Some(10 * TICK + LONGEST_PAUSE / 2));
+}
+
+#[test]
+fn a_sleep_and_what_blocks_in_place_are_no_long_polls() {
+    let mut house = House::new(&[PARKED, BLOCKED]);
+    house.looks(40);
+    house.workers = vec![BUSY, BUSY];
+    house.polls(&[0, 1], 1);
+    house.look();
+    assert_eq!([0, 1].map(|worker| house.history.ended(worker)), [None, None]);
+}

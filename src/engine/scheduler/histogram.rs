@@ -1,0 +1,198 @@
+//! How often something took how long, counted by one thread and read by others.
+//!
+//! Each doubling of the time has four buckets, so the bounds of a bucket are at most a quarter apart. All
+//! numbers are fixed, so histograms of several threads can be added up, and to count one takes no division.
+
+use super::count::Count;
+use std::array;
+use std::ops::Range;
+use std::time::Duration;
+
+/// What takes less than two to the power of this, in nanoseconds, is in the first bucket: 256 ns. The clock
+/// is not much finer.
+const FIRST_BITS: u32 = 8;
+/// What takes two to the power of this and more, in nanoseconds, is in the last bucket: 17 s.
+const LAST_BITS: u32 = 34;
+/// Two to the power of this is the number of buckets for one doubling.
+const PART_BITS: u32 = 2;
+
+/// The watchdog counts polls of so long and longer. A bound of buckets, and more than two of the watchdog's
+/// longest pauses, so that it sees each.
+pub(super) const LONG: Duration = Duration::from_nanos(1 << 24);
+
+/// How many buckets there are.
+pub(crate) const BUCKETS: usize = (((LAST_BITS - FIRST_BITS) << PART_BITS) + 2) as usize;
+
+/// The two threads that may count in one histogram write to buckets, and to sums, of their own: see
+/// [`Histogram::add_rare`].
+pub(super) struct Histogram {
+    counts: [Count; BUCKETS],
+    /// In nanoseconds.
+    sum: Count,
+    rare_sum: Count,
+}
+
+/// What a histogram had counted at one time, or several of them together.
+#[derive(Debug, Clone)]
+pub(crate) struct HistogramCounts {
+    pub(crate) buckets: [u64; BUCKETS],
+    pub(crate) sum: Duration,
+}
+
+impl Histogram {
+    pub(super) fn new() -> Self {
+        let counts = array::from_fn(|_| Count::default());
+        Self { counts, sum: Count::default(), rare_sum: Count::default() }
+    }
+
+    /// Counts `times` times what took so long.
+    pub(super) fn add(&self, time: Duration, times: u64) {
+        let nanoseconds = nanoseconds(time);
+        self.counts[bucket(nanoseconds)].add(times);
+        add(&self.sum, nanoseconds.saturating_mul(times));
+    }
+
+    /// As [`Histogram::add`], once, for a thread that counts what lasts so long that the other one does not
+    /// count it.
+    pub(super) fn add_rare(&self, time: Duration) {
+        let nanoseconds = nanoseconds(time);
+        self.counts[bucket(nanoseconds)].add(1);
+        add(&self.rare_sum, nanoseconds);
+    }
+
+    pub(super) fn read(&self) -> HistogramCounts {
+        let buckets = array::from_fn(|bucket| self.counts[bucket].get());
+        let sum = self.sum.get().saturating_add(self.rare_sum.get());
+        HistogramCounts { buckets, sum: Duration::from_nanos(sum) }
+    }
+
+    /// What one bucket has counted; 0 if there is no such bucket.
+    pub(super) fn count(&self, bucket: usize) -> u64 {
+        self.counts.get(bucket).map_or(0, Count::get)
+    }
+}
+
+impl HistogramCounts {
+    pub(crate) fn empty() -> Self {
+        Self { buckets: [0; BUCKETS], sum: Duration::ZERO }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (bucket, other) in self.buckets.iter_mut().zip(other.buckets) {
+            *bucket += other;
+        }
+        self.sum += other.sum;
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+
+    /// A bound which that share of what was counted is below; of what is in the last bucket, the time at
+    /// which it begins. Zero if nothing was counted.
+    pub(crate) fn quantile(&self, share: f64) -> Duration {
+        let wanted = ((self.total() as f64 * share).ceil() as u64).max(1);
+        let mut counted = 0;
+        let reached = self.buckets.iter().position(|count| {
+            counted += count;
+            counted >= wanted
+        });
+        reached.map_or(Duration::ZERO, |bucket| lowest((bucket + 1).min(BUCKETS - 1)))
+    }
+}
+
+/// Adds to a sum, up to the largest number. Only the thread that counts in it may call this.
+fn add(sum: &Count, nanoseconds: u64) {
+    sum.add(nanoseconds.min(u64::MAX - sum.get()));
+}
+
+/// In 64 bits, which last for 584 years.
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Where so many nanoseconds are counted.
+pub(crate) fn bucket(nanoseconds: u64) -> usize {
+    // The highest bit says which doubling it is, the next ones which part of that.
+    let bits = (nanoseconds | 1).ilog2();
+    if bits < FIRST_BITS {
+        return 0;
+    }
+    let part = (nanoseconds >> (bits - PART_BITS)) as usize & ((1 << PART_BITS) - 1);
+    let bucket = 1 + (((bits - FIRST_BITS) << PART_BITS) as usize) + part;
+    bucket.min(BUCKETS - 1)
+}
+
+/// What is counted in `bucket`: from the first time on, below the second one.
+///
+/// # Panics
+///
+/// Panics if there is no such bucket.
+pub(crate) fn bounds(bucket: usize) -> Range<Duration> {
+    assert!(bucket < BUCKETS, "there are {BUCKETS} buckets, from 0 on");
+    let end = if bucket == BUCKETS - 1 { Duration::MAX } else { lowest(bucket + 1) };
+    lowest(bucket)..end
+}
+
+fn lowest(bucket: usize) -> Duration {
+    let Some(above) = bucket.checked_sub(1) else { return Duration::ZERO };
+    let (doubling, part) = (above >> PART_BITS, above as u64 & ((1 << PART_BITS) - 1));
+    let whole = (1 << PART_BITS) + part;
+    Duration::from_nanos(whole << (doubling as u32 + FIRST_BITS - PART_BITS))
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn each_time_is_in_one_bucket_and_within_its_bounds() {
+        proptest!(|(shift in 0..64_u32, word: u64)| {
+            let time = word >> shift;
+            let within = bounds(bucket(time));
+            prop_assert!(within.contains(&Duration::from_nanos(time)), "{time} in {within:?}");
+        });
+        for index in 1..BUCKETS {
+            assert_eq!(bounds(index - 1).end, bounds(index).start, "no gap before {index}");
+        }
+        assert_eq!(bounds(0), Duration::ZERO..Duration::from_nanos(256));
+        assert_eq!(bounds(BUCKETS - 1), Duration::from_nanos(1 << LAST_BITS)..Duration::MAX);
+    }
+
+    #[test]
+    fn the_bounds_of_a_bucket_are_a_quarter_apart_at_most() {
+        for index in 1..BUCKETS - 1 {
+            let Range { start, end } = bounds(index);
+            assert!((end - start) * 4 <= start, "{start:?}..{end:?}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_is_a_bound_of_that_share() {
+        let histogram = Histogram::new();
+        assert_eq!(histogram.read().quantile(0.5), Duration::ZERO);
+        (1..=100).for_each(|micros| histogram.add(Duration::from_micros(micros), 1));
+        let counts = histogram.read();
+        for (share, micros) in [(0.0, 1), (0.5, 50), (0.99, 99), (1.0, 100)] {
+            let (time, bound) = (Duration::from_micros(micros), counts.quantile(share));
+            assert!(time < bound && bound <= time + time / 4 + time / 50, "{share}: {bound:?}");
+        }
+        histogram.add(Duration::MAX, 1);
+        assert_eq!(histogram.read().quantile(1.0), Duration::from_nanos(1 << LAST_BITS));
+    }
+
+    #[test]
+    fn what_two_threads_count_is_added_up() {
+        let histogram = Histogram::new();
+        let (short, long) = (Duration::from_nanos(300), Duration::from_secs(3_600));
+        histogram.add(short, 60);
+        histogram.add_rare(long);
+        let mut counts = histogram.read();
+        assert_eq!((counts.total(), counts.sum), (61, 60 * short + long));
+        assert_eq!([histogram.count(bucket(300)), histogram.count(BUCKETS - 1)], [60, 1]);
+        assert_eq!(histogram.count(BUCKETS), 0);
+        counts.add(&histogram.read());
+        assert_eq!(counts.total(), 122);
+    }
+}

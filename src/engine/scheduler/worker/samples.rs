@@ -1,0 +1,251 @@
+//! How long polls take, and how long woken tasks wait for theirs, measured at a few of them.
+//!
+//! A worker reads the clock at its fair turns. If the last sample was [`PERIOD`] ago, it chooses one of the
+//! ticks until the next fair turn, at random, and calls [`Worker::sample_turn`] before that one: the counter
+//! that leads to the next fair turn leads there first. From then on until the sample is taken, polls, wakes
+//! and spawns take the way that they take while events are recorded (recorded.rs). So a poll that is
+//! not measured pays nothing for those that are.
+//!
+//! * The chosen poll is timed. It stands for all polls since the one that was timed before, so that the
+//!   counts are those of all polls, and a worker whose polls are long, which has more fair turns than polls
+//!   of others, does not count them more often than they are. Polls of [`LONG`] and more are rare, and a
+//!   sample would mostly miss them or count one for hundreds. The watchdog sees each of these, and counts it.
+//! * Of the tasks that are woken or spawned in that poll, or by the events that end the sleep that comes in
+//!   its place, one is chosen, and followed until it is polled. A thief may take it. Then nothing is counted,
+//!   so what a histogram of latencies has is that of tasks which run where they were made ready.
+//!
+//! Rejected: to read the clock at each poll, which makes a short one three times as long; and to stamp each
+//! task when it is woken, for which its header has no room.
+
+use super::Worker;
+use crate::engine::rng::Rng;
+use crate::engine::scheduler::histogram::LONG;
+use crate::engine::scheduler::slots::Slot;
+use crate::engine::sync_shim::clock;
+use crate::engine::task::TaskId;
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+/// Time from one sample to the next, at least. What a sample costs, some 2,000 instructions if a task is
+/// followed for some polls, is nothing in so long a time.
+const PERIOD: Duration = Duration::from_millis(10);
+
+/// After a task was followed for some polls, none is followed for so many times as many: those polls have
+/// paid for it.
+const REST: u64 = 64;
+
+/// A task that has not been polled after so many times the tasks before it is not here any more. See "Bounds"
+/// in worker.rs.
+const PATIENCE: u64 = 8;
+const FEW: u64 = 128;
+
+/// What the worker waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sought {
+    Nothing,
+    /// The next poll, and a task that becomes ready until its end.
+    Poll,
+    /// The chosen tick found no task, so the worker sleeps: a task that becomes ready afterwards.
+    Task,
+    /// The poll of the task that is followed.
+    Followed,
+}
+
+pub(super) struct Samples {
+    sought: Cell<Sought>,
+    /// The next sample is not planned before.
+    due: Cell<Instant>,
+    /// How many ticks there are from the chosen one to the next fair turn, while there is a chosen one.
+    rest: Cell<u32>,
+    rng: RefCell<Rng>,
+    /// How many polls the worker had made when one was timed last.
+    timed_at: Cell<u64>,
+    /// As above, when a task's wait was counted last.
+    counted_at: Cell<u64>,
+    /// The task that is followed, and since when it is ready.
+    followed: Cell<Option<(TaskId, Instant)>>,
+    /// How many tasks it was chosen from.
+    candidates: Cell<u64>,
+    /// At so many polls its worker began to follow it, and gives it up.
+    from: Cell<u64>,
+    until: Cell<u64>,
+    /// No task is followed before so many polls.
+    next: Cell<u64>,
+}
+
+impl Samples {
+    pub(super) fn new(worker: usize) -> Self {
+        Self {
+            sought: Cell::new(Sought::Nothing),
+            due: Cell::new(clock::now() + PERIOD),
+            rest: Cell::new(0),
+            rng: RefCell::new(Rng::new(worker as u64)),
+            timed_at: Cell::new(0),
+            counted_at: Cell::new(0),
+            followed: Cell::new(None),
+            candidates: Cell::new(0),
+            from: Cell::new(0),
+            until: Cell::new(0),
+            next: Cell::new(0),
+        }
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.sought.get() != Sought::Nothing
+    }
+
+    /// Whether a tick has been chosen, and how many come after it until the fair turn.
+    #[inline]
+    pub(super) fn rest(&self) -> u32 {
+        self.rest.get()
+    }
+
+    /// A task has become ready.
+    pub(super) fn ready(&self, task: TaskId, now: Instant) {
+        if !matches!(self.sought.get(), Sought::Poll | Sought::Task) {
+            return;
+        }
+        let candidates = self.candidates.get() + 1;
+        self.candidates.set(candidates);
+        // Each of them is as likely to be the one in the end.
+        if self.rng.borrow_mut().below(candidates as usize) == 0 {
+            self.followed.set(Some((task, now)));
+        }
+    }
+
+    /// The worker goes to sleep. Its queues are empty, so a task that was followed is not here.
+    pub(super) fn slept(&self, polls: u64) {
+        match self.sought.get() {
+            Sought::Poll if self.followed.get().is_none() => self.sought.set(Sought::Task),
+            Sought::Followed | Sought::Poll => self.end_following(polls),
+            Sought::Task | Sought::Nothing => {}
+        }
+    }
+
+    /// A poll of `task` begins.
+    pub(super) fn poll_begins(&self, task: Option<TaskId>, now: Instant, slot: &Slot) {
+        let Some((followed, since)) = self.followed.get() else { return };
+        if task != Some(followed) {
+            return;
+        }
+        let polls = slot.running.polls();
+        if polls >= self.next.get() {
+            let times = polls - self.counted_at.replace(polls);
+            slot.latencies.add(now.saturating_duration_since(since), times);
+        }
+        if self.sought.get() == Sought::Poll {
+            // This poll is the chosen one as well. What it makes ready comes too late.
+            self.followed.set(None);
+            self.candidates.set(0);
+        } else {
+            self.end_following(polls);
+        }
+    }
+
+    /// A poll has taken so long; `queued` tasks wait.
+    pub(super) fn poll_ends(&self, time: Duration, slot: &Slot, queued: usize) {
+        let polls = slot.running.polls();
+        match self.sought.get() {
+            Sought::Nothing => return,
+            Sought::Poll => {
+                let times = polls - self.timed_at.replace(polls);
+                if time < LONG {
+                    slot.poll_times.add(time, times);
+                }
+            }
+            Sought::Task => {}
+            Sought::Followed => {
+                if polls >= self.until.get() {
+                    self.end_following(polls);
+                }
+                return;
+            }
+        }
+        if self.followed.get().is_none() || polls < self.next.get() {
+            self.followed.set(None);
+            self.candidates.set(0);
+            return self.sought.set(Sought::Nothing);
+        }
+        self.sought.set(Sought::Followed);
+        self.from.set(polls);
+        self.until.set(polls + PATIENCE * (queued as u64 + FEW));
+    }
+
+    fn end_following(&self, polls: u64) {
+        if self.sought.get() == Sought::Followed {
+            self.next.set(polls + REST * (polls - self.from.get()));
+        }
+        self.sought.set(Sought::Nothing);
+        self.followed.set(None);
+        self.candidates.set(0);
+    }
+}
+
+impl Worker {
+    /// In a fair turn, which is the first tick of as many as `interval` says: chooses the one that is
+    /// measured, if it is time.
+    #[inline]
+    pub(super) fn plan_sample(&self, now: Instant, interval: u32) {
+        let samples = &self.records.samples;
+        if now >= samples.due.get() && !samples.is_on() {
+            self.choose_tick(now, interval);
+        }
+    }
+
+    #[cold]
+    fn choose_tick(&self, now: Instant, interval: u32) {
+        let samples = &self.records.samples;
+        samples.due.set(now + PERIOD);
+        let chosen = samples.rng.borrow_mut().below(interval as usize) as u32;
+        if chosen == 0 {
+            return self.begin_sample();
+        }
+        let rest = interval - chosen;
+        samples.rest.set(rest);
+        self.until_fair.set(self.until_fair.get() - rest);
+        self.paced_at.set(self.paced_at.get() - rest);
+    }
+
+    /// The chosen tick. Returns `false` if this is a fair turn.
+    #[inline]
+    pub(super) fn sample_turn(&self) -> bool {
+        let rest = self.records.samples.rest.take();
+        if rest == 0 {
+            return false;
+        }
+        // As if the counter had run on, with this tick.
+        self.until_fair.set(rest - 1);
+        self.paced_at.set(self.paced_at.get() + rest);
+        self.begin_sample();
+        true
+    }
+
+    /// The ticks until the next fair turn become fewer: not more than `interval`. If that leaves none behind
+    /// the chosen one, none is chosen.
+    #[inline]
+    pub(super) fn shorten_interval(&self, interval: u32) {
+        let samples = &self.records.samples;
+        if self.until_fair.get() + samples.rest() > interval {
+            samples.rest.set(0);
+            self.until_fair.set(self.until_fair.get().min(interval));
+        }
+    }
+
+    fn begin_sample(&self) {
+        self.records.samples.sought.set(Sought::Poll);
+        self.records.look_again();
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+impl Samples {
+    /// The last sample was long ago.
+    pub(super) fn make_due(&self) {
+        self.due.set(clock::now() - PERIOD);
+    }
+
+    /// Nothing is to be measured.
+    pub(super) fn forget(&self) {
+        self.sought.set(Sought::Nothing);
+    }
+}

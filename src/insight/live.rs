@@ -1,0 +1,343 @@
+//! What the workers of one runtime have done lately, for the page's pictures: read out of a recording piece
+//! by piece, and kept as sums over short times.
+//!
+//! The rings of a recording hold a second's events of a busy server, or less. So they are emptied often, and
+//! of each event only a sum stays: how long a worker was in polls of tasks of one place, slept, or called
+//! wakers, in each [`BIN`]. What lasts longer than a bin is kept one by one. All of it is bounded: so many
+//! bins, lanes, places and long events, and what is beyond them is counted together as others.
+
+use super::tap::Tap;
+use crate::engine::recorder::{Event, Record};
+use crate::engine::scheduler::{NextRecords, Track};
+use crate::engine::task::{RunningTask, TaskId};
+use crate::runtime::Handle;
+use std::collections::{HashMap, VecDeque};
+use std::panic::Location;
+
+/// In nanoseconds, as all times here.
+pub(super) const BIN: u64 = 200_000_000;
+/// Two minutes.
+pub(super) const BINS: usize = 600;
+/// Of more workers the others have no lane.
+pub(super) const MOST_LANES: usize = 32;
+/// The places of spawns that are told apart. The first one stands for all that have come later.
+const MOST_PLACES: usize = 256;
+/// The same in one lane of one bin.
+const MOST_SHARES: usize = 24;
+/// How many long events are kept.
+const MOST_SPANS: usize = 1_000;
+/// How many tasks that are ready are remembered until they are polled, and in how many events a read looks
+/// for them. With more events, only some tasks are followed.
+const MOST_READY: usize = 10_000;
+const FOLLOWED: usize = 4_096;
+/// One bucket for each doubling of the time, the first for all below 1 µs, the last for 16 s and more.
+pub(super) const DOUBLINGS: usize = 26;
+
+pub(super) type Place = &'static Location<'static>;
+
+pub(super) struct Live {
+    tap: Tap,
+    next: NextRecords,
+    /// Those that have been met, by number.
+    pub(super) places: Vec<Place>,
+    numbers: HashMap<Place, u16>,
+    /// The number of the first bin; they follow each other.
+    pub(super) first: u64,
+    pub(super) bins: VecDeque<Bin>,
+    pub(super) spans: VecDeque<Span>,
+    /// How many spans there were before these.
+    pub(super) earlier_spans: u64,
+    /// Since when a task is ready.
+    ready: HashMap<TaskId, u64>,
+    pub(super) lost: u64,
+    pub(super) events: u64,
+}
+
+/// What happened in a short time.
+#[derive(Default)]
+pub(super) struct Bin {
+    pub(super) lanes: Vec<Lane>,
+    /// How many polls took how long.
+    pub(super) polls: [u32; DOUBLINGS],
+    /// How many tasks waited how long from ready to polled.
+    pub(super) waits: [u32; DOUBLINGS],
+    /// How many events were overwritten before they were read.
+    pub(super) lost: u64,
+}
+
+/// One worker in a bin.
+#[derive(Default, Clone)]
+pub(super) struct Lane {
+    pub(super) asleep: u64,
+    pub(super) driver: u64,
+    pub(super) shares: Vec<Share>,
+}
+
+/// The polls of tasks of one place.
+#[derive(Clone)]
+pub(super) struct Share {
+    pub(super) place: u16,
+    pub(super) time: u64,
+    pub(super) polls: u32,
+}
+
+/// An event that was longer than a bin.
+pub(super) struct Span {
+    pub(super) lane: usize,
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    /// `None`: a sleep.
+    pub(super) poll: Option<(RunningTask, u16)>,
+}
+
+impl Live {
+    /// `None`: there are no workers, or the runtime has been shut down.
+    pub(super) fn of(handle: &Handle) -> Option<Self> {
+        let tap = Tap::of(handle)?;
+        Some(Self {
+            next: tap.start(),
+            tap,
+            places: Vec::new(),
+            numbers: HashMap::new(),
+            first: 0,
+            bins: VecDeque::new(),
+            spans: VecDeque::new(),
+            earlier_spans: 0,
+            ready: HashMap::new(),
+            lost: 0,
+            events: 0,
+        })
+    }
+
+    /// Takes what has been recorded since the last time.
+    pub(super) fn read_on(&mut self) {
+        let (workers, others) = self.tap.read(&mut self.next);
+        let now = self.now();
+        self.make_room(now);
+        self.follow(&workers, &others);
+        for (worker, track) in workers.iter().enumerate() {
+            for record in &track.records {
+                self.count(worker.min(MOST_LANES), record);
+            }
+        }
+        let lost = workers.iter().chain([&others]).map(|track| track.lost).sum::<u64>();
+        self.lost += lost;
+        if let Some(bin) = self.bin(now) {
+            bin.lost += lost;
+        }
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        self.tap.now()
+    }
+
+    /// What the workers poll at the moment: lane, task, and the number of its place.
+    pub(super) fn under_way(&mut self) -> Vec<(usize, RunningTask, u16)> {
+        let polls: Vec<_> = self.tap.under_way().filter(|poll| poll.0 < MOST_LANES).collect();
+        let placed =
+            polls.into_iter().map(|(lane, _, task)| (lane, task, self.place(task.spawned_at())));
+        placed.collect()
+    }
+
+    /// Bins from this number on may still change.
+    pub(super) fn open(&self) -> u64 {
+        (self.now() / BIN).saturating_sub(1)
+    }
+
+    fn make_room(&mut self, now: u64) {
+        let current = now / BIN;
+        if current >= self.first + (self.bins.len() + BINS) as u64 {
+            // Nothing was read for so long that nothing of it is left.
+            self.bins.clear();
+            self.first = current;
+        }
+        while self.first + (self.bins.len() as u64) <= current {
+            self.bins.push_back(Bin::default());
+        }
+        while self.bins.len() > BINS {
+            self.bins.pop_front();
+            self.first += 1;
+        }
+    }
+
+    fn bin(&mut self, time: u64) -> Option<&mut Bin> {
+        let index = (time / BIN).checked_sub(self.first)?;
+        self.bins.get_mut(index as usize)
+    }
+
+    fn lane(&mut self, lane: usize, time: u64) -> Option<&mut Lane> {
+        let lanes = &mut self.bin(time)?.lanes;
+        if lanes.len() <= lane {
+            lanes.resize(lane + 1, Lane::default());
+        }
+        lanes.get_mut(lane)
+    }
+
+    fn count(&mut self, lane: usize, record: &Record) {
+        self.events += 1;
+        let end = record.at;
+        match record.event {
+            Event::Poll { task, duration, .. } => {
+                let place = self.place(task.spawned_at());
+                if let Some(bin) = self.bin(end) {
+                    bin.polls[doubling(duration)] += 1;
+                }
+                self.spread(lane, end, duration, Some((task, place)), |lane, time, polls| {
+                    lane.add(place, time, polls);
+                });
+            }
+            Event::Sleep { duration } => {
+                self.spread(lane, end, duration, None, |lane, time, _| lane.asleep += time);
+            }
+            Event::Turn { duration, .. } => {
+                self.spread(lane, end, duration, None, |lane, time, _| lane.driver += time);
+            }
+            Event::Wake(_) | Event::Spawn(_) => {}
+        }
+    }
+
+    /// Adds what ended at `end` to the bins that it was in, with the number of ends there; what was longer
+    /// than a bin is kept as well.
+    fn spread(
+        &mut self,
+        lane: usize,
+        end: u64,
+        duration: u64,
+        poll: Option<(RunningTask, u16)>,
+        mut add: impl FnMut(&mut Lane, u64, u32),
+    ) {
+        let begin = end.saturating_sub(duration);
+        if duration > BIN && lane < MOST_LANES {
+            self.keep(Span { lane, begin, end, poll });
+        }
+        let mut from = begin.max(self.first * BIN);
+        while from <= end {
+            let until = end.min((from / BIN + 1) * BIN - 1);
+            let ends = u32::from(until == end);
+            if let Some(lane) = self.lane(lane, from) {
+                add(lane, (until - from) + u64::from(ends == 0), ends);
+            }
+            from = until + 1;
+        }
+    }
+
+    fn keep(&mut self, span: Span) {
+        self.spans.push_back(span);
+        if self.spans.len() > MOST_SPANS {
+            self.spans.pop_front();
+            self.earlier_spans += 1;
+        }
+    }
+
+    /// The number of a place.
+    pub(super) fn place(&mut self, place: Place) -> u16 {
+        if let Some(&number) = self.numbers.get(place) {
+            return number;
+        }
+        let number = self.places.len() as u16 + 1;
+        if usize::from(number) >= MOST_PLACES {
+            return 0;
+        }
+        self.places.push(place);
+        self.numbers.insert(place, number);
+        number
+    }
+
+    /// Finds out how long tasks were ready before they were polled.
+    fn follow(&mut self, workers: &[Track], others: &Track) {
+        let tracks = || workers.iter().chain([others]);
+        let count: usize = tracks().map(|track| track.records.len()).sum();
+        // By their numbers, so that a task is followed from its wake to its poll.
+        let stride = count.div_ceil(FOLLOWED).max(1) as u64;
+        let is_followed = |task: RunningTask| scattered(task.id()) % stride == 0;
+        let mut steps: Vec<(u64, bool, TaskId)> = Vec::new();
+        for record in tracks().flat_map(|track| &track.records) {
+            match record.event {
+                Event::Wake(task) | Event::Spawn(task) if is_followed(task) => {
+                    steps.push((record.at, false, task.id()));
+                }
+                Event::Poll { task, duration, .. } if is_followed(task) => {
+                    steps.push((record.at.saturating_sub(duration), true, task.id()));
+                }
+                _ => {}
+            }
+        }
+        steps.sort_unstable();
+        if self.ready.len() > MOST_READY {
+            // Those of tasks that are never polled, or were not recorded.
+            self.ready.clear();
+        }
+        for (time, is_poll, task) in steps {
+            if !is_poll {
+                self.ready.insert(task, time);
+                continue;
+            }
+            let Some(&since) = self.ready.get(&task) else { continue };
+            // A worker notes a poll when the task may have been woken again, and that wake may have been read
+            // before: it waits for the next poll.
+            let Some(wait) = time.checked_sub(since) else { continue };
+            self.ready.remove(&task);
+            if let Some(bin) = self.bin(time) {
+                bin.waits[doubling(wait)] += 1;
+            }
+        }
+    }
+}
+
+impl Lane {
+    fn add(&mut self, place: u16, time: u64, polls: u32) {
+        let is_full = self.shares.len() >= MOST_SHARES;
+        let place = match self.shares.iter().any(|share| share.place == place) {
+            false if is_full => 0,
+            _ => place,
+        };
+        match self.shares.iter_mut().find(|share| share.place == place) {
+            Some(share) => {
+                share.time += time;
+                share.polls += polls;
+            }
+            None => self.shares.push(Share { place, time, polls }),
+        }
+    }
+}
+
+/// So that tasks that are spawned in turns are not followed in turns.
+fn scattered(task: TaskId) -> u64 {
+    task.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
+}
+
+/// The number of the doubling that so many nanoseconds are in: 0 is all below 1,024.
+fn doubling(nanoseconds: u64) -> usize {
+    ((nanoseconds >> 9 | 1).ilog2() as usize).min(DOUBLINGS - 1)
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::engine::task::header::Polled;
+
+    /// A worker notes a poll when the task may have been woken again, and that wake may have been read
+    /// before.
+    #[test]
+    fn a_poll_that_is_read_after_the_next_wake_does_not_end_its_wait() {
+        let runtime =
+            crate::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let mut live = Live::of(runtime.handle()).unwrap();
+        live.read_on();
+        let task = RunningTask::new(TaskId::next(), Location::caller());
+        let track = |record| Track { records: vec![record], ..Track::default() };
+        let poll = |begin, duration| {
+            let event = Event::Poll { task, duration, outcome: Polled::Pending };
+            track(Record { at: begin + duration, event })
+        };
+        let wake = |at| track(Record { at, event: Event::Wake(task) });
+        let waits = |live: &Live| live.bins.iter().flat_map(|bin| bin.waits).sum::<u32>();
+        let before = waits(&live);
+        live.follow(&[], &wake(3_000));
+        live.follow(&[poll(1_000, 2_500)], &Track::default());
+        assert_eq!(waits(&live), before);
+        live.follow(&[poll(7_000, 10)], &Track::default());
+        assert_eq!(waits(&live), before + 1);
+        assert_eq!(live.bins[0].waits[doubling(4_000)], 1);
+    }
+}

@@ -1,0 +1,57 @@
+//! A recording that is read while it goes on.
+
+use crate::engine::scheduler::{self, NextRecords, Shared, Track};
+use crate::engine::sync_shim::Arc;
+use crate::engine::task::RunningTask;
+use crate::runtime::Handle;
+use std::time::Instant;
+
+/// Records for as long as it lives. It keeps no handle, so that the runtime's end is not held up.
+pub(super) struct Tap {
+    scheduler: Arc<Shared>,
+    recording: Arc<scheduler::Recording>,
+    /// The first records that are its own.
+    start: NextRecords,
+}
+
+impl Tap {
+    /// `None`: there are no workers, or the runtime has been shut down.
+    pub(super) fn of(handle: &Handle) -> Option<Self> {
+        let scheduler = handle.scheduler()?.clone();
+        let recording = scheduler.start_recording()?;
+        let start = recording.next_records();
+        Some(Self { scheduler, recording, start })
+    }
+
+    /// To read from the start.
+    pub(super) fn start(&self) -> NextRecords {
+        self.start.clone()
+    }
+
+    /// What has been recorded from `next` on, which then stands behind it: by the workers, and by all other
+    /// threads. Times are in nanoseconds since the start.
+    pub(super) fn read(&self, next: &mut NextRecords) -> (Vec<Track>, Track) {
+        self.recording.read(next)
+    }
+
+    /// When it started.
+    pub(super) fn begin(&self) -> Instant {
+        self.recording.begin + self.start.begin()
+    }
+
+    /// The time since the start, in nanoseconds.
+    pub(super) fn now(&self) -> u64 {
+        self.recording.length().saturating_sub(self.start.begin().as_nanos() as u64)
+    }
+
+    /// What the workers poll at the moment, with their indices, and which of their polls that is.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = (usize, u64, RunningTask)> {
+        self.scheduler.polls_under_way()
+    }
+}
+
+impl Drop for Tap {
+    fn drop(&mut self) {
+        self.scheduler.stop_recording();
+    }
+}

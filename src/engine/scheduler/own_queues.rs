@@ -17,19 +17,21 @@ pub(super) struct OwnQueues {
     pub(super) yielded: Local<Hot>,
     /// The task that runs has made another one runnable here.
     pub(super) pushed: Cell<bool>,
-    pub(super) found: Found,
+    pub(super) on_found: OnFound,
 }
 
-/// What a worker does when it has found a task, before it runs it. One byte for both, so that a worker that
-/// goes from task to task looks only once.
-pub(super) struct Found(Cell<u8>);
+/// What a worker does when it has found a task, before it runs it. One byte for all, so that a worker that goes
+/// from task to task looks only once.
+pub(super) struct OnFound(Cell<u8>);
 
 /// The worker counts in the idle word as searching, and ends that.
 const SEARCHING: u8 = 1;
 /// It is the worker's first task: the watchdog learns that this worker is at work.
 const FIRST: u8 = 2;
+/// Polls, wakes and spawns are recorded, or one of them is measured.
+const RECORDED: u8 = 4;
 
-impl Found {
+impl OnFound {
     pub(super) fn first() -> Self {
         Self(Cell::new(FIRST))
     }
@@ -45,18 +47,29 @@ impl Found {
         self.0.get() & SEARCHING != 0
     }
 
+    #[inline]
+    pub(super) fn is_recorded(&self) -> bool {
+        self.0.get() & RECORDED != 0
+    }
+
     /// Returns whether the worker counted as searching before.
     pub(super) fn set_searching(&self, is_searching: bool) -> bool {
-        let before = self.0.get();
-        self.0.set(before & !SEARCHING | if is_searching { SEARCHING } else { 0 });
-        before & SEARCHING != 0
+        self.replace(SEARCHING, is_searching)
+    }
+
+    pub(super) fn set_recorded(&self, is_recorded: bool) {
+        self.replace(RECORDED, is_recorded);
     }
 
     /// Returns whether the task is the worker's first one; the next one is not.
     pub(super) fn take_first(&self) -> bool {
+        self.replace(FIRST, false)
+    }
+
+    fn replace(&self, bit: u8, is_set: bool) -> bool {
         let before = self.0.get();
-        self.0.set(before & !FIRST);
-        before & FIRST != 0
+        self.0.set(if is_set { before | bit } else { before & !bit });
+        before & bit != 0
     }
 }
 
@@ -65,8 +78,8 @@ impl OwnQueues {
     pub(super) fn new(shared: &Shared, index: usize) -> Self {
         let slot = shared.slots.share(index);
         let Deques { ready, yielded } = slot.take_deques();
-        let (pushed, found) = (Cell::new(false), Found::first());
-        Self { index, slot, ready, yielded, pushed, found }
+        let (pushed, on_found) = (Cell::new(false), OnFound::first());
+        Self { index, slot, ready, yielded, pushed, on_found }
     }
 
     /// Leaves the slot: gives the deques back to it.
@@ -87,7 +100,7 @@ impl OwnQueues {
     #[inline]
     pub(super) fn notify_surplus(&self, shared: &Shared) {
         // The cheapest question first: mostly there is no worker to wake.
-        if !shared.idle.is_settled() && !self.found.is_searching() {
+        if !shared.idle.is_settled() && !self.on_found.is_searching() {
             self.notify(shared);
         }
     }

@@ -83,6 +83,7 @@ use crate::engine::recorder::Event;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock, thread};
+use crate::engine::task::RunningTask;
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
 use recorded::Records;
 use std::cell::{Cell, RefCell};
@@ -164,8 +165,8 @@ impl Worker {
         while self.shared.size.is_plain(self.own.index) || self.stays_recorded() {
             let task = self.next_task().or_else(|| self.search());
             if let Some(task) = task.or_else(|| self.park()) {
-                if !self.own.found.is_plain() {
-                    self.found();
+                if !self.own.on_found.is_plain() {
+                    self.found(task.identity());
                 }
                 self.run(task);
             }
@@ -191,7 +192,7 @@ impl Worker {
     fn end_sleep(&self) {
         let now = self.own.slot.sleeps.end();
         let since = self.busy_since.replace(now);
-        self.records.note_sleep(since, now, &self.own.slot);
+        self.note_sleep(since, now);
         self.pace.set(self.pace.get().rested(now));
         // The tasks may have become long since the last fair turn.
         self.shorten_interval(self.pace.get().interval());
@@ -203,12 +204,15 @@ impl Worker {
         self.pace.set(self.pace.get().blocked_in_place());
     }
 
-    /// A task is found that is the first one, or that ends a search.
+    /// A task is found that is the first one, that ends a search, or whose poll is recorded.
     #[inline(never)]
-    fn found(&self) {
+    fn found(&self, task: RunningTask) {
         self.end_search();
-        if self.own.found.take_first() {
+        if self.own.on_found.take_first() {
             self.arrive();
+        }
+        if self.own.on_found.is_recorded() {
+            self.begin_poll(task);
         }
     }
 
@@ -226,11 +230,8 @@ impl Worker {
     fn run(&self, task: Hot) {
         self.own.slot.running.begin(task.identity());
         self.own.pushed.set(false);
-        if self.records.are_on() {
-            self.begin_poll();
-        }
         let polled = task.run(self);
-        if self.records.are_on() {
+        if self.own.on_found.is_recorded() {
             self.note_poll(polled);
         }
         self.own.slot.running.end();
@@ -470,11 +471,11 @@ impl Worker {
 
     /// Looks for work in the other workers' queues, if no other worker does.
     fn search(&self) -> Option<Hot> {
-        if !self.own.found.is_searching() {
+        if !self.own.on_found.is_searching() {
             if self.shared.idle.start_search(self.own.index) == Search::Refused {
                 return None;
             }
-            self.own.found.set_searching(true);
+            self.own.on_found.set_searching(true);
         }
         self.steal()
     }
@@ -517,7 +518,7 @@ impl Worker {
     /// Work was found: the last searcher wakes a successor if there is more, because pushes relied on
     /// its search.
     fn end_search(&self) {
-        let searched = self.own.found.set_searching(false);
+        let searched = self.own.on_found.set_searching(false);
         if searched && self.shared.idle.stop_search(self.own.index) == AfterSearch::PassOn {
             self.pass_on();
         }
@@ -546,7 +547,7 @@ impl Worker {
     #[inline]
     pub(super) fn spawned(&self, task: Hot) {
         self.own.slot.stats.spawned.add(1);
-        self.records.note_now(|| Event::Spawn(task.identity()));
+        self.note_now(|| Event::Spawn(task.identity()));
         self.enqueue(task, Reason::Spawned);
     }
 

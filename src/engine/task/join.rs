@@ -153,15 +153,8 @@ impl TaskRef {
         let header = this.header();
         match header.state.drop_join() {
             DropJoin::Released => return,
-            DropJoin::DropWaker => {
-                // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
-                let waker = unsafe { header.take_join_waker() };
-                if let Some(waker) = &waker {
-                    // Its task may be cold, and have given this handle away.
-                    forget_join_note(waker, header.id);
-                }
-                wakers::drop_all(waker);
-            }
+            // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
+            DropJoin::DropWaker => unsafe { this.drop_join_waker() },
             DropJoin::Complete { slot_is_ours } => {
                 // SAFETY: the task is complete and the JoinHandle exists (we are it): the output is ours.
                 unsafe { this.drop_output() };
@@ -172,6 +165,23 @@ impl TaskRef {
             }
         }
         drop(ManuallyDrop::into_inner(this));
+    }
+
+    /// Drops the waker of a task that waited for this one, which is not complete.
+    ///
+    /// # Safety
+    ///
+    /// The slot is the caller's: see the table in cell.rs.
+    #[cold]
+    unsafe fn drop_join_waker(&self) {
+        let header = self.header();
+        // SAFETY: the caller's promise.
+        let waker = unsafe { header.take_join_waker() };
+        if let Some(waker) = &waker {
+            // The task that waited may be cold, and have given the handle away.
+            forget_join_note(waker, header.id);
+        }
+        wakers::drop_all(waker);
     }
 }
 

@@ -123,12 +123,13 @@ impl Samples {
     }
 
     /// A poll of `task` begins.
-    pub(super) fn poll_begins(&self, task: Option<TaskId>, now: Instant, slot: &Slot) {
+    pub(super) fn poll_begins(&self, task: TaskId, now: Instant, slot: &Slot) {
         let Some((followed, since)) = self.followed.get() else { return };
-        if task != Some(followed) {
+        if task != followed {
             return;
         }
-        let polls = slot.running.polls();
+        // With this one.
+        let polls = slot.running.polls() + 1;
         if polls >= self.next.get() {
             let times = polls - self.counted_at.replace(polls);
             slot.latencies.add(now.saturating_duration_since(since), times);
@@ -233,7 +234,7 @@ impl Worker {
 
     fn begin_sample(&self) {
         self.records.samples.sought.set(Sought::Poll);
-        self.records.look_again();
+        self.look_again();
     }
 }
 

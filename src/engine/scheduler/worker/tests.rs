@@ -72,6 +72,6 @@ fn a_sample_moves_no_fair_turn_and_may_be_any_tick() {
         chosen.insert(samples.rest());
         // There was no task that could be measured.
         samples.forget();
-        worker.records.look_again();
+        worker.look_again();
     }
 }

@@ -31,7 +31,7 @@ impl Worker {
     /// A task was woken on this thread.
     #[inline]
     pub(in crate::engine::scheduler) fn woken(&self, task: Hot) {
-        self.records.note_now(|| Event::Wake(task.identity()));
+        self.note_now(|| Event::Wake(task.identity()));
         if let Some(unannounced) = self.unannounced.get() {
             return self.woken_together(task, unannounced);
         }
@@ -96,7 +96,7 @@ impl Worker {
         // The next slot is for what tasks wake.
         self.unannounced.set(Some(SEVERAL));
         let called = wakes.len();
-        self.records.note_turn(called, fired, || wakers::wake_all(&mut wakes));
+        self.note_turn(called, fired, || wakers::wake_all(&mut wakes));
         self.unannounced.set(None);
         *self.wakes.borrow_mut() = wakes;
         // Counted here, because a waker of the program's may have woken many tasks.

@@ -129,7 +129,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "watchdog::loom",
-        from: "                    self.arrive();\n",
+        from: "            self.arrive();\n",
         to: "",
         breaks: "a worker with its first task does not wake the watchdog",
     },

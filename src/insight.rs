@@ -49,7 +49,7 @@
 //!
 //! | path | what | needs the token |
 //! |---|---|---|
-//! | `/` | the page: what is wrong, workers, tasks, pool; anew each second | no, it is empty without |
+//! | `/` | the page: what is wrong, workers, tasks, waits, pool; anew each second | no, it is empty without |
 //! | `/text` | the dumps as text, for `curl` | yes |
 //! | `/json` | the same for programs, up to 500 tasks; fields may be added | yes |
 //! | `/metrics` | for Prometheus: counters, gauges and histograms whose names begin with `liten_` | yes |
@@ -122,6 +122,7 @@ mod text;
 mod trace;
 pub(crate) mod variable;
 mod wait;
+mod wait_graph;
 mod waits;
 mod worker_info;
 

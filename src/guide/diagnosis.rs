@@ -57,6 +57,10 @@
 //! channels, or through locks of other crates, is not found as one: look at what the tasks of the page's
 //! table wait for.
 //!
+//! "Which task waits for which" has these tasks, and below each those that wait for it. The button "tree"
+//! says where in its code a task waits; it polls the task once more, see
+//! [`Handle::await_tree`](crate::runtime::Handle::await_tree).
+//!
 //! # A waker was dropped
 //!
 //! > 1 tasks spawned at examples/sick/dropped_waker.rs:22:14 wait for ever, proven: no waker of theirs exists
@@ -113,5 +117,8 @@
 //! # Nothing is said
 //!
 //! Then look at the numbers. Workers that are always working while tasks are ready: there is more to do than
-//! the machine can, see [`tuning`](super::tuning). Tasks that wait: the page says for what, as far as it is
-//! known. For the order in which things happened, [`/trace`](crate::insight#the-page) records some seconds.
+//! the machine can, see [`tuning`](super::tuning). The lanes show which tasks take the workers' time, and the
+//! heat maps how long polls take and how long ready tasks wait for one. Tasks that wait: the page says for
+//! what, as far as it is known. Many that wait for one task, below "Which task waits for which", wait for a
+//! lock that it holds for too long, or for its end. For the order in which things happened, the button
+//! "record", or [`/trace`](crate::insight#the-page), records some seconds.

@@ -12,6 +12,7 @@ use super::server::picture::{Counts, Picture, Seen};
 use super::shown::{self, program, short};
 use super::task_group::TaskGroup;
 use super::task_info::{TaskInfo, TaskState};
+use super::wait_graph::WaitGraph;
 use super::worker_info::WorkerInfo;
 use crate::engine::scheduler::histogram::HistogramCounts;
 use crate::engine::task::RunningTask;
@@ -71,6 +72,7 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     object.list("polled_elsewhere", elsewhere.iter().take(shown::MOST_JOBS), running);
     object.number("polled_elsewhere_left_out", elsewhere.len().saturating_sub(shown::MOST_JOBS));
     tasks(dump, object);
+    object.object("wait_graph", |object| wait_graph(&WaitGraph::of(dump), object));
     object.object("pool", |object| pool(dump.pool(), object));
     object.number("timers", dump.timers());
     object.number("sources", dump.sources());
@@ -173,6 +175,22 @@ fn task(task: &TaskInfo, object: &mut Object<'_>) {
     object.text("spawned_at", &task.spawned_at().to_string());
     object.optional_text("type_name", task.type_name());
     object.optional_number("future_size", task.future_size());
+}
+
+fn wait_graph(graph: &WaitGraph<'_>, object: &mut Object<'_>) {
+    object.list("tasks", &graph.tasks, |task, object| {
+        running(&task.task(), object);
+        object.optional_text("name", task.name());
+        object.text("state", task.state().word());
+        object.number("is_stuck", task.is_stuck());
+        object.number("is_deadlocked", task.is_deadlocked());
+    });
+    object.list("waits", &graph.waits, |(task, wait, other), object| {
+        object.number("task", task);
+        object.number("for_task", other);
+        object.text("text", &wait.to_string());
+    });
+    object.number("waits_left_out", graph.left_out);
 }
 
 fn pool(pool: &PoolInfo, object: &mut Object<'_>) {

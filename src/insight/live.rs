@@ -131,11 +131,13 @@ impl Live {
         self.tap.now()
     }
 
-    /// What the workers poll at the moment: lane, task, and the number of its place.
-    pub(super) fn under_way(&mut self) -> Vec<(usize, RunningTask, u16)> {
+    /// What the workers poll at the moment: lane, which of its polls that is, task, and the number of its
+    /// place.
+    pub(super) fn under_way(&mut self) -> Vec<(usize, u64, RunningTask, u16)> {
         let polls: Vec<_> = self.tap.under_way().filter(|poll| poll.0 < MOST_LANES).collect();
-        let placed =
-            polls.into_iter().map(|(lane, _, task)| (lane, task, self.place(task.spawned_at())));
+        let placed = polls
+            .into_iter()
+            .map(|(lane, poll, task)| (lane, poll, task, self.place(task.spawned_at())));
         placed.collect()
     }
 

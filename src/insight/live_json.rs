@@ -45,8 +45,9 @@ fn runtime(shown: Shown<'_>, object: &mut Object<'_>) {
     object.list("spans", live.spans.iter().skip(skipped), span);
     object.number("spans_after", live.earlier_spans + live.spans.len() as u64);
     object.texts("places", live.places.iter().map(ToString::to_string));
-    object.list("under_way", under_way, |(lane, task, place), object| {
+    object.list("under_way", under_way, |(lane, poll, task, place), object| {
         object.number("lane", lane);
+        object.number("poll", poll);
         object.number("task", task.id());
         object.number("place", place);
     });

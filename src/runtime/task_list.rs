@@ -8,6 +8,7 @@ use super::local::LocalShared;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::header::ListEntry;
 use crate::engine::task::{RunningTask, TaskId};
+use std::collections::HashSet;
 
 /// A walk through the tasks of a runtime that have waited once at least.
 pub(crate) struct TaskList {
@@ -59,6 +60,28 @@ impl TaskList {
     /// it.
     pub(crate) fn polled(&self) -> Vec<(RunningTask, bool)> {
         let by_workers = self.handle.tasks_polled_by_workers().map(|task| (task, true));
-        by_workers.chain(self.handle.tasks_polled_elsewhere().map(|task| (task, false))).collect()
+        let elsewhere = self.handle.tasks_polled_elsewhere().map(|task| (task, false));
+        each_once(by_workers.chain(elsewhere))
+    }
+}
+
+/// The threads are looked at one after the other, and meanwhile a task may go from one that has been looked
+/// at to one that has not.
+fn each_once(polled: impl Iterator<Item = (RunningTask, bool)>) -> Vec<(RunningTask, bool)> {
+    let mut met = HashSet::new();
+    polled.filter(|(task, _)| met.insert(*task)).collect()
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+    use std::panic::Location;
+
+    #[test]
+    fn a_task_that_has_moved_during_the_look_is_listed_once() {
+        let task = || RunningTask::new(TaskId::next(), Location::caller());
+        let (moved, other) = (task(), task());
+        let seen = [(moved, true), (other, false), (moved, true)];
+        assert_eq!(each_once(seen.into_iter()), [(moved, true), (other, false)]);
     }
 }

@@ -62,7 +62,7 @@ function takeLive(answer) {
     // A poll that has been seen before is drawn from then on.
     const since = new Map();
     for (const poll of runtime.under_way) {
-      const key = `${poll.lane}/${poll.task}`;
+      const key = `${poll.lane}/${poll.poll}`;
       since.set(key, { begin: live.since.get(key)?.begin ?? live.now, ...poll });
     }
     live.since = since;

@@ -182,6 +182,7 @@ function tasks(runtime) {
     ["spawned at", "place", (task) => task.spawned_at, "place"],
     ["bytes", "number", (task) => task.future_size === null ? "" : count(task.future_size), "size"],
     ["type of the future", "type", (task) => task.type_name, "type"],
+    ["", "", (task) => (task.state === "waiting" ? treeButton(task.id) : "")],
   ];
   const note = last.filter === "" ? "" : `${count(runtime.task_list_matching)} with “${last.filter}”`;
   return element("section", {}, element("h3", {}, "Tasks", element("small", {}, note)),
@@ -246,6 +247,7 @@ function show(runtime, seconds) {
   if (runtime.workers.length > 0) parts.push(workers(runtime, seconds));
   if (runtime.polled_elsewhere.length > 0) parts.push(elsewhere(runtime));
   if (runtime.places.length > 0 || lately?.places.size > 0) parts.push(places(runtime, live, lately));
+  parts.push(...waitGraph(runtime));
   if (runtime.task_list.length > 0 || last.filter !== "") parts.push(tasks(runtime));
   parts.push(pool(runtime));
   return element("article", { id: `runtime-${runtime.id}` }, ...parts);
@@ -367,7 +369,10 @@ byId("filter").addEventListener("input", () => {
     lookNow();
   }, 250);
 });
+byId("tree-close").addEventListener("click", () => byId("tree").close());
 byId("runtimes").addEventListener("click", (event) => {
+  const task = event.target.dataset?.tree;
+  if (task !== undefined) showTree(task);
   const column = event.target.dataset?.sort;
   if (column === undefined) return;
   sort = sort === column ? `-${column}` : sort === `-${column}` ? "" : column;

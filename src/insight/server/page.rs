@@ -21,6 +21,7 @@ use std::sync::Arc;
 const HTML: &str = include_str!("../page/index.html");
 const SCRIPT: &str = include_str!("../page/page.js");
 const LANES: &str = include_str!("../page/lanes.js");
+const WAITS: &str = include_str!("../page/waits.js");
 const STYLE: &str = include_str!("../page/page.css");
 const ICON: &str = include_str!("../page/icon.svg");
 
@@ -133,6 +134,7 @@ impl Page {
             "/" => return Answer::ok("text/html; charset=utf-8", HTML),
             "/page.js" => return Answer::ok("text/javascript; charset=utf-8", SCRIPT),
             "/lanes.js" => return Answer::ok("text/javascript; charset=utf-8", LANES),
+            "/waits.js" => return Answer::ok("text/javascript; charset=utf-8", WAITS),
             "/page.css" => return Answer::ok("text/css; charset=utf-8", STYLE),
             "/icon.svg" => return Answer::ok("image/svg+xml", ICON),
             _ => {}

@@ -4,11 +4,13 @@ use super::requests::{body, get, send};
 use crate::guard::{exactly, guarded, until};
 use liten::insight::{Builder, Server};
 use liten::runtime::Runtime;
-use liten::sync::oneshot;
+use liten::sync::{Mutex, oneshot};
 use liten::task::{self, JoinHandle, yield_now};
 use liten::time::sleep;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::future::pending;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -117,15 +119,16 @@ fn a_poll_that_is_longer_than_a_bin_is_shown_while_it_lasts_and_then_as_one() {
         let line = line!() + 1;
         let task = runtime.spawn(async move { _ = held.recv() });
         let place = format!("{}:{line}", file!());
-        let mut begin = 0;
+        let mut numbers = BTreeSet::new();
         until(|| {
             reader.read_on();
             let polls = reader.last["under_way"].as_array().unwrap();
-            begin = polls.first().map_or(0, |_| begin.max(reader.last["now_us"].as_u64().unwrap()));
-            let now = reader.last["now_us"].as_u64().unwrap();
-            polls.iter().any(|poll| reader.place(&poll["place"]).starts_with(&place))
-                && now > 600_000
+            let is_it = |poll: &&Value| reader.place(&poll["place"]).starts_with(&place);
+            let found = polls.iter().find(is_it);
+            numbers.extend(found.map(|poll| poll["poll"].as_u64().unwrap()));
+            found.is_some() && reader.last["now_us"].as_u64().unwrap() > 600_000
         });
+        assert_eq!(numbers.len(), 1, "all looks see the same poll");
         drop(release);
         runtime.block_on(task).unwrap();
         until(|| {
@@ -135,6 +138,29 @@ fn a_poll_that_is_longer_than_a_bin_is_shown_while_it_lasts_and_then_as_one() {
         let span = reader.spans.iter().find(|span| !span["task"].is_null()).unwrap();
         assert!(reader.place(&span["place"]).starts_with(&place));
         assert!(span["end"].as_u64().unwrap() - span["begin"].as_u64().unwrap() > 200_000);
+    });
+}
+
+/// Each look finds the task in a poll, and another one. The page must not take them for one that lasts.
+#[test]
+fn polls_of_one_task_that_looks_find_are_told_apart() {
+    guarded(|| {
+        let runtime = exactly(1).build().unwrap();
+        let page = page_of(&runtime);
+        let task = runtime.spawn(async {
+            loop {
+                yield_now().await;
+            }
+        });
+        let mut reader = Reader::new(&page);
+        let mut numbers = BTreeSet::new();
+        until(|| {
+            reader.read_on();
+            let polls = reader.last["under_way"].as_array().unwrap();
+            numbers.extend(polls.iter().map(|poll| poll["poll"].as_u64().unwrap()));
+            numbers.len() > 2
+        });
+        task.abort();
     });
 }
 
@@ -288,5 +314,46 @@ fn tasks_that_die_while_they_are_looked_at_do_no_harm() {
                 }
             }
         });
+    });
+}
+
+/// The holder of a lock has a number of tasks that wait for it, and waits for a task itself.
+#[test]
+fn it_is_told_which_task_waits_for_which_and_how_many_more() {
+    guarded(|| {
+        let runtime = exactly(1).build().unwrap();
+        let page = page_of(&runtime);
+        let lock = Arc::new(Mutex::new(()));
+        let sleeper = runtime.spawn(sleep(Duration::from_secs(1_000)));
+        let (inner, held) = (sleeper.id(), lock.clone());
+        let holder = liten::task::Builder::new().name("holder");
+        let holder = holder.spawn_on(
+            async move {
+                let guard = held.lock().await;
+                sleeper.await.unwrap();
+                drop(guard);
+            },
+            runtime.handle(),
+        );
+        let holder = holder.unwrap().id();
+        until(|| runtime.metrics().num_cold_tasks() == 2);
+        for _ in 0..300 {
+            let lock = lock.clone();
+            drop(runtime.spawn(async move { drop(lock.lock().await) }));
+        }
+        until(|| runtime.metrics().num_cold_tasks() == 302);
+        let all = fetch(&page, "/json");
+        let graph = &all["runtimes"][0]["wait_graph"];
+        let waits = graph["waits"].as_array().unwrap();
+        assert_eq!((waits.len(), &graph["waits_left_out"]), (200, &Value::from(101)));
+        let [sleeper, holder] = [inner, holder].map(|id| Value::from(u64::from(id)));
+        assert_eq!((&waits[0]["task"], &waits[0]["for_task"]), (&holder, &sleeper));
+        assert!(waits[1..].iter().all(|wait| wait["for_task"] == holder), "{graph}");
+        assert!(waits[1]["text"].as_str().unwrap().ends_with(&format!("held by task {holder}")));
+        let tasks = graph["tasks"].as_array().unwrap();
+        assert_eq!(tasks.len(), 201, "{graph}");
+        let holder = tasks.iter().find(|task| task["id"] == holder).unwrap();
+        assert_eq!((&holder["name"], &holder["state"]), (&"holder".into(), &"waiting".into()));
+        assert!(holder["spawned_at"].as_str().unwrap().contains("live.rs:"), "{holder}");
     });
 }

@@ -31,10 +31,32 @@ fn each_sickness_stands_on_top_of_the_page() {
         assert!(status.as_str().is_some_and(|status| status.starts_with("as of ")), "{status}");
         let rows = page.evaluate("document.querySelectorAll('article tbody tr').length");
         assert!(rows.as_u64().is_some_and(|rows| rows > 4), "{rows} rows");
+        if case.kind == "deadlock" {
+            expect_circle(&mut page);
+        }
         let picture = page.screenshot();
         assert!(picture.starts_with(b"\x89PNG"), "{} is no picture", case.name);
         fs::write(picture_of(case), picture).unwrap();
         assert_eq!(page.complaints(), [""; 0], "the console of sick_{}", case.name);
+    }
+}
+
+/// The tasks that wait for each other are drawn, and the page shows where the first of them waits.
+fn expect_circle(page: &mut Page) {
+    let shown = page.evaluate("document.querySelector('.waits').innerText");
+    let shown = shown.as_str().unwrap_or_default();
+    assert!(shown.contains(", for ever") && shown.contains("a circle"), "{shown}");
+    page.evaluate("document.querySelector('.waits button').click()");
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        let tree = page.evaluate("document.getElementById('tree-text').innerText");
+        let tree = tree.as_str().unwrap_or_default();
+        // The deadlocked task itself, down to what it waits for.
+        if tree.contains("_deadlock::") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{tree}");
+        thread::sleep(Duration::from_millis(50));
     }
 }
 

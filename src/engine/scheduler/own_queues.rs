@@ -20,8 +20,8 @@ pub(super) struct OwnQueues {
     pub(super) on_found: OnFound,
 }
 
-/// What a worker does when it has found a task, before it runs it. One byte for all, so that a worker that goes
-/// from task to task looks only once.
+/// What a worker does when it has found a task, before it runs it. One byte for all, so that a worker that
+/// goes from task to task looks only once.
 pub(super) struct OnFound(Cell<u8>);
 
 /// The worker counts in the idle word as searching, and ends that.

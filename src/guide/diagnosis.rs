@@ -63,8 +63,8 @@
 //!
 //! # A waker was dropped
 //!
-//! > 1 tasks spawned at examples/sick/dropped_waker.rs:22:14 wait for ever, proven: no waker of theirs exists
-//! > (sick_dropped_waker::Answer)
+//! > 1 tasks spawned at examples/sick/dropped_waker.rs:22:14 are stuck, proven: no waker of theirs exists, so
+//! > only an abort can end them (sick_dropped_waker::Answer)
 //!
 //! A future has returned `Pending`, and the waker that it was given is gone without having been called. The
 //! type of the future stands at the end. Look for a `poll` written by hand that keeps no waker, for code that

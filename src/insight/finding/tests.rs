@@ -221,7 +221,9 @@ fn tasks_that_are_stuck_are_said_by_place() {
     let stuck = ListEntry { is_stuck: true, ..entry() };
     let said = said(|dump| dump.groups = vec![group_of(3, stuck), group(9, 10, false)]);
     assert_says(&said, &["3 tasks spawned at "]);
-    assert!(said[0].contains(" wait for ever, proven: no waker of theirs exists (a::type)"));
+    let stuck =
+        " are stuck, proven: no waker of theirs exists, so only an abort can end them (a::type)";
+    assert!(said[0].contains(stuck));
 }
 
 #[test]

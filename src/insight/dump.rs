@@ -54,8 +54,8 @@ impl Handle {
     /// Returns a picture of the runtime, for people or to look into.
     ///
     /// It can be asked for on any thread. It stops nothing, and it needs no worker: it says which tasks block
-    /// them if all are blocked. Much of its time goes into the tasks, some 100 ns each. Of two threads that go
-    /// through the tasks for a dump at the same time, one waits for the other.
+    /// them if all are blocked. Much of its time goes into the tasks, some 100 ns each. Of two threads that
+    /// go through the tasks for a dump at the same time, one waits for the other.
     ///
     /// # Examples
     ///

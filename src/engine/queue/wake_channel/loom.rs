@@ -100,11 +100,11 @@ fn a_push_that_is_no_edge_is_taken_with_the_one_before_it() {
     });
 }
 
-/// A node with a note is pushed, while another thread looks for the note: no link is taken for a note. And a
-/// note that is forgotten after the push leaves the list whole.
+/// A node with a note is pushed, while another thread looks for the note: no link is taken for a note. And
+/// a note that is forgotten after the push leaves the list whole.
 ///
-/// Not forgotten at the same time: loom does not know that an exchange comes right after the value that it has
-/// found, and lets it come after the push (see `forget_note`).
+/// Not forgotten at the same time: loom does not know that an exchange comes right after the value that it
+/// has found, and lets it come after the push (see `forget_note`).
 #[test]
 fn a_note_and_a_link_are_not_mistaken_for_each_other() {
     ::loom::model(|| {

@@ -1,4 +1,5 @@
-//! Models of the notes: while a waker is taken from where the note says, no walk says that it lies there for good.
+//! Models of the notes: while a waker is taken from where the note says, no walk says that it lies there for
+//! good.
 
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};

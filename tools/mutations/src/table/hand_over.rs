@@ -69,7 +69,7 @@ pub const ROWS: &[Mutation] = &[
         file: CHANNEL,
         models: "wake_channel::loom",
         from: "_ = self.next.compare_exchange(note, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);",
-        to: "_ = note;\n        self.next.store(ptr::null_mut(), Ordering::Relaxed);",
+        to: "let _: *mut Link = note;\n        self.next.store(ptr::null_mut(), Ordering::Relaxed);",
         breaks: "a note that is forgotten too late takes a link of the list away",
     },
     Mutation {

@@ -1,10 +1,10 @@
 //! What is shipped on wasm, where there is one thread: std alone. No deque, and no count of CPUs.
 
 pub(crate) use super::plain::*;
+/// A lock that lives in a static.
+pub(crate) use Mutex as StaticMutex;
 use std::sync::PoisonError;
 pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
-/// A lock that lives in a static.
-pub(crate) use {Mutex as StaticMutex, MutexGuard as StaticMutexGuard};
 
 /// std's lock with parking_lot's interface. It is a flag here: no thread waits for it, and there is no
 /// poison, because a panic ends the program.

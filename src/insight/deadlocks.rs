@@ -9,6 +9,10 @@
 //! first has ended. Those that are still marked have been cold all the time in between, so there is a moment
 //! at which all of them were cold.
 //!
+//! A mark does not say which walk has left it. So there is one proof at a time in the process, and no other
+//! walk marks. If another one marked a task that has run between the two walks of a proof, the second of them
+//! would take it for one that has been cold.
+//!
 //! The holders of locks are asked between the walks. The largest set is taken of those whose blockers are in
 //! the set, or have no waker at all. Suppose that something other than an abort wakes a task of the set after
 //! that moment, and take the first such wake. By another waker than the one that the note speaks of it cannot
@@ -23,7 +27,9 @@
 
 use super::deadlocked_task::DeadlockedTask;
 use super::task_info::TaskInfo;
+use super::tasks::Tasks;
 use super::wait::Wait;
+use crate::engine::sync_shim::{StaticMutex, StaticMutexGuard};
 use crate::engine::task::waiting::Note;
 use crate::engine::task::{TaskId, holders};
 use crate::runtime::Handle;
@@ -33,12 +39,21 @@ use std::collections::{HashMap, HashSet};
 /// No more suspects than this are looked at. With more of them, less is proven.
 const MOST_SUSPECTS: usize = 100_000;
 
+/// Held from the beginning of the first walk to the end of the second.
+static ONE_PROOF: StaticMutex<()> = StaticMutex::new(());
+
 /// The suspects of the first walk.
-#[derive(Default)]
 pub(super) struct Suspects {
+    _one_proof: StaticMutexGuard<'static, ()>,
     notes: HashMap<TaskId, Note>,
     /// The tasks without a waker.
     stuck: HashSet<TaskId>,
+}
+
+/// Those suspects whose blockers are suspects, too, or have no waker.
+pub(super) struct Blocked {
+    suspects: Suspects,
+    blockers: HashMap<TaskId, TaskId>,
 }
 
 /// What has been proven.
@@ -58,6 +73,16 @@ pub(super) struct Circle {
 }
 
 impl Suspects {
+    /// Begins a proof. If another thread makes one, waits until that is over.
+    pub(super) fn new() -> Self {
+        Self { _one_proof: ONE_PROOF.lock(), notes: HashMap::new(), stuck: HashSet::new() }
+    }
+
+    /// Returns the first walk. Each of its tasks is to be [met](Self::meet).
+    pub(super) fn walk(&self, handle: &Handle) -> Tasks {
+        Tasks::new(TaskList::marking(handle))
+    }
+
     pub(super) fn meet(&mut self, task: &TaskInfo) {
         if task.is_stuck() && self.stuck.len() < MOST_SUSPECTS {
             self.stuck.insert(task.id());
@@ -67,20 +92,28 @@ impl Suspects {
         }
     }
 
-    /// Makes the second walk, if there is a reason to.
-    pub(super) fn prove(mut self, handle: &Handle) -> Deadlocks {
+    /// Asks for the holders of locks. To be called when the first walk is over.
+    pub(super) fn ask_holders(mut self) -> Blocked {
         let blockers = closed(blockers(&self.notes), &self.stuck);
         self.notes.retain(|task, _| blockers.contains_key(task));
-        if self.notes.is_empty() {
+        Blocked { suspects: self, blockers }
+    }
+}
+
+impl Blocked {
+    /// Makes the second walk, if there is a reason to.
+    pub(super) fn prove(self, handle: &Handle) -> Deadlocks {
+        let Self { suspects: Suspects { _one_proof, notes, stuck }, blockers } = self;
+        if notes.is_empty() {
             return Deadlocks::default();
         }
         let mut seen_again = HashMap::new();
-        let (mut list, mut chunk) = (TaskList::new(handle), Vec::new());
+        let (mut list, mut chunk) = (TaskList::marking(handle), Vec::new());
         while list.next_chunk(&mut chunk).is_some() {
             for entry in chunk.drain(..) {
                 let id = entry.task.id();
                 let was_cold = entry.waits_for_good == Some(true);
-                if was_cold && entry.note.is_some() && entry.note == self.notes.get(&id).copied() {
+                if was_cold && entry.note.is_some() && entry.note == notes.get(&id).copied() {
                     seen_again.insert(id, entry);
                 }
             }
@@ -88,7 +121,7 @@ impl Suspects {
         // The holders are those of the time between the walks: by now a task may have gone on, and hold a
         // lock.
         let seen = blockers.into_iter().filter(|(task, _)| seen_again.contains_key(task));
-        let blockers = closed(seen.collect(), &self.stuck);
+        let blockers = closed(seen.collect(), &stuck);
         let circles = circles(&blockers).into_iter().map(|(tasks, others)| {
             let told = tasks.iter().filter_map(|id| {
                 let (entry, blocker) = (seen_again.get(id)?, *blockers.get(id)?);
@@ -166,39 +199,5 @@ fn circles(blockers: &HashMap<TaskId, TaskId>) -> Vec<(Vec<TaskId>, usize)> {
     circles
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{circles, closed};
-    use crate::engine::task::TaskId;
-    use std::collections::{HashMap, HashSet};
-
-    /// `edges` between tasks that are given by numbers, those of them that stay, and the circles.
-    fn told(edges: &[(usize, usize)], stuck: &[usize]) -> (Vec<usize>, Vec<(Vec<usize>, usize)>) {
-        let mut ids: Vec<_> = (0..10).map(|_| TaskId::next()).collect();
-        ids.sort_unstable();
-        let number = |id: &TaskId| ids.iter().position(|other| other == id).unwrap();
-        let edges: HashMap<_, _> = edges.iter().map(|&(from, to)| (ids[from], ids[to])).collect();
-        let stuck: HashSet<_> = stuck.iter().map(|&task| ids[task]).collect();
-        let left = closed(edges, &stuck);
-        let circles = circles(&left).into_iter();
-        let circles = circles.map(|(circle, others)| (circle.iter().map(number).collect(), others));
-        let mut tasks: Vec<_> = left.keys().map(number).collect();
-        tasks.sort_unstable();
-        (tasks, circles.collect())
-    }
-
-    #[test]
-    fn what_leads_to_a_task_that_lives_is_not_closed() {
-        assert_eq!(told(&[], &[]), (vec![], vec![]));
-        assert_eq!(told(&[(0, 1), (1, 2), (3, 1)], &[]), (vec![], vec![]));
-        assert_eq!(told(&[(0, 1), (1, 2), (3, 1)], &[2]), (vec![0, 1, 3], vec![]));
-    }
-
-    #[test]
-    fn circles_are_found_with_what_leads_into_them() {
-        assert_eq!(told(&[(4, 4)], &[]), (vec![4], vec![(vec![4], 0)]));
-        let edges = [(2, 1), (1, 3), (3, 2), (0, 5), (5, 2), (7, 8), (8, 7), (6, 9)];
-        let circles = vec![(vec![1, 3, 2], 2), (vec![7, 8], 0)];
-        assert_eq!(told(&edges, &[]), (vec![0, 1, 2, 3, 5, 7, 8], circles));
-    }
-}
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

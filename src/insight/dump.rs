@@ -57,7 +57,8 @@ impl Handle {
     /// Returns a picture of the runtime, for people or to look into.
     ///
     /// It can be asked for on any thread. It stops nothing, and it needs no worker: it says which tasks block
-    /// them if all are blocked. Much of its time goes into the tasks, some 100 ns each.
+    /// them if all are blocked. Much of its time goes into the tasks, some 100 ns each. Of two threads that
+    /// go through the tasks for a dump at the same time, one waits for the other.
     ///
     /// # Examples
     ///
@@ -77,15 +78,16 @@ impl Handle {
         let alive = || (metrics.num_alive_tasks(), self.tasks_of_workers());
         let before = alive();
         let (mut tasks, mut walk) = (Vec::new(), Walk::new(&workers));
-        for task in self.tasks() {
+        for task in walk.suspects.walk(self) {
             walk.meet(&task);
             if tasks.len() < KEPT_TASKS {
                 tasks.push(task);
             }
         }
+        // At once, because other threads may wait to make a proof.
+        let deadlocks = walk.suspects.ask_holders().prove(self);
         let pool = PoolInfo::of(self);
         waits::complete(self, &mut tasks, &pool);
-        let deadlocks = walk.suspects.prove(self);
         mark(&mut tasks, &deadlocks);
         // Those that have ended during the walk are not in a queue.
         let (alive_tasks, of_workers) = (before.0.min(alive().0), before.1.min(alive().1));
@@ -156,7 +158,7 @@ struct Walk {
 impl Walk {
     fn new(workers: &[WorkerInfo]) -> Self {
         let names = workers.iter().filter_map(|worker| Some((worker.task?, None))).collect();
-        let (groups, suspects) = (Groups::default(), Suspects::default());
+        let (groups, suspects) = (Groups::default(), Suspects::new());
         Self { groups, of_workers: 0, ready: 0, names, suspects }
     }
 

@@ -37,7 +37,7 @@ impl Handle {
     /// # });
     /// ```
     pub fn tasks(&self) -> Tasks {
-        Tasks::new(self)
+        Tasks::new(TaskList::new(self))
     }
 }
 
@@ -56,8 +56,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    fn new(handle: &Handle) -> Self {
-        let list = TaskList::new(handle);
+    pub(super) fn new(list: TaskList) -> Self {
         let unmet = list.polled();
         let chunk = Vec::new().into_iter();
         Self { list, chunk, is_of_workers: false, polled: Vec::new(), unmet }

@@ -595,8 +595,13 @@ impl LocalShared {
     }
 
     /// Puts tasks that have been cold into `list`: see [`Registry::list`].
-    pub(super) fn list_tasks(&self, from: usize, list: &mut Vec<ListEntry>) -> Option<usize> {
-        self.registry.list(from, list)
+    pub(super) fn list_tasks(
+        &self,
+        from: usize,
+        marks: bool,
+        list: &mut Vec<ListEntry>,
+    ) -> Option<usize> {
+        self.registry.list(from, marks, list)
     }
 
     /// Asks tasks that have been cold for a traced poll: see [`Registry::trace`].

@@ -18,13 +18,21 @@ pub(crate) struct TaskList {
     /// The registry that is next: first those of the scheduler, then those of the executors.
     registry: usize,
     from: usize,
+    marks: bool,
 }
 
 impl TaskList {
     pub(crate) fn new(handle: &Handle) -> Self {
         let own = handle.inner.flavor.local().cloned();
         let executors = own.into_iter().chain(handle.inner.pinned.executors()).collect();
-        Self { handle: handle.clone(), executors, registry: 0, from: 0 }
+        Self { handle: handle.clone(), executors, registry: 0, from: 0, marks: false }
+    }
+
+    /// Returns one that marks the tasks which it meets: see [`State::mark`].
+    ///
+    /// [`State::mark`]: crate::engine::task::state::State::mark
+    pub(crate) fn marking(handle: &Handle) -> Self {
+        Self { marks: true, ..Self::new(handle) }
     }
 
     /// Puts the next tasks into `chunk`, which is empty, and returns whether workers run them. `None`: there
@@ -37,9 +45,9 @@ impl TaskList {
             let next = match (scheduler, self.executors.get(self.registry.wrapping_sub(of_workers)))
             {
                 (Some(scheduler), _) if is_of_workers => {
-                    scheduler.list_tasks(self.registry, self.from, chunk)
+                    scheduler.list_tasks(self.registry, self.from, self.marks, chunk)
                 }
-                (_, Some(executor)) => executor.list_tasks(self.from, chunk),
+                (_, Some(executor)) => executor.list_tasks(self.from, self.marks, chunk),
                 (_, None) => return None,
             };
             self.from = next.unwrap_or(0);

@@ -66,7 +66,9 @@ impl Link {
     pub(crate) fn forget_note(&self, note: NonZeroUsize) {
         let note = ptr::without_provenance_mut(note.get());
         // Ordering: Relaxed, whoever calls this publishes it with what it does next. A list's link is never
-        // equal to a note, and so it stays.
+        // equal to a note, and so it stays (model `a_note_and_a_link_are_not_mistaken_for_each_other`). Nor
+        // can this overwrite a link that comes at the same time: an exchange that finds the note is the next
+        // change after it, so the link comes later.
         _ = self.next.compare_exchange(note, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);
     }
 
@@ -257,6 +259,16 @@ mod node {
     }
 
     pub(super) struct Boxed(pub(super) Box<Node>);
+
+    impl Boxed {
+        /// Valid as long as the node, wherever that goes.
+        #[cfg(liten_loom)]
+        pub(super) fn link(&self) -> &'static Link {
+            let link: *const Link = &self.0.link;
+            // SAFETY: not safe at all: that the node lives long enough is what a model has to see to.
+            unsafe { &*link }
+        }
+    }
 
     pub(super) fn boxed(value: usize) -> Boxed {
         Boxed(Box::new(Node { link: Link::new(), value }))

@@ -257,9 +257,10 @@ impl Shared {
         &self,
         slot: usize,
         from: usize,
+        marks: bool,
         list: &mut Vec<ListEntry>,
     ) -> Option<usize> {
-        self.slots.made(slot)?.registry.list(from, list)
+        self.slots.made(slot)?.registry.list(from, marks, list)
     }
 
     /// Asks tasks that have been cold for a traced poll: see
@@ -274,7 +275,7 @@ impl Shared {
         for slot in 0..self.slots.high() {
             let mut from = Some(0);
             while let Some(next) = from.filter(|_| left != 0) {
-                from = self.list_tasks(slot, next, &mut chunk);
+                from = self.list_tasks(slot, next, false, &mut chunk);
                 left = left.saturating_sub(chunk.len().max(LOOK));
                 if let Some(found) = chunk.drain(..).find(|entry| entry.task.id() == task) {
                     return found.name;

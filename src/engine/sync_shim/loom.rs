@@ -5,7 +5,7 @@ pub(crate) use loom::sync::{RwLockReadGuard, RwLockWriteGuard, atomic};
 pub(crate) use loom::thread;
 pub(crate) use num_cpus::get as cpus;
 /// A lock that lives in a static, which loom does not have: no model follows what it guards.
-pub(crate) use parking_lot::Mutex as StaticMutex;
+pub(crate) use parking_lot::{Mutex as StaticMutex, MutexGuard as StaticMutexGuard};
 use std::cell::Cell;
 use std::future::Future;
 use std::ops::{Deref, DerefMut};

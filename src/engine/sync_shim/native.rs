@@ -8,9 +8,9 @@ pub(crate) use self::spin_mutex::{SpinMutex, SpinMutexGuard};
 pub(crate) use super::plain::*;
 pub(crate) use crossbeam_deque as deque;
 pub(crate) use num_cpus::get as cpus;
-/// A lock that lives in a static.
-pub(crate) use parking_lot::Mutex as StaticMutex;
 pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard};
+/// A lock that lives in a static.
+pub(crate) use parking_lot::{Mutex as StaticMutex, MutexGuard as StaticMutexGuard};
 
 /// Attempts to lock before a thread sleeps, with a back-off before each of them: 11 microseconds.
 pub(super) const ATTEMPTS: u32 = 8;

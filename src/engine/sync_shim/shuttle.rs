@@ -6,7 +6,7 @@
 //! loom's part.
 
 /// A lock that lives in a static, which shuttle does not have.
-pub(crate) use parking_lot::Mutex as StaticMutex;
+pub(crate) use parking_lot::{Mutex as StaticMutex, MutexGuard as StaticMutexGuard};
 use shuttle::rand::{Rng, thread_rng};
 pub(crate) use shuttle::sync::{Arc, RwLockReadGuard, RwLockWriteGuard, atomic};
 pub(crate) use shuttle::thread;

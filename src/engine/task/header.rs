@@ -130,8 +130,8 @@ pub(crate) struct ListEntry {
     pub(crate) wakers: Option<usize>,
     /// What it waits for, if it is cold and has left a note of it.
     pub(crate) note: Option<Note>,
-    /// Whether its only waker lies for good where the note says. `true`: it has also been cold all the time
-    /// since it was listed before with such a waker.
+    /// Whether its only waker lies for good where the note says, if the walk marks. `true`: it has also been
+    /// cold all the time since a walk that marks has met it with such a waker.
     pub(crate) waits_for_good: Option<bool>,
 }
 
@@ -139,7 +139,7 @@ impl ListEntry {
     /// # Safety
     ///
     /// `header` heads a live task.
-    unsafe fn of(header: NonNull<Header>) -> Self {
+    unsafe fn of(header: NonNull<Header>, marks: bool) -> Self {
         // SAFETY: the caller's promise; the fields that are read here are atomic, or never change.
         let Header { link, state, vtable, id, spawned_at, .. } = unsafe { header.as_ref() };
         let wakers = state.cold_wakers();
@@ -148,7 +148,7 @@ impl ListEntry {
         // The order of the looks makes the proof: see `insight::deadlocks`. The note comes last, because
         // whoever takes the waker away forgets the note before.
         let waits_for_good = match note {
-            Some(seen) if wakers == Some(1) && seen.is_for_good() => {
+            Some(seen) if marks && wakers == Some(1) && seen.is_for_good() => {
                 let mark = state.mark();
                 note = link.note().map(Note::from_word);
                 let stays = note.is_some_and(Note::is_for_good) && mark != Mark::Hot;
@@ -249,14 +249,14 @@ impl Cold {
         is_cold.then_some(Hot(self.0))
     }
 
-    /// What the list of live tasks shows of it.
+    /// What the list of live tasks shows of it. `marks`: see [`State::mark`].
     ///
     /// # Safety
     ///
     /// As for [`Cold::cancel`].
-    pub(super) unsafe fn list_entry(self) -> ListEntry {
+    pub(super) unsafe fn list_entry(self, marks: bool) -> ListEntry {
         // SAFETY: registered, as above.
-        unsafe { ListEntry::of(self.0) }
+        unsafe { ListEntry::of(self.0, marks) }
     }
 }
 
@@ -326,7 +326,7 @@ impl Hot {
     /// What the list of live tasks shows of it.
     pub(crate) fn list_entry(&self) -> ListEntry {
         // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive.
-        unsafe { ListEntry::of(self.0) }
+        unsafe { ListEntry::of(self.0, false) }
     }
 
     /// Queues the task, as a wake does.

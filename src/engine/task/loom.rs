@@ -19,7 +19,7 @@ use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
 
 /// One queue; any thread may run what is in it.
-pub(super) struct Queue {
+pub(crate) struct Queue {
     pub(super) hot: Mutex<VecDeque<Hot>>,
     pub(super) registry: Registry,
     pub(super) completed: AtomicUsize,

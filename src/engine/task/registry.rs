@@ -98,11 +98,17 @@ impl Registry {
     }
 
     /// Puts the tasks from entry `from` on into `list`, [`CHUNK`] of them at the most; returns where to go
-    /// on, or `None` at the end.
+    /// on, or `None` at the end. `marks`: the walk is the one that [`State::mark`](super::state::State::mark)
+    /// speaks of.
     ///
     /// A task that is registered from the first call to the last is seen once, because it does not move. One
     /// that comes or goes in between may be seen or not.
-    pub(crate) fn list(&self, from: usize, list: &mut Vec<ListEntry>) -> Option<usize> {
+    pub(crate) fn list(
+        &self,
+        from: usize,
+        marks: bool,
+        list: &mut Vec<ListEntry>,
+    ) -> Option<usize> {
         // Before the lock, or other threads would wait for the allocator.
         list.reserve(CHUNK);
         let entries = self.entries.lock();
@@ -113,7 +119,7 @@ impl Registry {
             }
             if let Some(task) = entry {
                 // SAFETY: the task is registered, and stays so under this lock.
-                list.push(unsafe { task.list_entry() });
+                list.push(unsafe { task.list_entry(marks) });
                 left -= 1;
             }
         }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::sync_shim::{Arc, block_on, thread};
+use crate::engine::task::waiting::loom::a_taken_waker_is_not_relied_upon;
 use std::pin::pin;
 use std::task::Waker;
 
@@ -186,4 +187,36 @@ fn a_future_that_gives_up_for_lack_of_budget_takes_nothing_with_it() {
         waits.join().expect("no panic");
         assert_eq!(permits.available(), 0);
     });
+}
+
+/// A task gives a future of a lock away that it has polled, and the future is dropped.
+#[test]
+fn a_lock_future_that_is_dropped_takes_the_note_along() {
+    a_taken_waker_is_not_relied_upon(
+        |_| waits_for_a_lock(),
+        |future| {
+            // Dropped after the lock, which the model's task may want.
+            let dropped = future.lock().take();
+            drop(dropped);
+        },
+    );
+}
+
+/// As above, and another task polls the future.
+#[test]
+fn a_lock_future_that_another_task_polls_takes_the_note_along() {
+    a_taken_waker_is_not_relied_upon(
+        |_| waits_for_a_lock(),
+        |future| {
+            let mut future = future.lock();
+            let future = future.as_mut().expect("not dropped").as_mut();
+            assert!(future.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        },
+    );
+}
+
+/// A future of the permits of a lock that another thread has locked for good.
+async fn waits_for_a_lock() {
+    let permits = Permits::new(0, Owner::Mutex);
+    assert_eq!(permits.acquire(1).await, Ok(()));
 }

@@ -99,3 +99,26 @@ fn a_push_that_is_no_edge_is_taken_with_the_one_before_it() {
         assert_eq!(taken, 2);
     });
 }
+
+/// A node with a note is pushed, while another thread looks for the note: no link is taken for a note. And
+/// a note that is forgotten after the push leaves the list whole.
+///
+/// Not forgotten at the same time: loom does not know that an exchange comes right after the value that it
+/// has found, and lets it come after the push (see `forget_note`).
+#[test]
+fn a_note_and_a_link_are_not_mistaken_for_each_other() {
+    ::loom::model(|| {
+        let note = NonZeroUsize::new(0x1001).expect("not 0");
+        let channel = WakeChannel::new();
+        let (first, noted) = (boxed(0), boxed(1));
+        let link = noted.link();
+        link.set_note(Some(note));
+        let looker = thread::spawn(move || assert!(link.note().is_none_or(|seen| seen == note)));
+        assert!(channel.push(first));
+        assert!(!channel.push(noted));
+        link.forget_note(note);
+        looker.join().expect("no panic");
+        let taken: Vec<_> = channel.take_all().map(|taken| taken.0.value).collect();
+        assert_eq!(taken, [0, 1]);
+    });
+}

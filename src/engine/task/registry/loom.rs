@@ -84,7 +84,7 @@ fn a_task_that_ends_while_tasks_are_listed_is_seen_whole_or_not_at_all() {
             let queue = queue.clone();
             thread::spawn(move || {
                 let mut list = Vec::new();
-                assert_eq!(queue.registry.list(0, &mut list), None);
+                assert_eq!(queue.registry.list(0, true, &mut list), None);
                 list
             })
         };

@@ -65,6 +65,20 @@ pub const ROWS: &[Mutation] = &[
         to: "            taken.set_next(reversed);\n            reversed = if reversed.is_null() || node.is_null() { link.as_ptr() } else { reversed };",
         breaks: "a batch of three loses the middle one",
     },
+    Mutation {
+        file: CHANNEL,
+        models: "wake_channel::loom",
+        from: "_ = self.next.compare_exchange(note, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);",
+        to: "let _: *mut Link = note;\n        self.next.store(ptr::null_mut(), Ordering::Relaxed);",
+        breaks: "a note that is forgotten too late takes a link of the list away",
+    },
+    Mutation {
+        file: CHANNEL,
+        models: "wake_channel::loom",
+        from: ".filter(|note| note.get() % 2 == 1)",
+        to: ".filter(|note| note.get() % 2 <= 1)",
+        breaks: "a link of the list is taken for a note",
+    },
     // The park word.
     Mutation {
         file: PARK,

@@ -157,4 +157,18 @@ pub const ROWS: &[Mutation] = &[
              let taken = Taken { permits: self, count };",
         breaks: "a future waits for its budget with permits that nothing gives back",
     },
+    Mutation {
+        file: PERMITS,
+        models: "permits::loom",
+        from: "            forget_note(waker, this.permits.wait(), *this.permits);",
+        to: "            _ = waker;",
+        breaks: "a future of a lock that is dropped leaves the note to the task that has polled it",
+    },
+    Mutation {
+        file: PERMITS,
+        models: "permits::loom",
+        from: "                forget_note(replaced, permits.wait(), permits);",
+        to: "                _ = replaced;",
+        breaks: "a future of a lock that another task polls leaves the note to the one that has polled it before",
+    },
 ];

@@ -127,6 +127,28 @@ pub const ROWS: &[Mutation] = &[
         to: "            _ => Err(Mark::Old),",
         breaks: "a task that runs is taken for one that has been cold since it was marked",
     },
+    // The notes of what a task waits for.
+    Mutation {
+        file: HEADER,
+        models: "waiting::loom",
+        from: "Some(seen) if marks && wakers == Some(1) && seen.is_for_good()",
+        to: "Some(seen) if marks && wakers.is_some() && seen.is_for_good()",
+        breaks: "a task that has another waker than the one of its note is said to wait for good",
+    },
+    Mutation {
+        file: JOIN,
+        models: "waiting::loom",
+        from: "                    forget_join_note(waker, header.id);",
+        to: "                    _ = waker;",
+        breaks: "a handle that is dropped leaves the note to the task that has polled it",
+    },
+    Mutation {
+        file: JOIN,
+        models: "waiting::loom",
+        from: "            forget_join_note(old, header.id);",
+        to: "            _ = old;",
+        breaks: "a handle that another task polls leaves the note to the one that has polled it before",
+    },
     Mutation {
         file: HOLDERS,
         models: "holders::loom",

@@ -344,8 +344,8 @@ impl fmt::Display for Finding {
             ),
             Self::StuckTasks { spawned_at, type_name, tasks } => write!(
                 f,
-                "{tasks} tasks spawned at {spawned_at} are stuck, proven: no waker of theirs exists, so only an \
-                 abort can end them ({type_name})"
+                "{tasks} tasks spawned at {spawned_at} are stuck, proven: no waker of theirs exists, so only \
+                 an abort can end them ({type_name})"
             ),
             Self::GrowingTasks { .. } | Self::BusyTask { .. } | Self::SilentPeer { .. } => {
                 self.fmt_suspicion(f)

@@ -3,9 +3,9 @@
 //! A worker that is not recorded pays as little as can be: its loop asks at each step whether it stays
 //! (`PoolSize::is_plain`), and the same word says that a recording is under way. A poll, a wake and a spawn
 //! look at one byte of the worker's own ([`OnFound`]), which also says that one of them is measured
-//! (samples.rs). Before a poll the worker looks at that byte in any case. Rejected: a second loop, whose polls
-//! are recorded, so that a poll need not look. The compiler then puts fewer of the worker's functions in line,
-//! and a yield takes 252 instructions instead of 207.
+//! (samples.rs). Before a poll the worker looks at that byte in any case. Rejected: a second loop, whose
+//! polls are recorded, so that a poll need not look. The compiler then puts fewer of the worker's functions
+//! in line, and a yield takes 252 instructions instead of 207.
 //!
 //! [`OnFound`]: super::super::own_queues::OnFound
 

@@ -4,11 +4,13 @@ use super::await_tree::{AwaitTree, trees};
 use super::deadlocks::{Deadlocks, Suspects};
 use super::finding::Finding;
 use super::pool_info::PoolInfo;
+use super::sockets::Targets;
 use super::task_group::{Groups, TaskGroup};
 use super::task_info::{TaskInfo, TaskState};
 use super::waits;
 use super::worker_info::WorkerInfo;
 use crate::engine::scheduler::histogram::HistogramCounts;
+use crate::engine::sync_shim::Mutex;
 use crate::engine::task::RunningTask;
 use crate::runtime::{Handle, RuntimeFlavor};
 use std::collections::HashMap;
@@ -51,6 +53,8 @@ pub struct Dump {
     pub(super) over_time: Vec<Finding>,
     /// How long polls took, and how long tasks were ready before them. `None` without workers.
     pub(super) times: Option<[HistogramCounts; 2]>,
+    /// For tasks that are looked at later.
+    pub(super) targets: Arc<Mutex<Targets>>,
 }
 
 impl Handle {
@@ -87,7 +91,8 @@ impl Handle {
         // At once, because other threads may wait to make a proof.
         let deadlocks = walk.suspects.ask_holders().prove(self);
         let pool = PoolInfo::of(self);
-        waits::complete(self, &mut tasks, &pool);
+        let mut targets = Targets::default();
+        waits::complete(self, &mut tasks, &pool, &mut targets);
         mark(&mut tasks, &deadlocks);
         // Those that have ended during the walk are not in a queue.
         let (alive_tasks, of_workers) = (before.0.min(alive().0), before.1.min(alive().1));
@@ -114,6 +119,7 @@ impl Handle {
             trees: Vec::new(),
             over_time: Vec::new(),
             times: metrics.histograms(),
+            targets: Arc::new(Mutex::new(targets)),
         }
     }
 
@@ -133,7 +139,7 @@ impl Handle {
 impl Dump {
     /// Adds to `tasks`, of the same runtime, what the walk through them has not told.
     pub(super) fn complete(&self, handle: &Handle, tasks: &mut [TaskInfo]) {
-        waits::complete(handle, tasks, &self.pool);
+        waits::complete(handle, tasks, &self.pool, &mut self.targets.lock());
         mark(tasks, &self.deadlocks);
     }
 }

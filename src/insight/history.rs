@@ -4,7 +4,6 @@ use super::dump::Dump;
 use super::finding::growth::Growth;
 use super::finding::silences::{Reader, Silences};
 use super::finding::storms::{Seen, Storms};
-use super::sockets::Targets;
 use super::task_info::{TaskInfo, TaskState};
 use super::wait::Wait;
 use crate::runtime::Handle;
@@ -49,7 +48,7 @@ impl History {
 
 /// The tasks that wait to read from a connection, and for nothing else.
 fn readers(handle: &Handle, dump: &Dump) -> Vec<Reader> {
-    let mut targets = Targets::default();
+    let mut targets = dump.targets.lock();
     let mut reader = |task: &TaskInfo| match task.waits_only_for()? {
         Wait::Source { event: "readable", descriptor: Some(descriptor), target: Some(peer) } => {
             targets.is_connection(*descriptor).then(|| Reader {

@@ -12,8 +12,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// So many waits of one task are listed.
 const MOST_WAITS: usize = 8;
 
+/// So many descriptors are looked up.
+const MOST_LOOKED_UP: usize = 10_000;
+
 /// Adds what the runtime of `handle` knows to what is known of `tasks`.
-pub(super) fn complete(handle: &Handle, tasks: &mut [TaskInfo], pool: &PoolInfo) {
+pub(super) fn complete(
+    handle: &Handle,
+    tasks: &mut [TaskInfo],
+    pool: &PoolInfo,
+    targets: &mut Targets,
+) {
     let jobs: HashSet<TaskId> = pool.jobs().iter().map(|job| job.task().id()).collect();
     let mut places = HashMap::new();
     for (place, task) in tasks.iter_mut().enumerate().filter(|(_, task)| task.is_waiting()) {
@@ -33,11 +41,11 @@ pub(super) fn complete(handle: &Handle, tasks: &mut [TaskInfo], pool: &PoolInfo)
         }
     };
     handle.list_timers(|task, remaining| add(task, Wait::Timer { remaining }));
-    let mut targets = Targets::default();
     let mut sources = Vec::new();
     handle.list_sources(|task, ready, descriptor, _| sources.push((task, ready, descriptor)));
-    for (task, ready, descriptor) in sources {
-        let target = descriptor.and_then(|descriptor| targets.of(descriptor));
+    for (count, (task, ready, descriptor)) in sources.into_iter().enumerate() {
+        let looked_up = descriptor.filter(|_| count < MOST_LOOKED_UP);
+        let target = looked_up.and_then(|descriptor| targets.of(descriptor));
         add(task, Wait::Source { event: event(ready), descriptor, target });
     }
 }

@@ -89,6 +89,7 @@ fn healthy() -> Dump {
         trees: Vec::new(),
         over_time: Vec::new(),
         times: None,
+        targets: Arc::default(),
     }
 }
 

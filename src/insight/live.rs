@@ -41,6 +41,9 @@ pub(super) struct Live {
     /// Those that have been met, by number.
     pub(super) places: Vec<Place>,
     numbers: HashMap<Place, u16>,
+    /// The one that was asked for last: a server's polls are mostly of one place, and to find it takes longer
+    /// than all else that is done for a poll.
+    last_place: Option<(Place, u16)>,
     /// The number of the first bin; they follow each other.
     pub(super) first: u64,
     pub(super) bins: VecDeque<Bin>,
@@ -99,6 +102,7 @@ impl Live {
             tap,
             places: Vec::new(),
             numbers: HashMap::new(),
+            last_place: None,
             first: 0,
             bins: VecDeque::new(),
             spans: VecDeque::new(),
@@ -233,6 +237,17 @@ impl Live {
 
     /// The number of a place.
     pub(super) fn place(&mut self, place: Place) -> u16 {
+        match self.last_place {
+            Some((last, number)) if std::ptr::eq(last, place) => number,
+            _ => {
+                let number = self.find_place(place);
+                self.last_place = Some((place, number));
+                number
+            }
+        }
+    }
+
+    fn find_place(&mut self, place: Place) -> u16 {
         if let Some(&number) = self.numbers.get(place) {
             return number;
         }

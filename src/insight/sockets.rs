@@ -11,8 +11,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// because the system goes through the sockets of all its processes.
 const TABLES: [&str; 4] = ["tcp", "udp", "tcp6", "udp6"];
 
-/// What descriptors lead to. Made for one dump: each table of the system is read once, when a socket is not in
-/// those that have been read before.
+/// What descriptors lead to. Made for one dump: each table of the system is read once, when a socket is not
+/// in those that have been read before.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
     /// By the numbers of the sockets in the system.

@@ -138,8 +138,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: JOIN,
         models: "waiting::loom",
-        from: "                    forget_join_note(waker, header.id);",
-        to: "                    _ = waker;",
+        from: "            forget_join_note(waker, header.id);",
+        to: "            _ = waker;",
         breaks: "a handle that is dropped leaves the note to the task that has polled it",
     },
     Mutation {

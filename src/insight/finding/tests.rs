@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::engine::blocking::PoolCounts;
+use crate::engine::sync_shim::Mutex;
 use crate::engine::task::TaskId;
 use crate::engine::task::header::ListEntry;
 use crate::insight::deadlocks::Deadlocks;
 use crate::insight::pool_info::{JobInfo, PoolInfo};
+use crate::insight::sockets::Targets;
 use crate::insight::task_info::TaskInfo;
 use crate::insight::worker_info::WorkerInfo;
 use crate::runtime::RuntimeFlavor;
@@ -89,7 +91,7 @@ fn healthy() -> Dump {
         trees: Vec::new(),
         over_time: Vec::new(),
         times: None,
-        targets: Arc::default(),
+        targets: Arc::new(Mutex::new(Targets::default())),
     }
 }
 

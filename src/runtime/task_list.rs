@@ -28,9 +28,7 @@ impl TaskList {
         Self { handle: handle.clone(), executors, registry: 0, from: 0, marks: false }
     }
 
-    /// Returns one that marks the tasks which it meets: see [`State::mark`].
-    ///
-    /// [`State::mark`]: crate::engine::task::state::State::mark
+    /// Returns one that marks the tasks which it meets: see `State::mark`.
     pub(crate) fn marking(handle: &Handle) -> Self {
         Self { marks: true, ..Self::new(handle) }
     }

@@ -74,14 +74,15 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    pub(super) fn new(worker: usize) -> Self {
+    /// `polls`: those that earlier workers have made in the slot, and counted.
+    pub(super) fn new(worker: usize, polls: u64) -> Self {
         Self {
             sought: Cell::new(Sought::Nothing),
             due: Cell::new(clock::now() + PERIOD),
             rest: Cell::new(0),
             rng: RefCell::new(Rng::new(worker as u64)),
-            timed_at: Cell::new(0),
-            counted_at: Cell::new(0),
+            timed_at: Cell::new(polls),
+            counted_at: Cell::new(polls),
             followed: Cell::new(None),
             candidates: Cell::new(0),
             from: Cell::new(0),

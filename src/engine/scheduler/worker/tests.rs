@@ -75,3 +75,31 @@ fn a_sample_moves_no_fair_turn_and_may_be_any_tick() {
         worker.look_again();
     }
 }
+
+/// Runs so many tasks, one after the other, and times the first of those polls that come after a fair turn.
+fn polls(shared: &Arc<Shared>, worker: &Worker, tasks: u32) {
+    worker.records.samples.make_due();
+    for _ in 0..tasks {
+        worker.spawned(new_task(shared));
+        let task = worker.next_task().expect("it was spawned");
+        if !worker.own.on_found.is_plain() {
+            worker.found(task.identity());
+        }
+        worker.run(task);
+    }
+}
+
+#[test]
+fn polls_of_earlier_workers_in_the_slot_are_counted_once() {
+    let (shared, mut worker) = alone();
+    let shared = &shared;
+    for _ in 0..3 {
+        polls(shared, &worker, 10 * FAIR_INTERVAL);
+        let _ = worker.hand_over();
+        worker.leave();
+        worker = Worker::new(shared.clone(), 0);
+    }
+    let (polls, [times, waits]) = (shared.slots.get(0).running.polls(), shared.histograms());
+    assert!((1..=polls).contains(&times.total()), "{} of {polls}", times.total());
+    assert!(waits.total() <= polls, "{} of {polls}", waits.total());
+}

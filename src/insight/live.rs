@@ -47,8 +47,10 @@ pub(super) struct Live {
     pub(super) spans: VecDeque<Span>,
     /// How many spans there were before these.
     pub(super) earlier_spans: u64,
-    /// Since when a task is ready.
+    /// Since when a task is ready, of those that the last read has followed.
     ready: HashMap<TaskId, u64>,
+    /// It has followed the tasks whose numbers this divides.
+    stride: u64,
     pub(super) lost: u64,
     pub(super) events: u64,
 }
@@ -104,6 +106,7 @@ impl Live {
             spans: VecDeque::new(),
             earlier_spans: 0,
             ready: HashMap::new(),
+            stride: 1,
             lost: 0,
             events: 0,
         })
@@ -252,6 +255,14 @@ impl Live {
         // By their numbers, so that a task is followed from its wake to its poll.
         let stride = count.div_ceil(FOLLOWED).max(1) as u64;
         let is_followed = |task: RunningTask| scattered(task.id()) % stride == 0;
+        if std::mem::replace(&mut self.stride, stride) != stride {
+            // Of the others this read sees no polls, and a later one would take the next for the first.
+            self.ready.retain(|task, _| scattered(*task) % stride == 0);
+        }
+        let whole = whole_from(tracks());
+        if whole.is_some() {
+            self.ready.clear();
+        }
         let mut steps: Vec<(u64, bool, TaskId)> = Vec::new();
         for record in tracks().flat_map(|track| &track.records) {
             match record.event {
@@ -264,6 +275,7 @@ impl Live {
                 _ => {}
             }
         }
+        steps.retain(|(time, ..)| whole.is_none_or(|whole| *time >= whole));
         steps.sort_unstable();
         if self.ready.len() > MOST_READY {
             // Those of tasks that are never polled, or were not recorded.
@@ -303,6 +315,12 @@ impl Lane {
     }
 }
 
+/// If events are lost: the time from which on all are there, so that it is known what became of a task.
+fn whole_from<'a>(tracks: impl Iterator<Item = &'a Track>) -> Option<u64> {
+    let torn = tracks.filter(|track| track.lost != 0);
+    torn.map(|track| track.records.first().map_or(u64::MAX, |first| first.at)).max()
+}
+
 /// So that tasks that are spawned in turns are not followed in turns.
 fn scattered(task: TaskId) -> u64 {
     task.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
@@ -318,28 +336,78 @@ mod tests {
     use super::*;
     use crate::engine::task::header::Polled;
 
-    /// A worker notes a poll when the task may have been woken again, and that wake may have been read
-    /// before.
-    #[test]
-    fn a_poll_that_is_read_after_the_next_wake_does_not_end_its_wait() {
+    fn live() -> (crate::runtime::Runtime, Live) {
         let runtime =
             crate::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
         let mut live = Live::of(runtime.handle()).unwrap();
         live.read_on();
-        let task = RunningTask::new(TaskId::next(), Location::caller());
-        let track = |record| Track { records: vec![record], ..Track::default() };
-        let poll = |begin, duration| {
-            let event = Event::Poll { task, duration, outcome: Polled::Pending };
-            track(Record { at: begin + duration, event })
-        };
-        let wake = |at| track(Record { at, event: Event::Wake(task) });
-        let waits = |live: &Live| live.bins.iter().flat_map(|bin| bin.waits).sum::<u32>();
-        let before = waits(&live);
-        live.follow(&[], &wake(3_000));
-        live.follow(&[poll(1_000, 2_500)], &Track::default());
-        assert_eq!(waits(&live), before);
-        live.follow(&[poll(7_000, 10)], &Track::default());
-        assert_eq!(waits(&live), before + 1);
+        (runtime, live)
+    }
+
+    fn new_task() -> RunningTask {
+        RunningTask::new(TaskId::next(), Location::caller())
+    }
+
+    fn poll(task: RunningTask, begin: u64, duration: u64) -> Record {
+        let event = Event::Poll { task, duration, outcome: Polled::Pending };
+        Record { at: begin + duration, event }
+    }
+
+    fn wake(task: RunningTask, at: u64) -> Record {
+        Record { at, event: Event::Wake(task) }
+    }
+
+    impl Live {
+        fn follow_one(&mut self, records: Vec<Record>, lost: u64) {
+            self.follow(&[Track { records, lost, ..Track::default() }], &Track::default());
+        }
+
+        fn waits(&self) -> u32 {
+            self.bins.iter().flat_map(|bin| bin.waits).sum()
+        }
+    }
+
+    /// A worker notes a poll when the task may have been woken again, and that wake may have been read
+    /// before.
+    #[test]
+    fn a_poll_that_is_read_after_the_next_wake_does_not_end_its_wait() {
+        let (_runtime, mut live) = live();
+        let (task, before) = (new_task(), live.waits());
+        live.follow_one(vec![wake(task, 3_000)], 0);
+        live.follow_one(vec![poll(task, 1_000, 2_500)], 0);
+        assert_eq!(live.waits(), before);
+        live.follow_one(vec![poll(task, 7_000, 10)], 0);
+        assert_eq!(live.waits(), before + 1);
         assert_eq!(live.bins[0].waits[doubling(4_000)], 1);
+    }
+
+    /// What has happened to the task in between was not looked at.
+    #[test]
+    fn a_wait_is_not_known_if_a_read_in_between_does_not_follow_the_task() {
+        let (_runtime, mut live) = live();
+        let is_left_out = |task: &RunningTask| scattered(task.id()) % 2 != 0;
+        let task = (0..).map(|_| new_task()).find(is_left_out).unwrap();
+        let before = live.waits();
+        live.follow_one(vec![wake(task, 1_000)], 0);
+        let many = (0..FOLLOWED as u64).map(|at| wake(new_task(), at));
+        live.follow_one(many.chain([poll(task, 2_000, 10), wake(task, 9_000)]).collect(), 0);
+        live.follow_one(vec![poll(task, 10_000, 10)], 0);
+        assert_eq!(live.waits(), before);
+        live.follow_one(vec![wake(task, 11_000), poll(task, 12_000, 10)], 0);
+        assert_eq!(live.waits(), before + 1);
+    }
+
+    #[test]
+    fn a_wait_is_not_known_if_events_are_lost_in_between() {
+        let (_runtime, mut live) = live();
+        let (task, other, before) = (new_task(), new_task(), live.waits());
+        live.follow_one(vec![wake(task, 1_000)], 0);
+        // Of another thread there are events from the time of the lost ones.
+        let track = |records, lost| Track { records, lost, ..Track::default() };
+        let lost = track(vec![wake(other, 8_000), poll(other, 8_100, 10)], 5);
+        live.follow(&[lost, track(vec![wake(task, 3_000)], 0)], &Track::default());
+        assert_eq!(live.waits(), before + 1);
+        live.follow_one(vec![poll(task, 10_000, 10)], 0);
+        assert_eq!(live.waits(), before + 1);
     }
 }

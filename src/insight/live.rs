@@ -3,8 +3,9 @@
 //!
 //! The rings of a recording hold a second's events of a busy server, or less. So they are emptied often, and
 //! of each event only a sum stays: how long a worker was in polls of tasks of one place, slept, or called
-//! wakers, in each [`BIN`]. What lasts longer than a bin is kept one by one. All of it is bounded: so many
-//! bins, lanes, places and long events, and what is beyond them is counted together as others.
+//! wakers, in each [`BIN`]. What lasts longer than a bin is kept one by one, and its time is in no bin: a
+//! reader may have those in which it began before it ends. All of it is bounded: so many bins, lanes, places
+//! and long events, and what is beyond them is counted together as others.
 
 use super::tap::Tap;
 use crate::engine::recorder::{Event, Record};
@@ -36,6 +37,8 @@ pub(super) const DOUBLINGS: usize = 26;
 pub(super) type Place = &'static Location<'static>;
 
 pub(super) struct Live {
+    /// Another one each time that a recording begins, so that a reader does not take one for the other.
+    pub(super) number: u64,
     tap: Tap,
     next: NextRecords,
     /// Those that have been met, by number.
@@ -94,9 +97,10 @@ pub(super) struct Span {
 
 impl Live {
     /// `None`: there are no workers, or the runtime has been shut down.
-    pub(super) fn of(handle: &Handle) -> Option<Self> {
+    pub(super) fn of(handle: &Handle, number: u64) -> Option<Self> {
         let tap = Tap::of(handle)?;
         Some(Self {
+            number,
             next: tap.start(),
             tap,
             places: Vec::new(),
@@ -201,8 +205,8 @@ impl Live {
         }
     }
 
-    /// Adds what ended at `end` to the bins that it was in, with the number of ends there; what was longer
-    /// than a bin is kept as well.
+    /// Adds what ended at `end` to the bins that it was in, with the number of ends there; of what was longer
+    /// than a bin, and is kept, only its end.
     fn spread(
         &mut self,
         lane: usize,
@@ -214,6 +218,10 @@ impl Live {
         let begin = end.saturating_sub(duration);
         if duration > BIN && lane < MOST_LANES {
             self.keep(Span { lane, begin, end, poll });
+            if let Some(lane) = self.lane(lane, end) {
+                add(lane, 0, 1);
+            }
+            return;
         }
         let mut from = begin.max(self.first * BIN);
         while from <= end {
@@ -339,7 +347,7 @@ mod tests {
     fn live() -> (crate::runtime::Runtime, Live) {
         let runtime =
             crate::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-        let mut live = Live::of(runtime.handle()).unwrap();
+        let mut live = Live::of(runtime.handle(), 1).unwrap();
         live.read_on();
         (runtime, live)
     }
@@ -409,5 +417,22 @@ mod tests {
         assert_eq!(live.waits(), before + 1);
         live.follow_one(vec![poll(task, 10_000, 10)], 0);
         assert_eq!(live.waits(), before + 1);
+    }
+
+    /// A reader has some of the bins before the poll ends, and would not learn of the time in those.
+    #[test]
+    fn the_time_of_an_event_that_is_longer_than_a_bin_is_kept_once() {
+        let (_runtime, mut live) = live();
+        let task = new_task();
+        live.make_room(9 * BIN);
+        live.count(0, &poll(task, BIN / 2, 7 * BIN));
+        live.count(0, &Record { at: 9 * BIN, event: Event::Sleep { duration: BIN + 1 } });
+        let span = live.spans.front().unwrap();
+        assert_eq!((span.begin, span.end - span.begin, live.spans.len()), (BIN / 2, 7 * BIN, 2));
+        let lanes: Vec<_> = live.bins.iter().flat_map(|bin| &bin.lanes).collect();
+        let shares = || lanes.iter().flat_map(|lane| &lane.shares);
+        assert_eq!(shares().map(|share| share.time).sum::<u64>(), 0);
+        assert_eq!(shares().map(|share| share.polls).sum::<u32>(), 1);
+        assert_eq!(lanes.iter().map(|lane| lane.asleep).max(), Some(0));
     }
 }

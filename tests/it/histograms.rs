@@ -59,8 +59,7 @@ fn a_poll_that_is_timed_counts_for_those_that_are_not() {
     });
 }
 
-/// They take nearly all of the time, so what comes by the clock comes in one of them, and is followed by short
-/// ones.
+/// They take nearly all of the time, so what comes by the clock comes in one of them, and short ones follow.
 #[test]
 fn rare_polls_that_are_not_short_are_in_the_sample() {
     guarded(|| {

@@ -1,11 +1,11 @@
 //! How long polls take, and how long woken tasks wait for theirs, measured at a few of them.
 //!
-//! Which poll is the next sample is drawn at random, in a number of polls that is one [`PERIOD`] in the mean,
-//! as fast as the worker has made them lately. Its fair turns tell when that poll is among the ticks until the
-//! next fair turn, and the worker calls [`Worker::sample_turn`] before that tick: the counter that leads to
-//! the next fair turn leads there first. From then on until the sample is taken, polls, wakes and spawns take
-//! the way that they take while events are recorded (recorded.rs). So a poll that is not measured pays nothing
-//! for those that are.
+//! Which poll is the next sample is drawn at random, in a number of polls that is one [`PERIOD`] in the
+//! mean, as fast as the worker has made them lately. Its fair turns tell when that poll is among the ticks
+//! until the next fair turn, and the worker calls [`Worker::sample_turn`] before that tick: the counter that
+//! leads to the next fair turn leads there first. From then on until the sample is taken, polls, wakes and
+//! spawns take the way that they take while events are recorded (recorded.rs). So a poll that is not measured
+//! pays nothing for those that are.
 //!
 //! * The chosen poll is timed. It stands for all polls since the one that was timed before, so that the
 //!   counts are those of all polls, and a worker whose polls are long, which has more fair turns than polls
@@ -17,8 +17,8 @@
 //!
 //! Rejected: to take one of the next polls when the last sample was long ago. That time mostly ends in a long
 //! poll, and those that follow it are short: of polls of 2 ms, one in 20, none was sampled in 4 s, and they
-//! took all the time. Rejected as well: to read the clock at each poll, which makes a short one three times as long; and to stamp each
-//! task when it is woken, for which its header has no room.
+//! took all the time. Rejected as well: to read the clock at each poll, which makes a short one three times
+//! as long; and to stamp each task when it is woken, for which its header has no room.
 
 use super::Worker;
 use crate::engine::rng::Rng;
@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 /// followed for some polls, is nothing in so long a time.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// If a sample has not come after so many periods, polls take longer than before, and it is drawn anew.
+/// If a sample has not come after so many periods, the pace of polls is not what it was: it is drawn anew.
 const LATE: u32 = 8;
 
 /// So much of what is known of the pace of polls is forgotten with each sample.
@@ -129,7 +129,7 @@ impl Samples {
         let (since, before) = self.drawn.replace((now, polls));
         let passed = u64::try_from(now.saturating_duration_since(since).as_nanos());
         let add = |sum: u64, more: u64| (sum - sum / FORGOTTEN).saturating_add(more);
-        let (time, made) = self.pace.get();
+        let (time, made) = if now < self.late.get() { self.pace.get() } else { (0, 0) };
         let (time, made) = (add(time, passed.unwrap_or(u64::MAX)), add(made, polls - before));
         self.pace.set((time, made));
         let mean = u128::from(made) * PERIOD.as_nanos() / u128::from(time.max(1));

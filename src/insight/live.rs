@@ -3,8 +3,9 @@
 //!
 //! The rings of a recording hold a second's events of a busy server, or less. So they are emptied often, and
 //! of each event only a sum stays: how long a worker was in polls of tasks of one place, slept, or called
-//! wakers, in each [`BIN`]. What lasts longer than a bin is kept one by one. All of it is bounded: so many
-//! bins, lanes, places and long events, and what is beyond them is counted together as others.
+//! wakers, in each [`BIN`]. What lasts longer than a bin is kept one by one, and its time is in no bin: a
+//! reader may have those in which it began before it ends. All of it is bounded: so many bins, lanes, places
+//! and long events, and what is beyond them is counted together as others.
 
 use super::tap::Tap;
 use crate::engine::recorder::{Event, Record};
@@ -36,6 +37,8 @@ pub(super) const DOUBLINGS: usize = 26;
 pub(super) type Place = &'static Location<'static>;
 
 pub(super) struct Live {
+    /// Another one each time that a recording begins, so that a reader does not take one for the other.
+    pub(super) number: u64,
     tap: Tap,
     next: NextRecords,
     /// Those that have been met, by number.
@@ -50,8 +53,10 @@ pub(super) struct Live {
     pub(super) spans: VecDeque<Span>,
     /// How many spans there were before these.
     pub(super) earlier_spans: u64,
-    /// Since when a task is ready.
+    /// Since when a task is ready, of those that the last read has followed.
     ready: HashMap<TaskId, u64>,
+    /// It has followed the tasks whose numbers this divides.
+    stride: u64,
     pub(super) lost: u64,
     pub(super) events: u64,
 }
@@ -95,9 +100,10 @@ pub(super) struct Span {
 
 impl Live {
     /// `None`: there are no workers, or the runtime has been shut down.
-    pub(super) fn of(handle: &Handle) -> Option<Self> {
+    pub(super) fn of(handle: &Handle, number: u64) -> Option<Self> {
         let tap = Tap::of(handle)?;
         Some(Self {
+            number,
             next: tap.start(),
             tap,
             places: Vec::new(),
@@ -108,6 +114,7 @@ impl Live {
             spans: VecDeque::new(),
             earlier_spans: 0,
             ready: HashMap::new(),
+            stride: 1,
             lost: 0,
             events: 0,
         })
@@ -202,8 +209,8 @@ impl Live {
         }
     }
 
-    /// Adds what ended at `end` to the bins that it was in, with the number of ends there; what was longer
-    /// than a bin is kept as well.
+    /// Adds what ended at `end` to the bins that it was in, with the number of ends there; of what was longer
+    /// than a bin, and is kept, only its end.
     fn spread(
         &mut self,
         lane: usize,
@@ -215,6 +222,10 @@ impl Live {
         let begin = end.saturating_sub(duration);
         if duration > BIN && lane < MOST_LANES {
             self.keep(Span { lane, begin, end, poll });
+            if let Some(lane) = self.lane(lane, end) {
+                add(lane, 0, 1);
+            }
+            return;
         }
         let mut from = begin.max(self.first * BIN);
         while from <= end {
@@ -267,6 +278,14 @@ impl Live {
         // By their numbers, so that a task is followed from its wake to its poll.
         let stride = count.div_ceil(FOLLOWED).max(1) as u64;
         let is_followed = |task: RunningTask| scattered(task.id()) % stride == 0;
+        if std::mem::replace(&mut self.stride, stride) != stride {
+            // Of the others this read sees no polls, and a later one would take the next for the first.
+            self.ready.retain(|task, _| scattered(*task) % stride == 0);
+        }
+        let whole = whole_from(tracks());
+        if whole.is_some() {
+            self.ready.clear();
+        }
         let mut steps: Vec<(u64, bool, TaskId)> = Vec::new();
         for record in tracks().flat_map(|track| &track.records) {
             match record.event {
@@ -279,6 +298,7 @@ impl Live {
                 _ => {}
             }
         }
+        steps.retain(|(time, ..)| whole.is_none_or(|whole| *time >= whole));
         steps.sort_unstable();
         if self.ready.len() > MOST_READY {
             // Those of tasks that are never polled, or were not recorded.
@@ -318,6 +338,12 @@ impl Lane {
     }
 }
 
+/// If events are lost: the time from which on all are there, so that it is known what became of a task.
+fn whole_from<'a>(tracks: impl Iterator<Item = &'a Track>) -> Option<u64> {
+    let torn = tracks.filter(|track| track.lost != 0);
+    torn.map(|track| track.records.first().map_or(u64::MAX, |first| first.at)).max()
+}
+
 /// So that tasks that are spawned in turns are not followed in turns.
 fn scattered(task: TaskId) -> u64 {
     task.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
@@ -333,28 +359,95 @@ mod tests {
     use super::*;
     use crate::engine::task::header::Polled;
 
+    fn live() -> (crate::runtime::Runtime, Live) {
+        let runtime =
+            crate::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let mut live = Live::of(runtime.handle(), 1).unwrap();
+        live.read_on();
+        (runtime, live)
+    }
+
+    fn new_task() -> RunningTask {
+        RunningTask::new(TaskId::next(), Location::caller())
+    }
+
+    fn poll(task: RunningTask, begin: u64, duration: u64) -> Record {
+        let event = Event::Poll { task, duration, outcome: Polled::Pending };
+        Record { at: begin + duration, event }
+    }
+
+    fn wake(task: RunningTask, at: u64) -> Record {
+        Record { at, event: Event::Wake(task) }
+    }
+
+    impl Live {
+        fn follow_one(&mut self, records: Vec<Record>, lost: u64) {
+            self.follow(&[Track { records, lost, ..Track::default() }], &Track::default());
+        }
+
+        fn waits(&self) -> u32 {
+            self.bins.iter().flat_map(|bin| bin.waits).sum()
+        }
+    }
+
     /// A worker notes a poll when the task may have been woken again, and that wake may have been read
     /// before.
     #[test]
     fn a_poll_that_is_read_after_the_next_wake_does_not_end_its_wait() {
-        let runtime =
-            crate::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-        let mut live = Live::of(runtime.handle()).unwrap();
-        live.read_on();
-        let task = RunningTask::new(TaskId::next(), Location::caller());
-        let track = |record| Track { records: vec![record], ..Track::default() };
-        let poll = |begin, duration| {
-            let event = Event::Poll { task, duration, outcome: Polled::Pending };
-            track(Record { at: begin + duration, event })
-        };
-        let wake = |at| track(Record { at, event: Event::Wake(task) });
-        let waits = |live: &Live| live.bins.iter().flat_map(|bin| bin.waits).sum::<u32>();
-        let before = waits(&live);
-        live.follow(&[], &wake(3_000));
-        live.follow(&[poll(1_000, 2_500)], &Track::default());
-        assert_eq!(waits(&live), before);
-        live.follow(&[poll(7_000, 10)], &Track::default());
-        assert_eq!(waits(&live), before + 1);
+        let (_runtime, mut live) = live();
+        let (task, before) = (new_task(), live.waits());
+        live.follow_one(vec![wake(task, 3_000)], 0);
+        live.follow_one(vec![poll(task, 1_000, 2_500)], 0);
+        assert_eq!(live.waits(), before);
+        live.follow_one(vec![poll(task, 7_000, 10)], 0);
+        assert_eq!(live.waits(), before + 1);
         assert_eq!(live.bins[0].waits[doubling(4_000)], 1);
+    }
+
+    /// What has happened to the task in between was not looked at.
+    #[test]
+    fn a_wait_is_not_known_if_a_read_in_between_does_not_follow_the_task() {
+        let (_runtime, mut live) = live();
+        let is_left_out = |task: &RunningTask| scattered(task.id()) % 2 != 0;
+        let task = (0..).map(|_| new_task()).find(is_left_out).unwrap();
+        let before = live.waits();
+        live.follow_one(vec![wake(task, 1_000)], 0);
+        let many = (0..FOLLOWED as u64).map(|at| wake(new_task(), at));
+        live.follow_one(many.chain([poll(task, 2_000, 10), wake(task, 9_000)]).collect(), 0);
+        live.follow_one(vec![poll(task, 10_000, 10)], 0);
+        assert_eq!(live.waits(), before);
+        live.follow_one(vec![wake(task, 11_000), poll(task, 12_000, 10)], 0);
+        assert_eq!(live.waits(), before + 1);
+    }
+
+    #[test]
+    fn a_wait_is_not_known_if_events_are_lost_in_between() {
+        let (_runtime, mut live) = live();
+        let (task, other, before) = (new_task(), new_task(), live.waits());
+        live.follow_one(vec![wake(task, 1_000)], 0);
+        // Of another thread there are events from the time of the lost ones.
+        let track = |records, lost| Track { records, lost, ..Track::default() };
+        let lost = track(vec![wake(other, 8_000), poll(other, 8_100, 10)], 5);
+        live.follow(&[lost, track(vec![wake(task, 3_000)], 0)], &Track::default());
+        assert_eq!(live.waits(), before + 1);
+        live.follow_one(vec![poll(task, 10_000, 10)], 0);
+        assert_eq!(live.waits(), before + 1);
+    }
+
+    /// A reader has some of the bins before the poll ends, and would not learn of the time in those.
+    #[test]
+    fn the_time_of_an_event_that_is_longer_than_a_bin_is_kept_once() {
+        let (_runtime, mut live) = live();
+        let task = new_task();
+        live.make_room(9 * BIN);
+        live.count(0, &poll(task, BIN / 2, 7 * BIN));
+        live.count(0, &Record { at: 9 * BIN, event: Event::Sleep { duration: BIN + 1 } });
+        let span = live.spans.front().unwrap();
+        assert_eq!((span.begin, span.end - span.begin, live.spans.len()), (BIN / 2, 7 * BIN, 2));
+        let lanes: Vec<_> = live.bins.iter().flat_map(|bin| &bin.lanes).collect();
+        let shares = || lanes.iter().flat_map(|lane| &lane.shares);
+        assert_eq!(shares().map(|share| share.time).sum::<u64>(), 0);
+        assert_eq!(shares().map(|share| share.polls).sum::<u32>(), 1);
+        assert_eq!(lanes.iter().map(|lane| lane.asleep).max(), Some(0));
     }
 }

@@ -31,6 +31,7 @@ fn runtime(shown: Shown<'_>, object: &mut Object<'_>) {
     let Shown { id, live, after: (bins, spans) } = shown;
     let under_way = live.under_way();
     object.number("id", id);
+    object.number("recording", live.number);
     object.number("now_us", live.now() / 1_000);
     object.number("lost", live.lost);
     object.number("events", live.events);

@@ -75,7 +75,7 @@ impl Exposition<'_> {
         let families = [
             (
                 "liten_poll_duration_seconds",
-                "How long polls took: estimated from some, exact from 17 ms on.",
+                "How long polls took: estimated from some; from 17 ms on each is counted.",
             ),
             (
                 "liten_schedule_latency_seconds",

@@ -158,9 +158,11 @@ impl RuntimeMetrics {
     /// worker or a bucket that does not exist.
     ///
     /// The polls of a worker are not timed one by one, which would cost more than many of them. One at a
-    /// time, at most 100 per second, is chosen at random, and counts for all since the last one. Polls
+    /// time, some 100 per second, is chosen at random, and counts for all since the last one. Polls
     /// of 17 ms and more do not count in this way: each of them is seen from the outside and counted once,
-    /// some milliseconds after its end, with a time that may be wrong by the same.
+    /// some milliseconds after its end, with a time that may be wrong by the same. So one of about 17 ms may
+    /// be counted in both ways or in none. One that [blocks in place](crate::task::block_in_place) for so
+    /// long is not counted.
     ///
     /// # Examples
     ///
@@ -200,7 +202,7 @@ impl RuntimeMetrics {
     /// Returns for how many polls of `worker` the task has waited as long as `bucket` says, from its wake or
     /// its spawn on. 0 for a worker or a bucket that does not exist.
     ///
-    /// These are estimates: one task at a time, at most 100 per second, is chosen from those that become
+    /// These are estimates: one task at a time, some 100 per second, is chosen from those that become
     /// ready at the worker, by its tasks, or by events and timers that it fetches. If this worker polls it,
     /// its wait counts for all polls since the last one that was counted. The waits of tasks that other
     /// workers have stolen, and of those that other threads have woken, are not known.

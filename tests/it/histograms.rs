@@ -59,6 +59,32 @@ fn a_poll_that_is_timed_counts_for_those_that_are_not() {
     });
 }
 
+/// They take nearly all of the time, so what comes by the clock comes in one of them, and short ones follow.
+#[test]
+fn rare_polls_that_are_not_short_are_in_the_sample() {
+    guarded(|| {
+        let runtime = workers(1);
+        let handle = runtime.handle().clone();
+        let counted = move || {
+            let count = RuntimeMetrics::poll_time_histogram_bucket_count;
+            split(&handle.metrics(), 2 * MS, count).0
+        };
+        let task = runtime.spawn(async move {
+            let mut polls = 0;
+            while counted() < 2_000 {
+                std::thread::sleep(2 * MS);
+                polls += 1;
+                for _ in 0..20 {
+                    yield_now().await;
+                }
+            }
+            (polls, counted())
+        });
+        let (polls, counted) = runtime.block_on(task).unwrap();
+        assert!(counted <= 5 * polls, "{counted} of {polls}");
+    });
+}
+
 /// A sample would miss some of them, and count others for many.
 #[test]
 fn each_of_the_longest_polls_is_counted_once() {

@@ -120,8 +120,10 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
+        let own = OwnQueues::new(&shared, index);
         Self {
-            own: OwnQueues::new(&shared, index),
+            records: Records::new(index, own.slot.running.polls()),
+            own,
             turns: Turns::new(),
             helps: Cell::new(shared.size.is_helper(index)),
             parker: Parker::new(),
@@ -132,7 +134,6 @@ impl Worker {
             busy_since: Cell::new(clock::now()),
             intake: Intake::new(),
             unannounced: Cell::new(None),
-            records: Records::new(index),
             wakes: RefCell::new(shared.driver.new_wakes()),
             shared,
         }

@@ -40,9 +40,10 @@ function takeLive(answer) {
   for (const runtime of answer.runtimes) {
     let live = lives.get(runtime.id);
     // The recording began anew.
-    if (live === undefined || runtime.now_us < live.now) {
+    if (live === undefined || runtime.recording !== live.recording) {
       const last = live;
       live = newLive();
+      live.recording = runtime.recording;
       if (last !== undefined) live.colours = last.colours;
       lives.set(runtime.id, live);
       if (last !== undefined) continue;
@@ -78,12 +79,13 @@ function colour(live, number) {
   return live.colours.get(name);
 }
 
-// Time and polls by place, the longest poll that was seen as one, and the counts of both pictures, of some last bins.
+// Time and polls by place, the longest poll that was seen as one, and the counts of both pictures, of some last bins. What was
+// longer than a bin has its time in the list of long events, and its poll in the bin of its end.
 function sums(live, bins) {
   const places = new Map();
   const add = (number) => {
     const name = placeName(live, number);
-    if (!places.has(name)) places.set(name, { name, number, time: 0, polls: 0, longest: 0 });
+    if (!places.has(name)) places.set(name, { name, number, time: 0, polls: 0, polled: 0, longest: 0 });
     return places.get(name);
   };
   const counts = { polls: [], waits: [] };
@@ -98,6 +100,7 @@ function sums(live, bins) {
       for (let at = 0; at < lane.shares.length; at += 3) {
         const place = add(lane.shares[at]);
         place.time += lane.shares[at + 1];
+        place.polled += lane.shares[at + 1];
         place.polls += lane.shares[at + 2];
       }
     }
@@ -105,10 +108,21 @@ function sums(live, bins) {
       bin[what].forEach((count, index) => { counts[what][index] = (counts[what][index] ?? 0) + count; });
     }
   }
+  const [from, until] = [first * live.bin, live.after * live.bin];
+  const long = (poll, end) => {
+    const place = add(poll.place);
+    place.time += Math.max(0, Math.min(end, until) - Math.max(poll.begin, from));
+    place.longest = Math.max(place.longest, end - poll.begin);
+    return place;
+  };
   for (const span of live.spans) {
-    if (span.task === undefined || span.end < first * live.bin) continue;
-    const place = add(span.place);
-    place.longest = Math.max(place.longest, span.end - span.begin);
+    if (span.task === undefined || span.end < from) continue;
+    const place = long(span, span.end);
+    // Its poll is counted, too.
+    if (span.end < until) place.polled += span.end - span.begin;
+  }
+  for (const poll of live.since.values()) {
+    if (live.now - poll.begin >= live.bin) long(poll, live.now);
   }
   return { places, counts, seconds: (seen * live.bin) / 1e6, lanes };
 }

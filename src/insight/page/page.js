@@ -143,21 +143,25 @@ function places(runtime, live, lately) {
     if (met.has(row.spawned_at)) row.lately = undefined;
     met.add(row.spawned_at);
   }
-  const ended = [...(lately?.places.values() ?? [])].filter((place) => !met.has(place.name));
-  rows.push(...ended.map((place) => ({ spawned_at: place.name, lately: place, tasks: 0 })));
-  rows.sort((a, b) => (b.lately?.time ?? 0) - (a.lately?.time ?? 0) || b.tasks - a.tasks);
+  const others = [...(lately?.places.values() ?? [])].filter((place) => !met.has(place.name));
+  // They have ended, unless they are of places that are not listed.
+  const tasks = (place) => (place.number === 0 || runtime.places_left_out > 0 ? undefined : 0);
+  rows.push(...others.map((place) => ({ spawned_at: place.name, lately: place, tasks: tasks(place) })));
+  rows.sort((a, b) => (b.lately?.time ?? 0) - (a.lately?.time ?? 0) || (b.tasks ?? 0) - (a.tasks ?? 0));
   const shown = rows.slice(0, 100);
   const left = runtime.places_left_out + rows.length - shown.length;
-  const whole = (lately?.seconds ?? 0) * 1e6 * (lately?.lanes ?? 0);
+  // One that sleeps all the time has no lane.
+  const present = runtime.workers.slice(0, 32).filter((worker) => worker.state !== "absent").length;
+  const whole = (lately?.seconds ?? 0) * 1e6 * Math.max(lately?.lanes ?? 0, present);
   const percent = (time) => (whole > 0 ? `${((time / whole) * 100).toFixed(1)} %` : "");
   const number = (value) => (value === undefined ? "" : count(value));
   const columns = [
     ["spawned at", "place", (place) => (live ? swatch(live, place.spawned_at) : place.spawned_at)],
     ["of the workers", "number", (place) => (place.lately ? percent(place.lately.time) : "")],
     ["polls/s", "number", (place) => (place.lately ? count(Math.round(place.lately.polls / lately.seconds)) : "")],
-    ["mean poll", "number", (place) => (place.lately?.polls ? micros(place.lately.time / place.lately.polls) : "")],
+    ["mean poll", "number", (place) => (place.lately?.polls ? micros(place.lately.polled / place.lately.polls) : "")],
     ["longest ≥ 0.2 s", "number", (place) => (place.lately?.longest ? micros(place.lately.longest) : "")],
-    ["tasks", "number", (place) => count(place.tasks)],
+    ["tasks", "number", (place) => number(place.tasks)],
     ["running", "number", (place) => number(place.running)],
     ["ready", "number", (place) => number(place.ready)],
     ["waiting", "number", (place) => number(place.waiting)],
@@ -199,7 +203,8 @@ function lanes(runtime, live) {
 
 function heat(title, canvas, counts, total) {
   const part = (share) => micros(quantile(counts, share));
-  const text = `last 10 s: half below ${part(0.5)}, 99 % below ${part(0.99)}; since the start: 99.9 % below ${micros(total)}`;
+  const all = total?.count > 0 ? micros(total.p999_us) : "–";
+  const text = `last 10 s: half below ${part(0.5)}, 99 % below ${part(0.99)}; since the start: 99.9 % below ${all}`;
   return element("section", {}, element("h3", {}, title, element("small", {}, text)), canvas);
 }
 
@@ -241,8 +246,8 @@ function show(runtime, seconds) {
   if (isLive) {
     parts.push(lanes(runtime, live));
     parts.push(element("div", { class: "pair" },
-      heat("How long polls took", live.polls, lately.counts.polls, runtime.poll_times?.p999_us ?? null),
-      heat("How long ready tasks waited", live.waits, lately.counts.waits, runtime.schedule_latencies?.p999_us ?? null)));
+      heat("How long polls took", live.polls, lately.counts.polls, runtime.poll_times),
+      heat("How long ready tasks waited", live.waits, lately.counts.waits, runtime.schedule_latencies)));
   }
   if (runtime.workers.length > 0) parts.push(workers(runtime, seconds));
   if (runtime.polled_elsewhere.length > 0) parts.push(elsewhere(runtime));

@@ -23,11 +23,13 @@ pub(super) struct Lives {
     /// The last request.
     asked: Option<Instant>,
     lives: Vec<(Id, Live)>,
+    /// How many there have been.
+    count: u64,
 }
 
 impl Lives {
     pub(super) fn new() -> Self {
-        Self { opened: clock::now(), asked: None, lives: Vec::new() }
+        Self { opened: clock::now(), asked: None, lives: Vec::new(), count: 0 }
     }
 
     /// A request has come. Returns whether [`Lives::go_on`] is to be called from now on.
@@ -37,7 +39,8 @@ impl Lives {
         self.lives.retain(|(id, _)| living.iter().any(|handle| handle.id() == *id));
         for handle in living.iter().take(MOST_RUNTIMES) {
             if self.lives.iter().all(|(id, _)| *id != handle.id()) {
-                self.lives.extend(Live::of(handle).map(|live| (handle.id(), live)));
+                self.count += 1;
+                self.lives.extend(Live::of(handle, self.count).map(|live| (handle.id(), live)));
             }
         }
         begins

@@ -186,11 +186,13 @@ pub(super) struct History {
 struct WorkerHistory {
     progress: u64,
     between: bool,
-    /// Whether it blocked in place.
+    /// Whether it blocked in place, or has done so in the poll that it is in.
     in_place: bool,
     /// The last look that saw it move, or saw it at work after a sleep; it has been in one poll since then at
     /// the earliest. Not the last look that saw it asleep: the watchdog may have slept since.
     moved: Instant,
+    /// The poll has begun so long before that look, about.
+    before: Duration,
     at_rest: bool,
     stalled: bool,
     slow: bool,
@@ -200,7 +202,7 @@ struct WorkerHistory {
     /// The last order about that time.
     told: Option<Order>,
     /// The last look has found that a poll is over which looks had seen: how long it took, give or take a
-    /// pause between two looks.
+    /// pause between two looks. Not of one that has blocked in place.
     ended: Option<Duration>,
 }
 
@@ -213,12 +215,14 @@ impl WorkerHistory {
         let at_rest = seen.at_rest && !seen.blocked_in_place;
         let rested = std::mem::replace(&mut self.at_rest, at_rest) || at_rest;
         let stood = std::mem::replace(&mut self.stalled, polls == 0 && !rested);
-        let is_over = stood && polls != 0 && !seen.blocked_in_place && !self.in_place;
+        // A worker that has left moves no more.
+        let is_over = stood && (polls != 0 || at_rest) && !seen.blocked_in_place && !self.in_place;
         // It may have ended at any time since the last look, which may be long ago if the system has not let
         // this thread run.
         let known = now.checked_sub(passed).map(|looked| self.still(looked)).unwrap_or_default();
-        self.ended = is_over.then(|| known + passed.min(LONGEST_PAUSE) / 2);
-        self.in_place = seen.blocked_in_place;
+        let middle = passed.min(LONGEST_PAUSE) / 2;
+        self.ended = is_over.then(|| self.before + known + middle);
+        self.in_place = seen.blocked_in_place || (self.in_place && polls == 0);
         self.slow = LONG_POLL.saturating_mul(polls) <= passed && !rested;
         // What the worker does after a poll is not a part of it.
         let ended = std::mem::replace(&mut self.between, seen.between) != seen.between;
@@ -230,6 +234,9 @@ impl WorkerHistory {
         }
         if !self.stalled {
             self.moved = now;
+            // A worker that has rested may have woken this thread with its first poll.
+            let has_slept = rested && passed > LONGEST_PAUSE;
+            self.before = if has_slept { Duration::ZERO } else { middle };
             self.reported = false;
         }
     }
@@ -258,6 +265,7 @@ impl History {
             between: false,
             in_place: false,
             moved: now,
+            before: Duration::ZERO,
             at_rest: true,
             stalled: false,
             slow: false,

@@ -28,9 +28,10 @@ pub(super) struct Records {
 }
 
 impl Records {
-    pub(super) fn new(worker: usize) -> Self {
+    /// For a worker in whose slot so many `polls` have been made before.
+    pub(super) fn new(worker: usize, polls: u64) -> Self {
         let polled_at = Cell::new(clock::now());
-        Self { ring: RefCell::new(None), polled_at, samples: Samples::new(worker) }
+        Self { ring: RefCell::new(None), polled_at, samples: Samples::new(worker, polls) }
     }
 
     fn begin(&self, recording: Arc<Recording>, worker: usize) {

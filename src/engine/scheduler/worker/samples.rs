@@ -1,10 +1,11 @@
 //! How long polls take, and how long woken tasks wait for theirs, measured at a few of them.
 //!
-//! A worker reads the clock at its fair turns. If the last sample was [`PERIOD`] ago, it chooses one of the
-//! ticks until the next fair turn, at random, and calls [`Worker::sample_turn`] before that one: the counter
-//! that leads to the next fair turn leads there first. From then on until the sample is taken, polls, wakes
-//! and spawns take the way that they take while events are recorded (recorded.rs). So a poll that is
-//! not measured pays nothing for those that are.
+//! Which poll is the next sample is drawn at random, in a number of polls that is one [`PERIOD`] in the
+//! mean, as fast as the worker has made them lately. Its fair turns tell when that poll is among the ticks
+//! until the next fair turn, and the worker calls [`Worker::sample_turn`] before that tick: the counter that
+//! leads to the next fair turn leads there first. From then on until the sample is taken, polls, wakes and
+//! spawns take the way that they take while events are recorded (recorded.rs). So a poll that is not measured
+//! pays nothing for those that are.
 //!
 //! * The chosen poll is timed. It stands for all polls since the one that was timed before, so that the
 //!   counts are those of all polls, and a worker whose polls are long, which has more fair turns than polls
@@ -14,8 +15,10 @@
 //!   its place, one is chosen, and followed until it is polled. A thief may take it. Then nothing is counted,
 //!   so what a histogram of latencies has is that of tasks which run where they were made ready.
 //!
-//! Rejected: to read the clock at each poll, which makes a short one three times as long; and to stamp each
-//! task when it is woken, for which its header has no room.
+//! Rejected: to take one of the next polls when the last sample was long ago. That time mostly ends in a long
+//! poll, and those that follow it are short: of polls of 2 ms, one in 20, none was sampled in 4 s, and they
+//! took all the time. Rejected as well: to read the clock at each poll, which makes a short one three times
+//! as long; and to stamp each task when it is woken, for which its header has no room.
 
 use super::Worker;
 use crate::engine::rng::Rng;
@@ -26,9 +29,18 @@ use crate::engine::task::TaskId;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-/// Time from one sample to the next, at least. What a sample costs, some 2,000 instructions if a task is
+/// Time from one sample to the next, in the mean. What a sample costs, some 2,000 instructions if a task is
 /// followed for some polls, is nothing in so long a time.
 const PERIOD: Duration = Duration::from_millis(10);
+
+/// If a sample has not come after so many periods, the pace of polls is not what it was: it is drawn anew.
+const LATE: u32 = 8;
+
+/// So much of what is known of the pace of polls is forgotten with each sample.
+const FORGOTTEN: u64 = 8;
+
+/// The most polls between two samples in the mean: more than a worker makes.
+const MOST_POLLS: u64 = 1 << 20;
 
 /// After a task was followed for some polls, none is followed for so many times as many: those polls have
 /// paid for it.
@@ -53,8 +65,14 @@ enum Sought {
 
 pub(super) struct Samples {
     sought: Cell<Sought>,
-    /// The next sample is not planned before.
-    due: Cell<Instant>,
+    /// After so many polls the next sample comes.
+    target: Cell<u64>,
+    /// It is drawn anew if it has not come by then.
+    late: Cell<Instant>,
+    /// When a sample was drawn last, and how many polls the worker had made.
+    drawn: Cell<(Instant, u64)>,
+    /// How long the worker has lately taken, in nanoseconds, and for how many polls.
+    pace: Cell<(u64, u64)>,
     /// How many ticks there are from the chosen one to the next fair turn, while there is a chosen one.
     rest: Cell<u32>,
     rng: RefCell<Rng>,
@@ -74,14 +92,19 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    pub(super) fn new(worker: usize) -> Self {
+    /// `polls`: those that earlier workers have made in the slot, and counted.
+    pub(super) fn new(worker: usize, polls: u64) -> Self {
+        let now = clock::now();
         Self {
             sought: Cell::new(Sought::Nothing),
-            due: Cell::new(clock::now() + PERIOD),
+            target: Cell::new(u64::MAX),
+            late: Cell::new(now + PERIOD),
+            drawn: Cell::new((now, polls)),
+            pace: Cell::new((0, 0)),
             rest: Cell::new(0),
             rng: RefCell::new(Rng::new(worker as u64)),
-            timed_at: Cell::new(0),
-            counted_at: Cell::new(0),
+            timed_at: Cell::new(polls),
+            counted_at: Cell::new(polls),
             followed: Cell::new(None),
             candidates: Cell::new(0),
             from: Cell::new(0),
@@ -98,6 +121,21 @@ impl Samples {
     #[inline]
     pub(super) fn rest(&self) -> u32 {
         self.rest.get()
+    }
+
+    /// It is `now`, and so many `polls` have been made: draws the next sample, of those from poll `first` on.
+    #[cold]
+    fn draw(&self, now: Instant, polls: u64, first: u64) {
+        let (since, before) = self.drawn.replace((now, polls));
+        let passed = u64::try_from(now.saturating_duration_since(since).as_nanos());
+        let add = |sum: u64, more: u64| (sum - sum / FORGOTTEN).saturating_add(more);
+        let (time, made) = if now < self.late.get() { self.pace.get() } else { (0, 0) };
+        let (time, made) = (add(time, passed.unwrap_or(u64::MAX)), add(made, polls - before));
+        self.pace.set((time, made));
+        let mean = u128::from(made) * PERIOD.as_nanos() / u128::from(time.max(1));
+        let mean = mean.clamp(1, u128::from(MOST_POLLS)) as usize;
+        self.target.set(first + self.rng.borrow_mut().below(2 * mean) as u64);
+        self.late.set(now + LATE * PERIOD);
     }
 
     /// A task has become ready.
@@ -183,26 +221,32 @@ impl Samples {
 }
 
 impl Worker {
-    /// In a fair turn, which is the first tick of as many as `interval` says: chooses the one that is
-    /// measured, if it is time.
+    /// In a fair turn, which is the first tick of as many as `interval` says: sees to it that the sample is
+    /// taken if it is one of those.
     #[inline]
     pub(super) fn plan_sample(&self, now: Instant, interval: u32) {
-        let samples = &self.records.samples;
-        if now >= samples.due.get() && !samples.is_on() {
-            self.choose_tick(now, interval);
+        let (samples, polls) = (&self.records.samples, self.own.slot.running.polls());
+        if samples.is_on() {
+            return;
+        }
+        match samples.target.get().checked_sub(polls) {
+            Some(chosen) if chosen < u64::from(interval) => {
+                samples.draw(now, polls, polls + chosen + 1);
+                self.choose_tick(chosen as u32, interval);
+            }
+            Some(_) if now < samples.late.get() => {}
+            // Or the last sample lasted until now.
+            _ => samples.draw(now, polls, polls),
         }
     }
 
     #[cold]
-    fn choose_tick(&self, now: Instant, interval: u32) {
-        let samples = &self.records.samples;
-        samples.due.set(now + PERIOD);
-        let chosen = samples.rng.borrow_mut().below(interval as usize) as u32;
+    fn choose_tick(&self, chosen: u32, interval: u32) {
         if chosen == 0 {
             return self.begin_sample();
         }
         let rest = interval - chosen;
-        samples.rest.set(rest);
+        self.records.samples.rest.set(rest);
         self.until_fair.set(self.until_fair.get() - rest);
         self.paced_at.set(self.paced_at.get() - rest);
     }
@@ -240,9 +284,9 @@ impl Worker {
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 impl Samples {
-    /// The last sample was long ago.
-    pub(super) fn make_due(&self) {
-        self.due.set(clock::now() - PERIOD);
+    /// The next sample comes after so many polls.
+    pub(super) fn plan(&self, polls: u64) {
+        self.target.set(polls);
     }
 
     /// Nothing is to be measured.

@@ -65,7 +65,8 @@ fn a_sample_moves_no_fair_turn_and_may_be_any_tick() {
     let samples = &worker.records.samples;
     let mut chosen = std::collections::BTreeSet::new();
     while chosen.len() < FAIR_INTERVAL as usize {
-        samples.make_due();
+        let missing = (1..FAIR_INTERVAL).find(|rest| !chosen.contains(rest)).unwrap_or(1);
+        samples.plan(u64::from(FAIR_INTERVAL - missing));
         // Fewer if the system has not let this thread run, so that the ticks seem to be long.
         let interval = worker.pace.get().interval();
         assert_eq!(ticks(&worker), interval);
@@ -74,4 +75,32 @@ fn a_sample_moves_no_fair_turn_and_may_be_any_tick() {
         samples.forget();
         worker.look_again();
     }
+}
+
+/// Runs so many tasks, one after the other, and times one of their polls.
+fn polls(shared: &Arc<Shared>, worker: &Worker, tasks: u32) {
+    worker.records.samples.plan(shared.slots.get(0).running.polls() + u64::from(tasks / 2));
+    for _ in 0..tasks {
+        worker.spawned(new_task(shared));
+        let task = worker.next_task().expect("it was spawned");
+        if !worker.own.on_found.is_plain() {
+            worker.found(task.identity());
+        }
+        worker.run(task);
+    }
+}
+
+#[test]
+fn polls_of_earlier_workers_in_the_slot_are_counted_once() {
+    let (shared, mut worker) = alone();
+    let shared = &shared;
+    for _ in 0..3 {
+        polls(shared, &worker, 10 * FAIR_INTERVAL);
+        let _ = worker.hand_over();
+        worker.leave();
+        worker = Worker::new(shared.clone(), 0);
+    }
+    let (polls, [times, waits]) = (shared.slots.get(0).running.polls(), shared.histograms());
+    assert!((1..=polls).contains(&times.total()), "{} of {polls}", times.total());
+    assert!(waits.total() <= polls, "{} of {polls}", waits.total());
 }

@@ -551,12 +551,12 @@ fn how_long_a_poll_took_is_known_when_it_is_over() {
     let mut house = House::new(&[BUSY, BUSY]);
     house.polls_and_looks(1);
     assert_eq!(house.history.ended(0), None);
-    // Found in one poll by 40 looks, and beyond it by the next one.
+    // Found in one poll by 41 looks, and beyond it by the next one.
     house.looks(40);
     assert_eq!(house.history.ended(0), None, "it lasts");
     house.polls(&[0], 1);
     house.look();
-    assert_eq!(house.history.ended(0), Some(40 * TICK + TICK / 2));
+    assert_eq!(house.history.ended(0), Some(41 * TICK));
     house.polls(&[0], 1);
     house.look();
     assert_eq!(house.history.ended(0), None, "told once");
@@ -564,7 +564,33 @@ fn how_long_a_poll_took_is_known_when_it_is_over() {
     house.looks(10);
     house.polls(&[0], 1);
     house.look_after(Duration::from_secs(10));
-    assert_eq!(house.history.ended(0), Some(10 * TICK + LONGEST_PAUSE / 2));
+    assert_eq!(house.history.ended(0), Some(10 * TICK + TICK / 2 + LONGEST_PAUSE / 2));
+}
+
+/// The watchdog has slept, and the worker, which begins a poll, wakes it.
+#[test]
+fn a_poll_that_wakes_the_watchdog_has_begun_just_now() {
+    let mut house = House::new(&[PARKED]);
+    house.look();
+    house.workers = vec![BUSY];
+    house.polls(&[0], 2);
+    house.look_after(Duration::from_secs(10));
+    house.looks(40);
+    house.polls(&[0], 1);
+    house.look();
+    assert_eq!(house.history.ended(0), Some(40 * TICK + TICK / 2));
+}
+
+#[test]
+fn the_last_poll_of_a_worker_that_leaves_is_over() {
+    let mut house = House::new(&[BUSY, BUSY]);
+    house.polls_and_looks(1);
+    house.looks(40);
+    house.workers[0].at_rest = true;
+    house.look();
+    assert_eq!(house.history.ended(0), Some(41 * TICK));
+    house.looks(3);
+    assert_eq!(house.history.ended(0), None, "told once");
 }
 
 #[test]
@@ -575,4 +601,12 @@ fn a_sleep_and_what_blocks_in_place_are_no_long_polls() {
     house.polls(&[0, 1], 1);
     house.look();
     assert_eq!([0, 1].map(|worker| house.history.ended(worker)), [None, None]);
+    // One that goes on for a while after it has blocked in place.
+    house.workers[0].blocked_in_place = true;
+    house.looks(40);
+    house.workers[0].blocked_in_place = false;
+    house.looks(3);
+    house.polls(&[0], 1);
+    house.look();
+    assert_eq!(house.history.ended(0), None);
 }

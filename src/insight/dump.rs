@@ -14,6 +14,7 @@ use crate::engine::sync_shim::Mutex;
 use crate::engine::task::RunningTask;
 use crate::runtime::{Handle, RuntimeFlavor};
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,8 +54,8 @@ pub struct Dump {
     pub(super) over_time: Vec<Finding>,
     /// How long polls took, and how long tasks were ready before them. `None` without workers.
     pub(super) times: Option<[HistogramCounts; 2]>,
-    /// For tasks that are looked at later.
-    pub(super) targets: Arc<Mutex<Targets>>,
+    /// For tasks that are looked at later. A panic leaves it as whole as it was.
+    pub(super) targets: Arc<AssertUnwindSafe<Mutex<Targets>>>,
 }
 
 impl Handle {
@@ -119,7 +120,7 @@ impl Handle {
             trees: Vec::new(),
             over_time: Vec::new(),
             times: metrics.histograms(),
-            targets: Arc::new(Mutex::new(targets)),
+            targets: Arc::new(AssertUnwindSafe(Mutex::new(targets))),
         }
     }
 

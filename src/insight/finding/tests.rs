@@ -11,6 +11,7 @@ use crate::insight::sockets::Targets;
 use crate::insight::task_info::TaskInfo;
 use crate::insight::worker_info::WorkerInfo;
 use crate::runtime::RuntimeFlavor;
+use std::panic::AssertUnwindSafe;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -91,7 +92,7 @@ fn healthy() -> Dump {
         trees: Vec::new(),
         over_time: Vec::new(),
         times: None,
-        targets: Arc::new(Mutex::new(Targets::default())),
+        targets: Arc::new(AssertUnwindSafe(Mutex::new(Targets::default()))),
     }
 }
 

@@ -92,7 +92,7 @@ mod shuttle;
 mod slow_poll;
 mod task_hooks;
 pub(crate) mod task_list;
-mod thread_activity;
+pub(crate) mod thread_activity;
 mod tokio_context;
 pub(crate) mod weak_handle;
 

@@ -21,7 +21,6 @@ mod observed;
 mod page;
 pub(super) mod picture;
 mod request;
-mod thread_time;
 mod tree;
 mod watch;
 

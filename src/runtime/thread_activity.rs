@@ -17,4 +17,5 @@ mod system_call;
 
 pub(super) use judgement::ThreadUse;
 pub use judgement::{SystemCall, ThreadActivity};
+pub(crate) use system::time_of_this_thread;
 pub(super) use system::{look, used};

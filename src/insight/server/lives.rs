@@ -11,6 +11,7 @@ use crate::insight::cost::Cost;
 use crate::insight::live::Live;
 use crate::insight::live_json::{Shown, live_json};
 use crate::runtime::Id;
+use crate::runtime::thread_activity::time_of_this_thread;
 use std::time::{Duration, Instant};
 
 /// A ring has room for so long at some 300,000 events a second of one worker.
@@ -70,7 +71,7 @@ impl Lives {
 
     pub(super) fn cost(&self) -> Cost {
         Cost {
-            processor: super::thread_time::of_this_thread(),
+            processor: time_of_this_thread(),
             open_for: clock::now().saturating_duration_since(self.opened),
         }
     }

@@ -1,11 +1,16 @@
 //! What a thread does, on systems that do not tell it: nothing is known.
 
 use super::judgement::{ThreadActivity, ThreadUse};
+use std::time::Duration;
 
 pub(in crate::runtime) fn look(_: u32, _: Option<ThreadUse>) -> ThreadActivity {
     ThreadActivity::Unknown
 }
 
 pub(in crate::runtime) fn used(_: u32) -> Option<ThreadUse> {
+    None
+}
+
+pub(crate) fn time_of_this_thread() -> Option<Duration> {
     None
 }

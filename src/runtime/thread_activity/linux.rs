@@ -43,6 +43,12 @@ pub(in crate::runtime) fn used(thread: u32) -> Option<ThreadUse> {
     parse_use(str::from_utf8(&content[..length]).ok()?, clock::now())
 }
 
+/// What the calling thread has used of a processor since it began.
+pub(crate) fn time_of_this_thread() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    parse_use(&text, clock::now()).map(|used| used.processor)
+}
+
 fn parse_use(schedstat: &str, at: Instant) -> Option<ThreadUse> {
     let mut words = schedstat.split_ascii_whitespace();
     let mut next = || words.next()?.parse().ok().map(Duration::from_nanos);
@@ -59,6 +65,15 @@ fn state(stat: &str) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_of_a_thread_grows() {
+        let Some(before) = time_of_this_thread() else { return };
+        while time_of_this_thread() == Some(before) {
+            std::hint::spin_loop();
+        }
+        assert!(time_of_this_thread().unwrap() > before);
+    }
 
     #[test]
     fn files_are_read_as_the_kernel_writes_them() {

@@ -104,6 +104,7 @@ mod event;
 mod finding;
 mod history;
 mod json;
+mod last_place;
 mod live;
 mod live_json;
 mod pool_info;

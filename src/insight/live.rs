@@ -7,6 +7,7 @@
 //! reader may have those in which it began before it ends. All of it is bounded: so many bins, lanes, places
 //! and long events, and what is beyond them is counted together as others.
 
+use super::last_place::LastPlace;
 use super::tap::Tap;
 use crate::engine::recorder::{Event, Record};
 use crate::engine::scheduler::{NextRecords, Track};
@@ -44,9 +45,7 @@ pub(super) struct Live {
     /// Those that have been met, by number.
     pub(super) places: Vec<Place>,
     numbers: HashMap<Place, u16>,
-    /// The one that was asked for last: a server's polls are mostly of one place, and to find it takes longer
-    /// than all else that is done for a poll.
-    last_place: Option<(Place, u16)>,
+    last_place: LastPlace<u16>,
     /// The number of the first bin; they follow each other.
     pub(super) first: u64,
     pub(super) bins: VecDeque<Bin>,
@@ -108,7 +107,7 @@ impl Live {
             tap,
             places: Vec::new(),
             numbers: HashMap::new(),
-            last_place: None,
+            last_place: LastPlace::new(),
             first: 0,
             bins: VecDeque::new(),
             spans: VecDeque::new(),
@@ -248,27 +247,19 @@ impl Live {
 
     /// The number of a place.
     pub(super) fn place(&mut self, place: Place) -> u16 {
-        match self.last_place {
-            Some((last, number)) if std::ptr::eq(last, place) => number,
-            _ => {
-                let number = self.find_place(place);
-                self.last_place = Some((place, number));
-                number
+        let (places, numbers) = (&mut self.places, &mut self.numbers);
+        self.last_place.find(place, || {
+            if let Some(&number) = numbers.get(place) {
+                return number;
             }
-        }
-    }
-
-    fn find_place(&mut self, place: Place) -> u16 {
-        if let Some(&number) = self.numbers.get(place) {
-            return number;
-        }
-        let number = self.places.len() as u16 + 1;
-        if usize::from(number) >= MOST_PLACES {
-            return 0;
-        }
-        self.places.push(place);
-        self.numbers.insert(place, number);
-        number
+            let number = places.len() as u16 + 1;
+            if usize::from(number) >= MOST_PLACES {
+                return 0;
+            }
+            places.push(place);
+            numbers.insert(place, number);
+            number
+        })
     }
 
     /// Finds out how long tasks were ready before they were polled.

@@ -1,9 +1,9 @@
 //! Which tasks the table shows, and in which order: chosen here, from all tasks, so that a page about a
 //! million of them is sent some hundred rows.
 
+use super::last_place::LastPlace;
 use super::task_info::TaskInfo;
 use std::cmp::Ordering;
-use std::panic::Location;
 
 /// How many rows there are at most.
 const MOST_ROWS: usize = super::shown::MOST_TASKS;
@@ -70,11 +70,11 @@ impl Selection {
 
     /// Goes through `tasks`; keeps no more than twice the rows.
     pub(super) fn select(&self, tasks: impl Iterator<Item = TaskInfo>) -> Selected {
-        let mut places = Places::default();
+        let mut place = LastPlace::new();
         let mut selected = Selected { rows: Vec::new(), matching: 0, all: 0 };
         for task in tasks {
             selected.all += 1;
-            if !self.lets_through(&task, &mut places) {
+            if !self.lets_through(&task, &mut place) {
                 continue;
             }
             selected.matching += 1;
@@ -111,33 +111,16 @@ impl Selection {
         if is_descending { order.reverse() } else { order }
     }
 
-    fn lets_through(&self, task: &TaskInfo, places: &mut Places) -> bool {
+    fn lets_through(&self, task: &TaskInfo, place: &mut LastPlace<bool>) -> bool {
         let filter = &*self.filter;
         let has = |text: &str| text.to_lowercase().contains(filter);
         filter.is_empty()
-            || places.has(task.spawned_at(), filter)
+            || place.find(task.spawned_at(), || has(&task.spawned_at().to_string()))
             || task.name().is_some_and(has)
             || has(task.state().word())
             || task.is_stuck() && has("stuck")
             || task.type_name().is_some_and(has)
             || task.id().to_string() == filter
-    }
-}
-
-/// Tasks of one place mostly come together, and there are many.
-#[derive(Default)]
-struct Places(Option<(&'static Location<'static>, bool)>);
-
-impl Places {
-    fn has(&mut self, place: &'static Location<'static>, filter: &str) -> bool {
-        match self.0 {
-            Some((last, has)) if std::ptr::eq(last, place) => has,
-            _ => {
-                let has = place.to_string().to_lowercase().contains(filter);
-                self.0 = Some((place, has));
-                has
-            }
-        }
     }
 }
 

@@ -268,10 +268,10 @@ impl Live {
         let count: usize = tracks().map(|track| track.records.len()).sum();
         // By their numbers, so that a task is followed from its wake to its poll.
         let stride = count.div_ceil(FOLLOWED).max(1) as u64;
-        let is_followed = |task: RunningTask| scattered(task.id()) % stride == 0;
+        let is_followed = |task: TaskId| scattered(task) % stride == 0;
         if std::mem::replace(&mut self.stride, stride) != stride {
             // Of the others this read sees no polls, and a later one would take the next for the first.
-            self.ready.retain(|task, _| scattered(*task) % stride == 0);
+            self.ready.retain(|task, _| is_followed(*task));
         }
         let whole = whole_from(tracks());
         if whole.is_some() {
@@ -280,10 +280,10 @@ impl Live {
         let mut steps: Vec<(u64, bool, TaskId)> = Vec::new();
         for record in tracks().flat_map(|track| &track.records) {
             match record.event {
-                Event::Wake(task) | Event::Spawn(task) if is_followed(task) => {
+                Event::Wake(task) | Event::Spawn(task) if is_followed(task.id()) => {
                     steps.push((record.at, false, task.id()));
                 }
-                Event::Poll { task, duration, .. } if is_followed(task) => {
+                Event::Poll { task, duration, .. } if is_followed(task.id()) => {
                     steps.push((record.at.saturating_sub(duration), true, task.id()));
                 }
                 _ => {}

@@ -402,7 +402,7 @@ impl State {
     /// Marks the task as SEEN if it is cold.
     ///
     /// The mark does not say whose it is: a second marker would hide from the first one that the task has run
-    /// since. So whoever marks sees to it that it is the only one (`insight::deadlocks`).
+    /// since. So a thread that marks makes sure that no other one does (`insight::deadlocks`).
     pub(crate) fn mark(&self) -> Mark {
         self.update(|word| match word & (SCHEDULED | COMPLETE | SEEN) {
             0 => Ok((word | SEEN, Mark::New)),

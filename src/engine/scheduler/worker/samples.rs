@@ -201,9 +201,7 @@ impl Samples {
             }
         }
         if self.followed.get().is_none() || polls < self.next.get() {
-            self.followed.set(None);
-            self.candidates.set(0);
-            return self.sought.set(Sought::Nothing);
+            return self.end_following(polls);
         }
         self.sought.set(Sought::Followed);
         self.from.set(polls);

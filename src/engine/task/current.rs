@@ -124,7 +124,7 @@ pub(super) fn is_polled(data: *const ()) -> bool {
 
 /// The task with this data pointer, which is never null, asks for another poll, or a wake has found it hot.
 /// If it is the one being polled here, this sets the flag that [`enter`] hands to the worker. `true`: it is.
-#[inline(always)]
+#[inline]
 pub(super) fn note_wake(data: *const ()) -> bool {
     CURRENT.with(|current| {
         let own = ptr::eq(current.task.get(), data);

@@ -44,8 +44,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: IDLE,
         models: "idle::loom",
-        from: "self.parked() == 0 || self.searching() != 0",
-        to: "self.parked() == 0",
+        from: "if parked == 0 || self.searching() != 0 {",
+        to: "if parked == 0 {",
         breaks: "a push wakes a second worker while the first one searches",
     },
     Mutation {

@@ -118,7 +118,8 @@
 //! # It was last night
 //!
 //! Then the page comes too late. A [`FlightRecorder`](crate::insight::FlightRecorder) in the program records
-//! all the time, and keeps the last seconds in a folder when a task panics, a poll is slow, or a signal comes:
+//! all the time, and keeps the last seconds in a folder when a task panics, a poll is slow, or a signal
+//! comes:
 //!
 //! ```no_run
 //! # #[cfg(all(unix, feature = "signal"))]

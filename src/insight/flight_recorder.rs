@@ -69,8 +69,8 @@ use std::thread;
 /// # Cost
 ///
 /// Two readings of the clock for each poll, and memory, as [`Handle::record`] says; other recordings of the
-/// runtime share both. A snapshot takes some tens of megabytes more at the most, while it is made. The triggers
-/// themselves cost a task that does not panic nothing.
+/// runtime share both. A snapshot takes some tens of megabytes more at the most, while it is made. The
+/// triggers themselves cost a task that does not panic nothing.
 ///
 /// [`Handle::record`]: crate::runtime::Handle::record
 ///

@@ -135,14 +135,8 @@ impl Name {
 fn one_too_many(names: &[Name]) -> usize {
     let count = |kind| names.iter().filter(|name| name.kind == kind).count();
     let most = Kind::ALL.into_iter().map(count).max();
-    let mut of_most = (0..names.len()).filter(|&index| Some(count(names[index].kind)) == most);
-    let first = of_most.next().unwrap_or(0);
-    of_most.fold(
-        first,
-        |oldest, index| {
-            if names[index].text < names[oldest].text { index } else { oldest }
-        },
-    )
+    let of_most = (0..names.len()).filter(|&index| Some(count(names[index].kind)) == most);
+    of_most.min_by_key(|&index| &names[index].text).unwrap_or(0)
 }
 
 /// Takes so many bytes, and is full then.
@@ -165,5 +159,47 @@ impl Write for &mut Limited {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(texts: &[&str]) -> Vec<Name> {
+        texts.iter().map(|&text| Name::of(text.to_owned()).unwrap()).collect()
+    }
+
+    #[test]
+    fn files_of_others_have_other_names() {
+        let ours = "liten-20261125T013015.123Z-4242-0-slow_poll.json";
+        let name = Name::of(ours.to_owned()).unwrap();
+        assert_eq!((name.text.as_str(), name.kind), (ours, Kind::SlowPoll));
+        assert!(Name::of(ours.replace("json", "partial")).is_some());
+        for (from, to) in [
+            ("liten", "tokio"),
+            (".json", ".txt"),
+            ("-4242", "-x"),
+            ("-4242", "-"),
+            ("-0-", "-0-0-"),
+            ("slow_poll", "slow"),
+            ("20261125T", "notes"),
+            ("123Z", "123"),
+        ] {
+            assert_eq!(Name::of(ours.replace(from, to)), None, "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_of_the_kind_that_has_the_most_goes() {
+        let oldest = |texts: &[&str]| one_too_many(&names(texts));
+        let [early, middle, late] =
+            ["20261125T013015.123Z", "20261125T013015.124Z", "20261201T000000.000Z"];
+        let name = |date, kind| format!("liten-{date}-1-0-{kind}.json");
+        let [panic, slow, slower] =
+            [name(early, "panic"), name(late, "slow_poll"), name(middle, "slow_poll")];
+        assert_eq!(oldest(&[&panic, &slow, &slower]), 2);
+        assert_eq!(oldest(&[&slow, &panic]), 1, "each kind has one");
+        assert_eq!(oldest(&[&slow]), 0);
     }
 }

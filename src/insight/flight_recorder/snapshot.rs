@@ -72,7 +72,7 @@ impl fmt::Display for SnapshotReason {
 }
 
 /// Reasons that are bounded together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Panic,
     SlowPoll,

@@ -34,7 +34,8 @@
 //! Calls upwards go through traits. A task calls [`task::header::Schedule`], and the thread that polls or
 //! ends it as [`task::header::Runner`] and `Completer`; the scheduler, local executors and blocking tasks
 //! implement them. [`blocking::Job`], [`scheduler::CountsRoots`] and [`scheduler::StallHook`] are implemented
-//! in `runtime`. The driver knows wakers and no workers.
+//! in `runtime`, which also gives [`task::panics`] the function to call when a task has panicked. The driver
+//! knows wakers and no workers.
 //!
 //! # Terms to know first
 //!

@@ -8,6 +8,8 @@
 //! * [`Handle::record`]: each poll, wake and sleep of the workers for a while, for a viewer of traces. By it,
 //!   the package `liten-console` shows a program in tokio-console, and `liten-fxprof` writes profiles for
 //!   Firefox Profiler.
+//! * [`FlightRecorder`]: the last seconds before a task has panicked, a poll was slow or a signal came, kept
+//!   in a folder.
 //! * [`Builder::on_slow_poll`]: what to call when one poll holds up its worker.
 //! * [`guide::diagnosis`](crate::guide::diagnosis): what it says of the usual illnesses, and what to do.
 //!
@@ -102,6 +104,7 @@ mod deadlocks;
 mod dump;
 mod event;
 mod finding;
+mod flight_recorder;
 mod history;
 mod json;
 mod last_place;
@@ -132,6 +135,7 @@ pub use deadlocked_task::DeadlockedTask;
 pub use dump::Dump;
 pub use event::{Event, EventKind, PollOutcome};
 pub use finding::Finding;
+pub use flight_recorder::{FlightRecorder, FlightRecorderBuilder, Snapshot, SnapshotReason};
 pub use pool_info::{JobInfo, PoolInfo};
 pub use recording::Recording;
 pub use server::{Builder, Server, serve};

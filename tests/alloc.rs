@@ -8,6 +8,7 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
+use liten::insight::FlightRecorder;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::{TcpListener, TcpStream, UdpSocket};
 use liten::runtime::{Builder, LocalRuntime, Runtime};
@@ -27,6 +28,8 @@ static ON: AtomicBool = AtomicBool::new(false);
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 /// Blocks that have been allocated and not given back.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// How large those are together.
+static BYTES: AtomicUsize = AtomicUsize::new(0);
 
 fn count() {
     if ON.load(Ordering::Relaxed) {
@@ -39,18 +42,22 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
         LIVE.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
+        BYTES.fetch_add(size, Ordering::Relaxed);
+        BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller's promise.
         unsafe { System.realloc(block, layout, size) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         LIVE.fetch_sub(1, Ordering::Relaxed);
+        BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(block, layout) }
     }
@@ -394,6 +401,70 @@ fn the_memory_of_every_runtime_comes_back() {
         local.block_on(yield_now());
     });
     assert!(runtimes < 100, "{runtimes} blocks of 200 runtimes");
+}
+
+/// As `Handle::record` says.
+const RECORDING: usize = 9 << 20;
+
+/// What a recorder needs besides: a thread, with what it waits with.
+const RECORDER: usize = 1 << 19;
+
+/// How often each of the tasks yields in one round. Four tasks make 160,000 events, and two workers keep
+/// 65,536.
+const YIELDS: usize = 40_000;
+
+fn make_events(runtime: &Runtime) {
+    let yields = || async {
+        for _ in 0..YIELDS {
+            yield_now().await;
+        }
+    };
+    let tasks: Vec<_> = (0..4).map(|_| runtime.spawn(yields())).collect();
+    tasks.into_iter().for_each(|task| runtime.block_on(task).unwrap());
+}
+
+fn use_workers(runtime: &Runtime, count: usize) {
+    runtime.handle().set_worker_threads(count).unwrap();
+    make_events(runtime);
+}
+
+/// The rings are filled many times over, snapshots are made, and workers come and go meanwhile: more than
+/// there is room for, so that some get less, or nothing.
+#[test]
+fn the_memory_of_a_recording_is_bounded() {
+    const MANY: usize = 24;
+    let _alone = ALONE.lock();
+    let runtime = runtime(2);
+    let bytes = || BYTES.load(Ordering::SeqCst);
+    // What workers need, and the threads' free memory, is not a recording's.
+    use_workers(&runtime, MANY);
+    use_workers(&runtime, 2);
+    let before = bytes();
+    let recorder = FlightRecorder::builder()
+        .min_interval(Duration::ZERO)
+        .to_fn(|snapshot| assert!(snapshot.trace().lost() > 0))
+        .start(runtime.handle())
+        .unwrap();
+    use_workers(&runtime, 2);
+    assert!(bytes() > before + (1 << 20), "two rings of a megabyte, and one for others");
+    let (mut most, mut requests) = ([0; 3], 0);
+    for most in &mut most {
+        for count in [MANY, 2, MANY] {
+            use_workers(&runtime, count);
+            assert!(recorder.request());
+            requests += 1;
+            while recorder.kept() + recorder.failed() < requests {
+                std::thread::yield_now();
+            }
+            *most = bytes().max(*most);
+        }
+    }
+    assert_eq!(recorder.failed(), 0);
+    assert!(most.iter().all(|most| *most <= before + RECORDING + RECORDER), "{before}, {most:?}");
+    // A ring for each slot is there from the first round on, if the worker has found a task; at the latest
+    // the last round brings nothing new.
+    assert!(most[2] <= most[1] + RECORDER, "{most:?}");
+    drop(recorder);
 }
 
 type Half = Box<dyn FnOnce() + Send>;

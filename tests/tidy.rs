@@ -114,6 +114,8 @@ const HOUSE: Plan = Plan {
         ("insight", "io"),
         ("insight", "time"),
         ("insight", "task"),
+        // A signal asks for what was recorded.
+        ("insight", "signal"),
         // What blocks on Windows runs on the blocking pool.
         ("process", "task"),
     ],
@@ -331,6 +333,8 @@ const CLOCK: Confined = Confined {
         ("src/insight/await_tree.rs", "until when a dump waits for its trees"),
         ("src/insight/server/watch.rs", "when to look again, while requests come"),
         ("src/insight/server/lives.rs", "when the page was looked at last, once per request"),
+        ("src/insight/flight_recorder/mailbox.rs", "how long ago the last snapshot was asked for"),
+        ("src/insight/flight_recorder/observer.rs", "when a snapshot was made, by the calendar"),
     ],
 };
 
@@ -344,6 +348,10 @@ const THREADS: Confined = Confined {
         ("src/runtime/tokio_context.rs", "a trial, before tokio panics over the lack of one"),
         ("src/process/windows.rs", "waits for a child, which nothing can interrupt"),
         ("src/insight/server.rs", "the page answers while every worker is stuck"),
+        (
+            "src/insight/flight_recorder/observer.rs",
+            "what was recorded is kept while every worker is stuck",
+        ),
     ],
 };
 
@@ -399,12 +407,18 @@ const CFG: Confined = Confined {
         ("src/engine/scheduler/watchdog/report.rs", "a warning where a collector listens"),
         ("src/engine/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
-        ("src/runtime/slow_poll.rs", "a warning where a collector listens"),
+        ("src/runtime/slow_polls.rs", "a warning where a collector listens"),
         ("src/runtime/show.rs", "a page where there is insight"),
         ("src/runtime/thread_activity.rs", "what Linux says of a thread; elsewhere nothing"),
         ("src/runtime/thread_activity/system_call.rs", "calls that only some processors know"),
         ("src/engine/scheduler/thread_number.rs", "as above"),
         ("src/insight/variable/privileges.rs", "only Unix has set-user-id files"),
+        ("src/insight/flight_recorder.rs", "signals on Unix, where the module for them is on"),
+        ("src/insight/flight_recorder/builder.rs", "the same"),
+        (
+            "src/insight/flight_recorder/folder.rs",
+            "a file that no other user may read, on Unix; there is another way on Windows",
+        ),
         ("src/runtime/context.rs", "threads that may be workers, or the one thread: a file each"),
         ("src/engine/slab.rs", "the width of a token on 32-bit machines"),
         ("src/engine/task/holders.rs", "a static cannot have the models' atomics"),

@@ -132,8 +132,8 @@ pub(crate) use in_place::{block_in_place, is_blocked_in_place};
 pub(crate) use quiescence::{CountsRoots, Presence};
 pub(crate) use recorder::{NextRecords, Recording, Track};
 pub(crate) use role::{
-    enter_root, is_polling, set_current, spawn_here, spawns_here, wake_together, with_driver_here,
-    worker_index,
+    enter_root, is_polling, note_panic, set_current, spawn_here, spawns_here, wake_together,
+    with_driver_here, worker_index,
 };
 pub(crate) use shared::{Shared, WorkerCounts, WorkerEntry};
 pub(crate) use sleeps::{SleepHooks, Sleeps};

@@ -24,7 +24,7 @@
 //! `holders` which tasks hold the locks that others wait for.
 //!
 //! A task calls upwards only through [`header::Schedule`], which the scheduler, local executors and blocking
-//! tasks implement.
+//! tasks implement. If it has panicked, `panics` also calls a function that `runtime` has given.
 
 pub(crate) mod budget;
 pub(crate) mod cell;
@@ -38,6 +38,7 @@ mod join;
 mod join_error;
 pub(crate) mod next_slot;
 pub(crate) mod origin;
+pub(crate) mod panics;
 pub(crate) mod registry;
 mod run;
 pub(crate) mod running;

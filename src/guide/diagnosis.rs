@@ -29,6 +29,7 @@
 //! | [times a second](#a-task-wakes-itself) | a busy loop | `sick_self_wake_storm` |
 //! | [threads of the blocking pool](#the-blocking-pool-is-full) | too much blocking work | `sick_full_pool` |
 //! | [has waited for 12 s at least](#a-peer-is-silent) | no answer comes | `sick_silent_peer` |
+//! | [nothing, for it is over](#it-was-last-night) | what a flight recorder has kept | |
 //!
 //! The names in the last column are examples in the repository, each with that illness:
 //! `cargo run --example sick_blocked_worker` runs for a minute and says where its page is.
@@ -113,6 +114,35 @@
 //! wait. That the peer should have spoken cannot be seen: a server that keeps idle connections open for ever
 //! looks like that, and it should not do that either, because a peer that has gone without a word is never
 //! noticed. Put a [`timeout`](crate::time::timeout) around the wait. It is found for TCP on Linux.
+//!
+//! # It was last night
+//!
+//! Then the page comes too late. A [`FlightRecorder`](crate::insight::FlightRecorder) in the program records
+//! all the time, and keeps the last seconds in a folder when a task panics, a poll is slow, or a signal
+//! comes:
+//!
+//! ```no_run
+//! # #[cfg(all(unix, feature = "signal"))]
+//! #[liten::main]
+//! async fn main() -> std::io::Result<()> {
+//!     let _recorder = liten::insight::FlightRecorder::builder()
+//!         .on_panic()
+//!         .on_slow_poll()
+//!         .on_signal(liten::signal::unix::SignalKind::user_defined1())
+//!         .to_dir("/var/lib/my-service/traces")
+//!         .start(&liten::runtime::Handle::current())?;
+//!     // …
+//! # Ok(())
+//! }
+//! # #[cfg(not(all(unix, feature = "signal")))]
+//! # fn main() {}
+//! ```
+//!
+//! The name of a file says when it was made and why: `liten-20261125T013015.123Z-4242-0-slow_poll.json`. Open
+//! it in <https://ui.perfetto.dev>. The mark at the end of the trace has the sentence: which task, spawned
+//! where, has panicked, or what holds up its worker. Left of it is what came before: who woke that task, what
+//! the other workers did meanwhile, how many events were lost (`otherData`, "Info and stats" in Perfetto).
+//! `kill -USR1` has the trace kept of a process that is stuck, with all its workers if need be.
 //!
 //! # Nothing is said
 //!

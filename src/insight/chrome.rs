@@ -2,10 +2,11 @@
 
 use super::event::PollOutcome;
 use super::json::Object;
-use super::trace::{Cause, Trace};
+use super::trace::{Cause, Mark, Trace};
 use crate::engine::recorder::{Event, Record};
 use crate::engine::task::RunningTask;
 use std::fmt;
+use std::io;
 
 /// One entry of the list that the format is.
 enum Entry<'a> {
@@ -20,6 +21,8 @@ enum Entry<'a> {
         cause: &'a Cause,
         is_end: bool,
     },
+    /// Why the trace was kept, at its end.
+    Mark(&'a Trace, &'a Mark),
 }
 
 impl Trace {
@@ -32,9 +35,62 @@ impl Trace {
     pub fn to_chrome_json(&self) -> String {
         json(&[self])
     }
+
+    /// Writes what [`to_chrome_json`](Self::to_chrome_json) returns, without having all of it in memory.
+    ///
+    /// It is written in small pieces, so `out` should have a buffer.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `out`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::fs::File;
+    /// use std::io::{BufWriter, Write};
+    ///
+    /// # liten::block_on(async {
+    /// let recording = liten::runtime::Handle::current().record().unwrap();
+    /// liten::task::yield_now().await;
+    /// # let dir = std::env::temp_dir().join(format!("liten-doc-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir)?;
+    /// let mut file = BufWriter::new(File::create(dir.join("trace.json"))?);
+    /// recording.stop().write_chrome_json(&mut file)?;
+    /// file.flush()?;
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # std::io::Result::Ok(())
+    /// # }).unwrap();
+    /// ```
+    pub fn write_chrome_json(&self, out: impl io::Write) -> io::Result<()> {
+        let mut out = Fallible { out, error: None };
+        write_json(&[self], &mut out);
+        out.error.map_or(Ok(()), Err)
+    }
+}
+
+/// Text for something that may fail; after the first error nothing more is written.
+struct Fallible<W> {
+    out: W,
+    error: Option<io::Error>,
+}
+
+impl<W: io::Write> fmt::Write for Fallible<W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.error.is_none() {
+            self.error = self.out.write_all(text.as_bytes()).err();
+        }
+        self.error.as_ref().map_or(Ok(()), |_| Err(fmt::Error))
+    }
 }
 
 pub(super) fn json(traces: &[&Trace]) -> String {
+    let mut text = String::new();
+    write_json(traces, &mut text);
+    text
+}
+
+fn write_json(traces: &[&Trace], text: &mut dyn fmt::Write) {
     let causes: Vec<Vec<Cause>> = traces.iter().map(|trace| trace.causes()).collect();
     let mut number = 0;
     let entries = traces.iter().zip(&causes).flat_map(|(&trace, causes)| {
@@ -56,16 +112,20 @@ pub(super) fn json(traces: &[&Trace]) -> String {
             .chain(slices)
             .chain(under_way)
             .chain(arrows)
+            .chain(trace.mark.iter().map(|mark| Entry::Mark(trace, mark)))
     });
-    let mut text = String::new();
-    Object::write(&mut text, |all| {
+    Object::write(text, |all| {
         all.list("traceEvents", entries, |entry, object| write(&entry, object));
         all.object("otherData", |object| {
             object.text("program", super::shown::program());
             object.number("lost", traces.iter().map(|trace| trace.lost()).sum::<u64>());
+            for mark in traces.iter().filter_map(|trace| trace.mark.as_ref()) {
+                object.text("reason", &mark.reason);
+                object.text("at", &mark.at);
+                object.number("skipped", mark.skipped);
+            }
         });
     });
-    text
 }
 
 fn write(entry: &Entry<'_>, object: &mut Object<'_>) {
@@ -93,6 +153,14 @@ fn write(entry: &Entry<'_>, object: &mut Object<'_>) {
                 object.text("outcome", PollOutcome::UnderWay.word());
             });
             on(object, trace, track);
+        }
+        Entry::Mark(trace, mark) => {
+            object.text("ph", "i");
+            object.text("s", "p");
+            object.text("cat", "snapshot");
+            object.text("name", &mark.reason);
+            object.number("ts", Micros(trace.end));
+            on(object, trace, 0);
         }
         Entry::Arrow { trace, number, cause, is_end } => {
             let (at, track) =
@@ -126,6 +194,7 @@ fn slice(object: &mut Object<'_>, record: &Record) {
         }
         Event::Wake(task) => of_task(object, "wake", task),
         Event::Spawn(task) => of_task(object, "spawn", task),
+        Event::Panic(task) => of_task(object, "panic", task),
         Event::Sleep { duration } => {
             lasts(object, "sleep", at, duration);
             object.text("name", "parked");

@@ -34,6 +34,11 @@ pub enum EventKind {
     Wake(RunningTask),
     /// The thread spawned a task.
     Spawn(RunningTask),
+    /// A task has panicked on the thread.
+    ///
+    /// Blocking work is among them, and what [`spawn_pinned`](crate::task::spawn_pinned) has started: the
+    /// thread is no worker then. The future of `block_on` is no task.
+    Panic(RunningTask),
     /// The worker slept.
     Sleep,
     /// The worker has fetched events, and has called their wakers.
@@ -70,6 +75,7 @@ impl Event {
             }
             recorder::Event::Wake(task) => (EventKind::Wake(task), 0),
             recorder::Event::Spawn(task) => (EventKind::Spawn(task), 0),
+            recorder::Event::Panic(task) => (EventKind::Panic(task), 0),
             recorder::Event::Sleep { duration } => (EventKind::Sleep, duration),
             recorder::Event::Turn { duration, wakers, fired } => {
                 (EventKind::Turn { wakers, of_timers: fired }, duration)
@@ -95,7 +101,7 @@ impl Event {
         self.begin
     }
 
-    /// Returns when it ended. For a wake and a spawn that is the begin.
+    /// Returns when it ended. For a wake, a spawn and a panic that is the begin.
     pub fn end(&self) -> Instant {
         self.end
     }

@@ -209,17 +209,18 @@ fn job(job: &JobInfo, object: &mut Object<'_>) {
     object.number("age_ms", job.age().as_millis());
 }
 
-/// The fields of an object that is being written.
+/// The fields of an object that is being written: into a `String`, where nothing can fail, or into something
+/// that remembers its first error.
 pub(super) struct Object<'a> {
-    text: &'a mut String,
+    text: &'a mut dyn Write,
     is_empty: bool,
 }
 
 impl Object<'_> {
-    pub(super) fn write(text: &mut String, fill: impl FnOnce(&mut Object<'_>)) {
-        text.push('{');
+    pub(super) fn write(text: &mut dyn Write, fill: impl FnOnce(&mut Object<'_>)) {
+        _ = text.write_char('{');
         fill(&mut Object { text, is_empty: true });
-        text.push('}');
+        _ = text.write_char('}');
     }
 
     fn key(&mut self, key: &str) {
@@ -229,7 +230,6 @@ impl Object<'_> {
     }
 
     fn raw(&mut self, value: impl Display) {
-        // Into a String nothing can fail.
         _ = write!(self.text, "{value}");
     }
 
@@ -281,17 +281,17 @@ impl Object<'_> {
         &mut self,
         key: &str,
         items: impl IntoIterator<Item = T>,
-        write: impl Fn(&mut String, T),
+        write: impl Fn(&mut dyn Write, T),
     ) {
         self.key(key);
-        self.text.push('[');
+        _ = self.text.write_char('[');
         for (index, item) in items.into_iter().enumerate() {
             if index > 0 {
-                self.text.push(',');
+                _ = self.text.write_char(',');
             }
             write(self.text, item);
         }
-        self.text.push(']');
+        _ = self.text.write_char(']');
     }
 
     pub(super) fn list<T>(
@@ -304,21 +304,21 @@ impl Object<'_> {
     }
 }
 
-fn quote(out: &mut String, text: &str) {
-    out.push('"');
+fn quote(out: &mut dyn Write, text: &str) {
+    _ = out.write_char('"');
     for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
+        _ = match character {
+            '"' => out.write_str("\\\""),
+            '\\' => out.write_str("\\\\"),
+            '\n' => out.write_str("\\n"),
             // The others that JSON forbids; and those of which some readers of JavaScript make ends of lines.
             '\0'..='\x1f' | '\u{2028}' | '\u{2029}' => {
-                _ = write!(out, "\\u{:04x}", u32::from(character));
+                write!(out, "\\u{:04x}", u32::from(character))
             }
-            _ => out.push(character),
-        }
+            _ => out.write_char(character),
+        };
     }
-    out.push('"');
+    _ = out.write_char('"');
 }
 
 #[cfg(test)]

@@ -204,7 +204,7 @@ impl Live {
             Event::Turn { duration, .. } => {
                 self.spread(lane, end, duration, None, |lane, time, _| lane.driver += time);
             }
-            Event::Wake(_) | Event::Spawn(_) => {}
+            Event::Wake(_) | Event::Spawn(_) | Event::Panic(_) => {}
         }
     }
 

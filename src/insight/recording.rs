@@ -10,7 +10,6 @@ use std::fmt;
 ///
 /// Dropping it ends the recording.
 pub struct Recording {
-    handle: Handle,
     tap: Tap,
     next: NextRecords,
 }
@@ -26,6 +25,11 @@ impl Handle {
     /// Each worker keeps the last 32,768 events, 32 bytes each; with more than four workers fewer. Those
     /// before are lost, and [`Trace::lost`] counts them. While nothing is recorded, this costs a wake, a
     /// spawn and a poll a look at one byte. Under way, it costs a poll two readings of the clock.
+    ///
+    /// All that is kept takes 9 MiB of memory at the most, at the time of writing, and 8 KiB more for each
+    /// worker beyond 512 at the start, however long it goes on. Workers that come later share a part of that:
+    /// many of them keep fewer events, or none, and those are counted as lost. A worker gives its part back
+    /// with its first poll after the end.
     ///
     /// Several recordings of a runtime share what is kept, and each has what came after its start. Returns
     /// `None` if the runtime has no workers, or if it has been shut down.
@@ -43,7 +47,7 @@ impl Handle {
     /// ```
     pub fn record(&self) -> Option<Recording> {
         let tap = Tap::of(self)?;
-        Some(Recording { handle: self.clone(), next: tap.start(), tap })
+        Some(Recording { next: tap.start(), tap })
     }
 }
 
@@ -69,7 +73,7 @@ impl Recording {
     /// # });
     /// ```
     pub fn read(&mut self) -> Trace {
-        Trace::of(&self.handle, &self.tap, &mut self.next)
+        Trace::of(&self.tap, &mut self.next)
     }
 
     /// Ends the recording, and returns what it has and has not been [read](Self::read).
@@ -110,7 +114,7 @@ impl Recording {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn snapshot(&self) -> Trace {
-        Trace::of(&self.handle, &self.tap, &mut self.next.clone())
+        Trace::of(&self.tap, &mut self.next.clone())
     }
 }
 

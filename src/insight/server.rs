@@ -202,7 +202,7 @@ fn open(listener: TcpListener) -> io::Result<(LocalRuntime, listener::Listener)>
 }
 
 /// Writes a line to standard error, if there is one: a program without must not panic over it.
-pub(super) fn say(line: fmt::Arguments<'_>) {
+pub(in crate::insight) fn say(line: fmt::Arguments<'_>) {
     _ = writeln!(io::stderr(), "{line}");
 }
 

@@ -3,11 +3,15 @@
 use crate::engine::scheduler::{self, NextRecords, Shared, Track};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::RunningTask;
-use crate::runtime::Handle;
+use crate::runtime::panics::follow_panics;
+use crate::runtime::{Handle, Id};
 use std::time::Instant;
 
 /// Records for as long as it lives. It keeps no handle, so that the runtime's end is not held up.
 pub(super) struct Tap {
+    pub(super) runtime: Id,
+    /// The name of the runtime.
+    pub(super) name: Option<String>,
     scheduler: Arc<Shared>,
     recording: Arc<scheduler::Recording>,
     /// The first records that are its own.
@@ -17,10 +21,12 @@ pub(super) struct Tap {
 impl Tap {
     /// `None`: there are no workers, or the runtime has been shut down.
     pub(super) fn of(handle: &Handle) -> Option<Self> {
+        follow_panics();
         let scheduler = handle.scheduler()?.clone();
         let recording = scheduler.start_recording()?;
         let start = recording.next_records();
-        Some(Self { scheduler, recording, start })
+        let name = handle.name().map(str::to_owned);
+        Some(Self { runtime: handle.id(), name, scheduler, recording, start })
     }
 
     /// To read from the start.

@@ -5,7 +5,7 @@ use super::tap::Tap;
 use crate::engine::recorder::{self, Record};
 use crate::engine::scheduler::{NextRecords, Track};
 use crate::engine::task::{RunningTask, TaskId};
-use crate::runtime::{Handle, Id};
+use crate::runtime::Id;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -25,6 +25,18 @@ pub struct Trace {
     pub(super) under_way: Vec<(usize, RunningTask, u64)>,
     /// When the recording ended. Times are in nanoseconds since its begin.
     pub(super) end: u64,
+    /// Of a snapshot that was kept for a reason.
+    pub(super) mark: Option<Mark>,
+}
+
+/// Why a trace was kept, for its readers.
+#[derive(Clone)]
+pub(super) struct Mark {
+    pub(super) reason: String,
+    /// When, by the calendar.
+    pub(super) at: String,
+    /// How many snapshots were not made since the last one.
+    pub(super) skipped: u64,
 }
 
 /// From a wake or a spawn to the poll that it led to. Numbers of tracks are those of workers; the next one
@@ -39,7 +51,7 @@ pub(super) struct Cause {
 
 impl Trace {
     /// What is there from `next` on, which then stands behind it.
-    pub(super) fn of(handle: &Handle, tap: &Tap, next: &mut NextRecords) -> Self {
+    pub(super) fn of(tap: &Tap, next: &mut NextRecords) -> Self {
         // Those that are under way before and after the rings are read: one that ends meanwhile may have its
         // record in there, and of one that begins meanwhile the rings do not say after what.
         let before: Vec<_> = tap.under_way().collect();
@@ -52,14 +64,60 @@ impl Trace {
             (worker, task, workers.get(worker).map_or(0, |track| track.poll_from))
         });
         Self {
-            runtime: handle.id(),
+            runtime: tap.runtime,
             begin: tap.begin(),
-            name: handle.name().map(str::to_owned),
+            name: tap.name.clone(),
             under_way: under_way.collect(),
             workers,
             others,
             end: tap.now(),
+            mark: None,
         }
+    }
+
+    /// Whether it has the poll of `task` that was under way at that moment.
+    ///
+    /// One that ends between the two looks that a trace takes may be missing. A second trace has it, because
+    /// the worker records a poll before it says that it is over.
+    pub(super) fn has_poll(&self, task: TaskId, at: u64) -> bool {
+        let is_it = |record: &Record| match record.event {
+            recorder::Event::Poll { task: polled, .. } => polled.id() == task && record.at >= at,
+            _ => false,
+        };
+        self.under_way.iter().any(|(_, polled, _)| polled.id() == task)
+            || self.records().any(|(_, record)| is_it(record))
+    }
+
+    /// The trace without the older half of its records, which count as lost. `None` if it has none.
+    pub(super) fn newer_half(&self) -> Option<Self> {
+        let mut ends: Vec<u64> = self.records().map(|(_, record)| record.at).collect();
+        if ends.is_empty() {
+            return None;
+        }
+        let middle = ends.len() / 2;
+        // Those that end at the same moment go, too, so that each call drops one at least.
+        let (_, &mut until, _) = ends.select_nth_unstable(middle);
+        let newer = |track: &Track| {
+            let dropped = track.records.partition_point(|record| record.at <= until);
+            let lost = track.lost + dropped as u64;
+            Track { records: track.records[dropped..].to_vec(), lost, poll_from: track.poll_from }
+        };
+        Some(Self {
+            runtime: self.runtime,
+            begin: self.begin,
+            name: self.name.clone(),
+            workers: self.workers.iter().map(newer).collect(),
+            others: newer(&self.others),
+            under_way: self.under_way.clone(),
+            end: self.end,
+            mark: self.mark.clone(),
+        })
+    }
+
+    /// In nanoseconds since its begin.
+    pub(super) fn time(&self, at: Instant) -> u64 {
+        let time = at.saturating_duration_since(self.begin).as_nanos();
+        u64::try_from(time).unwrap_or(u64::MAX)
     }
 
     /// Returns the name of the runtime, if it has one.

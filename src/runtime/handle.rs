@@ -9,7 +9,7 @@ use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
 use super::root::{self, Present};
-use super::slow_poll::SlowPolls;
+use super::slow_polls::SlowPolls;
 use super::tokio_context;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;

@@ -7,6 +7,9 @@ mod await_trees;
 mod deadlock_graphs;
 mod deadlocks;
 mod dumps;
+mod flight_recorder;
+#[cfg(unix)]
+mod flight_signals;
 mod live;
 mod page;
 mod page_variable;

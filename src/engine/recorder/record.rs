@@ -20,6 +20,8 @@ pub(crate) enum Event {
     Wake(RunningTask),
     /// A task was spawned.
     Spawn(RunningTask),
+    /// A task has panicked.
+    Panic(RunningTask),
     /// The worker slept.
     Sleep { duration: u64 },
     /// The driver has called so many wakers, of which `fired` were those of timers.
@@ -44,6 +46,7 @@ const WAKE: u64 = 4;
 const SPAWN: u64 = 5;
 const SLEEP: u64 = 6;
 const TURN: u64 = 7;
+const PANIC: u64 = 8;
 
 const KIND_BITS: u32 = 8;
 
@@ -74,6 +77,7 @@ impl Record {
             }
             Event::Wake(task) => of_task(WAKE, 0, task),
             Event::Spawn(task) => of_task(SPAWN, 0, task),
+            Event::Panic(task) => of_task(PANIC, 0, task),
             Event::Sleep { duration } => (SLEEP | duration << KIND_BITS, 0, None),
             Event::Turn { duration, wakers, fired } => {
                 let which = u64::from(wakers) | u64::from(fired) << u32::BITS;
@@ -95,6 +99,7 @@ impl Record {
             READY => poll(Polled::Ready)?,
             WAKE => Event::Wake(task()?),
             SPAWN => Event::Spawn(task()?),
+            PANIC => Event::Panic(task()?),
             SLEEP => Event::Sleep { duration },
             TURN => {
                 let (wakers, fired) = (which as u32, (which >> u32::BITS) as u32);
@@ -124,6 +129,7 @@ mod tests {
                 poll(Polled::Ready),
                 Event::Wake(task),
                 Event::Spawn(task),
+                Event::Panic(task),
                 Event::Sleep { duration },
                 Event::Turn { duration, wakers, fired },
             ] {

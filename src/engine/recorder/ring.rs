@@ -57,6 +57,13 @@ impl Ring {
         self.written.store(number + 1, Ordering::Release);
     }
 
+    /// How many records it keeps. With room for one it keeps none that can be read: the next may be on its
+    /// way.
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+    pub(crate) fn room(&self) -> usize {
+        self.entries.len()
+    }
+
     /// How many records have been written.
     pub(crate) fn written(&self) -> u64 {
         // Ordering: Relaxed, a number only.

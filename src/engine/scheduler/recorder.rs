@@ -16,6 +16,14 @@
 //! changed. If the recording is over already, it goes on without a ring and looks at the word again. A worker
 //! in a long poll or in its sleep takes no part before that has ended, and may write to its ring after the
 //! stop: the ring is shared, and nothing reads it then.
+//!
+//! # Bounds
+//!
+//! The workers that there are at the start share room for [`RECORDS`]. Workers that come later, in slots that
+//! had none, share as much again: each takes a ring as large as the others, while that is no more than half
+//! of what is left, and then half of it. When too little is left, a worker gets a ring with room for one
+//! record, which is overwritten before it can be read. So such a worker runs as the others do, and all that
+//! it does is counted as lost.
 
 use crate::engine::recorder::{Event, Record, Ring};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
@@ -27,6 +35,8 @@ const RECORDS: usize = 1 << 17;
 /// How many one ring keeps at the least, and at the most.
 const LEAST: usize = 1 << 8;
 const MOST: usize = 1 << 15;
+/// How many the rings of workers that come later keep together.
+const LATE_RECORDS: usize = RECORDS;
 
 pub(super) struct Recorder {
     /// Which recording is under way; 0: none.
@@ -47,12 +57,20 @@ struct Recordings {
 pub(crate) struct Recording {
     number: u64,
     pub(crate) begin: Instant,
-    /// By the index of the worker.
-    workers: Mutex<Vec<Option<Arc<Ring>>>>,
+    workers: Mutex<Rings>,
     /// That of all other threads, which write under the lock. To read it takes none.
     others: Ring,
     others_write: Mutex<()>,
-    ring_size: usize,
+}
+
+/// The rings of the workers.
+struct Rings {
+    /// By the index of the worker.
+    rings: Vec<Option<Arc<Ring>>>,
+    /// How many records those have room for that were there at the start.
+    size: usize,
+    /// How many records there is room for in rings of workers that come later.
+    left: usize,
 }
 
 /// What one thread, or all that are no workers, have recorded.
@@ -151,25 +169,20 @@ impl Recorder {
 
 impl Recording {
     fn new(number: u64, workers: usize) -> Self {
-        let ring_size = (RECORDS / workers.max(1)).clamp(LEAST, MOST);
-        let ring = || Ring::new(ring_size);
+        let size = (RECORDS / workers.max(1)).clamp(LEAST, MOST);
+        let rings = (0..workers).map(|_| Some(Arc::new(Ring::new(size)))).collect();
         Self {
             number,
             begin: clock::now(),
-            workers: Mutex::new((0..workers).map(|_| Some(Arc::new(ring()))).collect()),
-            others: ring(),
+            workers: Mutex::new(Rings { rings, size, left: LATE_RECORDS }),
+            others: Ring::new(size),
             others_write: Mutex::new(()),
-            ring_size,
         }
     }
 
     /// The ring of worker `index`.
     pub(super) fn ring(&self, index: usize) -> Arc<Ring> {
-        let mut workers = self.workers.lock();
-        if workers.len() <= index {
-            workers.resize(index + 1, None);
-        }
-        workers[index].get_or_insert_with(|| Arc::new(Ring::new(self.ring_size))).clone()
+        self.workers.lock().ring(index)
     }
 
     pub(super) fn record(
@@ -195,7 +208,7 @@ impl Recording {
     /// Where one begins to read that starts now.
     pub(crate) fn next_records(&self) -> NextRecords {
         let begin = self.length();
-        let rings = self.workers.lock().clone();
+        let rings = self.workers.lock().rings.clone();
         let next = |ring: &Option<Arc<Ring>>| {
             ring.as_deref().map_or_else(Default::default, NextRecord::of)
         };
@@ -208,13 +221,39 @@ impl Recording {
     /// owner of `next`.
     pub(crate) fn read(&self, next: &mut NextRecords) -> (Vec<Track>, Track) {
         let others = Track::read(&self.others, &mut next.others, next.begin);
-        let rings = self.workers.lock().clone();
+        let rings = self.workers.lock().rings.clone();
         next.workers.resize(rings.len(), NextRecord::default());
         let workers = rings.iter().zip(&mut next.workers).map(|(ring, of_ring)| match ring {
             Some(ring) => Track::read(ring, of_ring, next.begin),
             None => Track::default(),
         });
         (workers.collect(), others)
+    }
+}
+
+impl Rings {
+    fn ring(&mut self, index: usize) -> Arc<Ring> {
+        if self.rings.len() <= index {
+            self.rings.resize(index + 1, None);
+        }
+        if let Some(ring) = &self.rings[index] {
+            return ring.clone();
+        }
+        let ring = Arc::new(Ring::new(self.late_size()));
+        self.rings[index] = Some(ring.clone());
+        ring
+    }
+
+    /// How many records the ring of one more worker has room for.
+    fn late_size(&mut self) -> usize {
+        // Of a half the next lower power of two, as a ring takes no other number.
+        let half = (self.left / 2).checked_ilog2().map_or(0, |bits| 1 << bits);
+        let size = self.size.min(half);
+        if size < LEAST {
+            return 1;
+        }
+        self.left -= size;
+        size
     }
 }
 
@@ -254,7 +293,7 @@ impl Track {
 
 /// Whether the event may be a part of a poll. The others are over when a poll begins.
 fn is_made_in_polls(event: Event) -> bool {
-    matches!(event, Event::Wake(_) | Event::Spawn(_))
+    matches!(event, Event::Wake(_) | Event::Spawn(_) | Event::Panic(_))
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
@@ -303,5 +342,43 @@ mod tests {
         let (workers, _) = recording.read(&mut part);
         assert_eq!(workers[1].records.len(), 1);
         assert_eq!((workers[0].records.len(), workers[0].poll_from), (0, 20));
+    }
+
+    impl Recording {
+        /// How many records all rings have room for, those with room for one left out, which keep none.
+        fn room(&self) -> usize {
+            let workers = self.workers.lock();
+            let rings = workers.rings.iter().flatten().map(|ring| &**ring).chain([&self.others]);
+            rings.map(Ring::room).filter(|&room| room > 1).sum()
+        }
+    }
+
+    #[test]
+    fn rings_of_workers_that_come_later_are_bounded() {
+        for at_the_start in [0, 1, 2, 4, 64, 512, 4_096] {
+            let recording = Recording::new(1, at_the_start);
+            let at_most = RECORDS.max(LEAST * at_the_start) + LATE_RECORDS + MOST;
+            for index in 0..8_192 {
+                recording.ring(index);
+            }
+            let room = recording.room();
+            assert!(room <= at_most, "{at_the_start} workers at the start: {room} records");
+            let first = recording.ring(at_the_start).room();
+            assert_eq!(first, recording.workers.lock().size, "there is room for the first to come");
+        }
+    }
+
+    #[test]
+    fn a_worker_without_room_has_all_its_records_counted_as_lost() {
+        let recording = Recording::new(1, 1);
+        let mut next = recording.next_records();
+        (1..100).for_each(|index| drop(recording.ring(index)));
+        let sleep = |at| Record { at, event: Event::Sleep { duration: 1 } };
+        (0..10).for_each(|at| recording.ring(99).push(sleep(at)));
+        let (workers, _) = recording.read(&mut next);
+        assert_eq!((workers[99].records.len(), workers[99].lost), (0, 10));
+        recording.ring(99).push(sleep(10));
+        let (workers, _) = recording.read(&mut next);
+        assert_eq!((workers[99].records.len(), workers[99].lost), (0, 1));
     }
 }

@@ -11,9 +11,9 @@ use crate::engine::driver::Driver;
 use crate::engine::recorder::Event;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::{Arc, thread_local};
-use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::Hot;
+use crate::engine::task::{JoinHandle, RunningTask};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::panic::Location;
@@ -141,6 +141,18 @@ pub(crate) fn with_driver_here<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R
         Some(Role::Root(shared)) => f(&shared.driver, usize::MAX),
         _ => unreachable!("asked for only where `spawns_here` holds"),
     })
+}
+
+/// Records that a task of `shared` has panicked on the calling thread, which may be any.
+pub(crate) fn note_panic(shared: &Shared, task: RunningTask) {
+    let event = || Event::Panic(task);
+    let is_noted = with(|role| match role.and_then(Role::worker) {
+        Some(worker) if ptr::eq(worker.address(), shared) => worker.note_panic(event),
+        _ => false,
+    });
+    if !is_noted {
+        shared.recorder.note(event);
+    }
 }
 
 /// Runs `f` (a loop that polls a root future), which spawns into `shared`.

@@ -185,12 +185,12 @@ impl<F: Future, N> DropUnwinding<F, N> {
 impl<F: Future, N> Drop for DropUnwinding<F, N> {
     fn drop(&mut self) {
         // SAFETY: the promise of `new`'s caller.
-        let (stage, id) = unsafe { (stage::<F, N>(self.0), self.0.as_ref().id) };
+        let (stage, task) = unsafe { (stage::<F, N>(self.0), self.0.as_ref().identity()) };
         // SAFETY: as above.
-        let dropped = unsafe { drop_future(stage, self.0.as_ptr().cast_const().cast(), id) };
+        let dropped = unsafe { drop_future(stage, self.0.as_ptr().cast_const().cast(), task.id()) };
         if let Err(payload) = dropped {
             // SAFETY: the stage is the caller's, and `Empty`.
-            unsafe { stage.write(Stage::Output(Err(JoinError::panic(id, payload)))) };
+            unsafe { stage.write(Stage::Output(Err(JoinError::panic(task, payload)))) };
         }
     }
 }
@@ -256,7 +256,8 @@ unsafe fn poll<F: Future, N>(header: NonNull<Header>, table: &'static RawWakerVT
         (Err(payload), Some(output)) => {
             // The destructor's panic is reported. The output is dropped, which may panic as well.
             wakers::guard(|| drop(output));
-            Err(JoinError::panic(id, payload))
+            // SAFETY: the header is alive.
+            Err(JoinError::panic(unsafe { header.as_ref() }.identity(), payload))
         }
         (Err(payload), None) => {
             // SAFETY: the stage is ours, and `DropUnwinding` has left a value in it.
@@ -265,7 +266,8 @@ unsafe fn poll<F: Future, N>(header: NonNull<Header>, table: &'static RawWakerVT
                 wakers::guard(|| drop(payload));
                 return Polled::Ready;
             }
-            Err(JoinError::panic(id, payload))
+            // SAFETY: the header is alive.
+            Err(JoinError::panic(unsafe { header.as_ref() }.identity(), payload))
         }
     };
     // SAFETY: the stage is ours, and what was in it has been dropped.
@@ -278,13 +280,14 @@ unsafe fn poll<F: Future, N>(header: NonNull<Header>, table: &'static RawWakerVT
 /// See [`stage`].
 unsafe fn cancel<F: Future, N>(header: NonNull<Header>, why: Option<String>) {
     // SAFETY: the caller owns the stage; the header is alive.
-    let (stage, id) = unsafe { (stage::<F, N>(header), header.as_ref().id) };
+    let (stage, task) = unsafe { (stage::<F, N>(header), header.as_ref().identity()) };
+    let id = task.id();
     // SAFETY: as above.
     let dropped = unsafe { drop_future(stage, header.as_ptr().cast_const().cast(), id) };
     let error = match (dropped, why) {
         (Ok(()), None) => JoinError::cancelled(id),
         (Ok(()), Some(why)) => JoinError::refused(id, why),
-        (Err(payload), _) => JoinError::panic(id, payload),
+        (Err(payload), _) => JoinError::panic(task, payload),
     };
     // SAFETY: the stage is ours and `Empty`.
     unsafe { stage.write(Stage::Output(Err(error))) };

@@ -292,6 +292,12 @@ impl Header {
         }
     }
 
+    /// Which task this is, and where it was spawned.
+    #[inline]
+    pub(super) fn identity(&self) -> RunningTask {
+        RunningTask::new(self.id, self.spawned_at)
+    }
+
     /// Empties the join waker's slot.
     ///
     /// # Safety
@@ -319,8 +325,7 @@ impl Hot {
     /// Which task this is, and where it was spawned.
     #[inline]
     pub(crate) fn identity(&self) -> RunningTask {
-        let header = self.header();
-        RunningTask::new(header.id, header.spawned_at)
+        self.header().identity()
     }
 
     /// What the list of live tasks shows of it.

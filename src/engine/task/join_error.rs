@@ -1,6 +1,8 @@
 //! Why a task gave no output.
 
 use super::id::TaskId;
+use super::panics;
+use super::running::RunningTask;
 use crate::engine::hint;
 use crate::engine::words::{self, NOTE};
 use std::any::Any;
@@ -45,10 +47,13 @@ impl JoinError {
         Self { inner: Box::new(JoinErrorInner { id, cause: Cause::Refused(why) }) }
     }
 
-    /// Every panic of a task comes through here.
-    pub(super) fn panic(id: TaskId, payload: Payload) -> Self {
+    /// Every panic of a task comes through here, on the thread of the panic.
+    #[cold]
+    pub(super) fn panic(task: RunningTask, payload: Payload) -> Self {
         hint::tell(&*payload);
-        Self { inner: Box::new(JoinErrorInner { id, cause: Cause::Panic(Mutex::new(payload)) }) }
+        panics::tell(task);
+        let cause = Cause::Panic(Mutex::new(payload));
+        Self { inner: Box::new(JoinErrorInner { id: task.id(), cause }) }
     }
 
     /// Returns whether the task was aborted, or dropped because its runtime was shut down, or, if it is

@@ -32,6 +32,7 @@ fn causes(workers: Vec<Track>, others: Vec<Record>) -> Vec<(u64, u64)> {
         under_way: Vec::new(),
         begin: Instant::now(),
         end: 1_000,
+        mark: None,
     };
     trace.causes().iter().map(|&Cause { at, polled_at, .. }| (at, polled_at)).collect()
 }

@@ -12,24 +12,28 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 /// As a viewer reads it.
-struct Events(Vec<Value>);
+pub(super) struct Events(Vec<Value>);
 
 impl Events {
     fn of(trace: &Trace) -> Self {
         Self::read(&trace.to_chrome_json())
     }
 
-    fn read(json: &str) -> Self {
+    pub(super) fn read(json: &str) -> Self {
         let mut all: Value = serde_json::from_str(json).unwrap();
         let Value::Array(events) = all["traceEvents"].take() else { panic!("{json}") };
         Self(events)
     }
 
-    fn with<'a>(&'a self, key: &'a str, value: &'a str) -> impl Iterator<Item = &'a Value> {
+    pub(super) fn with<'a>(
+        &'a self,
+        key: &'a str,
+        value: &'a str,
+    ) -> impl Iterator<Item = &'a Value> {
         self.0.iter().filter(move |event| event[key] == value)
     }
 
-    fn polls_of(&self, task: TaskId) -> usize {
+    pub(super) fn polls_of(&self, task: TaskId) -> usize {
         let id: Value = task.to_string().parse::<u64>().unwrap().into();
         self.with("cat", "poll").filter(|event| event["args"]["task"] == id).count()
     }
@@ -40,7 +44,7 @@ fn time(event: &Value) -> f64 {
 }
 
 /// Two tasks that send a message to and fro.
-async fn bounce(rounds: usize) -> [TaskId; 2] {
+pub(super) async fn bounce(rounds: usize) -> [TaskId; 2] {
     let (to, mut from) = mpsc::channel(1);
     let (back, mut answers) = mpsc::channel(1);
     let echo = liten::spawn(async move {

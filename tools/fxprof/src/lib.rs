@@ -158,6 +158,10 @@ impl<'a> Writer<'a> {
                 let cause = Cause::new(profile, categories.cause, "spawn", task);
                 profile.add_marker(thread, MarkerTiming::Instant(begin), cause);
             }
+            EventKind::Panic(task) => {
+                let panic = Cause::new(profile, categories.cause, "panic", task);
+                profile.add_marker(thread, MarkerTiming::Instant(begin), panic);
+            }
             EventKind::Sleep => {
                 profile.add_marker(thread, interval, Sleep { category: categories.sleep });
             }

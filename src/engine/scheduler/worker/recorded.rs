@@ -85,6 +85,16 @@ impl Worker {
         self.records.push(now, now, |_| event);
     }
 
+    /// Notes the panic of a task that is polled on this thread. `false`: this worker does not record yet.
+    pub(in crate::engine::scheduler) fn note_panic(&self, event: impl FnOnce() -> Event) -> bool {
+        let is_recorded = self.records_current();
+        if is_recorded {
+            let now = clock::now();
+            self.records.push(now, now, |_| event());
+        }
+        is_recorded
+    }
+
     /// Calls `wake`, which calls so many wakers, and notes that.
     pub(super) fn note_turn(&self, wakers: usize, fired: usize, wake: impl FnOnce()) {
         let since = (wakers != 0 && self.own.on_found.is_recorded()).then(clock::now);

@@ -8,8 +8,31 @@ const QUEUE: &str = "src/runtime/local/queue.rs";
 const CURRENT: &str = "src/runtime/current_thread.rs";
 const SIGNAL_SOURCE: &str = "src/signal/unix/source.rs";
 const RUN: &str = "src/engine/task/run.rs";
+const MAILBOX: &str = "src/insight/flight_recorder/mailbox.rs";
 
 pub const ROWS: &[Mutation] = &[
+    // The thread that keeps what was recorded.
+    Mutation {
+        file: MAILBOX,
+        models: "flight_recorder::mailbox::loom",
+        from: "        state.waker = Some(cx.waker().clone());\n        Poll::Pending",
+        to: "        drop(state);\n        self.state.lock().waker = Some(cx.waker().clone());\n        Poll::Pending",
+        breaks: "a request for a snapshot may come between the look for one and the waker",
+    },
+    Mutation {
+        file: MAILBOX,
+        models: "flight_recorder::mailbox::loom",
+        from: "        state.is_closed = true;\n        let waker = state.waker.take();",
+        to: "        let waker = state.waker.take();\n        drop(state);\n        let mut state = self.state.lock();\n        state.is_closed = true;",
+        breaks: "the flight recorder's thread is woken for an end that is not there yet",
+    },
+    Mutation {
+        file: MAILBOX,
+        models: "flight_recorder::mailbox::loom",
+        from: "            state.skipped += u64::from(is_counted);\n            return false;",
+        to: "            let skipped = state.skipped;\n            drop(state);\n            self.state.lock().skipped = skipped + u64::from(is_counted);\n            return false;",
+        breaks: "of two requests for snapshots that are not taken one is not counted",
+    },
     // The blocking pool.
     Mutation {
         file: POOL_STATE,

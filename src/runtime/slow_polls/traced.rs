@@ -1,6 +1,6 @@
 //! A warning to the collector of the crate tracing.
 
-use super::SlowPoll;
+use crate::runtime::SlowPoll;
 
 /// Whether there may be a collector.
 pub(super) fn is_told() -> bool {

@@ -1,6 +1,6 @@
 //! Without the crate tracing there is no collector; `RuntimeMetrics::slow_poll_count` counts.
 
-use super::SlowPoll;
+use crate::runtime::SlowPoll;
 
 pub(super) fn is_told() -> bool {
     false

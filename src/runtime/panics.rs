@@ -1,0 +1,31 @@
+//! Of which runtime a task is that has panicked.
+//!
+//! It is the one that the thread has entered: workers, blocking and pinned threads have, and what they run is
+//! the runtime's. So no task has a field for it.
+
+use super::Handle;
+use super::incidents::Incidents;
+use crate::engine::scheduler::note_panic;
+use crate::engine::sync_shim::Arc;
+use crate::engine::task::{RunningTask, panics};
+
+impl Handle {
+    pub(crate) fn incidents(&self) -> &Arc<Incidents> {
+        self.inner.slow_polls.incidents()
+    }
+}
+
+/// From now on panics of tasks are recorded, and told to those that listen.
+pub(crate) fn follow_panics() {
+    panics::tell_of_each(panicked);
+}
+
+/// The thread has entered the runtime, so the handle that is dropped here is not the last one.
+fn panicked(task: RunningTask) {
+    let Ok(handle) = Handle::try_current() else { return };
+    if let Some(scheduler) = handle.scheduler() {
+        // First, so that one that listens finds the record.
+        note_panic(scheduler, task);
+    }
+    handle.incidents().panicked(task);
+}

@@ -83,11 +83,10 @@ mod local_runtime;
 mod local_set;
 pub(crate) mod local_thread;
 mod metrics;
-pub(crate) mod panics;
+mod panics;
 mod pinned;
 mod root;
 mod scope;
-mod show;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;
@@ -97,6 +96,7 @@ mod task_hooks;
 pub(crate) mod task_list;
 pub(crate) mod thread_activity;
 mod tokio_context;
+pub(crate) mod tokio_words;
 pub(crate) mod weak_handle;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
@@ -119,7 +119,6 @@ pub use thread_activity::{SystemCall, ThreadActivity};
 
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::future::Future;
-use std::io;
 use std::time::Duration;
 
 /// A runtime whose tasks run on workers or, after [`Builder::new_current_thread`], on the thread that calls
@@ -145,15 +144,6 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Returns a runtime with the default settings: one worker per CPU, or `LITEN_WORKER_THREADS` of them.
-    ///
-    /// # Errors
-    ///
-    /// See [`Builder::build`].
-    pub fn new() -> io::Result<Self> {
-        Builder::new_multi_thread().build()
-    }
-
     fn from_handle(handle: Handle) -> Self {
         Self { handle, over: false }
     }

@@ -35,7 +35,7 @@ mod hooked;
 pub(crate) mod hooks;
 mod id;
 mod join;
-mod join_error;
+pub(crate) mod join_error;
 pub(crate) mod next_slot;
 pub(crate) mod origin;
 pub(crate) mod panics;

@@ -3,7 +3,6 @@
 use crate::engine::scheduler::{self, NextRecords, Shared, Track};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::RunningTask;
-use crate::runtime::panics::follow_panics;
 use crate::runtime::{Handle, Id};
 use std::time::Instant;
 
@@ -21,7 +20,6 @@ pub(super) struct Tap {
 impl Tap {
     /// `None`: there are no workers, or the runtime has been shut down.
     pub(super) fn of(handle: &Handle) -> Option<Self> {
-        follow_panics();
         let scheduler = handle.scheduler()?.clone();
         let recording = scheduler.start_recording()?;
         let start = recording.next_records();

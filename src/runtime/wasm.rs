@@ -18,9 +18,12 @@ mod local;
 mod local_runtime;
 mod local_set;
 pub(crate) mod local_thread;
+#[path = "wasm/panics.rs"]
+mod panics;
 mod task_hooks;
 #[path = "wasm/timekeeper.rs"]
 mod timekeeper;
+pub(crate) mod tokio_words;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
 pub use crate::engine::task::TaskMeta;

@@ -89,7 +89,7 @@ pub(super) fn start(
 }
 
 fn open(kinds: &Kinds) -> io::Result<(LocalRuntime, Signals)> {
-    let runtime = runtime::Builder::new_current_thread().hidden().build_local()?;
+    let runtime = runtime::Builder::new_current_thread().without_tokio().make_local()?;
     let entered = runtime.enter();
     let signals = kinds.listen()?;
     drop(entered);

@@ -6,6 +6,7 @@ use super::mailbox::Mailbox;
 use super::observer::{self, Counts, OnSnapshot};
 use super::signals::Kinds;
 use super::snapshot::Snapshot;
+use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::Arc;
 use crate::runtime::Handle;
 use crate::runtime::incidents::Listener;
@@ -209,6 +210,10 @@ impl FlightRecorderBuilder {
 fn invalid(message: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
+
+// The function is called later, by another thread, and under a guard; a panic beside a builder leaves it as
+// it was.
+impl_unwind_safe!([] FlightRecorderBuilder);
 
 impl fmt::Debug for FlightRecorderBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn moments_are_by_the_calendar() {
-        let after = |seconds, millis| UNIX_EPOCH + Duration::new(seconds, millis * 1_000_000);
+        let after = |seconds, millis: u32| UNIX_EPOCH + Duration::new(seconds, millis * 1_000_000);
         assert_eq!(date(UNIX_EPOCH), "19700101T000000.000Z");
         assert_eq!(date(UNIX_EPOCH - Duration::from_secs(1)), "19700101T000000.000Z");
         assert_eq!(date(after(951_782_399, 999)), "20000228T235959.999Z");

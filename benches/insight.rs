@@ -1,5 +1,5 @@
-//! A million tasks that wait: how long it takes to list them, to dump them, and to answer the page's requests;
-//! and for how long a lock is held meanwhile, which a worker may want.
+//! A million tasks that wait: how long it takes to list them, to dump them, and to answer the page's
+//! requests; and for how long a lock is held meanwhile, which a worker may want.
 //!
 //! Usage: `cargo bench --bench insight`. Without `--bench`, as in `cargo test`, there are a thousand tasks.
 //!

@@ -83,7 +83,7 @@ mod local_runtime;
 mod local_set;
 pub(crate) mod local_thread;
 mod metrics;
-mod panics;
+pub(crate) mod panics;
 mod pinned;
 mod root;
 mod scope;

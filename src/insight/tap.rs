@@ -3,6 +3,7 @@
 use crate::engine::scheduler::{self, NextRecords, Shared, Track};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::RunningTask;
+use crate::runtime::panics::follow_panics;
 use crate::runtime::{Handle, Id};
 use std::time::Instant;
 
@@ -20,6 +21,7 @@ pub(super) struct Tap {
 impl Tap {
     /// `None`: there are no workers, or the runtime has been shut down.
     pub(super) fn of(handle: &Handle) -> Option<Self> {
+        follow_panics();
         let scheduler = handle.scheduler()?.clone();
         let recording = scheduler.start_recording()?;
         let start = recording.next_records();

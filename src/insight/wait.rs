@@ -81,8 +81,8 @@ pub enum PrimitiveKind {
     Oneshot,
     /// A [`TaskTracker`](crate::task::TaskTracker), for the end of its tasks.
     TaskTracker,
-    /// A [`CancellationToken`](crate::task::CancellationToken), to be cancelled. What runs until then is named
-    /// in its place if that waits for something that can be named here.
+    /// A [`CancellationToken`](crate::task::CancellationToken), to be cancelled. What runs until then is
+    /// named in its place if that waits for something that can be named here.
     CancellationToken,
 }
 

@@ -9,11 +9,11 @@ use super::handle::{
 use super::id::Id;
 use super::local::{LocalExecutor, Settled};
 use super::local_runtime::LocalRuntime;
-use super::panics::follow_panics;
 use super::pinned::Pinned;
 use super::slow_poll::SlowPoll;
 use super::slow_polls::{OnSlowPoll, SlowPolls};
 use super::tokio_context;
+use super::tokio_words;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
 use crate::engine::impls::setters;
@@ -364,7 +364,7 @@ impl Builder {
         if self.slow_poll_threshold.is_zero() {
             return Err(invalid("slow_poll_threshold must not be 0".into()));
         }
-        follow_panics();
+        tokio_words::hint_at_panics();
         let tokio = self.tokio.open()?;
         if let Some(hooks) = self.task_hooks.if_any() {
             flavor.set_task_hooks(hooks);

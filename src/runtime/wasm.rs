@@ -18,8 +18,6 @@ mod local;
 mod local_runtime;
 mod local_set;
 pub(crate) mod local_thread;
-#[path = "wasm/panics.rs"]
-mod panics;
 mod task_hooks;
 #[path = "wasm/timekeeper.rs"]
 mod timekeeper;

@@ -163,9 +163,9 @@ impl Timers {
         self.shards.iter().map(|shard| shard.timers.lock().wheel.len()).sum()
     }
 
-    /// Calls `each` with what `name` makes of the wakers of all timers, where that is something, and with the
-    /// time that is left. The lock of a shard is held for [`LISTED_AT_ONCE`] timers at a time: under it, `name`
-    /// is called, which calls, clones and drops no waker, and `each` is not.
+    /// Calls `each` with what `name` makes of the wakers of all timers, where that is something, and with
+    /// the time that is left. The lock of a shard is held for [`LISTED_AT_ONCE`] timers at a time: under it,
+    /// `name` is called, which calls, clones and drops no waker, and `each` is not.
     pub(crate) fn list<N>(
         &self,
         name: impl Fn(&Waker) -> Option<N>,

@@ -170,8 +170,8 @@ fn a_panic_of_each_kind_of_task_is_noticed() {
         expect(aborted.id());
         let blocking = runtime.spawn_blocking(|| resume_unwind(Box::new("on purpose")));
         expect(blocking.id());
-        let pinned = runtime.block_on(async { spawn_pinned(panics) });
-        expect(pinned.id());
+        let pinned = runtime.block_on(async { spawn_pinned(panics).id() });
+        expect(pinned);
         expect(join_panicking(&runtime));
         drop(recorder);
         assert!(kept.recv().is_err(), "each once");

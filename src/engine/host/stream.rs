@@ -81,8 +81,8 @@ impl Input {
 
 impl Output {
     pub(crate) fn new(stream: OutputStream, operation: &'static str) -> Self {
-        let kept = SendWrapper::new(Cell::new(Unflushed::Nothing));
-        Self { source: Source::new(), stream, kept, operation }
+        let unflushed = SendWrapper::new(Cell::new(Unflushed::Nothing));
+        Self { source: Source::new(), stream, unflushed, operation }
     }
 
     /// Writes some bytes: no more than the host permits.

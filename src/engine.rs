@@ -16,9 +16,8 @@
 //! | `scoped` | 70 | a thread-local that has a value during a call |
 //! | `recycler` | 240 | memory for tasks, kept per thread |
 //! | `wakers` | 668 | futures that wait in a list, and wakers called all at once |
-//! | `words` | 100 | what panics say, under liten's name or tokio's |
+//! | `words` | 23 | what panics end with under tokio's name |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
-//! | `hint` | 50 | what to do when a crate asks for tokio |
 //! | `impls` | 100 | std's traits, for types that implement them alike |
 //! | `ended` | 40 | the error of a runtime that has ended |
 //! | `thread_name` | 40 | names of threads |
@@ -29,12 +28,14 @@
 //! | `recorder` | 230 | what a recording keeps: rings of records |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
+//! | `host` | 1,600 | what stands for driver and scheduler in a component: one thread that waits for a host |
 //! | `scheduler` | 5,980 | workers, which thread wakes which, and the watchdog |
 //!
 //! Calls upwards go through traits. A task calls [`task::header::Schedule`], and the thread that polls or
 //! ends it as [`task::header::Runner`] and `Completer`; the scheduler, local executors and blocking tasks
 //! implement them. [`blocking::Job`], [`scheduler::CountsRoots`] and [`scheduler::StallHook`] are implemented
-//! in `runtime`. The driver knows wakers and no workers.
+//! in `runtime`, which also sets the function [`task::join_error::ON_PANIC`]. The driver knows wakers and no
+//! workers.
 //!
 //! # Terms to know first
 //!
@@ -66,6 +67,8 @@
 //! | `Alone` | What to do before a task that has yielded runs, when no task is ready. |
 //! | `Answer` | What a request gets: what a traced poll has noted, or that the task has ended. |
 //! | `Around` | A function that encloses the life of a thread of the runtime. |
+//! | `Asked` | A pollable that a host was asked about. |
+//! | `Attendant`, `Unattended` | What fires timers between the turns of a reactor, or that there are none. |
 //! | `Awake` | A thread is awake while it does not sleep; such threads are counted for a paused clock. |
 //! | `Batch` | Tasks that are taken together. |
 //! | `Blocked` | A worker is blocked in place while its task blocks the thread, and has said so. |
@@ -76,6 +79,7 @@
 //! | `Channel` | The wake channel: the tasks of one worker that were woken by threads that are no workers. |
 //! | `Cold` | A task as the cold registry refers to it: it has waited, and may be waiting now. |
 //! | `Completer` | The thread that completes a task, as the task sees it. |
+//! | `Deadlock` | The root waits, and nothing can wake it. |
 //! | `Deque` | A queue of one worker, from which the others can steal. |
 //! | `Dispatcher` | The driver thread while it calls wakers, and sends the woken tasks to the workers. |
 //! | `Driver` | The poller, the sources and the timers of a runtime. |
@@ -84,11 +88,13 @@
 //! | `Histogram` | How often something took how long. |
 //! | `History` | What the watchdog remembers from one look to the next. |
 //! | `Holder` | Which task holds a lock that others wait for. |
+//! | `Host`, `Native`, `System`, `Wasi` | The system under a component, or what stands for it natively. |
 //! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |
 //! | `Idle` | Which workers are parked, and which search for tasks. |
 //! | `Injector` | The queue that all workers share, for tasks from other threads. |
 //! | `Intake` | When a busy worker looks at the queues outside, and how much it brings in. |
 //! | `Interest` | For which events a source is registered. |
+//! | `Interrupter` | Ends the sleep of a thread in its host. |
 //! | `Job` | Work for the blocking pool. |
 //! | `Line` | The wakers that wait for a source in one direction, for functions that poll. |
 //! | `Link`, `Linked` | The part of a node that refers to its neighbours. |
@@ -109,6 +115,7 @@
 //! | `Parker` | Puts its thread to sleep until another thread unparks it. |
 //! | `Place` | Where a future stands in a wait list. |
 //! | `Point` | A quiescent point is a moment at which all tasks wait, while the clock is paused. |
+//! | `Pollable` | What a host can wait for. |
 //! | `Poller` | What waits for the events of all sources, by a call to the system. |
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |
@@ -116,6 +123,7 @@
 //! | `Queue` | Where a hot task waits for a worker. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
 //! | `Quiet` | A runtime is quiet when no task is alive. |
+//! | `Reactor` | Waits for pollables, and wakes the futures that wait for them. |
 //! | `Readiness`, `Ready` | What the system has reported of a source, and no task has used up. |
 //! | `Reason` | Why a task is queued. |
 //! | `Record`, `Recorder`, `Recording` | Threads note what happens and when, while that is wanted. |
@@ -145,11 +153,12 @@
 //! | `Stall` | How long a worker has been in one poll. |
 //! | `Stealer` | The thieves' end of a worker's queue. |
 //! | `Step` | What a free thread of the blocking pool does next. |
+//! | `Subscription` | The wait for the pollable of one resource of the host. |
 //! | `Task` | A future that the runtime polls, with its handles and its output. |
 //! | `Timer` | A deadline, and the waker that is called when it has passed. |
 //! | `Traced` | Of a poll that notes where its task waits. |
 //! | `Track` | What one thread has recorded. |
-//! | `Turn` | Which of a worker's own queues is next; not the *turn* of the driver. |
+//! | `Unflushed` | What a host may still keep of bytes that were written. |
 //! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
 //! | `Wake`, `Woken` | Makes a cold task hot, or has a hot one polled once more. |
 //! | `Watchdog` | The driver thread: helps where polls take long, also by fetching events. |
@@ -159,7 +168,6 @@
 
 pub(crate) mod abort;
 pub(crate) mod ended;
-pub(crate) mod hint;
 pub(crate) mod impls;
 pub(crate) mod recycler;
 pub(crate) mod rng;
@@ -169,8 +177,6 @@ pub(crate) mod sync_shim;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod thread_name;
 pub(crate) mod wakers;
-#[cfg_attr(not(feature = "tokio-name"), path = "engine/words/liten.rs")]
-#[cfg_attr(feature = "tokio-name", path = "engine/words/tokio.rs")]
 pub(crate) mod words;
 
 #[cfg(not(target_family = "wasm"))]
@@ -188,5 +194,7 @@ pub(crate) mod blocking;
 #[cfg_attr(target_family = "wasm", path = "engine/driver/wasm.rs")]
 pub(crate) mod driver;
 
+#[cfg(any(target_family = "wasm", feature = "wasi"))]
+pub(crate) mod host;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod scheduler;

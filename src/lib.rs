@@ -104,6 +104,8 @@ compile_error!(
 pub mod task;
 
 mod engine;
+#[cfg(not(target_family = "wasm"))]
+mod start;
 
 #[cfg_attr(target_family = "wasm", path = "runtime/wasm.rs")]
 pub mod runtime;
@@ -140,7 +142,10 @@ pub mod wasi;
 
 pub mod guide;
 
+#[cfg(target_family = "wasm")]
 pub use runtime::block_on::block_on;
+#[cfg(not(target_family = "wasm"))]
+pub use start::block_on;
 pub use task::spawn;
 #[cfg(not(target_family = "wasm"))]
 pub use task::spawn_blocking;

@@ -85,7 +85,6 @@ mod metrics;
 mod pinned;
 mod root;
 mod scope;
-mod show;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;
@@ -94,6 +93,7 @@ mod task_hooks;
 pub(crate) mod task_list;
 pub(crate) mod thread_activity;
 mod tokio_context;
+pub(crate) mod tokio_words;
 pub(crate) mod weak_handle;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
@@ -116,7 +116,6 @@ pub use thread_activity::{SystemCall, ThreadActivity};
 
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::future::Future;
-use std::io;
 use std::time::Duration;
 
 /// A runtime whose tasks run on workers or, after [`Builder::new_current_thread`], on the thread that calls
@@ -142,15 +141,6 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Returns a runtime with the default settings: one worker per CPU, or `LITEN_WORKER_THREADS` of them.
-    ///
-    /// # Errors
-    ///
-    /// See [`Builder::build`].
-    pub fn new() -> io::Result<Self> {
-        Builder::new_multi_thread().build()
-    }
-
     fn from_handle(handle: Handle) -> Self {
         Self { handle, over: false }
     }

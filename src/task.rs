@@ -24,6 +24,7 @@ mod blocking;
 #[cfg(not(target_family = "wasm"))]
 mod builder;
 pub mod coop;
+mod join_error;
 mod join_set;
 mod local_key;
 mod spawn;
@@ -45,7 +46,7 @@ pub use blocking::spawn_unfailing;
 pub use builder::Builder;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use join_set::JoinSet;
-pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
+pub use local_key::{AccessError, LocalKey, TaskLocalFuture, task_local};
 pub use spawn::{id, spawn, spawn_local, spawn_pinned, try_id};
 pub use tracker::{TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture};
 pub use yield_now::yield_now;
@@ -55,4 +56,3 @@ pub use crate::runtime::block_on::may_block;
 pub use crate::runtime::{LocalEnterGuard, LocalExecutor, LocalSet};
 #[cfg(not(target_family = "wasm"))]
 pub use crate::runtime::{Scope, ScopedJoinHandle, scope};
-pub use crate::task_local;

@@ -32,43 +32,57 @@
 //! completion-based system (WASI 0.3) would be another [`Host::Pollable`], one per operation under way, and
 //! leave the rest as it is.
 
-mod block_on;
-mod current;
-mod drive;
-mod host;
-mod poller;
-mod reactor;
-mod root;
-
 #[cfg(not(target_family = "wasm"))]
-mod native;
-#[cfg(all(target_family = "wasm", any(feature = "net", feature = "futures-io")))]
-pub(crate) mod source;
-#[cfg(all(target_family = "wasm", any(feature = "net", feature = "futures-io")))]
-pub(crate) mod stream;
+use crate::engine::host;
+#[cfg(not(target_family = "wasm"))]
+use std::future::Future;
+
 #[cfg(target_family = "wasm")]
-mod system;
-
+pub use crate::engine::host::WasiHost;
 #[cfg(not(target_family = "wasm"))]
-pub use block_on::block_on;
-pub use host::Host;
-pub use poller::{EventKey, Poller};
-pub use reactor::{Reactor, Registration, WaitFor};
-
+pub use crate::engine::host::{Event, NativeHost, NativePollable};
+pub use crate::engine::host::{EventKey, Host, Poller, Reactor, Registration, SystemHost, WaitFor};
 #[cfg(target_family = "wasm")]
 pub use crate::runtime::block_on::block_on_with as block_on;
-#[cfg(target_family = "wasm")]
-pub(crate) use current::enter;
-#[cfg(target_family = "wasm")]
-pub(crate) use drive::{Attendant, Deadlock, drive};
-#[cfg(not(target_family = "wasm"))]
-pub use native::{Event, NativeHost, NativePollable};
-#[cfg(target_family = "wasm")]
-pub use system::WasiHost;
 
-/// The host of the system that the program is built for.
+/// Runs the future that `make` returns, on this thread, and returns its output.
+///
+/// The future may borrow from the caller and need not be `Send`. While it waits, the thread blocks in the
+/// host; between two polls of a future that keeps waking itself, the host is asked without blocking.
+///
+/// Inside another `block_on` of the same thread both share a reactor: what the outer one waits for is woken
+/// meanwhile, and polled once the inner one is done.
+///
+/// # Panics
+///
+/// If `make` or the future panics; and if the future waits although nothing can wake it any more, which
+/// would be a deadlock: no pollable is waited for, and, where there are threads, no clone of its waker is
+/// alive.
+///
+/// # Examples
+///
+/// ```
+/// use liten::wasi::{Host, block_on};
+/// use std::time::{Duration, Instant};
+///
+/// let start = Instant::now();
+/// let name = String::from("borrowed");
+/// let length = block_on(|reactor| async move {
+///     reactor.wait_for(reactor.host().clock(Duration::from_millis(5))).await;
+///     name.len()
+/// });
+/// assert_eq!(length, 8);
+/// assert!(start.elapsed() >= Duration::from_millis(5));
+/// ```
+// On wasm it is `runtime`'s, with tasks and timers.
 #[cfg(not(target_family = "wasm"))]
-pub type SystemHost = NativeHost;
-/// The host of the system that the program is built for.
-#[cfg(target_family = "wasm")]
-pub type SystemHost = WasiHost;
+#[track_caller]
+pub fn block_on<F, Fut>(make: F) -> Fut::Output
+where
+    F: FnOnce(Reactor) -> Fut,
+    Fut: Future,
+{
+    let reactor = Reactor::try_current().unwrap_or_default();
+    let _entered = host::enter(reactor.clone());
+    reactor.block_on(make(reactor.clone()))
+}

@@ -45,7 +45,6 @@ const HOUSE: Plan = Plan {
         ("engine::thread_name", 0),
         ("engine::ended", 0),
         ("engine::abort", 0),
-        ("engine::hint", 0),
         ("engine::impls", 0),
         ("engine::words", 0),
         // Waiting and handing over.
@@ -60,7 +59,7 @@ const HOUSE: Plan = Plan {
         // What runs where, and when.
         ("engine::scheduler", 3),
         // One thread that waits for a host: what a runtime on wasm stands on.
-        ("wasi", 3),
+        ("engine::host", 3),
         // Assembly.
         ("runtime", 4),
         // Faces.
@@ -76,6 +75,9 @@ const HOUSE: Plan = Plan {
         ("future", 5),
         ("combinators", 5),
         ("insight", 5),
+        ("wasi", 5),
+        // What makes runtimes for a program, and shows them.
+        ("start", 6),
         // Pages about all of it, without code of its own.
         ("guide", 6),
     ],
@@ -88,8 +90,6 @@ const HOUSE: Plan = Plan {
         ("engine::wakers", "engine::sync_shim"),
         // What is recorded is of tasks.
         ("engine::recorder", "engine::task"),
-        // Under tokio's name there is no hint.
-        ("engine::hint", "engine::words"),
         // A user's function that makes the name may panic.
         ("engine::thread_name", "engine::wakers"),
         // Sockets are sources: the low-level door to the driver is `io::Async`, and sockets use it like
@@ -124,16 +124,6 @@ const HOUSE: Plan = Plan {
             "engine::driver",
             &["engine::driver::Driver", "engine::driver::Seat", "engine::driver::seat"],
         ),
-    ],
-    fronts: &[
-        // Exported macros stand at the root, for themselves too.
-        ("task", &["task_local"]),
-        ("combinators::join", &["__join"]),
-        ("combinators::select", &["__select"]),
-        // On wasm its `block_on` is one of a runtime with tasks and timers.
-        ("wasi", &["runtime::block_on::block_on_with"]),
-        // A runtime that starts shows itself if the environment asks for it.
-        ("runtime::show", &["insight::variable::show"]),
     ],
 };
 
@@ -326,7 +316,7 @@ const CLOCK: Confined = Confined {
         ("src/engine/scheduler/worker.rs", "how long its tasks took, once per poll of the driver"),
         ("src/time", "deadlines relative to now"),
         ("src/hyper/timer.rs", "hyper asks its timer for the time"),
-        ("src/wasi/native.rs", "a host's clock"),
+        ("src/engine/host/native.rs", "a host's clock"),
         ("src/insight/server/picture.rs", "how old a picture is, once per request"),
         ("src/insight/await_tree.rs", "until when a dump waits for its trees"),
         ("src/insight/server/watch.rs", "when to look again, while requests come"),
@@ -364,7 +354,7 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/engine/recycler.rs", "the memory that each thread keeps"),
         ("src/engine/rng.rs", "the random numbers of code that may run on any thread"),
         ("src/engine/blocking.rs", "when a thread of the pool is through with its thread-locals"),
-        ("src/wasi/current.rs", "the current reactor"),
+        ("src/engine/host/current.rs", "the current reactor"),
     ],
 };
 
@@ -386,6 +376,8 @@ const CFG: Confined = Confined {
     homes: &[
         ("src/lib.rs", "features gate whole modules, on one line each"),
         ("src/engine.rs", "so do systems"),
+        ("src/engine/words.rs", "what messages end with under tokio's name"),
+        ("src/runtime/tokio_words.rs", "whether the name is tokio's"),
         ("src/engine/sync_shim.rs", "std, loom or shuttle; with threads or without"),
         ("src/task.rs", "what of tasks needs other threads, on a line each"),
         ("src/engine/queue.rs", "the queues between threads"),
@@ -400,7 +392,7 @@ const CFG: Confined = Confined {
         ("src/engine/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
         ("src/runtime/slow_poll.rs", "a warning where a collector listens"),
-        ("src/runtime/show.rs", "a page where there is insight"),
+        ("src/start.rs", "a page where there is insight"),
         ("src/runtime/thread_activity.rs", "what Linux says of a thread; elsewhere nothing"),
         ("src/runtime/thread_activity/system_call.rs", "calls that only some processors know"),
         ("src/engine/scheduler/thread_number.rs", "as above"),
@@ -439,9 +431,9 @@ const CFG: Confined = Confined {
         ("src/process/command.rs", "what only one of the systems knows, a file per system"),
         ("src/process/stdio.rs", "descriptors on Unix; each family of I/O traits is a module"),
         ("src/process/unix.rs", "pidfd on Linux"),
-        ("src/wasi.rs", "the host of the system, a file each; on wasm tasks and timers above it"),
+        ("src/wasi.rs", "the host of the system; on wasm it has tasks and timers"),
+        ("src/engine/host.rs", "the host of the system, a file each"),
         ("src/net/wasm.rs", "the traits of futures-io"),
-        ("src/wasi/block_on.rs", "on wasm it is the one with tasks and timers"),
         ("src/guide.rs", "the page about a module that may be switched off"),
         ("src/signal.rs", "signals on Unix, events of the console on Windows"),
         ("src/signal/unix/kind.rs", "a signal that not every Unix has"),
@@ -512,7 +504,7 @@ fn imports_point_down() {
 
 #[test]
 fn rooms_import_each_other_in_no_circle() {
-    let arrows = read(&["src"]).iter().flat_map(|source| floors::arrows(source, &HOUSE)).collect();
+    let arrows = read(&["src"]).iter().flat_map(floors::arrows).collect();
     assert_eq!(floors::circle(&arrows), [""; 0], "each imports the next, and the last the first");
 }
 
@@ -562,7 +554,7 @@ fn modules_of_the_engine_import_what_stands_before_them_in_its_map() {
         let name = room.strip_prefix("engine::")?;
         map.iter().position(|(known, _)| known == name)
     };
-    for (from, to) in sources.iter().flat_map(|source| floors::arrows(source, &HOUSE)) {
+    for (from, to) in sources.iter().flat_map(floors::arrows) {
         if from.starts_with("engine::") {
             assert!(place(&to) < place(&from), "`{from}` imports `{to}`, which stands after it");
             assert!(place(&to).is_some(), "`{from}` imports `{to}`, which is not of the engine");

@@ -51,7 +51,7 @@
 mod alarm;
 mod alarm_clock;
 pub(crate) mod clock;
-mod crowd;
+mod coalescing;
 mod paused_clock;
 mod poller;
 mod quiescent_points;

@@ -14,7 +14,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it rests |
-//! | `turns` | which of a worker's own queues is next |
+//! | `next_queue` | which of a worker's own queues is next |
 //! | `intake` | how many tasks a worker brings in from outside, and when |
 //! | `pace` | what tasks cost: how many run between two polls of the driver, and which wake no peer |
 //! | `role` | what the calling thread is to a scheduler |
@@ -107,6 +107,7 @@ mod idle;
 mod in_place;
 mod intake;
 mod lifecycle;
+mod next_queue;
 mod outside;
 mod own_queues;
 mod pace;
@@ -124,7 +125,6 @@ mod slots;
 mod stall_hook;
 mod thread_number;
 mod threads;
-mod turns;
 mod watchdog;
 mod worker;
 

@@ -24,7 +24,7 @@
 //! `holders` which tasks hold the locks that others wait for.
 //!
 //! A task calls upwards only through [`header::Schedule`], which the scheduler, local executors and blocking
-//! tasks implement.
+//! tasks implement, and, after a panic, through `join_error::ON_PANIC`.
 
 pub(crate) mod budget;
 pub(crate) mod cell;
@@ -35,7 +35,7 @@ mod hooked;
 pub(crate) mod hooks;
 mod id;
 mod join;
-mod join_error;
+pub(crate) mod join_error;
 pub(crate) mod next_slot;
 pub(crate) mod origin;
 pub(crate) mod registry;

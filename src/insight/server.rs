@@ -194,7 +194,7 @@ fn start(
 }
 
 fn open(listener: TcpListener) -> io::Result<(LocalRuntime, listener::Listener)> {
-    let runtime = runtime::Builder::new_current_thread().hidden().build_local()?;
+    let runtime = runtime::Builder::new_current_thread().without_tokio().make_local()?;
     let entered = runtime.enter();
     let listener = listener::Listener::new(listener)?;
     drop(entered);

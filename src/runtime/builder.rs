@@ -8,9 +8,9 @@ use super::id::Id;
 use super::local::{LocalExecutor, Settled};
 use super::local_runtime::LocalRuntime;
 use super::pinned::Pinned;
-use super::show::show;
 use super::slow_poll::{OnSlowPoll, SlowPoll, SlowPolls};
 use super::tokio_context;
+use super::tokio_words;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::{MAX_WORKERS, Shared, Sleeps, ThreadConfig, ThreadSetup};
@@ -67,7 +67,6 @@ pub struct Builder {
     thread_keep_alive: Duration,
     slow_poll_threshold: Duration,
     start_paused: bool,
-    is_hidden: bool,
     hooks: Hooks,
     pub(super) task_hooks: TaskHooks,
     on_slow_poll: Option<OnSlowPoll>,
@@ -99,7 +98,6 @@ impl Builder {
             thread_keep_alive: KEEP_ALIVE,
             slow_poll_threshold: SLOW_POLL,
             start_paused: false,
-            is_hidden: false,
             hooks: Hooks::default(),
             task_hooks: TaskHooks::default(),
             on_slow_poll: None,
@@ -317,53 +315,24 @@ impl Builder {
         self
     }
 
-    /// The runtime is not shown, whatever the environment says, and knows nothing of tokio: it serves those
-    /// that are shown.
-    pub(crate) fn hidden(&mut self) -> &mut Self {
-        self.is_hidden = true;
+    /// The runtime knows nothing of tokio, whatever the default is.
+    pub(crate) fn without_tokio(&mut self) -> &mut Self {
         self.tokio = tokio_context::Setting::off();
         self
     }
 
-    /// Makes the runtime and starts its threads; none after [`Builder::new_current_thread`].
-    ///
-    /// # Errors
-    ///
-    /// `InvalidInput` naming the option if a number is 0 or beyond its bound, or a name is empty, or
-    /// `LITEN_WORKER_THREADS` is not a number; or if [`Builder::worker_threads`] is set for a runtime without
-    /// workers. The operating system's error if the poller or a thread cannot be made.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::thread;
-    ///
-    /// let runtime = liten::runtime::Builder::new_current_thread().build().unwrap();
-    /// let task = runtime.spawn(async { thread::current().id() });
-    /// // From here on it runs.
-    /// assert_eq!(runtime.block_on(task).unwrap(), thread::current().id());
-    /// ```
-    pub fn build(&mut self) -> io::Result<Runtime> {
-        let runtime = match self.flavor {
-            RuntimeFlavor::MultiThread => self.build_with_workers()?,
-            RuntimeFlavor::CurrentThread => {
-                self.refuse_workers()?;
-                let driver = Driver::new(1)?;
-                let flavor = Flavor::CurrentThread(CurrentThread::new(driver.clone()));
-                Runtime::from_handle(self.handle(flavor, driver)?)
-            }
-        };
-        self.show(runtime.handle());
-        Ok(runtime)
-    }
-
-    fn show(&self, handle: &Handle) {
-        if !self.is_hidden {
-            show(handle);
+    /// [`Builder::build`], but for what the environment asks for.
+    pub(crate) fn make(&self) -> io::Result<Runtime> {
+        if self.flavor == RuntimeFlavor::MultiThread {
+            return self.make_with_workers();
         }
+        self.refuse_workers()?;
+        let driver = Driver::new(1)?;
+        let flavor = Flavor::CurrentThread(CurrentThread::new(driver.clone()));
+        Ok(Runtime::from_handle(self.handle(flavor, driver)?))
     }
 
-    fn build_with_workers(&self) -> io::Result<Runtime> {
+    fn make_with_workers(&self) -> io::Result<Runtime> {
         let workers = self.workers()?;
         let max_workers = self.max_workers(workers)?;
         check_workers(workers, max_workers)?;
@@ -406,16 +375,11 @@ impl Builder {
         Ok(runtime)
     }
 
-    /// Makes a runtime without workers that stays on the calling thread and runs `!Send` tasks, too.
-    ///
-    /// # Errors
-    ///
-    /// As [`Builder::build`] after [`Builder::new_current_thread`].
-    pub fn build_local(&mut self) -> io::Result<LocalRuntime> {
+    /// [`Builder::build_local`], but for what the environment asks for.
+    pub(crate) fn make_local(&self) -> io::Result<LocalRuntime> {
         self.refuse_workers()?;
         let executor = LocalExecutor::new();
         let handle = self.handle(Flavor::Local(Settled::of(&executor)), Driver::new(1)?)?;
-        self.show(&handle);
         Ok(LocalRuntime::from_parts(handle, executor))
     }
 
@@ -438,6 +402,7 @@ impl Builder {
         if self.slow_poll_threshold.is_zero() {
             return Err(invalid("slow_poll_threshold must not be 0".into()));
         }
+        tokio_words::hint_at_panics();
         let tokio = self.tokio.open()?;
         if let Some(hooks) = self.task_hooks.if_any() {
             flavor.set_task_hooks(hooks);

@@ -94,30 +94,31 @@ impl Others {
     /// Whether none is awake, and `no_work` says that there is no blocking work, at one moment. Asked by the
     /// thread that drives while the clock stands still.
     fn look(&self, no_work: &dyn Fn() -> bool) -> Rest {
-        // Ordering: SeqCst fence, Dekker with `goes`: stop the clock, fence, look at the count; leave the
-        // count, fence, look at the clock. Acquire pairs with `goes`: what those roots woke is seen.
+        // Ordering: SeqCst fence, Dekker with `remove_awake`: stop the clock, fence, look at the count; leave
+        // the count, fence, look at the clock. Acquire pairs with `remove_awake`: what those roots woke is
+        // seen.
         fence(Ordering::SeqCst);
         let seen = self.word.load(Ordering::Acquire);
         if seen & AWAKE != 0 {
             return Rest { roots: false, all: false };
         }
         let no_work = no_work();
-        // Ordering: Acquire pairs with `goes` once more. Work that has ended has counted the root that it
-        // woke before; the lock of the pool passes that on.
+        // Ordering: Acquire pairs with `remove_awake` once more. Work that has ended has counted the root
+        // that it woke before; the lock of the pool passes that on.
         let still = self.word.load(Ordering::Acquire) == seen;
         Rest { roots: still, all: still && no_work }
     }
 }
 
 impl CountsRoots for Others {
-    fn comes(&self) {
+    fn add_awake(&self) {
         // Ordering: AcqRel pairs with all other comings and goings: the count passes on what the threads that
         // were counted before have done.
         self.word.fetch_add(CAME + 1, Ordering::AcqRel);
     }
 
-    fn goes(&self) {
-        // Ordering: AcqRel, as in `comes`; Release also pairs with the Acquire in `look`.
+    fn remove_awake(&self) {
+        // Ordering: AcqRel, as in `add_awake`; Release also pairs with the Acquire in `look`.
         if self.word.fetch_sub(1, Ordering::AcqRel) & AWAKE == 1 {
             // Ordering: SeqCst, see `look`.
             fence(Ordering::SeqCst);

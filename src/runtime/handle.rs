@@ -11,9 +11,9 @@ use super::pinned::Pinned;
 use super::root::{self, Present};
 use super::slow_poll::SlowPolls;
 use super::tokio_context;
+use super::tokio_words;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
-use crate::engine::hint;
 use crate::engine::impls::impl_unwind_safe;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::{self, MAX_WORKERS, Shared, SleepHooks, Sleeps, ThreadConfig};
@@ -211,7 +211,7 @@ impl Handle {
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.refuse_where_it_runs("block_on");
         let _entered = self.enter();
-        hint::explained(|| match &self.inner.flavor {
+        tokio_words::explained(|| match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
                 let present = Present::begin(scheduler);
                 scheduler::enter_root(scheduler, || root::run(future, present.0.clone()))
@@ -234,7 +234,7 @@ impl Handle {
         let _entered = self.enter();
         let blocking = &self.inner.blocking;
         let no_work = || blocking.is_at_rest();
-        hint::explained(|| current.block_on(self.rests(), &no_work, future))
+        tokio_words::explained(|| current.block_on(self.rests(), &no_work, future))
     }
 
     /// Panics, at the caller, inside a task; and in a waker that the thread which drives a runtime without

@@ -20,6 +20,7 @@ mod root;
 mod settled;
 
 use super::local_thread::{at_home, in_local, is_home, running, with_spawns_to};
+use super::tokio_words;
 use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Used, thread};
@@ -94,6 +95,7 @@ pub struct LocalExecutor<'a> {
 impl<'a> LocalExecutor<'a> {
     /// Returns an executor without tasks.
     pub fn new() -> Self {
+        tokio_words::hint_at_panics();
         Self::of(Arc::new(LocalShared::new()))
     }
 

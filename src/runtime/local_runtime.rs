@@ -1,17 +1,16 @@
 //! A runtime on one thread: a [`LocalExecutor`] with a driver of its own.
 
+use super::RuntimeMetrics;
 use super::context::EnterGuard;
 use super::drive::{Rest, drive};
 use super::handle::Handle;
 use super::local::LocalExecutor;
 use super::local_thread::lend;
 use super::root::refuse_in_task;
-use super::{Builder, RuntimeMetrics};
-use crate::engine::hint;
+use super::tokio_words;
 use crate::engine::impls::impl_debug;
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::future::Future;
-use std::io;
 use std::time::Duration;
 
 /// A runtime that lives on one thread and runs `!Send` tasks.
@@ -38,15 +37,6 @@ pub struct LocalRuntime {
 }
 
 impl LocalRuntime {
-    /// Returns a runtime with the default settings.
-    ///
-    /// # Errors
-    ///
-    /// See [`Builder::build_local`].
-    pub fn new() -> io::Result<Self> {
-        Builder::new_current_thread().build_local()
-    }
-
     pub(super) fn from_parts(handle: Handle, executor: LocalExecutor<'static>) -> Self {
         Self { handle, executor: Some(executor) }
     }
@@ -78,7 +68,7 @@ impl LocalRuntime {
         let _entered = self.handle.enter();
         let executor = self.executor();
         let run = || self.drive(executor.run(future));
-        lend(executor, || hint::explained(run))
+        lend(executor, || tokio_words::explained(run))
     }
 
     fn drive<F: Future>(&self, future: F) -> F::Output {

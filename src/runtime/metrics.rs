@@ -109,8 +109,8 @@ impl RuntimeMetrics {
     /// says that it sleeps.
     pub fn worker_park_unpark_count(&self, worker: usize) -> u64 {
         match self.sleeps(worker) {
-            Some(sleeps) => sleeps.turns(),
-            None => self.worker(worker, |counts| counts.turns),
+            Some(sleeps) => sleeps.parks_unparks(),
+            None => self.worker(worker, |counts| counts.parks_unparks),
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) fn is_own_thread(owner: *const ()) -> bool {
 /// Panics, at the caller, on a worker, inside a local executor, and where the helper of the feature
 /// `tokio-context` runs tasks: blocking there would stop the tasks that are waited for.
 #[track_caller]
-pub(super) fn refuse_in_task(what: &str) {
+pub(crate) fn refuse_in_task(what: &str) {
     tokio_context::refuse_in_task();
     if scheduler::is_polling() || is_in_local() {
         refuse(what);

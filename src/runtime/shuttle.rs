@@ -22,7 +22,7 @@
 mod canaries;
 mod endings;
 mod explorer;
-mod house;
 mod ledger;
 mod primitives;
 mod scenarios;
+mod tested_runtime;

@@ -34,9 +34,8 @@ pub(super) use switched::{Door, Guard, Setting, refuse_in_task, without_budget};
 
 #[cfg(feature = "tokio-context")]
 mod switched {
-    use crate::engine::hint;
     use crate::engine::sync_shim::thread_local;
-    use crate::runtime::Builder;
+    use crate::runtime::{Builder, tokio_words};
     use liten_tokio::runtime::{self, EnterGuard, Handle, Runtime, TryCurrentError};
     use liten_tokio::task::unconstrained;
     use parking_lot::Mutex;
@@ -159,7 +158,7 @@ mod switched {
             builder.worker_threads(1).thread_name("liten-tokio").enable_all().build()
         };
         catch_unwind(build).unwrap_or_else(|payload| {
-            let reason = hint::message(&*payload).unwrap_or("tokio has panicked");
+            let reason = tokio_words::message(&*payload).unwrap_or("tokio has panicked");
             Err(failed(io::ErrorKind::Other, &reason))
         })
     }

@@ -21,6 +21,7 @@ pub(crate) mod local_thread;
 mod task_hooks;
 #[path = "wasm/timekeeper.rs"]
 mod timekeeper;
+pub(crate) mod tokio_words;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
 pub use crate::engine::task::TaskMeta;

@@ -55,6 +55,7 @@ macro_rules! task_local {
         )*
     };
 }
+pub use task_local;
 
 /// A key for a value that belongs to a task.
 ///

@@ -1,8 +1,8 @@
 //! The timer under `Sleep` and `Timeout`, and to which runtime it belongs.
 
 use super::{Duration, Instant};
-use crate::engine::driver::timers::{Shard, TimerEntry};
-use crate::runtime::context;
+use crate::engine::driver::timers::{Closed, Shard, TimerEntry};
+use crate::runtime::{context, tokio_words};
 use std::panic::Location;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -59,12 +59,19 @@ impl Timer {
     ///
     /// # Panics
     ///
-    /// As that, and if it was made outside a runtime and is first polled outside a runtime too.
+    /// If the runtime has been shut down and the deadline has not passed; and if it was made outside a
+    /// runtime and is first polled outside a runtime too.
     #[inline]
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match self {
-                Self::Bound(entry) => return entry.poll(cx),
+                Self::Bound(entry) => {
+                    let poll = entry.poll(cx);
+                    if let Poll::Ready(Err(Closed)) = poll {
+                        tokio_words::timer_ended();
+                    }
+                    return poll.map(drop);
+                }
                 Self::Unbound { deadline, made_at } => {
                     *self = Self::Bound(TimerEntry::new(shard_here(made_at), deadline.into_std()));
                 }

@@ -84,7 +84,7 @@ fn a_circle_of_rooms_is_found_and_no_more_than_that() {
     assert_eq!(floors::circle(&arrows(&round)), ["b", "c", "d"]);
     let source = Source::new("src/engine/queue.rs", "use crate::{net::tcp, engine::queue::local};");
     assert_eq!(
-        floors::arrows(&source, &HOUSE),
+        floors::arrows(&source),
         [("engine::queue".to_owned(), "net".to_owned())],
         "not its own room"
     );
@@ -179,7 +179,6 @@ fn a_room_with_doors_is_entered_by_them() {
         floors: &[("low", 0), ("high", 1)],
         sideways: &[],
         doors: &[("high", "low", &["low::door"])],
-        fronts: &[("low", &["high::Bell"])],
     };
     let breaches =
         |text: &str| rejected("src/high.rs", text, |source| floors::check(source, &plan));

@@ -12,8 +12,6 @@ pub(crate) struct Plan {
     pub(crate) sideways: &'static [(&'static str, &'static str)],
     /// Importer, imported room, and the only paths in it that the importer may name.
     pub(crate) doors: &'static [(&'static str, &'static str, &'static [&'static str])],
-    /// A room's own file and what that file may re-export from anywhere for its public half.
-    pub(crate) fronts: &'static [(&'static str, &'static [&'static str])],
 }
 
 pub(crate) fn check(source: &Source, plan: &Plan) -> Vec<Violation> {
@@ -38,20 +36,14 @@ pub(crate) fn room(path: &str) -> String {
     path.split("::").take(names).collect::<Vec<_>>().join("::")
 }
 
-/// Whether this is a re-export that the plan lists.
-fn is_front(from: &str, to: &str, plan: &Plan) -> bool {
-    plan.fronts.iter().any(|(front, names)| *front == from && names.contains(&to))
-}
-
 /// The other rooms that the file imports: its own room and theirs, in pairs.
-pub(crate) fn arrows(source: &Source, plan: &Plan) -> Vec<(String, String)> {
+pub(crate) fn arrows(source: &Source) -> Vec<(String, String)> {
     let module = source.module().unwrap_or_default();
     let from = module.join("::");
     let shipped = imports(source, &module)
         .into_iter()
         .filter(|(at, _)| source.is_shipped(source.line_of(*at)));
-    let paths = shipped.map(|(_, path)| path.join("::"));
-    let to = paths.filter(|to| !from.is_empty() && !is_front(&from, to, plan)).map(|to| room(&to));
+    let to = shipped.map(|(_, path)| room(&path.join("::"))).filter(|_| !from.is_empty());
     to.map(|to| (room(&from), to)).filter(|(from, to)| from != to).collect()
 }
 
@@ -82,9 +74,6 @@ pub(crate) fn circle(arrows: &BTreeSet<(String, String)>) -> Vec<String> {
 /// Why `from` must not name `to`, if it must not.
 fn judge(from: &str, to: &str, plan: &Plan) -> Option<String> {
     let (from_room, to_room) = (room(from), room(to));
-    if is_front(from, to, plan) {
-        return None;
-    }
     let floor = |path: &str| {
         let holds = |entry: &str| {
             path.strip_prefix(entry).is_some_and(|r| r.is_empty() || r.starts_with("::"))
@@ -119,6 +108,17 @@ fn judge(from: &str, to: &str, plan: &Plan) -> Option<String> {
     })
 }
 
+/// Macros of the file that stand at the root of the crate, for itself too.
+fn exported_macros(source: &Source) -> Vec<String> {
+    let exports = source.words("macro_export").into_iter();
+    let name = |at: usize| {
+        let rules = at + source.code[at..].iter().position(|c| *c == '!')?;
+        let name = skip_blanks(&source.code, rules + 1);
+        Some(source.code[name..].iter().take_while(|c| is_ident(**c)).collect())
+    };
+    exports.filter_map(name).collect()
+}
+
 /// Offset and absolute path (without `crate`) of everything that the file names by `crate::` or `super::`.
 pub(crate) fn imports(source: &Source, module: &[String]) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
@@ -144,6 +144,8 @@ pub(crate) fn imports(source: &Source, module: &[String]) -> Vec<(usize, Vec<Str
             read_tree(source, after, module[..kept].to_vec(), &mut found);
         }
     }
+    let own = exported_macros(source);
+    found.retain(|(_, path)| !matches!(path.as_slice(), [name] if own.contains(name)));
     found
 }
 

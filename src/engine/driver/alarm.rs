@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `AWAKE` (0) | no thread sleeps: the thread that enters next looks at the timers first |
 //! | `NOTIFIED` (1) | as above, and the next sleep is called off |
-//! | `FIRST_DEADLINE` (2) | the holder gathers timers, or is about to: it sleeps for some 100 µs |
+//! | `FIRST_DEADLINE` (2) | the holder coalesces timers, or is about to: it sleeps for some 100 µs |
 //! | larger: a deadline | the holder sleeps until then, or is about to; `u64::MAX`: no end |
 //!
 //! | from | by | to | and then |
@@ -48,9 +48,9 @@
 //! another thread has rung. Models `an_earlier_deadline_is_seen_or_rings`, and with the timers
 //! `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
 //!
-//! A turn with a limit of zero cannot sleep, so it does none of this. Nor does a sleep that gathers timers
-//! (`crowd`): it announces an end that no deadline comes before, so that no registrar rings, and ends so soon
-//! that a timer which it sleeps past is late by no more than `GATHERING` allows every timer.
+//! A turn with a limit of zero cannot sleep, so it does none of this. Nor does a sleep that coalesces timers
+//! (`coalescing`): it announces an end that no deadline comes before, so that no registrar rings, and ends so
+//! soon that a timer which it sleeps past is late by no more than `DELAY` allows every timer.
 
 use super::selector::{Bell, Registry};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};

@@ -39,7 +39,7 @@ impl QuiescentPoints {
     pub(crate) fn begin(&self, wakes: &mut Vec<Waker>) {
         let mut waiting = self.waiting.lock();
         *waiting += 1;
-        waiting.take_owed(wakes, |_| true);
+        waiting.take_matching(wakes, |_| true);
     }
 }
 

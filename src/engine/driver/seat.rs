@@ -6,7 +6,7 @@
 //! caller's limit by the poller's timeout, which is coarse: a limit only makes the holder look around, and no
 //! task waits for that moment. The limit is rounded up before it is announced in the alarm's word. Otherwise
 //! a timer between the announced end and the real one would not ring, and would be as late as the timeout is
-//! coarse. Where timers are gathered the two ends differ on purpose.
+//! coarse. Where timers are coalesced the two ends differ on purpose.
 
 #[cfg(all(test, liten_loom))]
 mod loom;
@@ -113,8 +113,8 @@ impl Driver {
         let now = self.timers.now_ns();
         let limit = limit.map(whole_units);
         let limit_at = limit.map_or(u64::MAX, |limit| now.saturating_add(nanos(limit)));
-        if let Some(end) = self.timers.gathering(served, now) {
-            return self.fall_asleep_gathering(now, end.min(limit_at));
+        if let Some(end) = self.timers.coalesced_until(served, now) {
+            return self.fall_asleep_coalescing(now, end.min(limit_at));
         }
         let wake_at = limit_at.min(self.timers.next_deadline().unwrap_or(u64::MAX));
         if wake_at <= now || !self.alarm.wake_at.announce(wake_at) {
@@ -137,9 +137,9 @@ impl Driver {
         MaySleep::Announced(SleepEnd { now: 0, deadline: None, limit: limit.map(whole_units) })
     }
 
-    /// Timers that are close together wait for each other (`crowd`). A new one is as late as the others at
-    /// the most, so it need not ring, nor be looked for.
-    fn fall_asleep_gathering(&self, now: u64, end: u64) -> MaySleep {
+    /// Timers that are close together wait for each other (`coalescing`). A new one is as late as the others
+    /// at the most, so it need not ring, nor be looked for.
+    fn fall_asleep_coalescing(&self, now: u64, end: u64) -> MaySleep {
         if !self.alarm.wake_at.announce(FIRST_DEADLINE) {
             return MaySleep::No;
         }

@@ -45,7 +45,6 @@
 //! another timer of the same shard. None of the three happens under a shard's lock. A panic of a drop or a
 //! wake goes no further: the code that resets, polls or drops a timer has not made the waker in it.
 
-use crate::engine::words;
 use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -382,23 +381,10 @@ impl TimerEntry {
     }
 
     /// Ready once the deadline has passed, never before; until then, the waker of the last call is woken at
-    /// the deadline.
-    ///
-    /// # Panics
-    ///
-    /// If the timers are shut down and the deadline has not passed: the caller would never be woken.
+    /// the deadline. An error if the timers are shut down and the deadline has not passed: the caller would
+    /// never be woken.
     #[inline]
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let poll = self.poll_open(cx);
-        if poll == Poll::Ready(Err(Closed)) {
-            words::timer_ended();
-        }
-        poll.map(drop)
-    }
-
-    /// [`poll`](Self::poll) for callers that can go on without the timers: an error in place of the panic.
-    #[inline]
-    pub(crate) fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
         if let Some(key) = self.key {
             match self.shard.refresh(key, cx.waker()) {
                 TimerState::Waiting => return Poll::Pending,

@@ -18,20 +18,20 @@ impl AwakeThreads {
         Self { word: AtomicU64::new(0), at_rest: Box::new(at_rest) }
     }
 
-    pub(super) fn come(&self) {
+    pub(super) fn add(&self) {
         // Ordering: SeqCst, with all other accesses to the word: the proof is about one order of them.
         self.word.fetch_add(CHANGE + 1, Ordering::SeqCst);
     }
 
     /// `true`: it was the last one.
-    pub(super) fn go(&self) -> bool {
-        // Ordering: SeqCst, see `come`.
+    pub(super) fn remove(&self) -> bool {
+        // Ordering: SeqCst, see `add`.
         self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE == 1
     }
 
     /// The whole word, to be compared with a later reading.
     pub(super) fn read(&self) -> u64 {
-        // Ordering: SeqCst, see `come`.
+        // Ordering: SeqCst, see `add`.
         self.word.load(Ordering::SeqCst)
     }
 }

@@ -36,7 +36,7 @@ impl Shared {
                 }
             }
             Queue::Injector => self.outside.injector.push(task),
-            Queue::Left => self.outside.yielded.push(task),
+            Queue::SharedYielded => self.outside.yielded.push(task),
         }
         self.tell(notice);
     }

@@ -107,7 +107,7 @@ impl Shared {
         let Some(mut threads) = self.threads.try_lock() else {
             return;
         };
-        let is_left_over = || !*self.shutdown.laid_out.lock() || self.has_work();
+        let is_left_over = || !*self.shutdown.moved_to_injector.lock() || self.has_work();
         let Some(setup) = self.threads.setup.get().filter(|_| !threads.drains && is_left_over())
         else {
             return;
@@ -116,11 +116,11 @@ impl Shared {
         if threads.has_just_failed(now) {
             return;
         }
-        self.comes();
+        self.add_awake();
         let life = |shared: &Arc<Self>| {
             role::play(&Role::Drainer, || shared.drain(Some(&shared.shutdown.drainer)));
             shared.threads.lock().drains = false;
-            shared.goes();
+            shared.remove_awake();
         };
         match self.start_aside(setup, "drainer", life, drop) {
             Ok(thread) => {
@@ -129,7 +129,7 @@ impl Shared {
             }
             Err(_) => {
                 threads.failed = Some(now);
-                self.goes();
+                self.remove_awake();
             }
         }
     }
@@ -242,20 +242,20 @@ impl Shared {
         // Ordering: AcqRel, see `worker_ends`. Counted before the thread runs, so that a fast end cannot
         // count below zero.
         self.size.alive.fetch_add(1, Ordering::AcqRel);
-        self.comes();
+        self.add_awake();
         let started = config.spawn(&index.to_string(), move || {
             // A panic of the runtime's own code would leave queues without an owner. Panics of tasks are
             // caught in the task's cell.
             let abort = AbortOnUnwind;
             around(&mut || worker_thread(&shared, index));
             abort.forget();
-            shared.goes();
+            shared.remove_awake();
             shared.threads.ends();
         });
         if started.is_err() {
             // Ordering: AcqRel, see `worker_ends`.
             self.size.alive.fetch_sub(1, Ordering::AcqRel);
-            self.goes();
+            self.remove_awake();
             self.threads.ends();
         }
         started
@@ -336,7 +336,7 @@ impl Shared {
     /// `note`: where the calling thread publishes the task whose destructor it runs, if other threads read
     /// that.
     pub(super) fn drain(&self, note: Option<&Running>) -> bool {
-        self.lay_out();
+        self.move_to_injector();
         let mut found = false;
         let mut cancel = |task: Hot| {
             found = true;
@@ -360,11 +360,11 @@ impl Shared {
     /// All registries are closed before the first destructor runs. Otherwise a destructor that wakes a
     /// cold task on a thread without a role would come back here for it, and so on for each task of a
     /// chain.
-    fn lay_out(&self) {
+    fn move_to_injector(&self) {
         // A thread that comes second must not find the registries closed and the injector still empty: it
         // would end, and leave the first one alone with tasks that may wait for each other.
-        let mut laid_out = self.shutdown.laid_out.lock();
-        *laid_out = true;
+        let mut moved_to_injector = self.shutdown.moved_to_injector.lock();
+        *moved_to_injector = true;
         for slot in self.slots.iter() {
             // No worker is told: each one drains on its way out.
             let tasks = slot.registry.close().into_iter().chain(slot.channel.take_all());

@@ -29,7 +29,7 @@ const CHEAP: Duration = Duration::from_micros(1);
 
 /// How long the last of such tasks may wait for its turn. If one of them blocks, the watchdog wakes a peer
 /// for the others some milliseconds later.
-const CROWD: Duration = Duration::from_millis(1);
+const KEPT: Duration = Duration::from_millis(1);
 
 /// How long a worker that computes beside a helper keeps its core before it offers it to other threads. The
 /// helper, and the clients that it serves on this machine, need a core that a worker would keep to the end of
@@ -99,7 +99,7 @@ impl Pace {
 
     /// Whether this number of tasks, which were woken together, are done sooner by this worker alone.
     pub(super) fn are_cheap(&self, tasks: usize) -> bool {
-        self.of(1) < CHEAP && self.of(tasks) <= CROWD
+        self.of(1) < CHEAP && self.of(tasks) <= KEPT
     }
 
     /// What this number of tasks costs.

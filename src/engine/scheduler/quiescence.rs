@@ -50,16 +50,16 @@ impl Shared {
     }
 
     /// The caller is awake from now on, or has woken a thread.
-    pub(super) fn comes(&self) {
+    pub(super) fn add_awake(&self) {
         if let Some(awake) = self.awake_threads.get() {
-            awake.come();
+            awake.add();
         }
     }
 
     /// The caller is about to sleep, or to end.
-    pub(super) fn goes(&self) {
+    pub(super) fn remove_awake(&self) {
         if let Some(awake) = self.awake_threads.get() {
-            if awake.go() && self.driver.clock().is_stopped() {
+            if awake.remove() && self.driver.clock().is_stopped() {
                 self.driver.wake();
             }
         }
@@ -75,15 +75,15 @@ impl Shared {
         match self.awake_threads.get() {
             None => seat.turn(limit, wakes),
             Some(awake) => {
-                // Not `goes`, which would wake this very thread.
-                awake.go();
+                // Not `remove_awake`, which would wake this very thread.
+                awake.remove();
                 if self.driver.clock().is_stopped() {
                     self.settle(awake, seat, wakes);
                 }
                 if wakes.is_empty() {
                     seat.turn(limit, wakes);
                 }
-                awake.come();
+                awake.add();
             }
         }
     }
@@ -130,20 +130,20 @@ impl Shared {
 
 /// Counts the roots that are awake.
 pub(crate) trait CountsRoots: Send + Sync {
-    /// One is awake from now on.
-    fn comes(&self);
+    /// One more is awake from now on.
+    fn add_awake(&self);
 
     /// One is about to sleep, or has ended.
-    fn goes(&self);
+    fn remove_awake(&self);
 }
 
 impl CountsRoots for Shared {
-    fn comes(&self) {
-        Shared::comes(self);
+    fn add_awake(&self) {
+        Shared::add_awake(self);
     }
 
-    fn goes(&self) {
-        Shared::goes(self);
+    fn remove_awake(&self) {
+        Shared::remove_awake(self);
     }
 }
 
@@ -173,7 +173,7 @@ impl Presence {
 
     /// For a root that begins.
     pub(crate) fn counted_by(counter: Arc<dyn CountsRoots>) -> Arc<Self> {
-        counter.comes();
+        counter.add_awake();
         Arc::new(Self { counter, state: Mutex::new(RootState::Awake) })
     }
 
@@ -181,7 +181,7 @@ impl Presence {
     pub(crate) fn wake(&self, unpark: impl FnOnce()) {
         let mut state = self.state.lock();
         unpark();
-        self.rises(&mut state);
+        self.count_awake(&mut state);
     }
 
     /// By the root's thread: sleeps, as [`Parker::park`].
@@ -191,17 +191,17 @@ impl Presence {
             // A wake that comes later finds that it rests.
             if !parker.is_notified() {
                 *state = RootState::Rests;
-                self.counter.goes();
+                self.counter.remove_awake();
             }
         }
         parker.park();
-        self.rises(&mut self.state.lock());
+        self.count_awake(&mut self.state.lock());
     }
 
-    fn rises(&self, state: &mut RootState) {
+    fn count_awake(&self, state: &mut RootState) {
         if *state == RootState::Rests {
             *state = RootState::Awake;
-            self.counter.comes();
+            self.counter.add_awake();
         }
     }
 
@@ -209,7 +209,7 @@ impl Presence {
     pub(crate) fn end(&self) {
         let before = std::mem::replace(&mut *self.state.lock(), RootState::Over);
         if before == RootState::Awake {
-            self.counter.goes();
+            self.counter.remove_awake();
         }
     }
 }

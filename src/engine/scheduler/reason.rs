@@ -5,19 +5,19 @@
 //! |---|---|---|---|---|
 //! | `Spawned` | ready, a peer | ready, a peer | injector, outside | injector, outside |
 //! | `Woken` | next slot, a peer | next slot, a peer | chain | channel, home |
-//! | `Crowd(0)` | next slot | next slot | chain | channel, home |
-//! | `Crowd(1..)` | ready | ready | chain | channel, home |
+//! | `Batch(0)` | next slot | next slot | chain | channel, home |
+//! | `Batch(1..)` | ready | ready | chain | channel, home |
 //! | `Requeued` | ready, again | ready, again | – | – |
-//! | `Yielded` | yielded, again | left, regular | – | – |
+//! | `Yielded` | yielded, again | shared, regular | – | – |
 //! | `Deferred`, `Received`, `Rescued` | ready | ready | – | – |
 //! | `Abandoned` | injector | injector | injector | injector |
-//! | `AbandonedYielded` | left | left | left | left |
+//! | `AbandonedYielded` | shared | shared | shared | shared |
 //!
 //! Before the comma stands the queue. The *next slot*, and the deques of tasks that are *ready* or have
-//! *yielded*, are the thread's own. A *channel* and a *chain* lead to the task's *home*, the worker that
-//! ran it last. *Left* is the shared queue of what has yielded and was not kept. A task without a home goes
-//! to the injector, and a worker is told at once. A dash: such a thread runs no task and empties no queue. If
-//! it did, the task would go to the queue that all workers share, and one of them would be told.
+//! *yielded*, are the thread's own. A *channel* and a *chain* lead to the task's *home*, the worker that ran
+//! it last. *Shared* is the queue of tasks that have yielded and that all workers share. A task without a
+//! home goes to the injector, and a worker is told at once. A dash: such a thread runs no task and empties no
+//! queue. If it did, the task would go to the queue that all workers share, and one of them would be told.
 //!
 //! Behind the comma stands the [`Notice`]. Where there is none, no worker has to know, or the caller tells
 //! one when it has queued all that it has.
@@ -32,9 +32,9 @@ pub(super) enum Reason {
     Spawned,
     /// A waker has made it hot.
     Woken,
-    /// As above, by one of several wakers that are called together (worker/wakes.rs), as those of the events
-    /// of one round of the driver are. So many tasks came before it.
-    Crowd(usize),
+    /// As above, by one of a batch: of several wakers that are called together (worker/wakes.rs), as those of
+    /// the events of one round of the driver are. So many tasks came before it.
+    Batch(usize),
     /// It was woken in its poll, by another one.
     Requeued,
     /// It has yielded.
@@ -73,8 +73,8 @@ pub(super) enum Queue<O, C> {
     /// The wake channel of this worker.
     Channel(usize),
     Injector,
-    /// The shared queue of tasks that have yielded.
-    Left,
+    /// The queue of tasks that have yielded and that all workers share.
+    SharedYielded,
 }
 
 /// Which worker is told that a task is queued.
@@ -106,20 +106,20 @@ pub(super) fn place<O: Copy, C>(
     match (reason, by) {
         (Reason::Spawned, Worker(own) | Helper(own)) => (Queue::Ready(own), Notice::Peer(own)),
         (Reason::Woken, Worker(own) | Helper(own)) => (Queue::Next(own), Notice::Peer(own)),
-        (Reason::Crowd(0), Worker(own) | Helper(own)) => (Queue::Next(own), Notice::Nothing),
-        (Reason::Woken | Reason::Crowd(_), Dispatcher(chains)) => match home() {
+        (Reason::Batch(0), Worker(own) | Helper(own)) => (Queue::Next(own), Notice::Nothing),
+        (Reason::Woken | Reason::Batch(_), Dispatcher(chains)) => match home() {
             Some(home) => (Queue::Chain(chains, home), Notice::Nothing),
             None => (Queue::Injector, Notice::Outside),
         },
-        (Reason::Woken | Reason::Crowd(_), Pusher::Other) => match home() {
+        (Reason::Woken | Reason::Batch(_), Pusher::Other) => match home() {
             Some(home) => (Queue::Channel(home), Notice::Home(home)),
             None => (Queue::Injector, Notice::Outside),
         },
         (Reason::Requeued, Worker(own) | Helper(own)) => (Queue::Ready(own), Notice::Again(own)),
         (Reason::Yielded, Worker(own)) => (Queue::Yielded(own), Notice::Again(own)),
-        (Reason::Yielded, _) => (Queue::Left, Notice::Regular),
+        (Reason::Yielded, _) => (Queue::SharedYielded, Notice::Regular),
         (Reason::Abandoned, _) => (Queue::Injector, Notice::Nothing),
-        (Reason::AbandonedYielded, _) => (Queue::Left, Notice::Nothing),
+        (Reason::AbandonedYielded, _) => (Queue::SharedYielded, Notice::Nothing),
         (_, Worker(own) | Helper(own)) => (Queue::Ready(own), Notice::Nothing),
         (_, Dispatcher(_) | Pusher::Other) => (Queue::Injector, Notice::Outside),
     }

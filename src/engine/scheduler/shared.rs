@@ -299,7 +299,7 @@ impl Shared {
                 stolen: stats.stolen.get(),
                 injected: stats.from_injector.get(),
                 parks: slot.sleeps.count(),
-                turns: slot.sleeps.turns(),
+                parks_unparks: slot.sleeps.parks_unparks(),
                 busy: slot.sleeps.busy(),
             }
         })
@@ -377,7 +377,7 @@ pub(crate) struct WorkerCounts {
     pub(crate) injected: u64,
     pub(crate) parks: u64,
     /// Odd while the worker sleeps.
-    pub(crate) turns: u64,
+    pub(crate) parks_unparks: u64,
     pub(crate) busy: Duration,
 }
 

@@ -6,8 +6,8 @@ use crate::engine::task::running::Running;
 
 pub(super) struct Shutdown {
     pub(super) closed: AtomicBool,
-    /// Held by a thread that moves tasks to the injector; whether one has done so.
-    pub(super) laid_out: Mutex<bool>,
+    /// Held by a thread that moves tasks to the injector for the end; whether one has begun to.
+    pub(super) moved_to_injector: Mutex<bool>,
     /// Whose destructor runs on the thread that drains the runtime in the place of the workers.
     pub(super) drainer: Running,
     /// The last worker has drained everything. Set under `Threads::working`.
@@ -18,7 +18,7 @@ impl Shutdown {
     pub(super) fn new() -> Self {
         Self {
             closed: AtomicBool::new(false),
-            laid_out: Mutex::new(false),
+            moved_to_injector: Mutex::new(false),
             drainer: Running::new(),
             drained: AtomicBool::new(false),
         }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub(crate) struct Sleeps {
     /// Each sleep counts twice, when it begins and when it ends: an odd number says that the thread sleeps.
-    turns: Count,
+    parks_unparks: Count,
     /// In nanoseconds.
     busy: Count,
 }
@@ -30,23 +30,23 @@ impl Sleeps {
     /// The thread has been busy since the first moment, and goes to sleep.
     pub(crate) fn begin(&self, busy_since: Instant, now: Instant) {
         self.was_busy(busy_since, now);
-        self.turns.add(1);
+        self.parks_unparks.add(1);
     }
 
     /// The thread has slept; returns when that ended.
     pub(crate) fn end(&self) -> Instant {
-        self.turns.add(1);
+        self.parks_unparks.add(1);
         clock::now()
     }
 
     /// How many sleeps have begun and how many have ended, in one number.
-    pub(crate) fn turns(&self) -> u64 {
-        self.turns.get()
+    pub(crate) fn parks_unparks(&self) -> u64 {
+        self.parks_unparks.get()
     }
 
     /// How many sleeps have begun.
     pub(crate) fn count(&self) -> u64 {
-        self.turns().div_ceil(2)
+        self.parks_unparks().div_ceil(2)
     }
 
     pub(crate) fn busy(&self) -> Duration {

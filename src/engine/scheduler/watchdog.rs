@@ -350,7 +350,7 @@ impl WatchdogThread {
             }
             // Not before: a look may call the program's code, and events must not wait for that.
             self.look_again(shared);
-            shared.goes();
+            shared.remove_awake();
             if !busy || shared.shutdown.is_drained() {
                 break;
             }
@@ -365,7 +365,7 @@ impl WatchdogThread {
         let Some(mut seat) = shared.driver.try_seat() else {
             return false;
         };
-        shared.comes();
+        shared.add_awake();
         while self.wakes.is_empty() && !shared.shutdown.is_drained() {
             let after = announce_sleep(shared, || nothing_to_do(shared));
             let limit = (after == AfterLook::LookAgain).then_some(LOOK);
@@ -434,10 +434,10 @@ impl WatchdogThread {
     fn end_quiescent_point_wait(&mut self, shared: &Shared, now: Instant) {
         if self.is_quiescent_point_overdue(shared, now) {
             // Counts as awake while it calls the wakers: the clock must not jump before the tasks are queued.
-            shared.comes();
+            shared.add_awake();
             shared.driver.quiescent_points().begin(&mut self.wakes);
             wakers::wake_all(&mut self.wakes);
-            shared.goes();
+            shared.remove_awake();
         }
     }
 }

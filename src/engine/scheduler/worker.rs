@@ -16,8 +16,8 @@
 //! the deque after its first look has been popped. At each *fair turn* the driver is polled if its seat is
 //! free, and if no such pause is on, the worker looks outside whatever the hints say. Then:
 //!
-//! 1. the next slot: the task that the last one woke. At most `NEXT_CAP` times in a row (turns.rs), then it
-//!    goes to the ready deque's back;
+//! 1. the next slot: the task that the last one woke. At most `NEXT_CAP` times in a row (next_queue.rs), then
+//!    it goes to the ready deque's back;
 //! 2. the own ready deque, FIFO;
 //! 3. the own wake channel;
 //! 4. the injector: a batch;
@@ -38,7 +38,7 @@
 //! among the `k`, when the next pass ends. A task at its back waits for those before it, for at most as many
 //! that have yielded, and after each of these for at most `NEXT_CAP` polls from the next slot.
 //!
-//! *Tasks that have yielded.* When ready tasks never run out, [`Turns`] lets one of the others run after
+//! *Tasks that have yielded.* When ready tasks never run out, [`NextQueue`] lets one of the others run after
 //! each `INTAKE / n` of them, and after each single one if there are more than that: all `n` have had their
 //! turn after `INTAKE + 2 × n` pops.
 //!
@@ -72,12 +72,12 @@ mod wakes;
 
 use super::idle::{AfterSearch, Search};
 use super::intake::{INTAKE, Intake};
+use super::next_queue::{Alone, NextQueue};
 use super::own_queues::OwnQueues;
 use super::pace::{FAIR_INTERVAL, Pace};
 use super::reason::{Notice, Pusher, Reason};
 use super::shared::Shared;
 use super::slots::{Slot, Stall};
-use super::turns::{Alone, Turns};
 use crate::engine::park::Parker;
 use crate::engine::recorder::Event;
 use crate::engine::rng::Rng;
@@ -95,7 +95,7 @@ pub(super) struct Worker {
     shared: Arc<Shared>,
     own: OwnQueues,
     /// Which of the queues here is next.
-    turns: Turns,
+    next_queue: NextQueue,
     /// A helper leaves tasks that have yielded to the regular workers.
     helps: Cell<bool>,
     parker: Parker,
@@ -124,7 +124,7 @@ impl Worker {
         Self {
             records: Records::new(index, own.slot.running.polls()),
             own,
-            turns: Turns::new(),
+            next_queue: NextQueue::new(),
             helps: Cell::new(shared.size.is_helper(index)),
             parker: Parker::new(),
             rng: RefCell::new(Rng::new(index as u64)),
@@ -259,7 +259,7 @@ impl Worker {
     #[inline]
     fn take_next(&self) -> Option<Hot> {
         let task = self.own.slot.next.take()?;
-        if self.turns.next_slot_again() {
+        if self.next_queue.next_slot_again() {
             return Some(task);
         }
         self.enqueue(task, Reason::Deferred);
@@ -268,11 +268,11 @@ impl Worker {
 
     #[inline]
     fn take_ready(&self) -> Option<Hot> {
-        self.turns.leave_next_slot();
+        self.next_queue.leave_next_slot();
         if self.own.ready.is_drained() {
             return None;
         }
-        if self.turns.is_yielded_due() {
+        if self.next_queue.is_yielded_due() {
             if let Some(task) = self.yielded_turn() {
                 return Some(task);
             }
@@ -285,7 +285,7 @@ impl Worker {
     /// The oldest task that has yielded, for when nothing else is ready.
     #[inline]
     fn take_yielded(&self) -> Option<Hot> {
-        if self.turns.is_row_over() { self.own.yielded.pop() } else { self.take_early() }
+        if self.next_queue.is_row_over() { self.own.yielded.pop() } else { self.take_early() }
     }
 
     /// One of the first tasks that have yielded while nothing else was ready. Before the last of them the
@@ -294,14 +294,14 @@ impl Worker {
         if self.own.yielded.len() == 0 {
             return None;
         }
-        if let Alone::PollDriver = self.turns.yielded_alone() {
+        if let Alone::PollDriver = self.next_queue.yielded_alone() {
             // Before a task is taken: a waker may be slow, and thieves reach only what is queued.
             self.poll_driver();
             let ready = self.take_next().or_else(|| self.take_ready());
             if ready.is_some() {
                 return ready;
             }
-            self.turns.end_row();
+            self.next_queue.end_row();
         }
         self.own.yielded.pop()
     }
@@ -309,7 +309,7 @@ impl Worker {
     /// One task that has yielded runs although others are ready.
     #[cold]
     fn yielded_turn(&self) -> Option<Hot> {
-        self.turns.begin_yielded_turn(self.own.yielded.len());
+        self.next_queue.begin_yielded_turn(self.own.yielded.len());
         self.own.yielded.pop()
     }
 

@@ -1,14 +1,15 @@
 //! Why a task gave no output.
 
 use super::id::TaskId;
-use crate::engine::hint;
-use crate::engine::words::{self, NOTE};
 use std::any::Any;
-use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What a panic carries.
 pub(crate) type Payload = Box<dyn Any + Send + 'static>;
+
+/// Called with the payload of each panic of a task, after the panic hook. The runtimes set it before their
+/// first task. std's, as no model has one that lives in a static, and there is nothing to explore here.
+pub(crate) static ON_PANIC: OnceLock<fn(&(dyn Any + Send))> = OnceLock::new();
 
 /// Why a task gave no output: it panicked or was cancelled.
 ///
@@ -27,7 +28,7 @@ struct JoinErrorInner {
     cause: Cause,
 }
 
-enum Cause {
+pub(crate) enum Cause {
     Cancelled,
     /// It was not begun, and this is why.
     Refused(String),
@@ -47,7 +48,9 @@ impl JoinError {
 
     /// Every panic of a task comes through here.
     pub(super) fn panic(id: TaskId, payload: Payload) -> Self {
-        hint::tell(&*payload);
+        if let Some(on_panic) = ON_PANIC.get() {
+            on_panic(&*payload);
+        }
         Self { inner: Box::new(JoinErrorInner { id, cause: Cause::Panic(Mutex::new(payload)) }) }
     }
 
@@ -61,29 +64,6 @@ impl JoinError {
     /// Returns whether the task panicked.
     pub fn is_panic(&self) -> bool {
         matches!(self.inner.cause, Cause::Panic(_))
-    }
-
-    /// Returns the payload of the panic, for [`std::panic::resume_unwind`].
-    ///
-    /// # Panics
-    ///
-    /// If the task did not panic; [`JoinError::try_into_panic`] does not.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # liten::block_on(async {
-    /// let error = liten::spawn(async { panic!("boom") }).await.unwrap_err();
-    /// assert_eq!(error.into_panic().downcast_ref(), Some(&"boom"));
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
-        // No closure, in which the caller would be another one.
-        match self.try_into_panic() {
-            Ok(payload) => payload,
-            Err(error) => panic!("into_panic called on a task that did not panic: {error}{NOTE}"),
-        }
     }
 
     /// Returns the payload of the panic, or the error back if the task did not panic.
@@ -105,50 +85,7 @@ impl JoinError {
         self.inner.id
     }
 
-    /// The message of the panic, if it has one, and what to do about it.
-    fn message(payload: &Mutex<Payload>) -> Option<String> {
-        let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
-        let message = hint::message(&**payload)?;
-        Some(match hint::about(message) {
-            Some(hint) => format!("{message} ({hint})"),
-            None => message.to_owned(),
-        })
-    }
-}
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.inner.id;
-        match &self.inner.cause {
-            Cause::Cancelled => write!(f, "task {id} was cancelled"),
-            Cause::Refused(why) => write!(f, "task {id} was cancelled: {why}"),
-            Cause::Panic(payload) => match Self::message(payload) {
-                Some(message) => {
-                    write!(f, "task {id}")?;
-                    words::panicked(f, &message)
-                }
-                None => write!(f, "task {id} panicked"),
-            },
-        }
-    }
-}
-
-impl fmt::Debug for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.inner.id;
-        match &self.inner.cause {
-            Cause::Panic(payload) => {
-                words::debug_panicked(f, id, Self::message(payload).as_deref(), self)
-            }
-            Cause::Cancelled | Cause::Refused(_) => words::debug_cancelled(f, id, self),
-        }
-    }
-}
-
-impl std::error::Error for JoinError {}
-
-impl From<JoinError> for std::io::Error {
-    fn from(error: JoinError) -> Self {
-        std::io::Error::other(error)
+    pub(crate) fn cause(&self) -> &Cause {
+        &self.inner.cause
     }
 }

@@ -12,7 +12,7 @@
 //! | linked | the list's address | the list's lock | under the list's lock |
 //!
 //! apart → linked: [`Locked::join`]. linked → apart: [`Locked::leave`], `pop_front`, `pop_back`,
-//! `take_owed`.
+//! `take_matching`.
 //!
 //! Why nothing here uses memory that was freed: a linked place is never freed, because dropping it ends the
 //! process, and pinned memory is not reused before it was dropped.
@@ -246,17 +246,17 @@ impl<T> WaitList<T> {
         }
     }
 
-    /// Takes the first place out as long as `is_owed` returns true for its word, gives it `word`, and wakes
+    /// Takes the first place out as long as `matches` returns true for its word, gives it `word`, and wakes
     /// its future. This is done in rounds, with the lock released in between to call the wakers.
     pub(crate) fn wake<'a>(
         &'a self,
         mut locked: Locked<'a, T>,
         word: usize,
-        is_owed: impl Fn(usize) -> bool,
+        matches: impl Fn(usize) -> bool,
     ) {
         let mut wakes = WakeList::new();
         loop {
-            let done = locked.pop_into(&mut wakes, word, &is_owed);
+            let done = locked.pop_into(&mut wakes, word, &matches);
             drop(locked);
             wakes.wake();
             if done {
@@ -271,7 +271,7 @@ impl<T> WaitList<T> {
     #[allow(dead_code, reason = "not on wasm, where no thread waits for another one")]
     pub(crate) fn wake_all(&self, mut locked: Locked<'_, T>) {
         let mut wakes = Vec::new();
-        locked.take_owed(&mut wakes, |_| true);
+        locked.take_matching(&mut wakes, |_| true);
         drop(locked);
         super::wake_all(&mut wakes);
     }
@@ -395,15 +395,15 @@ impl<T> Locked<'_, T> {
         self.chain.last.map(|last| self.take_out(last, word))
     }
 
-    /// Takes the first place out as long as `is_owed` returns true for its word, gives it `word`, and adds
+    /// Takes the first place out as long as `matches` returns true for its word, gives it `word`, and adds
     /// its waker to `wakes`. Returns false if `wakes` is full and there are more such places.
     pub(crate) fn pop_into(
         &mut self,
         wakes: &mut WakeList,
         word: usize,
-        is_owed: impl Fn(usize) -> bool,
+        matches: impl Fn(usize) -> bool,
     ) -> bool {
-        while self.front().is_some_and(&is_owed) {
+        while self.front().is_some_and(&matches) {
             if wakes.is_full() {
                 return false;
             }
@@ -412,9 +412,13 @@ impl<T> Locked<'_, T> {
         true
     }
 
-    /// Takes all places out for whose word `is_owed` returns true, and adds their wakers to `wakes`, in the
+    /// Takes all places out for whose word `matches` returns true, and adds their wakers to `wakes`, in the
     /// order in which the places have joined. They keep their words.
-    pub(crate) fn take_owed(&mut self, wakes: &mut Vec<Waker>, is_owed: impl Fn(usize) -> bool) {
+    pub(crate) fn take_matching(
+        &mut self,
+        wakes: &mut Vec<Waker>,
+        matches: impl Fn(usize) -> bool,
+    ) {
         let mut next = self.chain.first;
         while let Some(this) = next {
             // SAFETY: linked here, so it is alive, and the lock is held.
@@ -423,7 +427,7 @@ impl<T> Locked<'_, T> {
             next = unsafe { with_links(place, |links| links.after) };
             // Ordering: Relaxed, written under this lock.
             let word = place.word.load(Ordering::Relaxed);
-            if is_owed(word) {
+            if matches(word) {
                 wakes.push(self.take_out(this, word));
             }
         }

@@ -3,8 +3,8 @@
 #[path = "futures_io.rs"]
 mod futures_io;
 
+use crate::engine::host::stream::{Input, Output};
 use crate::io::AsyncRead;
-use crate::wasi::stream::{Input, Output};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};

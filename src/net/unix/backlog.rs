@@ -47,6 +47,6 @@ async fn sleep(driver: &Arc<Driver>, pause: Duration) -> io::Result<()> {
     let shard = driver.timers().shard(usize::MAX).clone();
     let deadline = shard.now() + pause;
     let mut timer = TimerEntry::new(shard, deadline);
-    let slept = poll_fn(|cx| budget::poll_leaf(cx, |cx| timer.poll_open(cx))).await;
+    let slept = poll_fn(|cx| budget::poll_leaf(cx, |cx| timer.poll(cx))).await;
     slept.map_err(|_closed| shutdown_error())
 }

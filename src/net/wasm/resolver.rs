@@ -1,8 +1,8 @@
 //! Host names, by the host's resolver.
 
 use super::{failed, wire};
-use crate::wasi::Reactor;
-use crate::wasi::source::Source;
+use crate::engine::host::Reactor;
+use crate::engine::host::source::Source;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::panic::Location;

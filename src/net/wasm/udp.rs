@@ -2,9 +2,9 @@
 
 use super::address::{ToSocketAddrs, first_success};
 use super::{failed, wire};
+use crate::engine::host::source::Source;
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
-use crate::wasi::source::Source;
 use std::future::{poll_fn, ready};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;

@@ -140,7 +140,7 @@ fn a_thread_that_waits_for_the_last_task_is_told() {
 /// Others with so many roots awake, and whether there is blocking work.
 fn others(awake: usize, work: bool) -> (Arc<Others>, Arc<Mutex<bool>>) {
     let others = Others::new(Driver::new(1).expect("a selector"));
-    (0..awake).for_each(|_| others.comes());
+    (0..awake).for_each(|_| others.add_awake());
     (others, Arc::new(Mutex::new(work)))
 }
 
@@ -154,7 +154,7 @@ fn the_clock_stands_when_a_root_begins_work() {
             let (others, work) = (others.clone(), work.clone());
             thread::spawn(move || {
                 *work.lock() = true;
-                others.goes();
+                others.remove_awake();
             })
         };
         assert!(!others.look(&|| !*work.lock()).all);
@@ -170,10 +170,10 @@ fn the_clock_stands_from_one_work_to_the_next() {
         let root = {
             let (others, work) = (others.clone(), work.clone());
             thread::spawn(move || {
-                others.comes();
+                others.add_awake();
                 *work.lock() = false;
                 *work.lock() = true;
-                others.goes();
+                others.remove_awake();
             })
         };
         assert!(!others.look(&|| !*work.lock()).all);

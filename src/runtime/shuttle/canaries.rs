@@ -1,7 +1,7 @@
 //! Faults that are planted here: if they are not found, the scenarios prove nothing.
 
 use super::explorer::explore_some;
-use super::house::{House, join, rounds};
+use super::tested_runtime::{TestedRuntime, join, rounds};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Mutex, thread};
@@ -15,7 +15,7 @@ const ENOUGH: usize = 20_000;
 #[should_panic(expected = "deadlock")]
 fn a_lost_wake_is_found() {
     explore_some(ENOUGH, || {
-        let house = House::new(2);
+        let tested = TestedRuntime::new(2);
         let (flag, slot) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None::<Waker>)));
         let theirs = (flag.clone(), slot.clone());
         let sender = thread::spawn(move || {
@@ -23,16 +23,16 @@ fn a_lost_wake_is_found() {
             let waker = slot.lock().take();
             waker.into_iter().for_each(Waker::wake);
         });
-        let task = house.door().spawn(poll_fn(move |cx| {
+        let task = tested.spawner().spawn(poll_fn(move |cx| {
             if theirs.0.load(Ordering::SeqCst) {
                 return Poll::Ready(());
             }
             *theirs.1.lock() = Some(cx.waker().clone());
             Poll::Pending
         }));
-        house.block_on(join(task));
+        tested.block_on(join(task));
         sender.join().expect("no panic");
-        house.end();
+        tested.end();
     });
 }
 
@@ -41,23 +41,23 @@ fn a_lost_wake_is_found() {
 #[should_panic(expected = "an addition is lost")]
 fn a_race_between_two_workers_is_found() {
     explore_some(ENOUGH, || {
-        let house = House::new(2);
-        let (door, sum) = (house.door(), Arc::new(AtomicUsize::new(0)));
+        let tested = TestedRuntime::new(2);
+        let (spawner, sum) = (tested.spawner(), Arc::new(AtomicUsize::new(0)));
         let tasks = [(); 2].map(|()| {
             let sum = sum.clone();
-            door.spawn(async move {
+            spawner.spawn(async move {
                 rounds(1).await;
                 sum.store(sum.load(Ordering::SeqCst) + 1, Ordering::SeqCst);
             })
         });
-        house.block_on(async {
+        tested.block_on(async {
             for task in tasks {
                 join(task).await;
             }
         });
         assert_eq!(sum.load(Ordering::SeqCst), 2, "an addition is lost");
-        drop(door);
-        house.end();
+        drop(spawner);
+        tested.end();
     });
 }
 
@@ -65,12 +65,12 @@ fn a_race_between_two_workers_is_found() {
 #[should_panic(expected = "future_drops: 2")]
 fn a_future_that_is_dropped_twice_is_found() {
     explore_some(1, || {
-        let house = House::new(1);
-        let future = house.ledger.task(rounds(1));
-        let task = house.runtime().spawn(future.twin());
+        let tested = TestedRuntime::new(1);
+        let future = tested.ledger.task(rounds(1));
+        let task = tested.runtime().spawn(future.twin());
         drop(future);
-        assert!(house.block_on(join(task)));
-        house.ledger.check();
-        house.end();
+        assert!(tested.block_on(join(task)));
+        tested.ledger.check();
+        tested.end();
     });
 }

@@ -1,10 +1,11 @@
 //! How runtimes end: in the middle of everything.
 
 use super::explorer::explore;
-use super::house::{
-    Door, House, MOST_WORKERS, Meeting, OnDrop, Signals, below, beside, join, rounds, settled,
-};
 use super::ledger::Receipt;
+use super::tested_runtime::{
+    MOST_WORKERS, Meeting, OnDrop, Signals, Spawner, TestedRuntime, below, beside, join, rounds,
+    settled,
+};
 use crate::engine::sync_shim::{Arc, Mutex, thread};
 use crate::engine::task::JoinHandle;
 use crate::runtime::Runtime;
@@ -13,20 +14,20 @@ use std::future::pending;
 use std::time::Duration;
 
 /// A task for each state in which the end may find it; some have destructors that use the runtime.
-fn crowd(door: &Door, signals: &Signals) -> Vec<JoinHandle<Receipt>> {
+fn waiting_tasks(spawner: &Spawner, signals: &Signals) -> Vec<JoinHandle<Receipt>> {
     let waits = signals.clone();
-    let (late, sends) = (door.clone(), signals.clone());
-    let inner = door.clone();
+    let (late, sends) = (spawner.clone(), signals.clone());
+    let inner = spawner.clone();
     vec![
-        door.spawn(pending()),
-        door.spawn(rounds(below(3))),
-        door.spawn(async move { waits.wait().await }),
-        door.spawn(async move {
+        spawner.spawn(pending()),
+        spawner.spawn(rounds(below(3))),
+        spawner.spawn(async move { waits.wait().await }),
+        spawner.spawn(async move {
             let _spawns = OnDrop(move || drop(late.spawn(rounds(1))));
             let _wakes = OnDrop(move || sends.send());
             pending::<()>().await;
         }),
-        door.spawn(async move {
+        spawner.spawn(async move {
             let child = inner.spawn_here(pending());
             join(child).await;
         }),
@@ -37,13 +38,13 @@ fn crowd(door: &Door, signals: &Signals) -> Vec<JoinHandle<Receipt>> {
 #[test]
 fn the_end_comes_for_every_task_whatever_others_do_meanwhile() {
     explore(|| {
-        let house = House::new(1 + below(MOST_WORKERS));
-        let (door, signals) = (house.door(), Signals::new());
-        let mut tasks = crowd(&door, &signals);
+        let tested = TestedRuntime::new(1 + below(MOST_WORKERS));
+        let (spawner, signals) = (tested.spawner(), Signals::new());
+        let mut tasks = waiting_tasks(&spawner, &signals);
         let spawner = beside({
-            let door = door.clone();
+            let spawner = spawner.clone();
             let waits = signals.clone();
-            move || [door.spawn(rounds(1)), door.spawn(async move { waits.wait().await })]
+            move || [spawner.spawn(rounds(1)), spawner.spawn(async move { waits.wait().await })]
         });
         let dropped = tasks.pop();
         let aborts = tasks[below(tasks.len())].abort_handle();
@@ -56,8 +57,8 @@ fn the_end_comes_for_every_task_whatever_others_do_meanwhile() {
         for _ in 0..below(3) {
             thread::yield_now();
         }
-        drop(door);
-        house.end_then(|| {
+        drop(spawner);
+        tested.end_then(|| {
             tasks.extend(spawner.join().expect("no panic"));
             meddler.join().expect("no panic");
             tasks.into_iter().for_each(settled);
@@ -69,11 +70,11 @@ fn the_end_comes_for_every_task_whatever_others_do_meanwhile() {
 #[test]
 fn the_end_comes_while_workers_come_and_go_and_a_root_is_inside() {
     explore(|| {
-        let house = House::new(2);
-        let (door, signals) = (house.door(), Signals::new());
-        let tasks = crowd(&door, &signals);
+        let tested = TestedRuntime::new(2);
+        let (spawner, signals) = (tested.spawner(), Signals::new());
+        let tasks = waiting_tasks(&spawner, &signals);
         let resizer = beside({
-            let handle = door.handle.clone();
+            let handle = spawner.handle.clone();
             move || {
                 for count in [3, 1, 2] {
                     // Refused once the runtime has ended.
@@ -82,18 +83,18 @@ fn the_end_comes_while_workers_come_and_go_and_a_root_is_inside() {
             }
         });
         let root = beside({
-            let door = door.clone();
+            let spawner = spawner.clone();
             move || {
-                let root = door.clone();
-                door.handle.block_on(async move {
+                let root = spawner.clone();
+                spawner.handle.block_on(async move {
                     let task = root.spawn_here(rounds(1));
                     drop(root.spawn_here(pending()));
                     join(task).await;
                 });
             }
         });
-        drop((door, signals));
-        house.end_then(|| {
+        drop((spawner, signals));
+        tested.end_then(|| {
             resizer.join().expect("no panic");
             root.join().expect("no panic");
             tasks.into_iter().for_each(settled);
@@ -106,14 +107,14 @@ fn the_end_comes_while_workers_come_and_go_and_a_root_is_inside() {
 #[test]
 fn a_runtime_that_nobody_waits_for_ends_too() {
     explore(|| {
-        let house = House::new(1 + below(MOST_WORKERS));
-        let (door, signals) = (house.door(), Signals::new());
-        let mut tasks = crowd(&door, &signals);
+        let tested = TestedRuntime::new(1 + below(MOST_WORKERS));
+        let (spawner, signals) = (tested.spawner(), Signals::new());
+        let mut tasks = waiting_tasks(&spawner, &signals);
         tasks.truncate(3);
-        drop((door, tasks, signals));
+        drop((spawner, tasks, signals));
         let own: Arc<Mutex<Option<Runtime>>> = Arc::new(Mutex::new(None));
         let way = below(3);
-        house.end_in_background(|runtime| match way {
+        tested.end_in_background(|runtime| match way {
             0 => runtime.shutdown_background(),
             1 => drop(runtime.shutdown_timeout(Duration::from_millis(1))),
             _ => {
@@ -137,13 +138,13 @@ fn a_runtime_that_nobody_waits_for_ends_too() {
 fn destructors_may_wait_for_each_other() {
     explore(|| {
         let workers = 2 + below(MOST_WORKERS - 1);
-        let house = House::new(workers);
-        let (door, signals, meeting) = (house.door(), Signals::new(), Meeting::of(workers));
-        let mut tasks = crowd(&door, &signals);
+        let tested = TestedRuntime::new(workers);
+        let (spawner, signals, meeting) = (tested.spawner(), Signals::new(), Meeting::of(workers));
+        let mut tasks = waiting_tasks(&spawner, &signals);
         for _ in 0..workers {
             let (meeting, waits) = (meeting.clone(), signals.clone());
             let meets = OnDrop(move || meeting.attend());
-            tasks.push(door.spawn(async move {
+            tasks.push(spawner.spawn(async move {
                 let _meets = meets;
                 waits.wait().await;
                 pending::<()>().await;
@@ -152,8 +153,8 @@ fn destructors_may_wait_for_each_other() {
         for _ in 0..below(3) {
             signals.send();
         }
-        drop((door, signals));
-        house.end_then(|| tasks.into_iter().for_each(settled));
+        drop((spawner, signals));
+        tested.end_then(|| tasks.into_iter().for_each(settled));
     });
 }
 
@@ -162,14 +163,14 @@ fn destructors_may_wait_for_each_other() {
 #[test]
 fn ending_a_runtime_in_the_background_runs_no_destructor() {
     explore(|| {
-        let house = House::new(1 + below(2));
-        let (door, closer) = (house.door(), thread::current().id());
+        let tested = TestedRuntime::new(1 + below(2));
+        let (spawner, closer) = (tested.spawner(), thread::current().id());
         // A panic in a destructor would go to the JoinHandle.
         let here = Arc::new(Mutex::new(0));
         let counted = here.clone();
         let runs = move || *counted.lock() += usize::from(thread::current().id() == closer);
-        let inner = door.clone();
-        drop(door.spawn(async move {
+        let inner = spawner.clone();
+        drop(spawner.spawn(async move {
             let _spawns = OnDrop(move || {
                 let (innermost, runs) = (inner.clone(), runs.clone());
                 runs();
@@ -184,32 +185,32 @@ fn ending_a_runtime_in_the_background_runs_no_destructor() {
             });
             pending::<()>().await;
         }));
-        drop(door);
+        drop(spawner);
         for _ in 0..below(3) {
             thread::yield_now();
         }
-        house.end_in_background(Runtime::shutdown_background);
+        tested.end_in_background(Runtime::shutdown_background);
         assert_eq!(*here.lock(), 0, "destructors on the thread that ends the runtime");
     });
 }
 
 /// One call of whatever kind.
-fn act(door: &Door, signals: &Signals, tasks: &mut Vec<JoinHandle<Receipt>>) {
+fn act(spawner: &Spawner, signals: &Signals, tasks: &mut Vec<JoinHandle<Receipt>>) {
     let waits = signals.clone();
     let any = |tasks: &[JoinHandle<Receipt>]| below(tasks.len().max(1));
     match below(11) {
-        0 => tasks.push(door.spawn(pending())),
-        1 => tasks.push(door.spawn(rounds(below(3)))),
-        2 => tasks.push(door.spawn(async move { waits.wait().await })),
-        3 => tasks.push(door.spawn(async move { waits.send() })),
+        0 => tasks.push(spawner.spawn(pending())),
+        1 => tasks.push(spawner.spawn(rounds(below(3)))),
+        2 => tasks.push(spawner.spawn(async move { waits.wait().await })),
+        3 => tasks.push(spawner.spawn(async move { waits.send() })),
         4 => {
-            let inner = door.clone();
-            tasks.push(door.spawn(async move { drop(inner.spawn_here(rounds(1))) }));
+            let inner = spawner.clone();
+            tasks.push(spawner.spawn(async move { drop(inner.spawn_here(rounds(1))) }));
         }
-        5 => tasks.push(door.spawn(async { sleep(Duration::from_millis(1)).await })),
+        5 => tasks.push(spawner.spawn(async { sleep(Duration::from_millis(1)).await })),
         6 => {
             let on_drop = OnDrop(move || waits.send());
-            tasks.push(door.spawn(async move {
+            tasks.push(spawner.spawn(async move {
                 let _on_drop = on_drop;
                 rounds(2).await;
             }));
@@ -217,34 +218,34 @@ fn act(door: &Door, signals: &Signals, tasks: &mut Vec<JoinHandle<Receipt>>) {
         7 => signals.send(),
         8 => tasks.get(any(tasks)).into_iter().for_each(JoinHandle::abort),
         // Refused once the runtime has ended.
-        9 => drop(door.handle.set_worker_threads(1 + below(MOST_WORKERS))),
+        9 => drop(spawner.handle.set_worker_threads(1 + below(MOST_WORKERS))),
         _ if tasks.is_empty() => {}
         _ => drop(tasks.swap_remove(any(tasks))),
     }
 }
 
 #[test]
-fn the_books_agree_after_any_mix_of_calls() {
+fn the_ledger_agrees_after_any_mix_of_calls() {
     explore(|| {
-        let house = House::new(1 + below(MOST_WORKERS));
+        let tested = TestedRuntime::new(1 + below(MOST_WORKERS));
         let signals = Signals::new();
         let actors = [0, 1].map(|_| {
-            let (door, signals) = (house.door(), signals.clone());
+            let (spawner, signals) = (tested.spawner(), signals.clone());
             beside(move || {
                 let mut tasks = Vec::new();
                 for _ in 0..2 + below(4) {
-                    act(&door, &signals, &mut tasks);
+                    act(&spawner, &signals, &mut tasks);
                 }
                 tasks
             })
         });
         let mut tasks = Vec::new();
-        let door = house.door();
+        let spawner = tested.spawner();
         for _ in 0..below(4) {
-            act(&door, &signals, &mut tasks);
+            act(&spawner, &signals, &mut tasks);
         }
-        drop((door, signals));
-        house.end_then(|| {
+        drop((spawner, signals));
+        tested.end_then(|| {
             tasks.into_iter().for_each(settled);
             for actor in actors {
                 actor.join().expect("no panic").into_iter().for_each(settled);

@@ -1,11 +1,11 @@
-//! Books about tasks: each one's future is dropped once, and what it returns too.
+//! A ledger of tasks: each one's future is dropped once, and what it returns too.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-/// std's lock, which shuttle does not see: books are kept between the steps of a schedule.
+/// std's lock, which shuttle does not see: the ledger is written between the steps of a schedule.
 #[derive(Clone, Default)]
 pub(super) struct Ledger(Arc<Mutex<Vec<Entry>>>);
 

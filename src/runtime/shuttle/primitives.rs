@@ -1,7 +1,7 @@
 //! Locks and channels between more threads than loom can hold, of which some give up waiting.
 
 use super::explorer::explore;
-use super::house::{House, MOST_WORKERS, below, beside, join, rounds};
+use super::tested_runtime::{MOST_WORKERS, TestedRuntime, below, beside, join, rounds};
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::thread;
 use crate::runtime::block_on::wait_outside;
@@ -205,11 +205,11 @@ fn the_last_sender_ends_a_broadcast() {
 
 /// A receiver misses no change and sees the last value, whichever waits it and others give up.
 #[test]
-fn a_crowd_sees_the_last_value_of_a_watch() {
+fn threads_see_the_last_value_of_a_watch() {
     const EACH: usize = 2;
     explore(|| {
         let (sender, first) = watch::channel(0);
-        let crowd = [(); 3].map(|()| {
+        let threads = [(); 3].map(|()| {
             let mut receiver = first.clone();
             beside(move || {
                 let mut seen = *receiver.borrow_and_update();
@@ -241,7 +241,7 @@ fn a_crowd_sees_the_last_value_of_a_watch() {
             beside(move || (0..EACH).for_each(|_| sender.send_modify(|value| *value += 1)))
         });
         drop((sender, first));
-        for thread in crowd {
+        for thread in threads {
             assert_eq!(thread.join().expect("no panic"), 2 * EACH);
         }
         waits.join().expect("no panic");
@@ -272,12 +272,12 @@ impl Inside {
     }
 }
 
-/// Each of a crowd comes to the lock, whichever others give up waiting for it.
+/// Each of several threads comes to the lock, whichever others give up waiting for it.
 #[test]
-fn a_crowd_reads_and_writes_what_a_lock_guards() {
+fn threads_read_and_write_what_a_lock_guards() {
     explore(|| {
         let lock = Arc::new(RwLock::with_max_readers(Inside::default(), 1 + below(3) as u32));
-        let crowd = [(); 4].map(|()| {
+        let threads = [(); 4].map(|()| {
             let lock = lock.clone();
             beside(move || {
                 for _ in 0..2 {
@@ -293,7 +293,7 @@ fn a_crowd_reads_and_writes_what_a_lock_guards() {
                 }
             })
         });
-        for thread in crowd {
+        for thread in threads {
             thread.join().expect("no panic");
         }
         assert!(lock.try_write().is_ok(), "a permit is lost");
@@ -302,11 +302,11 @@ fn a_crowd_reads_and_writes_what_a_lock_guards() {
 
 /// There are never more permits out than there are, none is lost, and the close reaches all that wait.
 #[test]
-fn a_crowd_shares_the_permits_of_a_semaphore() {
+fn threads_share_the_permits_of_a_semaphore() {
     const PERMITS: usize = 3;
     explore(|| {
         let shared = Arc::new((Semaphore::new(PERMITS), AtomicUsize::new(0)));
-        let crowd = [(); 4].map(|()| {
+        let threads = [(); 4].map(|()| {
             let shared = shared.clone();
             beside(move || {
                 let (semaphore, out) = &*shared;
@@ -328,7 +328,7 @@ fn a_crowd_shares_the_permits_of_a_semaphore() {
             thread::yield_now();
             shared.0.close();
         }
-        for thread in crowd {
+        for thread in threads {
             thread.join().expect("no panic");
         }
         assert_eq!(shared.0.available_permits(), PERMITS);
@@ -390,10 +390,10 @@ impl Work {
 
 /// No part of the work is left while one waits, whichever others leave; and none waits after the end.
 #[test]
-fn a_crowd_does_all_work_though_some_leave() {
+fn threads_do_all_work_though_some_leave() {
     explore(|| {
         let work = Arc::new(Work::default());
-        let crowd = [false, true, true, true].map(|may_leave| {
+        let threads = [false, true, true, true].map(|may_leave| {
             let work = work.clone();
             beside(move || work.work(may_leave))
         });
@@ -409,7 +409,7 @@ fn a_crowd_does_all_work_though_some_leave() {
             }
         }
         adds.join().expect("no panic");
-        for thread in crowd {
+        for thread in threads {
             thread.join().expect("no panic");
         }
         assert_eq!(work.left.load(Ordering::SeqCst), 0);
@@ -420,12 +420,12 @@ fn a_crowd_does_all_work_though_some_leave() {
 #[test]
 fn a_lock_survives_the_tasks_that_are_aborted() {
     explore(|| {
-        let house = House::new(1 + below(MOST_WORKERS));
-        let (door, lock) = (house.door(), Arc::new(RwLock::new(Inside::default())));
+        let tested = TestedRuntime::new(1 + below(MOST_WORKERS));
+        let (spawner, lock) = (tested.spawner(), Arc::new(RwLock::new(Inside::default())));
         let tasks: Vec<_> = (0..5)
             .map(|number| {
                 let lock = lock.clone();
-                door.spawn(async move {
+                spawner.spawn(async move {
                     if number % 2 == 0 {
                         let guard = lock.write().await;
                         rounds(1).await;
@@ -441,14 +441,14 @@ fn a_lock_survives_the_tasks_that_are_aborted() {
         let aborts = [tasks[below(3)].abort_handle(), tasks[3].abort_handle()];
         let foreign = beside(move || aborts.iter().for_each(|task| task.abort()));
         wait(lock.write()).write();
-        house.block_on(async {
+        tested.block_on(async {
             for (number, task) in tasks.into_iter().enumerate() {
                 assert!(join(task).await || number < 4, "no task has aborted task {number}");
             }
         });
         foreign.join().expect("no panic");
         assert!(lock.try_write().is_ok(), "a permit is lost");
-        drop(door);
-        house.end();
+        drop(spawner);
+        tested.end();
     });
 }

@@ -1,10 +1,10 @@
 //! A runtime at work. Each scenario is a test; its name is the promise.
 
 use super::explorer::{explore, explore_some};
-use super::house::{
-    Door, House, MOST_WORKERS, Meeting, Signals, below, beside, join, result, rounds,
-};
 use super::ledger::Receipt;
+use super::tested_runtime::{
+    MOST_WORKERS, Meeting, Signals, Spawner, TestedRuntime, below, beside, join, result, rounds,
+};
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, thread};
 use crate::engine::task::JoinHandle;
@@ -16,14 +16,14 @@ use std::time::Duration;
 #[test]
 fn tasks_spawned_from_everywhere_complete() {
     explore(|| {
-        let house = House::new(1 + below(MOST_WORKERS));
-        let door = house.door();
-        let foreign = beside(move || [1, 2].map(|count| door.spawn(rounds(count))));
-        let door = house.door();
-        house.block_on(async {
+        let tested = TestedRuntime::new(1 + below(MOST_WORKERS));
+        let spawner = tested.spawner();
+        let foreign = beside(move || [1, 2].map(|count| spawner.spawn(rounds(count))));
+        let spawner = tested.spawner();
+        tested.block_on(async {
             let parents = [0, 1].map(|count| {
-                let inner = door.clone();
-                door.spawn_here(async move {
+                let inner = spawner.clone();
+                spawner.spawn_here(async move {
                     let child = inner.spawn_here(rounds(count));
                     assert!(join(child).await);
                 })
@@ -33,14 +33,14 @@ fn tasks_spawned_from_everywhere_complete() {
             }
         });
         let foreign = foreign.join().expect("no panic");
-        house.block_on(async {
+        tested.block_on(async {
             for task in foreign {
                 assert!(join(task).await);
             }
         });
-        assert_eq!(house.ledger.completed(), 6);
-        drop(door);
-        house.end();
+        assert_eq!(tested.ledger.completed(), 6);
+        drop(spawner);
+        tested.end();
     });
 }
 
@@ -48,10 +48,10 @@ fn tasks_spawned_from_everywhere_complete() {
 #[test]
 fn tasks_behind_a_blocked_worker_are_taken_by_its_peers() {
     explore(|| {
-        let house = House::with_time(MOST_WORKERS);
-        let (door, meeting) = (house.door(), Meeting::of(MOST_WORKERS));
-        let inner = door.clone();
-        let parent = door.spawn(async move {
+        let tested = TestedRuntime::with_time(MOST_WORKERS);
+        let (spawner, meeting) = (tested.spawner(), Meeting::of(MOST_WORKERS));
+        let inner = spawner.clone();
+        let parent = spawner.spawn(async move {
             let children = [(); MOST_WORKERS - 1].map(|()| {
                 let meeting = meeting.clone();
                 inner.spawn_here(async move { meeting.attend() })
@@ -63,9 +63,9 @@ fn tasks_behind_a_blocked_worker_are_taken_by_its_peers() {
                 assert!(join(child).await);
             }
         });
-        assert!(house.block_on(join(parent)));
-        drop(door);
-        house.end();
+        assert!(tested.block_on(join(parent)));
+        drop(spawner);
+        tested.end();
     });
 }
 
@@ -73,25 +73,25 @@ fn tasks_behind_a_blocked_worker_are_taken_by_its_peers() {
 #[test]
 fn a_task_in_the_next_slot_of_a_blocked_worker_is_taken_by_a_peer() {
     explore(|| {
-        let house = House::with_time(2);
-        let (door, signals, meeting) = (house.door(), Signals::new(), Meeting::of(2));
-        let sleeper = door.spawn({
+        let tested = TestedRuntime::with_time(2);
+        let (spawner, signals, meeting) = (tested.spawner(), Signals::new(), Meeting::of(2));
+        let sleeper = spawner.spawn({
             let (signals, meeting) = (signals.clone(), meeting.clone());
             async move {
                 signals.wait().await;
                 meeting.attend();
             }
         });
-        let waker = door.spawn(async move {
+        let waker = spawner.spawn(async move {
             signals.send();
             meeting.attend();
         });
-        house.block_on(async {
+        tested.block_on(async {
             assert!(join(waker).await);
             assert!(join(sleeper).await);
         });
-        drop(door);
-        house.end();
+        drop(spawner);
+        tested.end();
     });
 }
 
@@ -111,15 +111,15 @@ async fn burn(end: Arc<AtomicBool>, most: usize) {
 #[test]
 fn a_task_that_is_woken_beside_burners_and_a_blocked_worker_runs() {
     explore(|| {
-        let house = House::with_time(2);
-        let (door, meeting, signals) = (house.door(), Meeting::of(2), Signals::new());
+        let tested = TestedRuntime::with_time(2);
+        let (spawner, meeting, signals) = (tested.spawner(), Meeting::of(2), Signals::new());
         let end = Arc::new(AtomicBool::new(false));
-        let burners = [(); 2].map(|()| door.spawn(burn(end.clone(), 20)));
-        let blocker = door.spawn({
+        let burners = [(); 2].map(|()| spawner.spawn(burn(end.clone(), 20)));
+        let blocker = spawner.spawn({
             let meeting = meeting.clone();
             async move { meeting.attend() }
         });
-        let woken = door.spawn({
+        let woken = spawner.spawn({
             let (end, signals) = (end, signals.clone());
             async move {
                 signals.wait().await;
@@ -129,14 +129,14 @@ fn a_task_that_is_woken_beside_burners_and_a_blocked_worker_runs() {
             }
         });
         let sender = beside(move || signals.send());
-        house.block_on(async {
+        tested.block_on(async {
             for task in burners.into_iter().chain([blocker, woken]) {
                 assert!(join(task).await);
             }
         });
         sender.join().expect("no panic");
-        drop(door);
-        house.end();
+        drop(spawner);
+        tested.end();
     });
 }
 
@@ -145,11 +145,11 @@ fn a_task_that_is_woken_beside_burners_and_a_blocked_worker_runs() {
 #[test]
 fn a_spare_runs_what_is_ready_and_what_has_given_way_behind_blocked_workers() {
     explore_some(1_000, || {
-        let house = House::with_time(2);
-        let (door, meeting) = (house.door(), Meeting::of(4));
+        let tested = TestedRuntime::with_time(2);
+        let (spawner, meeting) = (tested.spawner(), Meeting::of(4));
         let task = |turns| {
             let meeting = meeting.clone();
-            door.spawn(async move {
+            spawner.spawn(async move {
                 rounds(turns).await;
                 meeting.arrive();
             })
@@ -157,27 +157,27 @@ fn a_spare_runs_what_is_ready_and_what_has_given_way_behind_blocked_workers() {
         let free = [0, 1].map(task);
         let blocked = [(); 2].map(|()| {
             let meeting = meeting.clone();
-            door.spawn(async move { meeting.attend() })
+            spawner.spawn(async move { meeting.attend() })
         });
-        house.block_on(async {
+        tested.block_on(async {
             for task in blocked.into_iter().chain(free) {
                 assert!(join(task).await);
             }
         });
-        drop(door);
-        house.end();
+        drop(spawner);
+        tested.end();
     });
 }
 
 /// So many tasks from outside, each of which blocks its worker until all of them run.
-fn all_meet(house: &House, door: &Door, count: usize) {
+fn all_meet(tested: &TestedRuntime, spawner: &Spawner, count: usize) {
     let meeting = Meeting::of(count);
     let task = |_| {
         let meeting = meeting.clone();
-        door.spawn(async move { meeting.attend() })
+        spawner.spawn(async move { meeting.attend() })
     };
     let tasks: Vec<_> = (0..count).map(task).collect();
-    house.block_on(async {
+    tested.block_on(async {
         for task in tasks {
             assert!(join(task).await);
         }
@@ -189,11 +189,11 @@ fn all_meet(house: &House, door: &Door, count: usize) {
 #[test]
 fn tasks_from_outside_do_not_wait_behind_one_that_waits_for_them() {
     explore(|| {
-        let house = House::new(MOST_WORKERS);
-        let door = house.door();
-        all_meet(&house, &door, MOST_WORKERS);
-        drop(door);
-        house.end();
+        let tested = TestedRuntime::new(MOST_WORKERS);
+        let spawner = tested.spawner();
+        all_meet(&tested, &spawner, MOST_WORKERS);
+        drop(spawner);
+        tested.end();
     });
 }
 
@@ -201,34 +201,34 @@ fn tasks_from_outside_do_not_wait_behind_one_that_waits_for_them() {
 #[test]
 fn woken_tasks_do_not_wait_behind_one_that_waits_for_them() {
     explore(|| {
-        let house = House::new(MOST_WORKERS);
-        let (door, meeting) = (house.door(), Meeting::of(MOST_WORKERS));
+        let tested = TestedRuntime::new(MOST_WORKERS);
+        let (spawner, meeting) = (tested.spawner(), Meeting::of(MOST_WORKERS));
         let signals = [(); MOST_WORKERS].map(|()| Signals::new());
         let tasks = signals.clone().map(|signal| {
             let meeting = meeting.clone();
-            door.spawn(async move {
+            spawner.spawn(async move {
                 signal.wait().await;
                 meeting.attend();
             })
         });
         let sender = beside(move || signals.iter().for_each(Signals::send));
-        house.block_on(async {
+        tested.block_on(async {
             for task in tasks {
                 assert!(join(task).await);
             }
         });
         sender.join().expect("no panic");
-        drop(door);
-        house.end();
+        drop(spawner);
+        tested.end();
     });
 }
 
 /// A ring of tasks that wake each other, kept going by threads that are no workers.
-fn ring(door: &Door, laps: usize) -> ([Signals; 3], [JoinHandle<Receipt>; 3]) {
+fn ring(spawner: &Spawner, laps: usize) -> ([Signals; 3], [JoinHandle<Receipt>; 3]) {
     let signals = [(); 3].map(|()| Signals::new());
     let tasks = [0, 1, 2].map(|index| {
         let signals = signals.clone();
-        door.spawn(async move {
+        spawner.spawn(async move {
             for _ in 0..laps {
                 signals[index].wait().await;
                 signals[(index + 1) % 3].send();
@@ -241,15 +241,15 @@ fn ring(door: &Door, laps: usize) -> ([Signals; 3], [JoinHandle<Receipt>; 3]) {
 #[test]
 fn wakes_between_workers_and_from_outside_are_not_lost() {
     explore(|| {
-        let house = House::new(1 + below(MOST_WORKERS));
-        let door = house.door();
+        let tested = TestedRuntime::new(1 + below(MOST_WORKERS));
+        let spawner = tested.spawner();
         // Two wakes begin two laps; what the last task sends goes on as a third one.
-        let (signals, tasks) = ring(&door, 3);
+        let (signals, tasks) = ring(&spawner, 3);
         let threads = [0, 1].map(|_| {
             let first = signals[0].clone();
             beside(move || first.send())
         });
-        house.block_on(async {
+        tested.block_on(async {
             for task in tasks {
                 assert!(join(task).await);
             }
@@ -257,30 +257,30 @@ fn wakes_between_workers_and_from_outside_are_not_lost() {
         for thread in threads {
             thread.join().expect("no panic");
         }
-        assert_eq!(house.ledger.completed(), 3);
-        drop(door);
-        house.end();
+        assert_eq!(tested.ledger.completed(), 3);
+        drop(spawner);
+        tested.end();
     });
 }
 
 #[test]
 fn an_aborted_task_ends_once_wherever_it_is() {
     explore(|| {
-        let house = House::new(1 + below(MOST_WORKERS));
-        let (door, signals) = (house.door(), Signals::new());
+        let tested = TestedRuntime::new(1 + below(MOST_WORKERS));
+        let (spawner, signals) = (tested.spawner(), Signals::new());
         let waits = signals.clone();
         let tasks = [
-            door.spawn(pending()),
-            door.spawn(rounds(2)),
-            door.spawn(async move { waits.wait().await }),
+            spawner.spawn(pending()),
+            spawner.spawn(rounds(2)),
+            spawner.spawn(async move { waits.wait().await }),
         ];
         let aborts: Vec<_> = tasks.iter().map(JoinHandle::abort_handle).collect();
         let foreign = beside(move || aborts.iter().for_each(|task| task.abort()));
         let sender = beside(move || signals.send());
         // From inside, too: an abort makes the task hot on the thread that calls it.
         let last = tasks[2].abort_handle();
-        let inside = door.spawn(async move { last.abort() });
-        house.block_on(async {
+        let inside = spawner.spawn(async move { last.abort() });
+        tested.block_on(async {
             let [first, second, third] = tasks;
             assert!(!join(first).await, "it cannot complete");
             join(second).await;
@@ -289,8 +289,8 @@ fn an_aborted_task_ends_once_wherever_it_is() {
         });
         foreign.join().expect("no panic");
         sender.join().expect("no panic");
-        drop(door);
-        house.end();
+        drop(spawner);
+        tested.end();
     });
 }
 
@@ -298,31 +298,31 @@ fn an_aborted_task_ends_once_wherever_it_is() {
 #[test]
 fn no_task_is_lost_when_workers_come_and_go() {
     explore(|| {
-        let house = House::new(1);
-        let door = house.door();
-        let (signals, tasks) = ring(&door, 2);
+        let tested = TestedRuntime::new(1);
+        let spawner = tested.spawner();
+        let (signals, tasks) = ring(&spawner, 2);
         let first = signals[0].clone();
         let sender = beside(move || first.send());
         let spawner = beside({
-            let door = door.clone();
+            let spawner = spawner.clone();
             move || {
-                let inner = door.clone();
-                door.spawn(async move { assert!(join(inner.spawn_here(rounds(2))).await) })
+                let inner = spawner.clone();
+                spawner.spawn(async move { assert!(join(inner.spawn_here(rounds(2))).await) })
             }
         });
         for count in [3, 1, 1 + below(MOST_WORKERS), 1] {
-            door.handle.set_worker_threads(count).expect("the runtime is running");
+            spawner.handle.set_worker_threads(count).expect("the runtime is running");
         }
         let spawned = spawner.join().expect("no panic");
-        house.block_on(async {
+        tested.block_on(async {
             for task in tasks.into_iter().chain([spawned]) {
                 assert!(join(task).await);
             }
         });
         sender.join().expect("no panic");
-        assert_eq!(house.ledger.completed(), 5);
-        drop(door);
-        house.end();
+        assert_eq!(tested.ledger.completed(), 5);
+        drop(spawner);
+        tested.end();
     });
 }
 
@@ -330,15 +330,15 @@ fn no_task_is_lost_when_workers_come_and_go() {
 #[test]
 fn as_many_workers_run_as_were_asked_for_last() {
     explore(|| {
-        let house = House::new(1);
-        let door = house.door();
+        let tested = TestedRuntime::new(1);
+        let spawner = tested.spawner();
         let count = 2 + below(2);
         for count in [3, 1, count] {
-            door.handle.set_worker_threads(count).expect("the runtime is running");
+            spawner.handle.set_worker_threads(count).expect("the runtime is running");
         }
-        all_meet(&house, &door, count);
-        drop(door);
-        house.end();
+        all_meet(&tested, &spawner, count);
+        drop(spawner);
+        tested.end();
     });
 }
 
@@ -346,17 +346,17 @@ fn as_many_workers_run_as_were_asked_for_last() {
 #[test]
 fn what_a_root_spawns_runs_although_its_thread_blocks_or_leaves() {
     explore(|| {
-        let house = House::new(1 + below(MOST_WORKERS));
+        let tested = TestedRuntime::new(1 + below(MOST_WORKERS));
         let roots = [0, 1].map(|_| {
-            let door = house.door();
+            let spawner = tested.spawner();
             beside(move || {
-                door.handle.block_on(async {
+                spawner.handle.block_on(async {
                     let meeting = Meeting::of(2);
                     let theirs = meeting.clone();
-                    let met = door.spawn_here(async move { theirs.attend() });
+                    let met = spawner.spawn_here(async move { theirs.attend() });
                     meeting.attend();
-                    drop(door.spawn_here(rounds(1)));
-                    let awaited = door.spawn_here(rounds(1));
+                    drop(spawner.spawn_here(rounds(1)));
+                    let awaited = spawner.spawn_here(rounds(1));
                     if below(2) == 0 {
                         assert!(join(awaited).await);
                     }
@@ -368,10 +368,10 @@ fn what_a_root_spawns_runs_although_its_thread_blocks_or_leaves() {
             root.join().expect("no panic");
         }
         if below(2) == 0 {
-            house.runtime().block_until_completion();
-            assert_eq!(house.ledger.completed(), 6);
+            tested.runtime().block_until_completion();
+            assert_eq!(tested.ledger.completed(), 6);
         }
-        house.end();
+        tested.end();
     });
 }
 
@@ -379,26 +379,26 @@ fn what_a_root_spawns_runs_although_its_thread_blocks_or_leaves() {
 #[test]
 fn a_dropped_join_handle_leaves_the_output_to_the_task() {
     explore(|| {
-        let house = House::new(1 + below(2));
-        let door = house.door();
+        let tested = TestedRuntime::new(1 + below(2));
+        let spawner = tested.spawner();
         let signals = Signals::new();
-        let tasks = [0, 1].map(|count| door.spawn(rounds(count)));
+        let tasks = [0, 1].map(|count| spawner.spawn(rounds(count)));
         let waits = signals.clone();
-        let waiting = door.spawn(async move { waits.wait().await });
+        let waiting = spawner.spawn(async move { waits.wait().await });
         // A task that has polled the handle and then lets go of it.
-        let impatient = door.spawn(async move {
+        let impatient = spawner.spawn(async move {
             let mut waiting = waiting;
             futures_util::future::select(&mut waiting, Box::pin(rounds(1))).await;
             drop(waiting);
         });
         let dropper = beside(move || drop(tasks));
         signals.send();
-        assert!(house.block_on(join(impatient)));
+        assert!(tested.block_on(join(impatient)));
         dropper.join().expect("no panic");
-        house.runtime().block_until_completion();
-        assert_eq!(house.ledger.completed(), 4);
-        drop(door);
-        house.end();
+        tested.runtime().block_until_completion();
+        assert_eq!(tested.ledger.completed(), 4);
+        drop(spawner);
+        tested.end();
     });
 }
 
@@ -406,26 +406,26 @@ fn a_dropped_join_handle_leaves_the_output_to_the_task() {
 #[test]
 fn the_wait_for_the_last_task_ends_with_it() {
     explore(|| {
-        let house = House::new(1 + below(MOST_WORKERS));
-        let (door, signals) = (house.door(), Signals::new());
+        let tested = TestedRuntime::new(1 + below(MOST_WORKERS));
+        let (spawner, signals) = (tested.spawner(), Signals::new());
         let waits = signals.clone();
-        let inner = door.clone();
+        let inner = spawner.clone();
         let child = Arc::new(Mutex::new(None));
         let slot = child.clone();
-        let parent = door.spawn(async move {
+        let parent = spawner.spawn(async move {
             waits.wait().await;
             *slot.lock() = Some(inner.spawn_here(rounds(1)));
         });
         let sender = beside(move || signals.send());
-        drop(door);
-        house.runtime().block_until_completion();
-        assert_eq!(house.ledger.completed(), 2);
+        drop(spawner);
+        tested.runtime().block_until_completion();
+        assert_eq!(tested.ledger.completed(), 2);
         let child = child.lock().take().expect("spawned");
         assert!(parent.is_finished() && child.is_finished(), "a JoinHandle does not know");
-        // The books want their receipts back.
+        // The ledger counts the receipts that are dropped.
         drop((parent, child));
         sender.join().expect("no panic");
-        house.end();
+        tested.end();
     });
 }
 
@@ -433,31 +433,31 @@ fn the_wait_for_the_last_task_ends_with_it() {
 #[test]
 fn blocking_work_runs_once_or_is_cancelled() {
     explore(|| {
-        let house = House::new(1 + below(2));
-        let door = house.door();
+        let tested = TestedRuntime::new(1 + below(2));
+        let spawner = tested.spawner();
         let ran = Arc::new(Mutex::new(0));
         let work = |handle: &crate::runtime::Handle| {
             let ran = ran.clone();
             handle.spawn_blocking(move || *ran.lock() += 1)
         };
-        let jobs = [(); 3].map(|()| work(&door.handle));
-        let inside = door.spawn({
-            let handle = door.handle.clone();
+        let jobs = [(); 3].map(|()| work(&spawner.handle));
+        let inside = spawner.spawn({
+            let handle = spawner.handle.clone();
             async move { handle.spawn_blocking(thread::yield_now).await.expect("it runs") }
         });
         let waits = below(2) == 0;
         if waits {
-            assert!(house.block_on(join(inside)));
+            assert!(tested.block_on(join(inside)));
             for job in jobs {
-                house.block_on(job).expect("it runs");
+                tested.block_on(job).expect("it runs");
             }
             assert_eq!(*ran.lock(), 3);
-            drop(door);
-            house.end();
+            drop(spawner);
+            tested.end();
         } else {
             drop(inside);
-            drop(door);
-            let results = house.end_then(|| jobs.map(|job| result(job).is_ok()));
+            drop(spawner);
+            let results = tested.end_then(|| jobs.map(|job| result(job).is_ok()));
             assert_eq!(*ran.lock(), results.iter().filter(|ran| **ran).count());
         }
     });
@@ -467,18 +467,18 @@ fn blocking_work_runs_once_or_is_cancelled() {
 #[test]
 fn timers_fire_while_workers_come_and_go() {
     explore(|| {
-        let house = House::with_time(1 + below(MOST_WORKERS));
-        let door = house.door();
+        let tested = TestedRuntime::with_time(1 + below(MOST_WORKERS));
+        let spawner = tested.spawner();
         let nap = Duration::from_millis(1);
-        let sleepers = [1, 3].map(|naps| door.spawn(async move { sleep(nap * naps).await }));
-        let timed = door.spawn(async move {
+        let sleepers = [1, 3].map(|naps| spawner.spawn(async move { sleep(nap * naps).await }));
+        let timed = spawner.spawn(async move {
             let in_vain = timeout(nap, pending::<()>()).await;
             assert!(in_vain.is_err());
             timeout(1000 * nap, rounds(1)).await.expect("in time");
         });
-        let endless = door.spawn(async { sleep(Duration::MAX).await });
-        door.handle.set_worker_threads(1 + below(MOST_WORKERS)).expect("the runtime is running");
-        house.block_on(async {
+        let endless = spawner.spawn(async { sleep(Duration::MAX).await });
+        spawner.handle.set_worker_threads(1 + below(MOST_WORKERS)).expect("the runtime is running");
+        tested.block_on(async {
             // The root's own timer, which a worker or the driver's thread fires.
             sleep(nap).await;
             for sleeper in sleepers {
@@ -488,7 +488,7 @@ fn timers_fire_while_workers_come_and_go() {
             endless.abort();
             assert!(!join(endless).await);
         });
-        drop(door);
-        house.end();
+        drop(spawner);
+        tested.end();
     });
 }

@@ -1,7 +1,7 @@
 //! A runtime for one future.
 
 use super::local_runtime::{LocalRuntime, refuse_in_task};
-use crate::wasi::Reactor;
+use crate::engine::host::Reactor;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

@@ -6,10 +6,10 @@ use super::local::{LocalExecutor, Settled};
 use super::local_thread::{is_in_local, lend};
 use super::timekeeper::Timekeeper;
 use crate::engine::driver::Driver;
+use crate::engine::host::{self, Deadlock, Reactor};
 use crate::engine::impls::impl_debug;
 use crate::engine::task::JoinHandle;
 use crate::engine::wakers;
-use crate::wasi::{self, Deadlock, Reactor};
 use std::future::Future;
 use std::io;
 
@@ -96,14 +96,14 @@ impl LocalRuntime {
     /// Calls `f` where spawns, timers and sockets belong to this runtime.
     fn inside<R>(&self, f: impl FnOnce(&LocalExecutor<'static>) -> R) -> R {
         let _entered = self.handle.enter();
-        let _current = wasi::enter(self.reactor.clone());
+        let _current = host::enter(self.reactor.clone());
         let executor = self.executor();
         lend(executor, || f(executor))
     }
 
     fn drive<F: Future>(&self, future: F) -> Result<F::Output, Deadlock> {
         let keeper = Timekeeper::new(self.handle.driver());
-        wasi::drive(&self.reactor, &keeper, keeper.observe(future))
+        host::drive(&self.reactor, &keeper, keeper.observe(future))
     }
 
     /// Returns the handle, with which tasks are spawned from anywhere.
@@ -121,7 +121,7 @@ impl Drop for LocalRuntime {
     fn drop(&mut self) {
         // Destructors of tasks may use the runtime for the last time.
         let _entered = self.handle.enter();
-        let _current = wasi::enter(self.reactor.clone());
+        let _current = host::enter(self.reactor.clone());
         drop(self.executor.take());
         // Timers held outside the runtime's tasks: a future that waits for one learns that it waits in vain.
         let mut wakes = Vec::new();

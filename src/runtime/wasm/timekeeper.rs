@@ -7,8 +7,8 @@
 //! later.
 
 use crate::engine::driver::Driver;
+use crate::engine::host::Attendant;
 use crate::engine::wakers;
-use crate::wasi::Attendant;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;

@@ -9,8 +9,9 @@ use super::shared::{Shared, Tx};
 use super::weak::WeakSender;
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
-use crate::engine::words::{self, NOTE, noted};
+use crate::engine::words::{NOTE, noted};
 use crate::runtime::block_on::wait_outside;
+use crate::runtime::tokio_words;
 use crate::sync::permits::{Owner, Permits, Refusal};
 use crate::time::{Duration, timeout};
 use std::mem;
@@ -172,7 +173,7 @@ impl<T> Sender<T> {
         value: T,
         timeout: Duration,
     ) -> Result<(), SendTimeoutError<T>> {
-        words::assert_timer(|| crate::runtime::Handle::try_current().is_ok());
+        tokio_words::assert_timer(|| crate::runtime::Handle::try_current().is_ok());
         match self::timeout(timeout, self.reserve()).await {
             Ok(Ok(permit)) => {
                 permit.send(value);

@@ -56,5 +56,5 @@ pub(super) fn take(mut waiters: Locked<'_, Lines>, ready: Ready, wakes: &mut Vec
             waiters.of(direction).take(wakes);
         }
     }
-    waiters.take_owed(wakes, |word| ready.intersects(Ready::from_state(word as u64)));
+    waiters.take_matching(wakes, |word| ready.intersects(Ready::from_state(word as u64)));
 }

@@ -93,9 +93,9 @@ impl Model {
     }
 }
 
-/// Timers are gathered: a new deadline does not end that, nor is it the deadline's business what does.
+/// Timers are coalesced: a new deadline does not end that, nor is it the deadline's business what does.
 #[test]
-fn a_gathering_is_ended_by_a_wake_and_not_by_a_deadline() {
+fn a_coalesced_turn_is_ended_by_a_wake_and_not_by_a_deadline() {
     ::loom::model(|| {
         let model = Model::new();
         let registrar = thread::spawn({

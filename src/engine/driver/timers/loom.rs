@@ -23,7 +23,7 @@ fn timer(driver: &Driver, years: u32) -> TimerEntry {
 }
 
 fn poll(timer: &mut TimerEntry, waker: &Waker) -> Poll<()> {
-    timer.poll(&mut Context::from_waker(waker))
+    timer.poll(&mut Context::from_waker(waker)).map(|fired| fired.expect("the driver is there"))
 }
 
 /// Expires what is due at `now` on another thread, and calls the wakers.

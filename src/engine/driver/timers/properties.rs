@@ -168,7 +168,7 @@ impl Bench {
         let polled = timer.entry.poll(&mut Context::from_waker(&timer.tasks[task]));
         match timer.stage {
             Stage::Fired => {
-                assert_eq!(polled, Poll::Ready(()), "lost");
+                assert_eq!(polled, Poll::Ready(Ok(())), "lost");
                 timer.stage = Stage::Idle;
             }
             Stage::Waiting { order, .. } => {

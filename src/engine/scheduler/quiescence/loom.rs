@@ -129,7 +129,7 @@ impl Wake for Root {
 /// As a worker's thread; its starter has counted it.
 fn serve(shared: &Arc<Shared>) {
     worker(shared, 0).work();
-    shared.goes();
+    shared.remove_awake();
 }
 
 /// As the driver thread, which the caller has counted: sits until the clock has jumped.
@@ -140,7 +140,7 @@ fn hold(shared: &Shared, mut seat: SeatGuard<'_>) {
     }
     drop(seat);
     wakes.into_iter().for_each(Waker::wake);
-    shared.goes();
+    shared.remove_awake();
 }
 
 /// A root spawns a task and lies down, while the only worker goes to sleep in the seat: the clock jumps, once
@@ -151,7 +151,7 @@ fn the_clock_waits_for_what_a_root_has_spawned() {
         let shared = still(1, || true);
         let pending = Arc::<Pending>::default();
         let (root, _timer) = Root::begin(&shared, &pending);
-        shared.comes();
+        shared.add_awake();
         let other = thread::spawn({
             let shared = shared.clone();
             move || serve(&shared)
@@ -176,7 +176,7 @@ fn the_clock_waits_for_a_worker_that_has_been_woken() {
         let (root, _timer) = Root::begin(&shared, &pending);
         let waker = cold(&shared, &pending);
         let seat = shared.driver.try_seat().expect("the seat is free");
-        (0..2).for_each(|_| shared.comes());
+        (0..2).for_each(|_| shared.add_awake());
         let server = thread::spawn({
             let shared = shared.clone();
             move || serve(&shared)
@@ -222,7 +222,7 @@ fn the_clock_waits_for_a_root_that_has_been_woken() {
         let shared = still(1, || true);
         let pending = Arc::<Pending>::default();
         let [(one, _first), (other, _second)] = [(); 2].map(|()| Root::begin(&shared, &pending));
-        shared.comes();
+        shared.add_awake();
         let parker = one.parker();
         let holder = thread::spawn({
             let shared = shared.clone();
@@ -250,7 +250,7 @@ fn the_clock_does_not_wait_for_a_root_that_has_ended() {
         let [(one, unused), (other, _timer)] =
             [(); 2].map(|()| Root::begin(&shared, &Arc::default()));
         drop(unused);
-        shared.comes();
+        shared.add_awake();
         let sleeper = thread::spawn(move || other.sleep(&other.parker()));
         let ender = thread::spawn(move || one.presence.end());
         way.here();
@@ -269,14 +269,14 @@ fn a_task_moves_behind_a_look(queue: fn(&Worker, Hot)) {
         root.presence.end();
         let walker = worker(&shared, 0);
         queue(&walker, new_send_task(async {}, &shared, Location::caller()).0);
-        shared.comes();
+        shared.add_awake();
         let other = thread::spawn({
             let shared = shared.clone();
             move || {
-                shared.comes();
+                shared.add_awake();
                 walker.awake();
                 assert!(matches!(walker.hand_over(), Notice::Outside));
-                shared.goes();
+                shared.remove_awake();
             }
         });
         way.here();
@@ -319,7 +319,7 @@ fn the_clock_waits_for_what_a_blocking_job_has_queued() {
         let (root, _timer) = Root::begin(&shared, &Arc::default());
         // Nothing but the job is awake, and then the task.
         root.presence.end();
-        shared.comes();
+        shared.add_awake();
         let job = thread::spawn({
             let shared = shared.clone();
             move || {
@@ -352,13 +352,13 @@ fn the_clock_waits_for_an_event_that_the_last_one_awake_has_caused() {
         assert!(
             readiness.poll_ready(&mut Context::from_waker(&reader), Direction::Read).is_pending()
         );
-        (0..2).for_each(|_| shared.comes());
+        (0..2).for_each(|_| shared.add_awake());
         pending.begin();
         let writer = thread::spawn({
             let shared = shared.clone();
             move || {
                 theirs.write_all(b"x").expect("room for a byte");
-                shared.goes();
+                shared.remove_awake();
                 theirs
             }
         });

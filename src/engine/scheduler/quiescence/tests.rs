@@ -37,7 +37,7 @@ fn the_clock_stands_when_work_ends_and_has_caused_an_event() {
         TimerEntry::new(driver.timers().shard(0).clone(), start + Duration::from_millis(100));
     assert!(timer.poll(&mut cx).is_pending());
 
-    shared.comes();
+    shared.add_awake();
     let mut wakes = Vec::new();
     shared.turn(&mut driver.try_seat().unwrap(), None, &mut wakes);
     assert_eq!(wakes.len(), 1, "the event's alone");

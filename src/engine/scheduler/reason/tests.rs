@@ -7,12 +7,12 @@ type Row = (&'static [Reason], [(Queue<(), ()>, Notice<()>); 4]);
 /// The table at the head of reason.rs, for a task with a home.
 const TABLE: &[Row] = &{
     use Notice::{Again, Home, Nothing, Outside, Peer, Regular};
-    use Queue::{Chain, Channel, Injector, Left, Next, Ready};
+    use Queue::{Chain, Channel, Injector, Next, Ready, SharedYielded};
     use Reason::*;
     const CHANNEL: (Queue<(), ()>, Notice<()>) = (Channel(HOME), Home(HOME));
     const CHAIN: (Queue<(), ()>, Notice<()>) = (Chain((), HOME), Nothing);
     const SHARED: (Queue<(), ()>, Notice<()>) = (Injector, Outside);
-    const LEFT: (Queue<(), ()>, Notice<()>) = (Left, Regular);
+    const SHARED_YIELDED: (Queue<(), ()>, Notice<()>) = (SharedYielded, Regular);
     let (spawned, woken, first) =
         ((Ready(()), Peer(())), (Next(()), Peer(())), (Next(()), Nothing));
     let (requeued, moved) = ((Ready(()), Again(())), (Ready(()), Nothing));
@@ -20,13 +20,13 @@ const TABLE: &[Row] = &{
     [
         (&[Spawned] as &[_], [spawned, spawned, SHARED, SHARED]),
         (&[Woken], [woken, woken, CHAIN, CHANNEL]),
-        (&[Crowd(0)], [first, first, CHAIN, CHANNEL]),
-        (&[Crowd(1), Crowd(2), Crowd(999)], [moved, moved, CHAIN, CHANNEL]),
+        (&[Batch(0)], [first, first, CHAIN, CHANNEL]),
+        (&[Batch(1), Batch(2), Batch(999)], [moved, moved, CHAIN, CHANNEL]),
         (&[Requeued], [requeued, requeued, SHARED, SHARED]),
-        (&[Reason::Yielded], [yielded, LEFT, LEFT, LEFT]),
+        (&[Reason::Yielded], [yielded, SHARED_YIELDED, SHARED_YIELDED, SHARED_YIELDED]),
         (&[Deferred, Received, Rescued], [moved, moved, SHARED, SHARED]),
         (&[Abandoned], [(Injector, Nothing); 4]),
-        (&[AbandonedYielded], [(Left, Nothing); 4]),
+        (&[AbandonedYielded], [(SharedYielded, Nothing); 4]),
     ]
 };
 

@@ -232,7 +232,7 @@ fn the_clock_waits_for_tasks_that_the_watchdog_tells_of_no_quiescent_point() {
         let quiescent_points = shared.driver.quiescent_points();
         let mut waiting = pin!(quiescent_points.wait(quiescent_points.count()));
         assert!(waiting.as_mut().poll(&mut Context::from_waker(&waiter)).is_pending());
-        shared.comes();
+        shared.add_awake();
         let holder = thread::spawn({
             let shared = shared.clone();
             move || {

@@ -30,7 +30,7 @@ impl Worker {
 
     /// As [`Worker::park`], without the hooks.
     fn sleep(&self) -> Option<Hot> {
-        self.turns.rest();
+        self.next_queue.rest();
         let searched = self.own.on_found.set_searching(false);
         let look = self.shared.idle.park(self.own.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
@@ -61,9 +61,9 @@ impl Worker {
         }
         self.begin_sleep();
         if !self.sit() {
-            self.shared.goes();
+            self.shared.remove_awake();
             self.parker.park();
-            self.shared.comes();
+            self.shared.add_awake();
             self.end_sleep();
             self.awake();
         }

@@ -1,11 +1,11 @@
 //! What a worker does with the tasks that are woken on its thread: one by one, or several together.
 //!
 //! A task that is woken alone comes into the next slot, and a parked peer is notified if there is more than
-//! one task to run. Wakers that are called together notify a peer once, when all have been called; a large
-//! crowd also after each [`MOST_UNANNOUNCED`] tasks; and a crowd of cheap tasks notifies none (pace.rs). If
-//! each wake of a crowd notified, the peer would run the first task, find no other, park, and be notified
-//! again: some 15 times for a crowd of 1,000. Where the cores have other work too, once takes two thirds of
-//! the time (`sync_watch`, `sync_notify`); where they are free, as long.
+//! one task to run. Wakers that are called together, a *batch*, notify a peer once, when all have been
+//! called; a large batch also after each [`MOST_UNANNOUNCED`] tasks; and a batch of cheap tasks notifies none
+//! (pace.rs). If each wake of a batch notified, the peer would run the first task, find no other, park, and
+//! be notified again: some 15 times for a batch of 1,000. Where the cores have other work too, once takes two
+//! thirds of the time (`sync_watch`, `sync_notify`); where they are free, as long.
 //!
 //! No wake is lost: the tasks lie in a deque that thieves see, and the worker is awake. The notification at
 //! the end comes in spite of a panic. Tasks that are kept from the peers are run by this worker, and its next
@@ -44,17 +44,17 @@ impl Worker {
             let first = self.own.slot.next.take();
             first.into_iter().for_each(|first| self.enqueue(first, Reason::Deferred));
         }
-        self.enqueue(task, Reason::Crowd(unannounced));
+        self.enqueue(task, Reason::Batch(unannounced));
         let is_due = unannounced == MOST_UNANNOUNCED;
         self.unannounced.set(Some(if is_due { SEVERAL } else { unannounced + 1 }));
         if is_due {
-            self.announce_crowd();
+            self.notify_of_batch();
         }
     }
 
     /// Wakes a peer for tasks that were woken together, unless they are cheap. They have one source, so they
     /// come back to it, and each of them would move between the cores each time.
-    fn announce_crowd(&self) {
+    fn notify_of_batch(&self) {
         if !self.may_keep() || !self.pace.get().are_cheap(self.own.ready.len()) {
             self.notify_surplus();
         }
@@ -68,7 +68,7 @@ impl Worker {
             fn drop(&mut self) {
                 if self.0.unannounced.take() != Some(0) {
                     self.0.own.pushed.set(true);
-                    self.0.announce_crowd();
+                    self.0.notify_of_batch();
                 }
             }
         }
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_of_cheap_tasks_wakes_no_peer_unless_there_is_a_spare() {
+    fn a_batch_of_cheap_tasks_wakes_no_peer_unless_there_is_a_spare() {
         for (cost, spares, sleeps) in
             [(NANOSECOND, 0, true), (SECOND, 0, false), (NANOSECOND, 1, false)]
         {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_notifies_a_peer_once_at_the_end() {
+    fn a_batch_notifies_a_peer_once_at_the_end() {
         let (_shared, worker) = beside_a_parked_peer();
         worker.wake_together(|| {
             for _ in 0..3 {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_of_one_is_for_the_waker_and_one_of_none_is_nothing() {
+    fn a_batch_of_one_is_for_the_waker_and_one_of_none_is_nothing() {
         let (_shared, worker) = beside_a_parked_peer();
         worker.wake_together(|| {});
         worker.wake_together(|| worker.wake_new());
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_crowd_notifies_a_peer_in_between() {
+    fn a_large_batch_notifies_a_peer_in_between() {
         let (_shared, worker) = beside_a_parked_peer();
         worker.wake_together(|| {
             (0..MOST_UNANNOUNCED).for_each(|_| worker.wake_new());
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_among_the_wakers_leaves_no_crowd_behind() {
+    fn a_panic_among_the_wakers_leaves_no_batch_behind() {
         let (_shared, worker) = beside_a_parked_peer();
         let wake = || {
             worker.wake_new();

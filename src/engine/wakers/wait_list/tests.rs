@@ -203,7 +203,7 @@ fn those_that_are_owed_are_taken_in_order_and_keep_their_words() {
         list.lock().join(place.as_ref(), waker.clone());
     }
     let mut wakes = Vec::new();
-    list.lock().take_owed(&mut wakes, |word| word != 1);
+    list.lock().take_matching(&mut wakes, |word| word != 1);
     let taken: Vec<_> = places.iter().map(|place| place.given()).collect();
     assert_eq!(taken, [Some(0), None, Some(2), Some(3)]);
     for (index, waker) in [0, 2, 3].into_iter().zip(wakes) {

@@ -1,10 +1,10 @@
 //! `TcpListener`: waits for connections.
 
 use super::TcpStream;
+use crate::engine::host::source::Source;
 use crate::engine::impls::impl_debug;
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{failed, wire};
-use crate::wasi::source::Source;
 use futures_core::Stream;
 use std::io;
 use std::net::SocketAddr;

@@ -1,13 +1,13 @@
 //! `TcpStream`: a connection, read and written through the I/O traits.
 
+use crate::engine::host::Reactor;
+use crate::engine::host::source::Source;
+use crate::engine::host::stream::{Input, Output};
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::budget;
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{failed, split, wire};
-use crate::wasi::Reactor;
-use crate::wasi::source::Source;
-use crate::wasi::stream::{Input, Output};
 use send_wrapper::SendWrapper;
 use std::cell::Cell;
 use std::future::poll_fn;

@@ -8,8 +8,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "            if awake.go() && self.driver.clock().is_stopped() {\n                self.driver.wake();\n            }",
-        to: "            awake.go();",
+        from: "            if awake.remove() && self.driver.clock().is_stopped() {\n                self.driver.wake();\n            }",
+        to: "            awake.remove();",
         breaks: "the last thread that goes to sleep does not wake the holder of the seat",
     },
     Mutation {
@@ -64,7 +64,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "        unpark();\n        self.rises(&mut state);",
+        from: "        unpark();\n        self.count_awake(&mut state);",
         to: "        drop(state);\n        unpark();",
         breaks: "a root is not counted before its thread has come",
     },
@@ -78,7 +78,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "        if before == RootState::Awake {\n            self.counter.goes();\n        }",
+        from: "        if before == RootState::Awake {\n            self.counter.remove_awake();\n        }",
         to: "        let _ = before;",
         breaks: "a root that has ended stays counted",
     },
@@ -92,15 +92,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/engine/scheduler/watchdog.rs",
         models: "watchdog::loom",
-        from: "            shared.comes();\n            shared.driver.quiescent_points().begin(&mut self.wakes);",
-        to: "            shared.driver.quiescent_points().begin(&mut self.wakes);\n            shared.comes();",
+        from: "            shared.add_awake();\n            shared.driver.quiescent_points().begin(&mut self.wakes);",
+        to: "            shared.driver.quiescent_points().begin(&mut self.wakes);\n            shared.add_awake();",
         breaks: "the watchdog takes the wakers of a quiescent point before it counts as awake",
     },
     Mutation {
         file: "src/engine/scheduler/worker/rest.rs",
         models: "quiescence::loom",
-        from: "            self.shared.goes();\n            self.parker.park();",
-        to: "            self.parker.park();\n            self.shared.goes();",
+        from: "            self.shared.remove_awake();\n            self.parker.park();",
+        to: "            self.parker.park();\n            self.shared.remove_awake();",
         breaks: "a worker that sleeps on its own stays counted",
     },
 ];

@@ -54,7 +54,7 @@ pub const ROWS: &[Mutation] = &[
         models: "seat::loom",
         from: "wake_at < FIRST_DEADLINE || wake_at <= deadline",
         to: "wake_at < FIRST_DEADLINE",
-        breaks: "a deadline ends a gathering, or a sleep that ends before it",
+        breaks: "a deadline ends a coalescing sleep, or a sleep that ends before it",
     },
     Mutation {
         file: SEAT,
@@ -181,7 +181,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WAITERS,
         models: "readiness::loom",
-        from: "    waiters.take_owed(wakes, |word| ready.intersects(Ready::from_state(word as u64)));\n",
+        from: "    waiters.take_matching(wakes, |word| ready.intersects(Ready::from_state(word as u64)));\n",
         to: "",
         breaks: "an event wakes no future",
     },

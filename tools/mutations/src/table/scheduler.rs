@@ -377,8 +377,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "        let mut laid_out = self.shutdown.laid_out.lock();\n        *laid_out = true;\n",
-        to: "        *self.shutdown.laid_out.lock() = true;\n",
+        from: "        let mut moved_to_injector = self.shutdown.moved_to_injector.lock();\n        *moved_to_injector = true;\n",
+        to: "        *self.shutdown.moved_to_injector.lock() = true;\n",
         breaks: "a worker ends while the tasks that it would find are on their way to the injector",
     },
     Mutation {
@@ -463,7 +463,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WAKES,
         models: "scheduler::worker",
-        from: "                    self.0.own.pushed.set(true);\n                    self.0.announce_crowd();",
+        from: "                    self.0.own.pushed.set(true);\n                    self.0.notify_of_batch();",
         to: "                    self.0.own.pushed.set(true);",
         breaks: "the end of a wake of several tasks notifies no peer",
     },

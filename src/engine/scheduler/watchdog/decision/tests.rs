@@ -120,7 +120,7 @@ impl House {
 }
 
 #[test]
-fn a_house_at_work_needs_nothing() {
+fn busy_workers_need_nothing() {
     let mut house = House::new(&[READY, YIELDED]);
     for _ in 0..1_000 {
         house.polls(&[0, 1], 20);

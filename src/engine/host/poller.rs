@@ -17,7 +17,7 @@
 //! during `poll`, which is right, and a reactor would have to hold its `RefCell` for as long as the host
 //! blocks, which turns the same mistake into a panic.
 
-use super::host::Host;
+use super::contract::Host;
 use crate::engine::impls::impl_debug;
 use crate::engine::slab::{Key, Slab};
 use crate::engine::sync_shim::Used;

@@ -7,7 +7,7 @@
 //! A root that is awake does not keep the others from the host: between two of its polls the host is asked
 //! without blocking. When nothing is waited for, nothing is asked, as the list must not be empty.
 
-use super::host::Host;
+use super::contract::Host;
 use super::reactor::Reactor;
 use super::root::Root;
 use crate::engine::task::budget;
@@ -27,9 +27,9 @@ pub(crate) trait Attendant {
 }
 
 /// Knows of no deadline: there are no timers but the host's.
-pub(crate) struct Alone;
+struct Unattended;
 
-impl Attendant for Alone {
+impl Attendant for Unattended {
     fn limit(&self) -> Option<Duration> {
         None
     }
@@ -80,6 +80,24 @@ pub(crate) fn drive<H: Host, F: Future>(
         };
         reactor.wake(ready);
         attendant.after_turn();
+    }
+}
+
+impl<H: Host> Reactor<H> {
+    /// Runs `future` on this thread until it is ready, and turns this reactor meanwhile.
+    ///
+    /// As [`block_on`](fn@crate::wasi::block_on), for a reactor that is there already, on whatever host. It
+    /// does not become the [current](Reactor::current) one.
+    ///
+    /// # Panics
+    ///
+    /// As [`block_on`](fn@crate::wasi::block_on).
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        match drive(self, &Unattended, future) {
+            Ok(output) => output,
+            Err(deadlock) => deadlock.report(),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the scenarios are made of: a runtime with its books, and things that tasks wait for.
+//! What the scenarios are made of: a runtime with a ledger of its tasks, and things that tasks wait for.
 
 use super::ledger::{Ledger, Receipt};
 use crate::engine::scheduler::Shared;
@@ -18,21 +18,21 @@ pub(super) fn below(bound: usize) -> usize {
     thread_rng().gen_range(0..bound)
 }
 
-/// A runtime with its books.
-pub(super) struct House {
+/// A runtime with a ledger of its tasks.
+pub(super) struct TestedRuntime {
     /// Taken by the end.
     runtime: Option<Runtime>,
     pub(super) ledger: Ledger,
 }
 
-/// What another thread, or a task, needs to spawn into the house.
+/// What another thread, or a task, needs to spawn tasks that the ledger knows.
 #[derive(Clone)]
-pub(super) struct Door {
+pub(super) struct Spawner {
     pub(super) handle: Handle,
     pub(super) ledger: Ledger,
 }
 
-impl House {
+impl TestedRuntime {
     /// Time passes in half of the schedules only: the watchdog's ticks must not be what saves a task. From
     /// the end on it passes in all of them, because the watchdog may begin its last tick when all is over.
     pub(super) fn new(workers: usize) -> Self {
@@ -60,8 +60,8 @@ impl House {
         self.runtime.as_ref().expect("not ended yet")
     }
 
-    pub(super) fn door(&self) -> Door {
-        Door { handle: self.runtime().handle().clone(), ledger: self.ledger.clone() }
+    pub(super) fn spawner(&self) -> Spawner {
+        Spawner { handle: self.runtime().handle().clone(), ledger: self.ledger.clone() }
     }
 
     pub(super) fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -76,7 +76,7 @@ impl House {
     }
 
     /// Drops the runtime, then calls `others`, which waits for threads that may still spawn, and checks
-    /// the books.
+    /// the ledger.
     pub(super) fn end_then<R>(mut self, others: impl FnOnce() -> R) -> R {
         let (scheduler, ledger) = (self.scheduler(), self.ledger.clone());
         clock::stand_still(false);
@@ -94,7 +94,7 @@ impl House {
         self.end_then(|| ());
     }
 
-    /// As [`House::end`], in the background.
+    /// As [`TestedRuntime::end`], in the background.
     pub(super) fn end_in_background(mut self, how: impl FnOnce(Runtime)) {
         let (scheduler, ledger) = (Arc::downgrade(&self.scheduler()), self.ledger.clone());
         clock::stand_still(false);
@@ -106,7 +106,7 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for TestedRuntime {
     /// After a failed check the schedule is over: an orderly end would only hide the failure.
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -115,7 +115,7 @@ impl Drop for House {
     }
 }
 
-impl Door {
+impl Spawner {
     pub(super) fn spawn(
         &self,
         future: impl Future<Output = ()> + Send + 'static,

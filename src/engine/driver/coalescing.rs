@@ -1,26 +1,26 @@
-//! Timers that are close together share a turn.
+//! Coalescing: timers that are close together share a turn.
 //!
 //! A turn for one timer costs as much as one for a hundred: a sleep in the poller, a wake, the clock to be
 //! set. Alone, a timer is worth that, and is served to the tick of the wheel. Where many tasks each have an
 //! interval, every tick has its timer, and turns at each of them cost several times what the tasks
 //! themselves do.
 //!
-//! # When timers are gathered
+//! # When timers are coalesced
 //!
-//! Timers are *crowded* if at least [`CROWD`] of the ticks in the [`OUTLOOK`] after the last turn that fired
-//! timers hold some. Then the next turn comes no sooner than [`GATHERING`] after that one, and fires all that
-//! is due by then. It follows that
+//! Timers are *dense* if at least [`DENSE`] of the ticks in the [`OUTLOOK`] after the last turn that fired
+//! timers hold some. Then the next turn comes no sooner than [`DELAY`] after that one, and fires all that is
+//! due by then. It follows that
 //!
-//! - a timer is late by the wheel's tick and [`GATHERING`] at the most: what was due at the last turn has
-//!   fired there, so whatever waits for the end of the gathering became due after its beginning;
+//! - a timer is late by the wheel's tick and [`DELAY`] at the most: what was due at the last turn has
+//!   fired there, so whatever waits for the end of the delay became due after its beginning;
 //! - the first timers after a pause are served as if they were alone;
-//! - what a few tasks wait for, each for one moment after the other, is never crowded, however short their
+//! - what a few tasks wait for, each for one moment after the other, is never dense, however short their
 //!   sleeps are: that there are many wakes is not the question, but whether one could serve several.
 //!
 //! What a thousand intervals of 10 ms cost that lie evenly in the period, as a multiple of tokio's processor
 //! time, and how late their ticks are:
 //!
-//! | gathering | processor time | 99 of 100 are late by less than |
+//! | delay | processor time | 99 of 100 are late by less than |
 //! |---|---|---|
 //! | none | 5.5 | 100 to 350 µs |
 //! | 250 µs | 1.5 | 330 µs |
@@ -35,40 +35,40 @@ use crate::engine::driver::timers::Timers;
 use crate::engine::driver::wheel::{BUCKETS, DIGIT_BITS, NIL, TICK_BITS, Wheel, tick_of};
 use crate::engine::sync_shim::atomic::Ordering;
 
-/// How long after a turn that fired timers the next ones may have to wait, if they are crowded.
-const GATHERING: u64 = 400_000;
+/// How long after a turn that fired timers the next ones may have to wait, if they are dense.
+const DELAY: u64 = 400_000;
 
 /// How many ticks are looked at: about a millisecond.
 const OUTLOOK: u64 = 16;
 
-/// Timers are crowded if so many ticks of the outlook hold some.
-const CROWD: u32 = 4;
+/// Timers are dense if so many ticks of the outlook hold some.
+const DENSE: u32 = 4;
 
 /// Entries looked at of a bucket that has not been opened yet. It is a hint: that there are more, and earlier
 /// ones among them, is found out when the bucket is opened.
 const SAMPLE: usize = 32;
 
 impl Timers {
-    /// The moment until which the next timers are gathered; `None`: they are not gathered. `served` is the
-    /// time of the last turn that fired timers.
-    pub(super) fn gathering(&self, served: u64, now: u64) -> Option<u64> {
-        let end = served.saturating_add(GATHERING);
+    /// The moment until which the next timers wait for each other; `None`: they do not. `served` is the time
+    /// of the last turn that fired timers.
+    pub(super) fn coalesced_until(&self, served: u64, now: u64) -> Option<u64> {
+        let end = served.saturating_add(DELAY);
         let is_near = now < end && self.next_deadline().is_some_and(|next| next < end);
-        (is_near && self.is_crowded(served)).then_some(end)
+        (is_near && self.is_dense(served)).then_some(end)
     }
 
     /// Whether many of the ticks that follow `time` hold timers.
-    fn is_crowded(&self, time: u64) -> bool {
+    fn is_dense(&self, time: u64) -> bool {
         let end = time.saturating_add(OUTLOOK << TICK_BITS);
         let mut ahead = 0;
         for shard in &self.shards {
-            // Ordering: Relaxed. The partner is `Shard::lower_next`; whether timers are crowded is a guess,
+            // Ordering: Relaxed. The partner is `Shard::lower_next`; whether timers are dense is a guess,
             // and the lock orders what is read of the wheel.
             if shard.next.load(Ordering::Relaxed) <= end {
                 ahead |= shard.timers.lock().wheel.outlook(time);
             }
         }
-        ahead.count_ones() >= CROWD
+        ahead.count_ones() >= DENSE
     }
 }
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// A system that can say which of several operations can go on.
 ///
-/// [`SystemHost`](super::SystemHost) is the one to use; a test may bring its own. Everything a reactor does
-/// goes through these four functions, and it never holds a borrow of its own while it calls one of them.
+/// [`SystemHost`](crate::wasi::SystemHost) is the one to use; a test may bring its own. Everything a reactor
+/// does goes through these four functions, and it never holds a borrow of its own while it calls one of them.
 pub trait Host {
     /// One operation's readiness: ready or not, and nothing else. Once ready it stays so until the operation
     /// is made.

@@ -29,14 +29,14 @@ pub(crate) struct Output {
     /// Above the stream, its parent: see [`Source`].
     source: Source,
     stream: OutputStream,
-    kept: SendWrapper<Cell<Kept>>,
+    unflushed: SendWrapper<Cell<Unflushed>>,
     /// What a failed write calls itself.
     operation: &'static str,
 }
 
 /// What the host may still keep of what was written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kept {
+enum Unflushed {
     Nothing,
     Something,
     /// A flush has been asked for that covers all of it.
@@ -81,8 +81,8 @@ impl Input {
 
 impl Output {
     pub(crate) fn new(stream: OutputStream, operation: &'static str) -> Self {
-        let kept = SendWrapper::new(Cell::new(Kept::Nothing));
-        Self { source: Source::new(), stream, kept, operation }
+        let unflushed = SendWrapper::new(Cell::new(Unflushed::Nothing));
+        Self { source: Source::new(), stream, unflushed, operation }
     }
 
     /// Writes some bytes: no more than the host permits.
@@ -98,7 +98,7 @@ impl Output {
         let permitted = self.permitted()?;
         let count = buf.len().min(MOST).min(permitted);
         self.stream.write(&buf[..count]).map_err(failed(self.operation))?;
-        self.kept.set(Kept::Something);
+        self.unflushed.set(Unflushed::Something);
         Ok(count)
     }
 
@@ -112,20 +112,20 @@ impl Output {
     /// Asks the host once: it may refuse writes until the flush is through, and asking again would begin it
     /// again.
     pub(crate) fn try_flush(&self) -> io::Result<()> {
-        if self.kept.get() == Kept::Something {
-            self.kept.set(Kept::Flushing);
+        if self.unflushed.get() == Unflushed::Something {
+            self.unflushed.set(Unflushed::Flushing);
             if let Err(error) = self.stream.flush() {
-                self.kept.set(Kept::Nothing);
+                self.unflushed.set(Unflushed::Nothing);
                 return Err(failed(self.operation)(error));
             }
         }
-        if self.kept.get() == Kept::Nothing {
+        if self.unflushed.get() == Unflushed::Nothing {
             return Ok(());
         }
         // Room for more, or an error, says that it is through.
         let through = self.permitted().map(drop);
         if !matches!(&through, Err(error) if error.kind() == ErrorKind::WouldBlock) {
-            self.kept.set(Kept::Nothing);
+            self.unflushed.set(Unflushed::Nothing);
         }
         through
     }
@@ -140,7 +140,7 @@ impl Output {
 
     /// Whether something was written and not flushed since.
     pub(crate) fn keeps_something(&self) -> bool {
-        self.kept.get() != Kept::Nothing
+        self.unflushed.get() != Unflushed::Nothing
     }
 
     /// Ready when there is probably room.

@@ -34,7 +34,7 @@
 //! that panics costs none of the others anything.
 
 use super::SystemHost;
-use super::host::Host;
+use super::contract::Host;
 use super::poller::{EventKey, Poller};
 use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::wakers;
@@ -47,8 +47,8 @@ use std::time::Duration;
 
 /// Waits for pollables, on the thread that made it. Clones are cheap and are the same reactor.
 ///
-/// Something has to turn it: [`block_on`](fn@super::block_on) and [`Reactor::block_on`] do, and under an
-/// executor of another make, [`Reactor::turn`] is called when that has nothing to do.
+/// Something has to turn it: [`block_on`](fn@crate::wasi::block_on) and [`Reactor::block_on`] do, and under
+/// an executor of another make, [`Reactor::turn`] is called when that has nothing to do.
 ///
 /// # Examples
 ///

@@ -14,14 +14,14 @@ thread_local! {
 }
 
 impl Reactor<SystemHost> {
-    /// The reactor of the [`block_on`](fn@super::block_on) that the calling thread is in, or `None` outside
-    /// of one.
+    /// The reactor of the [`block_on`](fn@crate::wasi::block_on) that the calling thread is in, or `None`
+    /// outside of one.
     pub fn try_current() -> Option<Self> {
         // A destructor of the thread's other values may ask when this one is gone.
         CURRENT.try_with(|current| current.borrow().clone()).ok().flatten()
     }
 
-    /// The reactor of the [`block_on`](fn@super::block_on) that the calling thread is in.
+    /// The reactor of the [`block_on`](fn@crate::wasi::block_on) that the calling thread is in.
     ///
     /// # Panics
     ///

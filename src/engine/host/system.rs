@@ -1,6 +1,6 @@
 //! The host that a component runs in: WASI 0.2, without threads.
 
-use super::host::Host;
+use super::contract::Host;
 use std::task::Waker;
 use std::time::Duration;
 use wasip2::clocks::monotonic_clock;

@@ -2,9 +2,9 @@
 //! the native host as they are shipped.
 
 use super::*;
+use crate::engine::host::{Host, NativeHost, Reactor};
 use crate::engine::sync_shim::atomic::AtomicBool;
 use crate::engine::sync_shim::{Mutex, thread};
-use crate::wasi::{Host, NativeHost, Reactor};
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;

@@ -6,7 +6,7 @@
 //! All that can end a sleep is changed under one lock, and looked at under the same lock before the sleep
 //! begins, which gives it up atomically. So nothing is lost between the look and the sleep.
 
-use super::host::Host;
+use super::contract::Host;
 use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Condvar, Mutex, clock};
@@ -32,13 +32,13 @@ use std::time::{Duration, Instant};
 /// other.join().unwrap();
 /// ```
 pub struct NativeHost {
-    bell: Arc<Bell>,
+    interrupter: Arc<Interrupter>,
     /// One thread at a time: an interrupt ends one `poll`, and could be another thread's.
     _one_thread: PhantomData<Cell<()>>,
 }
 
 /// What ends a sleep.
-struct Bell {
+struct Interrupter {
     rung: Mutex<bool>,
     changed: Condvar,
 }
@@ -46,15 +46,16 @@ struct Bell {
 impl NativeHost {
     /// Returns a host of its own.
     pub fn new() -> Self {
-        let bell = Bell { rung: Mutex::new(false), changed: Condvar::new() };
-        Self { bell: Arc::new(bell), _one_thread: PhantomData }
+        let interrupter = Interrupter { rung: Mutex::new(false), changed: Condvar::new() };
+        Self { interrupter: Arc::new(interrupter), _one_thread: PhantomData }
     }
 
     /// Returns a pollable that is ready from when the event is set, by any thread.
     ///
     /// If the event is dropped without having been set, the pollable never becomes ready.
     pub fn event(&self) -> (NativePollable, Event) {
-        let event = Event { set: Arc::new(AtomicBool::new(false)), bell: self.bell.clone() };
+        let event =
+            Event { set: Arc::new(AtomicBool::new(false)), interrupter: self.interrupter.clone() };
         (NativePollable(Kind::Event(event.clone())), event)
     }
 }
@@ -69,7 +70,7 @@ impl Host for NativeHost {
     }
 
     fn poll(&self, pollables: &[&NativePollable]) -> Vec<u32> {
-        let mut rung = self.bell.rung.lock();
+        let mut rung = self.interrupter.rung.lock();
         loop {
             let now = clock::now();
             let ready: Vec<u32> =
@@ -79,8 +80,8 @@ impl Host for NativeHost {
                 return ready;
             }
             match pollables.iter().filter_map(|p| p.deadline()).min() {
-                Some(deadline) => drop(self.bell.changed.wait_until(&mut rung, deadline)),
-                None => self.bell.changed.wait(&mut rung),
+                Some(deadline) => drop(self.interrupter.changed.wait_until(&mut rung, deadline)),
+                None => self.interrupter.changed.wait(&mut rung),
             }
         }
     }
@@ -90,14 +91,14 @@ impl Host for NativeHost {
     }
 
     fn interrupter(&self) -> Option<Waker> {
-        Some(Waker::from(self.bell.clone()))
+        Some(Waker::from(self.interrupter.clone()))
     }
 }
 
 impl_debug!([] NativeHost, "NativeHost");
 
-/// What interrupts a host rings its bell.
-impl Wake for Bell {
+/// What interrupts a host rings its interrupter.
+impl Wake for Interrupter {
     fn wake(self: Arc<Self>) {
         *self.rung.lock() = true;
         self.changed.notify_all();
@@ -135,17 +136,17 @@ impl NativePollable {
 #[derive(Clone)]
 pub struct Event {
     set: Arc<AtomicBool>,
-    bell: Arc<Bell>,
+    interrupter: Arc<Interrupter>,
 }
 
 impl Event {
     /// Makes the pollable ready, for good.
     pub fn set(&self) {
-        let rung = self.bell.rung.lock();
+        let rung = self.interrupter.rung.lock();
         // Ordering: Release pairs with the Acquire in `is_set`, for `ready`, which takes no lock.
         self.set.store(true, Ordering::Release);
         drop(rung);
-        self.bell.changed.notify_all();
+        self.interrupter.changed.notify_all();
     }
 
     /// Whether it has been set.

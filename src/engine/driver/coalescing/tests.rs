@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use super::{CROWD, GATHERING, OUTLOOK, TICK_BITS, Wheel};
+use super::{DELAY, DENSE, OUTLOOK, TICK_BITS, Wheel};
 use crate::engine::driver::Driver;
 use crate::engine::driver::tests::{TOO_LONG, asleep};
 use crate::engine::driver::timers::TimerEntry;
@@ -25,30 +25,30 @@ fn with_timers(time: u64, ticks: impl IntoIterator<Item = u64>) -> Arc<Driver> {
 }
 
 #[test]
-fn timers_are_gathered_where_many_ticks_have_some() {
-    let gathering = |ticks: &[u64]| {
+fn timers_are_coalesced_where_many_ticks_have_some() {
+    let coalesces = |ticks: &[u64]| {
         let driver = with_timers(HOUR, ticks.iter().copied());
-        driver.timers().gathering(HOUR, HOUR).is_some()
+        driver.timers().coalesced_until(HOUR, HOUR).is_some()
     };
-    assert!(!gathering(&[]));
-    assert!(!gathering(&[1]), "one that waits for one moment after the other");
-    assert!(!gathering(&[1, 2, 3]), "a few such");
-    assert!(!gathering(&[1; 100]), "all at once: one turn is enough");
-    assert!(!gathering(&[1, 2, 3, OUTLOOK + 1]), "not soon");
-    assert!(gathering(&[1, 2, 3, 4]));
-    assert!(gathering(&[1, 5, 9, OUTLOOK]));
-    assert!(!gathering(&[9, 10, 11, 12, 13]), "none comes before the gathering is over");
+    assert!(!coalesces(&[]));
+    assert!(!coalesces(&[1]), "one that waits for one moment after the other");
+    assert!(!coalesces(&[1, 2, 3]), "a few such");
+    assert!(!coalesces(&[1; 100]), "all at once: one turn is enough");
+    assert!(!coalesces(&[1, 2, 3, OUTLOOK + 1]), "not soon");
+    assert!(coalesces(&[1, 2, 3, 4]));
+    assert!(coalesces(&[1, 5, 9, OUTLOOK]));
+    assert!(!coalesces(&[9, 10, 11, 12, 13]), "none comes before the delay is over");
 }
 
 #[test]
-fn a_gathering_begins_with_the_turn_before_and_is_bounded() {
+fn a_delay_begins_with_the_turn_before_and_is_bounded() {
     let driver = with_timers(HOUR, 1..20);
-    let gathering = |now| driver.timers().gathering(HOUR, now);
-    for now in [HOUR, HOUR + TICK, HOUR + GATHERING - 1] {
-        assert_eq!(gathering(now), Some(HOUR + GATHERING));
+    let coalesces = |now| driver.timers().coalesced_until(HOUR, now);
+    for now in [HOUR, HOUR + TICK, HOUR + DELAY - 1] {
+        assert_eq!(coalesces(now), Some(HOUR + DELAY));
     }
-    assert_eq!(gathering(HOUR + GATHERING), None, "there was a pause: the first is served at once");
-    assert_eq!(driver.timers().gathering(0, HOUR), None, "nothing has fired yet");
+    assert_eq!(coalesces(HOUR + DELAY), None, "there was a pause: the first is served at once");
+    assert_eq!(driver.timers().coalesced_until(0, HOUR), None, "nothing has fired yet");
 }
 
 /// Wherever `time` lies between the borders of the wheel's buckets, also where some have not been opened.
@@ -70,7 +70,7 @@ fn the_outlook_shows_the_ticks_ahead() {
     for tick in 1..=5 {
         wheel.insert(HOUR + tick * TICK, ());
     }
-    assert!(wheel.outlook(HOUR).count_ones() >= CROWD);
+    assert!(wheel.outlook(HOUR).count_ones() >= DENSE);
 }
 
 /// Some hundred ticks have timers; each was served in a turn of its own.
@@ -111,9 +111,9 @@ fn timers_that_are_close_together_share_turns() {
 }
 
 #[test]
-fn a_gathering_is_ended_by_a_wake_and_not_by_a_new_deadline() {
+fn a_coalesced_turn_is_ended_by_a_wake_and_not_by_a_new_deadline() {
     let driver = Driver::new(1).unwrap();
-    // Timers have fired at a moment that lies ahead, so that the gathering lasts.
+    // Timers have fired at a moment that lies ahead, so that the delay lasts.
     let served = driver.timers().now_ns() + HOUR;
     // Once, so that a thread that loses its core in between does not spread them.
     let base = Instant::now();
@@ -123,7 +123,7 @@ fn a_gathering_is_ended_by_a_wake_and_not_by_a_new_deadline() {
         assert!(timer.poll(&mut Context::from_waker(Waker::noop())).is_pending());
         timer
     };
-    let _crowd: Vec<_> = (2..10).map(|tick| timer(HOUR + tick * TICK)).collect();
+    let _dense: Vec<_> = (2..10).map(|tick| timer(HOUR + tick * TICK)).collect();
     driver.try_seat().unwrap().poller.served = served;
     let sleeper = asleep(&driver, None);
     let _earlier = timer(HOUR / 2);

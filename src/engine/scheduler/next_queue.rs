@@ -29,7 +29,7 @@ pub(super) enum Alone {
 }
 
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct NextQueue {
     /// Polls in a row that came from the next slot.
     next_polls: Cell<u32>,
     /// One number with two meanings, because each tick with a task reads it:
@@ -42,7 +42,7 @@ pub(super) struct Turns {
     until_yielded: Cell<usize>,
 }
 
-impl Turns {
+impl NextQueue {
     pub(super) fn new() -> Self {
         Self { next_polls: Cell::new(0), until_yielded: Cell::new(ROW) }
     }
@@ -111,11 +111,11 @@ mod tests {
 
     #[test]
     fn the_next_slot_is_left_after_so_many_tasks() {
-        let turns = Turns::new();
-        let polls = || (0..2 * NEXT_CAP).take_while(|_| turns.next_slot_again()).count();
+        let next = NextQueue::new();
+        let polls = || (0..2 * NEXT_CAP).take_while(|_| next.next_slot_again()).count();
         assert_eq!(polls(), NEXT_CAP as usize);
         assert_eq!(polls(), 0);
-        turns.leave_next_slot();
+        next.leave_next_slot();
         assert_eq!(polls(), NEXT_CAP as usize);
     }
 
@@ -125,28 +125,28 @@ mod tests {
         for (waiting, ready) in
             [(1, INTAKE), (2, INTAKE / 2), (100, 5), (INTAKE, 1), (9_999, 1), (0, INTAKE)]
         {
-            let turns = Turns::new();
-            turns.begin_yielded_turn(waiting);
-            let popped = (0..).take_while(|_| !turns.is_yielded_due()).count();
+            let next = NextQueue::new();
+            next.begin_yielded_turn(waiting);
+            let popped = (0..).take_while(|_| !next.is_yielded_due()).count();
             assert_eq!(popped, ready, "{waiting} that have yielded");
         }
     }
 
     #[test]
     fn the_driver_is_polled_once_in_a_row_of_yields() {
-        let turns = Turns::new();
-        let row = || (0..YIELDS_ALONE).map(|_| turns.yielded_alone()).collect::<Vec<_>>();
+        let next = NextQueue::new();
+        let row = || (0..YIELDS_ALONE).map(|_| next.yielded_alone()).collect::<Vec<_>>();
         let expected = [Alone::Run, Alone::Run, Alone::Run, Alone::PollDriver];
-        assert!(!turns.is_row_over());
+        assert!(!next.is_row_over());
         assert_eq!(row(), expected);
-        turns.end_row();
-        assert!(turns.is_row_over());
+        next.end_row();
+        assert!(next.is_row_over());
         // A ready task ends the row, and so does a rest.
-        assert!(!turns.is_yielded_due());
-        assert!(!turns.is_row_over());
+        assert!(!next.is_yielded_due());
+        assert!(!next.is_row_over());
         assert_eq!(row(), expected);
-        turns.end_row();
-        turns.rest();
+        next.end_row();
+        next.rest();
         assert_eq!(row(), expected);
     }
 }

@@ -25,6 +25,9 @@
 //! They are written here and not re-exported from another crate, because the operations of another crate do
 //! not count against the budget. tokio's own channels and locks work on liten, too.
 
+#[macro_use]
+mod parts;
+
 mod barrier;
 pub mod broadcast;
 mod guarded;

@@ -77,7 +77,6 @@ macro_rules! impl_default {
 }
 
 /// Methods of a builder: each does one thing to it, and returns it.
-#[allow(unused_macros, reason = "the builders are in `fs` and `process`, which are features")]
 macro_rules! setters {
     (
         |$this:ident|

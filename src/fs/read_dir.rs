@@ -51,17 +51,17 @@ const PORTION: usize = 32;
 pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     let path = path.as_ref().to_owned();
     let first = blocking(move || Ok(Portion::take(Box::new(std::fs::read_dir(path)?)))).await?;
-    Ok(ReadDir(State::Here(first)))
+    Ok(ReadDir(Portions::Here(first)))
 }
 
 /// The entries of a directory, from [`read_dir`].
 ///
 /// It is also a [`Stream`]. At the time of writing 32 entries are read at a time.
 #[derive(Debug)]
-pub struct ReadDir(State);
+pub struct ReadDir(Portions);
 
 #[derive(Debug)]
-enum State {
+enum Portions {
     Here(Portion),
     Coming(JoinHandle<Portion>),
 }
@@ -106,19 +106,19 @@ impl ReadDir {
     pub fn poll_next_entry(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<DirEntry>>> {
         loop {
             match &mut self.0 {
-                State::Here(portion) => {
+                Portions::Here(portion) => {
                     if let Some(entry) = portion.entries.pop_front() {
                         return Poll::Ready(entry.map(Some));
                     }
                     let Some(rest) = portion.rest.take() else {
                         return Poll::Ready(Ok(None));
                     };
-                    self.0 = State::Coming(start(AtShutdown::Cancel, || Portion::take(rest))?);
+                    self.0 = Portions::Coming(start(AtShutdown::Cancel, || Portion::take(rest))?);
                 }
-                State::Coming(job) => match ready!(Pin::new(job).poll(cx)) {
-                    Ok(portion) => self.0 = State::Here(portion),
+                Portions::Coming(job) => match ready!(Pin::new(job).poll(cx)) {
+                    Ok(portion) => self.0 = Portions::Here(portion),
                     Err(error) => {
-                        self.0 = State::Here(Portion { entries: VecDeque::new(), rest: None });
+                        self.0 = Portions::Here(Portion { entries: VecDeque::new(), rest: None });
                         return Poll::Ready(Err(not_made(error)));
                     }
                 },

@@ -15,7 +15,7 @@ use std::process::{self, ExitStatus, Output};
 /// [module](super#children-that-are-dropped) for what happens then.
 #[must_use = "the process goes on without it, but how it ends is lost"]
 pub struct Child {
-    state: State,
+    state: ChildState,
     kill_on_drop: bool,
     /// The pipe into the child, if stdin was set to be one. Take it out to use it apart from the child.
     pub stdin: Option<ChildStdin>,
@@ -25,7 +25,7 @@ pub struct Child {
     pub stderr: Option<ChildStderr>,
 }
 
-enum State {
+enum ChildState {
     /// `None` only while `drop` runs.
     Running(Option<Process>),
     Ended(ExitStatus),
@@ -37,7 +37,7 @@ impl Child {
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let process = Process::new(child)?;
         // From here on the drop looks after the process; it kills it if a pipe cannot be used.
-        let state = State::Running(Some(process));
+        let state = ChildState::Running(Some(process));
         let mut this = Self { state, kill_on_drop: true, stdin: None, stdout: None, stderr: None };
         this.stdin = stdin.map(ChildStdin::from_std).transpose()?;
         this.stdout = stdout.map(ChildStdout::from_std).transpose()?;
@@ -51,8 +51,8 @@ impl Child {
     #[must_use]
     pub fn id(&self) -> Option<u32> {
         match &self.state {
-            State::Running(process) => process.as_ref().map(Process::id),
-            State::Ended(_) => None,
+            ChildState::Running(process) => process.as_ref().map(Process::id),
+            ChildState::Ended(_) => None,
         }
     }
 
@@ -85,10 +85,10 @@ impl Child {
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         drop(self.stdin.take());
         match &mut self.state {
-            State::Ended(status) => Ok(*status),
-            State::Running(process) => {
+            ChildState::Ended(status) => Ok(*status),
+            ChildState::Running(process) => {
                 let status = poll_fn(|cx| running(process).poll_wait(cx)).await?;
-                self.state = State::Ended(status);
+                self.state = ChildState::Ended(status);
                 Ok(status)
             }
         }
@@ -101,11 +101,11 @@ impl Child {
     /// Returns the error of the operating system if it knows nothing of the child.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         match &mut self.state {
-            State::Ended(status) => Ok(Some(*status)),
-            State::Running(process) => {
+            ChildState::Ended(status) => Ok(Some(*status)),
+            ChildState::Running(process) => {
                 let status = running(process).try_wait()?;
                 if let Some(status) = status {
-                    self.state = State::Ended(status);
+                    self.state = ChildState::Ended(status);
                 }
                 Ok(status)
             }
@@ -134,8 +134,8 @@ impl Child {
     /// Returns the error of the operating system, for instance if the process runs as another user now.
     pub fn start_kill(&mut self) -> io::Result<()> {
         match &mut self.state {
-            State::Running(process) => running(process).kill(),
-            State::Ended(_) => Ok(()),
+            ChildState::Running(process) => running(process).kill(),
+            ChildState::Ended(_) => Ok(()),
         }
     }
 
@@ -167,7 +167,7 @@ fn running(process: &mut Option<Process>) -> &mut Process {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        let State::Running(process) = &mut self.state else { return };
+        let ChildState::Running(process) = &mut self.state else { return };
         if let Some(mut process) = process.take() {
             if self.kill_on_drop {
                 // No caller is left that could be told of an error.
@@ -182,8 +182,8 @@ impl fmt::Debug for Child {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut child = f.debug_struct("Child");
         match &self.state {
-            State::Running(_) => child.field("id", &self.id()),
-            State::Ended(status) => child.field("status", status),
+            ChildState::Running(_) => child.field("id", &self.id()),
+            ChildState::Ended(status) => child.field("status", status),
         };
         child.finish_non_exhaustive()
     }

@@ -3,7 +3,9 @@
 use super::Runtime;
 use super::blocking_task::BlockingTasks;
 use super::current_thread::CurrentThread;
-use super::handle::{self, Flavor, Handle, Hooks, Inner, RuntimeFlavor, check_workers, invalid};
+use super::handle::{
+    self, Flavor, Handle, Hooks, RuntimeFlavor, RuntimeState, check_workers, invalid,
+};
 use super::id::Id;
 use super::local::{LocalExecutor, Settled};
 use super::local_runtime::LocalRuntime;
@@ -13,6 +15,7 @@ use super::tokio_context;
 use super::tokio_words;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
+use crate::engine::impls::setters;
 use crate::engine::scheduler::{MAX_WORKERS, Shared, Sleeps, ThreadConfig, ThreadSetup};
 use crate::engine::sync_shim::{Arc, cpus};
 use crate::engine::task::hooks::TaskHooks;
@@ -105,214 +108,172 @@ impl Builder {
         }
     }
 
-    /// Sets the number of workers. Default: `LITEN_WORKER_THREADS` if it is set, else one per CPU that
-    /// the process may use.
-    ///
-    /// A runtime without workers cannot be built with it.
-    pub fn worker_threads(&mut self, count: usize) -> &mut Self {
-        self.worker_threads = Some(count);
-        self
-    }
+    setters! {
+        |this|
+        /// Sets the number of workers. Default: `LITEN_WORKER_THREADS` if it is set, else one per CPU that
+        /// the process may use.
+        ///
+        /// A runtime without workers cannot be built with it.
+        worker_threads(count: usize) => this.worker_threads = Some(count);
 
-    /// Sets how many workers [`Handle::set_worker_threads`] may ask for. Default: twice the number of
-    /// workers, and 32 at least; at most 4096. Without meaning for a runtime without workers.
-    pub fn max_worker_threads(&mut self, count: usize) -> &mut Self {
-        self.max_worker_threads = Some(count);
-        self
-    }
+        /// Sets how many workers [`Handle::set_worker_threads`] may ask for. Default: twice the number of
+        /// workers, and 32 at least; at most 4096. Without meaning for a runtime without workers.
+        max_worker_threads(count: usize) => this.max_worker_threads = Some(count);
 
-    /// Sets how many spare workers may run at a time. 0: none, ever. Default: one more than there are
-    /// workers, and 16 at most. Without meaning for a runtime without workers.
-    ///
-    /// When all workers are busy with long polls (at the time of writing, of 150 µs and more) while other
-    /// tasks are ready, the runtime starts a spare worker for those. It leaves tasks that compute and [give
-    /// way](crate::task::yield_now) to the workers, and the operating system shares the cores. When it is
-    /// stuck as well, another one starts after some milliseconds, and the next after a longer time.
-    /// [`block_in_place`](crate::task::block_in_place) starts one at once if no worker is idle. The spares
-    /// leave when a regular worker has been free of long polls for a while.
-    pub fn max_spare_workers(&mut self, count: usize) -> &mut Self {
-        self.max_spare_workers = Some(count);
-        self
-    }
+        /// Sets how many spare workers may run at a time. 0: none, ever. Default: one more than there are
+        /// workers, and 16 at most. Without meaning for a runtime without workers.
+        ///
+        /// When all workers are busy with long polls (at the time of writing, of 150 µs and more) while other
+        /// tasks are ready, the runtime starts a spare worker for those. It leaves tasks that compute and
+        /// [give way](crate::task::yield_now) to the workers, and the operating system shares the cores. When
+        /// it is stuck as well, another one starts after some milliseconds, and the next after a longer time.
+        /// [`block_in_place`](crate::task::block_in_place) starts one at once if no worker is idle. The
+        /// spares leave when a regular worker has been free of long polls for a while.
+        max_spare_workers(count: usize) => this.max_spare_workers = Some(count);
 
-    /// Sets the most threads of the blocking pool. Default: 512. They are made when needed.
-    ///
-    /// At the end of the runtime, if all of them are busy, there is one more to run the destructors of the
-    /// work that is queued.
-    pub fn max_blocking_threads(&mut self, count: usize) -> &mut Self {
-        self.max_blocking_threads = count;
-        self
-    }
+        /// Sets the most threads of the blocking pool. Default: 512. They are made when needed.
+        ///
+        /// At the end of the runtime, if all of them are busy, there is one more to run the destructors of
+        /// the work that is queued.
+        max_blocking_threads(count: usize) => this.max_blocking_threads = count;
 
-    /// Sets the name of the runtime, which its [`Handle`] and the runtime's `Debug` show. Default: none.
-    ///
-    /// It must not be empty, nor white space only.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let runtime = liten::runtime::Builder::new_current_thread().name("billing").build().unwrap();
-    /// assert_eq!(runtime.handle().name(), Some("billing"));
-    /// ```
-    pub fn name(&mut self, name: impl Into<String>) -> &mut Self {
-        self.name = Some(name.into());
-        self
-    }
+        /// Sets the name of the runtime, which its [`Handle`] and the runtime's `Debug` show. Default: none.
+        ///
+        /// It must not be empty, nor white space only.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// let runtime = liten::runtime::Builder::new_current_thread().name("billing").build().unwrap();
+        /// assert_eq!(runtime.handle().name(), Some("billing"));
+        /// ```
+        name(name: impl Into<String>) => this.name = Some(name.into());
 
-    /// Sets the beginning of the threads' names: workers are `NAME-0`, `NAME-1`, …; there are
-    /// `NAME-driver`, `NAME-blocking-0`, … and `NAME-pinned-0`, … too. Default: `liten-worker`.
-    pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
-        self.thread_name = ThreadName::Prefix(name.into());
-        self
-    }
+        /// Sets the beginning of the threads' names: workers are `NAME-0`, `NAME-1`, …; there are
+        /// `NAME-driver`, `NAME-blocking-0`, … and `NAME-pinned-0`, … too. Default: `liten-worker`.
+        thread_name(name: impl Into<String>) => this.thread_name = ThreadName::Prefix(name.into());
 
-    /// Sets a function that names each thread when it is made, in the place of [`Builder::thread_name`].
-    ///
-    /// The runtime may hold a lock meanwhile: `f` must not use the runtime. After a panic of `f`, which the
-    /// panic hook reports, the thread has an empty name.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    /// use std::thread;
-    ///
-    /// let next = AtomicUsize::new(0);
-    /// let runtime = liten::runtime::Builder::new_multi_thread()
-    ///     .worker_threads(1)
-    ///     .thread_name_fn(move || format!("my-pool-{}", next.fetch_add(1, Ordering::Relaxed)))
-    ///     .build()
-    ///     .unwrap();
-    /// let name = runtime.spawn(async { thread::current().name().map(str::to_owned) });
-    /// assert!(runtime.block_on(name).unwrap().unwrap().starts_with("my-pool-"));
-    /// ```
-    pub fn thread_name_fn(&mut self, f: impl Fn() -> String + Send + Sync + 'static) -> &mut Self {
-        self.thread_name = ThreadName::Made(std::sync::Arc::new(f));
-        self
-    }
+        /// Sets a function that names each thread when it is made, in the place of [`Builder::thread_name`].
+        ///
+        /// The runtime may hold a lock meanwhile: `f` must not use the runtime. After a panic of `f`, which
+        /// the panic hook reports, the thread has an empty name.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use std::sync::atomic::{AtomicUsize, Ordering};
+        /// use std::thread;
+        ///
+        /// let next = AtomicUsize::new(0);
+        /// let runtime = liten::runtime::Builder::new_multi_thread()
+        ///     .worker_threads(1)
+        ///     .thread_name_fn(move || format!("my-pool-{}", next.fetch_add(1, Ordering::Relaxed)))
+        ///     .build()
+        ///     .unwrap();
+        /// let name = runtime.spawn(async { thread::current().name().map(str::to_owned) });
+        /// assert!(runtime.block_on(name).unwrap().unwrap().starts_with("my-pool-"));
+        /// ```
+        thread_name_fn(f: impl Fn() -> String + Send + Sync + 'static) =>
+            this.thread_name = ThreadName::Made(std::sync::Arc::new(f));
 
-    /// Sets the stack size of the threads in bytes. Default: std's, which is 2 MiB.
-    pub fn thread_stack_size(&mut self, bytes: usize) -> &mut Self {
-        self.thread_stack_size = Some(bytes);
-        self
-    }
+        /// Sets the stack size of the threads in bytes. Default: std's, which is 2 MiB.
+        thread_stack_size(bytes: usize) => this.thread_stack_size = Some(bytes);
 
-    /// Sets how long an idle thread of the blocking pool stays. Default: 10 s.
-    pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
-        self.thread_keep_alive = duration;
-        self
-    }
+        /// Sets how long an idle thread of the blocking pool stays. Default: 10 s.
+        thread_keep_alive(duration: Duration) => this.thread_keep_alive = duration;
 
-    /// Calls `f` on each worker and each blocking thread when it starts, in the runtime's context; not on a
-    /// thread that calls `block_on`.
-    ///
-    /// A panic of `f` is reported by the panic hook and has no other consequence.
-    pub fn on_thread_start(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
-        self.hooks.start = Some(Arc::new(f));
-        self
-    }
+        /// Calls `f` on each worker and each blocking thread when it starts, in the runtime's context; not on
+        /// a thread that calls `block_on`.
+        ///
+        /// A panic of `f` is reported by the panic hook and has no other consequence.
+        on_thread_start(f: impl Fn() + Send + Sync + 'static) => this.hooks.start = Some(Arc::new(f));
 
-    /// Calls `f` on each worker and each blocking thread before it ends; as for
-    /// [`Builder::on_thread_start`].
-    ///
-    /// Dropping the runtime waits for it.
-    pub fn on_thread_stop(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
-        self.hooks.stop = Some(Arc::new(f));
-        self
-    }
+        /// Calls `f` on each worker and each blocking thread before it ends; as for
+        /// [`Builder::on_thread_start`].
+        ///
+        /// Dropping the runtime waits for it.
+        on_thread_stop(f: impl Fn() + Send + Sync + 'static) => this.hooks.stop = Some(Arc::new(f));
 
-    /// Calls `f` on each worker when it runs out of tasks and is about to sleep, and, in a runtime without
-    /// workers, on the thread in `block_on`; in the runtime's context. What `f` spawns runs before the sleep.
-    ///
-    /// Meanwhile the thread runs nothing else, so `f` should be short. A panic of `f` is reported by the
-    /// panic hook and has no other consequence. If `f` owns a [`Handle`] to this runtime, the memory of
-    /// the runtime is never freed, although it ends.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    ///
-    /// let sleeps = Arc::new(AtomicUsize::new(0));
-    /// let counted = sleeps.clone();
-    /// let runtime = liten::runtime::Builder::new_current_thread()
-    ///     .on_thread_park(move || {
-    ///         counted.fetch_add(1, Ordering::Relaxed);
-    ///     })
-    ///     .build()
-    ///     .unwrap();
-    /// runtime.block_on(liten::time::sleep(std::time::Duration::from_millis(1)));
-    /// assert!(sleeps.load(Ordering::Relaxed) > 0);
-    /// ```
-    pub fn on_thread_park(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
-        self.hooks.sleep.park = Some(Arc::new(f));
-        self
-    }
+        /// Calls `f` on each worker when it runs out of tasks and is about to sleep, and, in a runtime
+        /// without workers, on the thread in `block_on`; in the runtime's context. What `f` spawns runs
+        /// before the sleep.
+        ///
+        /// Meanwhile the thread runs nothing else, so `f` should be short. A panic of `f` is reported by the
+        /// panic hook and has no other consequence. If `f` owns a [`Handle`] to this runtime, the memory of
+        /// the runtime is never freed, although it ends.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use std::sync::Arc;
+        /// use std::sync::atomic::{AtomicUsize, Ordering};
+        ///
+        /// let sleeps = Arc::new(AtomicUsize::new(0));
+        /// let counted = sleeps.clone();
+        /// let runtime = liten::runtime::Builder::new_current_thread()
+        ///     .on_thread_park(move || {
+        ///         counted.fetch_add(1, Ordering::Relaxed);
+        ///     })
+        ///     .build()
+        ///     .unwrap();
+        /// runtime.block_on(liten::time::sleep(std::time::Duration::from_millis(1)));
+        /// assert!(sleeps.load(Ordering::Relaxed) > 0);
+        /// ```
+        on_thread_park(f: impl Fn() + Send + Sync + 'static) => this.hooks.sleep.park = Some(Arc::new(f));
 
-    /// Calls `f` on the thread that has called the function of [`Builder::on_thread_park`], or would have,
-    /// when its sleep is over and before it runs a task; as for that one.
-    pub fn on_thread_unpark(&mut self, f: impl Fn() + Send + Sync + 'static) -> &mut Self {
-        self.hooks.sleep.unpark = Some(Arc::new(f));
-        self
-    }
+        /// Calls `f` on the thread that has called the function of [`Builder::on_thread_park`], or would
+        /// have, when its sleep is over and before it runs a task; as for that one.
+        on_thread_unpark(f: impl Fn() + Send + Sync + 'static) => this.hooks.sleep.unpark = Some(Arc::new(f));
 
-    /// Sets how long a poll lasts that is *slow*. Default: 100 ms. With [`Duration::MAX`] no poll is.
-    ///
-    /// A slow poll holds up its worker, whether or not other workers are free. It is
-    /// [counted](super::RuntimeMetrics::slow_poll_count), the feature `tracing` warns of it (target
-    /// `liten::slow`), and the function of [`Builder::on_slow_poll`] is called; all that while it lasts, and
-    /// once. A worker that [blocks in place](crate::task::block_in_place) has said so, and is not slow.
-    ///
-    /// Without meaning for a runtime without workers: it has no thread that could look. The look is one that
-    /// is made anyway while a worker is busy, every few milliseconds. So this costs the tasks nothing, and a
-    /// threshold of less than some ten milliseconds is not met exactly.
-    pub fn slow_poll_threshold(&mut self, duration: Duration) -> &mut Self {
-        self.slow_poll_threshold = duration;
-        self
-    }
+        /// Sets how long a poll lasts that is *slow*. Default: 100 ms. With [`Duration::MAX`] no poll is.
+        ///
+        /// A slow poll holds up its worker, whether or not other workers are free. It is
+        /// [counted](super::RuntimeMetrics::slow_poll_count), the feature `tracing` warns of it (target
+        /// `liten::slow`), and the function of [`Builder::on_slow_poll`] is called; all that while it lasts,
+        /// and once. A worker that [blocks in place](crate::task::block_in_place) has said so, and is not
+        /// slow.
+        ///
+        /// Without meaning for a runtime without workers: it has no thread that could look. The look is one
+        /// that is made anyway while a worker is busy, every few milliseconds. So this costs the tasks
+        /// nothing, and a threshold of less than some ten milliseconds is not met exactly.
+        slow_poll_threshold(duration: Duration) => this.slow_poll_threshold = duration;
 
-    /// Calls `f` when a poll has been slow for long enough to be told of: see
-    /// [`Builder::slow_poll_threshold`]. On the driver thread, which fetches events while no worker is idle:
-    /// `f` should be short.
-    ///
-    /// A panic of `f` is reported by the panic hook and has no other consequence. The runtime gives `f` up
-    /// when it begins to shut down, so `f` may own a [`Handle`] to it.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::mpsc;
-    /// use std::time::Duration;
-    ///
-    /// let (sender, told) = mpsc::channel();
-    /// let runtime = liten::runtime::Builder::new_multi_thread()
-    ///     .slow_poll_threshold(Duration::from_millis(20))
-    ///     .on_slow_poll(move |slow| drop(sender.send(slow.clone())))
-    ///     .build()
-    ///     .unwrap();
-    /// let task = runtime.spawn(async { std::thread::sleep(Duration::from_millis(200)) });
-    /// let slow = told.recv().unwrap();
-    /// assert_eq!(slow.task().unwrap().id(), task.id());
-    /// // Says for instance: task 1, spawned at src/main.rs:10:20, has held up worker 0 for 21 ms: in
-    /// // clock_nanosleep
-    /// println!("{slow}");
-    /// ```
-    pub fn on_slow_poll(&mut self, f: impl Fn(&SlowPoll) + Send + Sync + 'static) -> &mut Self {
-        self.on_slow_poll = Some(Arc::new(f));
-        self
-    }
+        /// Calls `f` when a poll has been slow for long enough to be told of: see
+        /// [`Builder::slow_poll_threshold`]. On the driver thread, which fetches events while no worker is
+        /// idle: `f` should be short.
+        ///
+        /// A panic of `f` is reported by the panic hook and has no other consequence. The runtime gives `f`
+        /// up when it begins to shut down, so `f` may own a [`Handle`] to it.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use std::sync::mpsc;
+        /// use std::time::Duration;
+        ///
+        /// let (sender, told) = mpsc::channel();
+        /// let runtime = liten::runtime::Builder::new_multi_thread()
+        ///     .slow_poll_threshold(Duration::from_millis(20))
+        ///     .on_slow_poll(move |slow| drop(sender.send(slow.clone())))
+        ///     .build()
+        ///     .unwrap();
+        /// let task = runtime.spawn(async { std::thread::sleep(Duration::from_millis(200)) });
+        /// let slow = told.recv().unwrap();
+        /// assert_eq!(slow.task().unwrap().id(), task.id());
+        /// // Says for instance: task 1, spawned at src/main.rs:10:20, has held up worker 0 for 21 ms: in
+        /// // clock_nanosleep
+        /// println!("{slow}");
+        /// ```
+        on_slow_poll(f: impl Fn(&SlowPoll) + Send + Sync + 'static) => this.on_slow_poll = Some(Arc::new(f));
 
-    /// Sets whether the runtime's clock stands still from the start, as after
-    /// [`time::pause`](crate::time::pause). Default: no. For tests: see
-    /// [Testing with paused time](crate::time#testing-with-paused-time).
-    ///
-    /// A multithreaded runtime that is built with this counts which threads are awake, as long as it lives.
-    /// That slows down every sleep and wake of its threads a little. Without this its clock cannot be
-    /// stopped.
-    pub fn start_paused(&mut self, yes: bool) -> &mut Self {
-        self.start_paused = yes;
-        self
+        /// Sets whether the runtime's clock stands still from the start, as after
+        /// [`time::pause`](crate::time::pause). Default: no. For tests: see
+        /// [Testing with paused time](crate::time#testing-with-paused-time).
+        ///
+        /// A multithreaded runtime that is built with this counts which threads are awake, as long as it
+        /// lives. That slows down every sleep and wake of its threads a little. Without this its clock cannot
+        /// be stopped.
+        start_paused(yes: bool) => this.start_paused = yes;
     }
 
     /// The runtime knows nothing of tokio, whatever the default is.
@@ -411,7 +372,7 @@ impl Builder {
             driver.stop_clock().expect("a new clock, which runs");
         }
         let at_rest = on_rest(driver.clone());
-        let pool = |kind, max_threads, inner: &Weak<Inner>, on_rest| blocking::Config {
+        let pool = |kind, max_threads, inner: &Weak<RuntimeState>, on_rest| blocking::Config {
             max_threads,
             keep_alive: self.thread_keep_alive,
             thread_name: self.thread_name.clone(),
@@ -420,7 +381,7 @@ impl Builder {
             around: handle::around(inner.clone()),
             on_rest,
         };
-        let inner = Arc::new_cyclic(|inner| Inner {
+        let inner = Arc::new_cyclic(|inner| RuntimeState {
             id: Id::next(),
             name: self.name.clone(),
             flavor,

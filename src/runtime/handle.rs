@@ -35,10 +35,10 @@ use std::task::Poll;
 /// once.
 #[derive(Clone)]
 pub struct Handle {
-    pub(super) inner: Arc<Inner>,
+    pub(super) inner: Arc<RuntimeState>,
 }
 
-pub(super) struct Inner {
+pub(super) struct RuntimeState {
     pub(super) id: Id,
     pub(super) name: Option<String>,
     pub(super) flavor: Flavor,
@@ -167,7 +167,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let Inner { blocking_tasks, blocking, .. } = &*self.inner;
+        let RuntimeState { blocking_tasks, blocking, .. } = &*self.inner;
         blocking_tasks.spawn(blocking, f, must_run, origin)
     }
 
@@ -419,7 +419,7 @@ impl Handle {
 }
 
 /// As [`Handle::around`], for a runtime that is still being made.
-pub(super) fn around(inner: std::sync::Weak<Inner>) -> blocking::AroundThread {
+pub(super) fn around(inner: std::sync::Weak<RuntimeState>) -> blocking::AroundThread {
     let hooked = |handle: &Handle, run: &mut dyn FnMut()| {
         let Hooks { start, stop, .. } = &handle.inner.hooks;
         start.iter().for_each(|start| wakers::guard(|| start()));
@@ -430,13 +430,13 @@ pub(super) fn around(inner: std::sync::Weak<Inner>) -> blocking::AroundThread {
 }
 
 /// As [`around`], for a thread that runs no tasks: the hooks are not called.
-pub(super) fn inside(inner: std::sync::Weak<Inner>) -> blocking::AroundThread {
+pub(super) fn inside(inner: std::sync::Weak<RuntimeState>) -> blocking::AroundThread {
     Arc::new(move |run: &mut dyn FnMut()| enter_thread(&inner, run, |_, run| run()))
 }
 
 /// Calls `live` with `run`, the life of the calling thread, which the runtime has made.
 fn enter_thread(
-    inner: &std::sync::Weak<Inner>,
+    inner: &std::sync::Weak<RuntimeState>,
     run: &mut dyn FnMut(),
     live: impl Fn(&Handle, &mut dyn FnMut()),
 ) {

@@ -119,7 +119,7 @@ pub fn may_block() -> bool {
 /// Three other wakers of roots do something else. That of a thread which drives ends its sleep in the poller
 /// (`DriverWaker` in drive.rs). That of a root beside the tasks of a local executor remembers that the root
 /// was woken and not a task, and wakes whatever polls the executor (`RootWakes` in local/root.rs). That of a
-/// root of WASI interrupts the host, and so does the drop of the last one (wasi/root.rs).
+/// root of WASI interrupts the host, and so does the drop of the last one (engine/host/root.rs).
 struct RootWaker {
     unparker: Unparker,
     presence: Option<Arc<Presence>>,

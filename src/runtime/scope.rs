@@ -93,7 +93,7 @@ where
     let shared = Arc::new(ScopeShared {
         handle: context::expect("scope"),
         shares: !is_in_local(),
-        state: Mutex::new(State::default()),
+        state: Mutex::new(ScopeState::default()),
         changed: Condvar::new(),
     });
     let scope = Scope { shared, scope: PhantomData, env: PhantomData };
@@ -313,13 +313,13 @@ struct ScopeShared {
     handle: Handle,
     /// The thread that has opened the scope may call jobs at any time, and not only those that come back.
     shares: bool,
-    state: Mutex<State>,
+    state: Mutex<ScopeState>,
     /// A job has ended, or has come to the queue.
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ScopeState {
     /// Jobs that may be called here; some have been begun elsewhere.
     queue: VecDeque<Arc<Job>>,
     /// How many have not ended.

@@ -1,6 +1,6 @@
 //! A handle that only looks: it does not keep the memory of a runtime that has ended.
 
-use super::handle::{Handle, Inner};
+use super::handle::{Handle, RuntimeState};
 use super::id::Id;
 use crate::engine::sync_shim::Arc;
 use std::sync::Weak;
@@ -8,7 +8,7 @@ use std::sync::Weak;
 #[derive(Clone)]
 pub(crate) struct WeakHandle {
     id: Id,
-    inner: Weak<Inner>,
+    inner: Weak<RuntimeState>,
 }
 
 impl WeakHandle {

@@ -51,11 +51,11 @@ use std::task::{Context, Poll};
 /// ```
 pub struct Barrier {
     count: usize,
-    waiting: WaitList<State>,
+    waiting: WaitList<Arrivals>,
 }
 
 #[derive(Debug)]
-struct State {
+struct Arrivals {
     arrived: usize,
     generation: usize,
 }
@@ -63,7 +63,7 @@ struct State {
 impl Barrier {
     /// Returns a barrier for groups of `n` tasks. With 0, as with 1, no task ever waits.
     pub fn new(n: usize) -> Self {
-        Self { count: n.max(1), waiting: WaitList::new(State { arrived: 0, generation: 0 }) }
+        Self { count: n.max(1), waiting: WaitList::new(Arrivals { arrived: 0, generation: 0 }) }
     }
 
     /// Waits until the group is complete. Returns for one task of the group that it is the leader.
@@ -145,7 +145,7 @@ impl Waiting<'_> {
             return Poll::Ready(false);
         }
         let mut left = None;
-        let poll = barrier.waiting.poll(place, cx, |locked: &mut Locked<'_, State>| {
+        let poll = barrier.waiting.poll(place, cx, |locked: &mut Locked<'_, Arrivals>| {
             if *at == At::OnTheWay {
                 *at = arrive(locked, barrier.count);
                 place.prepare(locked.generation);
@@ -169,7 +169,7 @@ impl Waiting<'_> {
 }
 
 /// Counts a future that arrives, and begins the next generation if it completes the group.
-fn arrive(state: &mut State, count: usize) -> At {
+fn arrive(state: &mut Arrivals, count: usize) -> At {
     state.arrived += 1;
     if state.arrived < count {
         return At::Arrived;

@@ -10,7 +10,6 @@ use super::guarded::{Guarded, Held, One};
 use crate::engine::impls::impl_error;
 use crate::engine::sync_shim::const_fn;
 use crate::runtime::block_on::wait_outside;
-use std::fmt;
 use std::sync::Arc;
 
 /// Guards data that one task at a time may use; a guard may be held across an await.
@@ -207,28 +206,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
-impl<T> From<T> for Mutex<T> {
-    fn from(data: T) -> Self {
-        Self::new(data)
-    }
-}
-
-impl<T: Default> Default for Mutex<T> {
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Mutex");
-        match self.try_lock() {
-            Ok(guard) => debug.field("data", &&*guard),
-            Err(_) => debug.field("data", &format_args!("<locked>")),
-        };
-        debug.finish()
-    }
-}
+lock_impls!(Mutex, "Mutex", try_lock);
 
 /// The lock is taken; returned by the `try_` methods of [`Mutex`] and [`RwLock`](super::RwLock).
 #[derive(Debug)]

@@ -154,7 +154,8 @@ impl Permits {
     /// The caller is about to release some of all permits of a lock: from now on it does not hold them all.
     #[inline]
     pub(crate) fn forget_holder(&self) {
-        // Ordering: Relaxed, the release publishes it: whoever waits from then on does not see this holder.
+        // Ordering: Relaxed, the release publishes it: a future that waits from then on does not see this
+        // holder.
         let owner = self.holder.load(Ordering::Relaxed) & OWNER;
         // Ordering: Relaxed, as above.
         self.holder.store(owner, Ordering::Relaxed);

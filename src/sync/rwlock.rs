@@ -1,8 +1,5 @@
 //! A lock for data that either many tasks read at the same time, or one task changes.
 
-#[macro_use]
-mod parts;
-
 mod mapped;
 mod owned;
 mod read;
@@ -18,7 +15,6 @@ use super::mutex::TryLockError;
 use crate::engine::sync_shim::const_fn;
 use crate::engine::words::{NOTE, noted};
 use crate::runtime::block_on::wait_outside;
-use std::fmt;
 use std::sync::Arc;
 
 /// How many can read at the same time, unless the program asks for fewer; tokio's number.
@@ -238,25 +234,4 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
-impl<T> From<T> for RwLock<T> {
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
-impl<T: Default> Default for RwLock<T> {
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("RwLock");
-        match self.try_read() {
-            Ok(guard) => debug.field("data", &&*guard),
-            Err(_) => debug.field("data", &format_args!("<locked>")),
-        };
-        debug.finish()
-    }
-}
+lock_impls!(RwLock, "RwLock", try_read);

@@ -50,10 +50,10 @@ use std::task::{Context, Poll};
 /// ```
 #[derive(Clone)]
 pub struct TaskTracker {
-    inner: Arc<Inner>,
+    inner: Arc<Tracked>,
 }
 
-struct Inner {
+struct Tracked {
     counts: WaitList<Counts>,
 }
 
@@ -71,7 +71,7 @@ impl Counts {
     }
 }
 
-impl Inner {
+impl Tracked {
     /// Applies `change`, and wakes the waiting futures if the tracker has just become closed and empty.
     /// Returns what `change` does.
     fn change<R>(&self, change: impl FnOnce(&mut Counts) -> R) -> R {
@@ -90,7 +90,7 @@ impl Inner {
 impl TaskTracker {
     /// Returns a tracker that is open and counts nothing yet.
     pub fn new() -> Self {
-        Self { inner: Arc::new(Inner { counts: WaitList::new(Counts::default()) }) }
+        Self { inner: Arc::new(Tracked { counts: WaitList::new(Counts::default()) }) }
     }
 
     /// Waits until the tracker is closed and empty; returns at once if it is.

@@ -69,10 +69,10 @@ use std::time::Duration;
 /// ```
 pub struct Reactor<H: Host = SystemHost> {
     /// Seen by sources, which ask whether two reactors are one.
-    pub(super) inner: Rc<Inner<H>>,
+    pub(super) inner: Rc<ReactorState<H>>,
 }
 
-pub(super) struct Inner<H: Host> {
+pub(super) struct ReactorState<H: Host> {
     poller: Poller<H>,
     /// By the slot of the key: there is a waker exactly where there is a pollable.
     wakers: RefCell<Vec<Option<Waker>>>,
@@ -97,7 +97,9 @@ impl<H: Host> Reactor<H> {
     /// Returns a reactor on `host`, which should have no other reactor: an interrupt meant for one of two
     /// would be taken by the other.
     pub fn with_host(host: H) -> Self {
-        Self { inner: Rc::new(Inner { poller: Poller::new(host), wakers: RefCell::default() }) }
+        Self {
+            inner: Rc::new(ReactorState { poller: Poller::new(host), wakers: RefCell::default() }),
+        }
     }
 
     /// The host that is asked: makes clocks, and whatever else it can.

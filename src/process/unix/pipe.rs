@@ -42,18 +42,6 @@ impl Input {
     pub(in crate::process) fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
-
-    /// The descriptor, in blocking mode again: the mode belongs to the pipe's end and not to the descriptor,
-    /// and a program expects it.
-    pub(in crate::process) fn into_owned_fd(self) -> io::Result<OwnedFd> {
-        let pipe = self.0.into_inner()?;
-        pipe.set_nonblocking(false)?;
-        Ok(pipe.into())
-    }
-
-    pub(in crate::process) fn into_stdio(self) -> io::Result<Stdio> {
-        self.into_owned_fd().map(Stdio::from)
-    }
 }
 
 impl Output {
@@ -71,27 +59,31 @@ impl Output {
     ) -> Poll<io::Result<usize>> {
         self.0.poll_io(cx, Direction::Read, |mut pipe| pipe.read(buf))
     }
-
-    /// As [`Input::into_owned_fd`].
-    pub(in crate::process) fn into_owned_fd(self) -> io::Result<OwnedFd> {
-        let pipe = self.0.into_inner()?;
-        pipe.set_nonblocking(false)?;
-        Ok(pipe.into())
-    }
-
-    pub(in crate::process) fn into_stdio(self) -> io::Result<Stdio> {
-        self.into_owned_fd().map(Stdio::from)
-    }
 }
 
-impl AsFd for Input {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
+/// The descriptor of an end, to look at and to take.
+macro_rules! descriptor {
+    ($($end:ident)*) => {$(
+        impl $end {
+            /// The descriptor, in blocking mode again: the mode belongs to the pipe's end and not to the
+            /// descriptor, and a program expects it.
+            pub(in crate::process) fn into_owned_fd(self) -> io::Result<OwnedFd> {
+                let pipe = self.0.into_inner()?;
+                pipe.set_nonblocking(false)?;
+                Ok(pipe.into())
+            }
+
+            pub(in crate::process) fn into_stdio(self) -> io::Result<Stdio> {
+                self.into_owned_fd().map(Stdio::from)
+            }
+        }
+
+        impl AsFd for $end {
+            fn as_fd(&self) -> BorrowedFd<'_> {
+                self.0.as_fd()
+            }
+        }
+    )*};
 }
 
-impl AsFd for Output {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
+descriptor!(Input Output);

@@ -36,7 +36,7 @@ use crate::runtime::context;
 pub(super) const MAX_RECEIVERS: usize = usize::MAX >> 2;
 
 pub(super) struct Ring<T> {
-    slots: Box<[Mutex<Slot<T>>]>,
+    slots: Box<[Mutex<RingSlot<T>>]>,
     /// The number of slots is a power of two.
     mask: u64,
     pub(super) tail: WaitList<Tail>,
@@ -68,7 +68,7 @@ impl Tail {
 }
 
 /// One place for a value.
-pub(super) struct Slot<T> {
+pub(super) struct RingSlot<T> {
     number: u64,
     /// How many receivers have not taken it.
     left: usize,
@@ -95,7 +95,8 @@ impl<T> Ring<T> {
             noted!("a broadcast channel has at most usize::MAX / 2 places")
         );
         let places = capacity.next_power_of_two() as u64;
-        let slot = |index: u64| Slot { number: index.wrapping_sub(places), left: 0, value: None };
+        let slot =
+            |index: u64| RingSlot { number: index.wrapping_sub(places), left: 0, value: None };
         Self {
             slots: (0..places).map(|index| Mutex::new(slot(index))).collect(),
             mask: places - 1,
@@ -107,7 +108,7 @@ impl<T> Ring<T> {
         }
     }
 
-    fn slot(&self, number: u64) -> MutexGuard<'_, Slot<T>> {
+    fn slot(&self, number: u64) -> MutexGuard<'_, RingSlot<T>> {
         // The mask makes the index smaller than the number of slots.
         lock_briefly(&self.slots[(number & self.mask) as usize])
     }
@@ -261,7 +262,7 @@ fn is_later(word: usize, until: u64) -> bool {
 /// A value that a receiver takes. It counts as taken when this is dropped, also if its clone panics.
 pub(super) struct Taken<'a, T> {
     /// Taken by drop only.
-    slot: Option<MutexGuard<'a, Slot<T>>>,
+    slot: Option<MutexGuard<'a, RingSlot<T>>>,
 }
 
 impl<'a, T> Taken<'a, T> {

@@ -22,29 +22,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         Self { inner, _data: PhantomData }
     }
 
-    /// Returns a guard for the part that `f` picks out of this guard's part.
-    #[inline]
-    pub fn map<U, F>(this: Self, f: F) -> MappedMutexGuard<'a, U>
-    where
-        U: ?Sized,
-        F: FnOnce(&mut T) -> &mut U,
-    {
-        MappedMutexGuard::new(this.inner.map(f))
-    }
-
-    /// Returns a guard for the part that `f` picks out of this guard's part, if it picks one.
-    ///
-    /// # Errors
-    ///
-    /// The guard itself, if `f` returns `None`.
-    #[inline]
-    pub fn try_map<U, F>(this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
-    where
-        U: ?Sized,
-        F: FnOnce(&mut T) -> Option<&mut U>,
-    {
-        this.inner.try_map(f).map(MappedMutexGuard::new).map_err(Self::new)
-    }
+    parts!([&mut] T => U, MappedMutexGuard<'a>, [U, F] [U: ?Sized,];);
 }
 
 /// As [`MappedMutexGuard`], but keeps the mutex alive and borrows nothing.
@@ -64,29 +42,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
         Self { inner, _data: PhantomData }
     }
 
-    /// Returns a guard for the part that `f` picks out of this guard's part.
-    #[inline]
-    pub fn map<S, F>(this: Self, f: F) -> OwnedMappedMutexGuard<T, S>
-    where
-        S: ?Sized,
-        F: FnOnce(&mut U) -> &mut S,
-    {
-        OwnedMappedMutexGuard::new(this.inner.map(f))
-    }
-
-    /// Returns a guard for the part that `f` picks out of this guard's part, if it picks one.
-    ///
-    /// # Errors
-    ///
-    /// The guard itself, if `f` returns `None`.
-    #[inline]
-    pub fn try_map<S, F>(this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, S>, Self>
-    where
-        S: ?Sized,
-        F: FnOnce(&mut U) -> Option<&mut S>,
-    {
-        this.inner.try_map(f).map(OwnedMappedMutexGuard::new).map_err(Self::new)
-    }
+    parts!([&mut] U => S, OwnedMappedMutexGuard<T>, [S, F] [S: ?Sized,];);
 }
 
 guards_mut! {

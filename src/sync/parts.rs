@@ -1,16 +1,28 @@
-//! What guards have in common that can be narrowed to a part of the data, or downgraded.
+//! What locks have in common, and guards that can be narrowed to a part of the data, or downgraded.
 
-/// `map` and `try_map`: `[& or &mut] data => part, guard<its first argument>; examples of map`.
+/// `map` and `try_map`: `[& or &mut] data => part, guard<its first argument>; examples of map`. After a comma
+/// their type parameters and the bounds of these, where tokio has them in another order.
 macro_rules! parts {
     (
         [$($lend:tt)+] $data:ident => $part:ident, $guard:ident<$first:tt>;
         $(#[$examples:meta])*
     ) => {
+        parts! {
+            [$($lend)+] $data => $part, $guard<$first>, [F, $part: ?Sized] [];
+            $(#[$examples])*
+        }
+    };
+    (
+        [$($lend:tt)+] $data:ident => $part:ident, $guard:ident<$first:tt>,
+        [$($parameters:tt)*] [$($bounds:tt)*];
+        $(#[$examples:meta])*
+    ) => {
         /// Returns a guard for the part of the data that `f` picks.
         $(#[$examples])*
         #[inline]
-        pub fn map<F, $part: ?Sized>(this: Self, f: F) -> $guard<$first, $part>
+        pub fn map<$($parameters)*>(this: Self, f: F) -> $guard<$first, $part>
         where
+            $($bounds)*
             F: FnOnce($($lend)+ $data) -> $($lend)+ $part,
         {
             $guard::new(this.inner.map(f))
@@ -22,8 +34,9 @@ macro_rules! parts {
         ///
         /// The guard itself, if `f` returns `None`.
         #[inline]
-        pub fn try_map<F, $part: ?Sized>(this: Self, f: F) -> Result<$guard<$first, $part>, Self>
+        pub fn try_map<$($parameters)*>(this: Self, f: F) -> Result<$guard<$first, $part>, Self>
         where
+            $($bounds)*
             F: FnOnce($($lend)+ $data) -> Option<$($lend)+ $part>,
         {
             this.inner.try_map(f).map($guard::new).map_err(Self::new)
@@ -81,6 +94,34 @@ macro_rules! downgrades {
         /// ```
         pub fn downgrade(self) -> $read {
             Self::downgrade_map(self, |data| data)
+        }
+    };
+}
+
+/// Implements `From`, `Default` and `Debug` for a lock, whose method `$look` shows the data if it is free.
+macro_rules! lock_impls {
+    ($lock:ident, $name:literal, $look:ident) => {
+        impl<T> From<T> for $lock<T> {
+            fn from(data: T) -> Self {
+                Self::new(data)
+            }
+        }
+
+        impl<T: Default> Default for $lock<T> {
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $lock<T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let mut debug = f.debug_struct($name);
+                match self.$look() {
+                    Ok(guard) => debug.field("data", &&*guard),
+                    Err(_) => debug.field("data", &format_args!("<locked>")),
+                };
+                debug.finish()
+            }
         }
     };
 }

@@ -5,7 +5,7 @@ use super::traces::{Events, bounce};
 use crate::guard::{exactly, guarded, until};
 use liten::insight::{EventKind, FlightRecorder, FlightRecorderBuilder, PollOutcome, Trace};
 use liten::runtime::{self, Runtime};
-use liten::task::{TaskId, spawn_pinned};
+use liten::task::TaskId;
 use serde_json::Value;
 use std::fs;
 use std::panic::resume_unwind;
@@ -170,7 +170,7 @@ fn a_panic_of_each_kind_of_task_is_noticed() {
         expect(aborted.id());
         let blocking = runtime.spawn_blocking(|| resume_unwind(Box::new("on purpose")));
         expect(blocking.id());
-        let pinned = runtime.block_on(async { spawn_pinned(panics) });
+        let pinned = runtime.handle().spawn_pinned(panics);
         expect(pinned.id());
         expect(join_panicking(&runtime));
         drop(recorder);

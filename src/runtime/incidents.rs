@@ -20,10 +20,13 @@ pub(crate) trait Listener: Send + Sync {
 }
 
 /// Those that listen to one runtime.
-#[derive(Default)]
 pub(crate) struct Incidents(Mutex<Vec<Arc<dyn Listener>>>);
 
 impl Incidents {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Vec::new())))
+    }
+
     pub(crate) fn add(&self, listener: Arc<dyn Listener>) {
         self.0.lock().push(listener);
     }

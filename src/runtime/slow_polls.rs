@@ -62,7 +62,7 @@ impl SlowPolls {
         Self {
             after,
             told: Mutex::new(told),
-            incidents: Arc::default(),
+            incidents: Incidents::new(),
             halves: Mutex::new(Halves::default()),
         }
     }

@@ -7,6 +7,12 @@ use std::fmt::{self, Display, Formatter};
 /// What the message of a panic ends with.
 pub(crate) const NOTE: &str = "";
 
+/// What is shown of a time limit that was reached.
+pub(crate) const ELAPSED: &str = "the time limit was reached";
+
+/// The error of a source whose runtime has ended.
+pub(crate) const SOURCE_ENDED: &str = "the runtime that drives this source has been shut down";
+
 /// Panics over a timer that will not fire.
 #[cold]
 pub(crate) fn timer_ended() -> ! {

@@ -1,9 +1,13 @@
-//! Panic messages for a program that uses this crate under the name `tokio`: they say whose it is.
+//! Panic messages and errors for a program that uses this crate under the name `tokio`: panics say whose it is.
 //! Where programs compare a message with tokio's, it is tokio's.
 
 use std::fmt::{self, Display, Formatter};
 
 pub(crate) const NOTE: &str = " (this `tokio` is liten's)";
+
+pub(crate) const ELAPSED: &str = "deadline has elapsed";
+
+pub(crate) const SOURCE_ENDED: &str = "A Tokio 1.x context was found, but it is being shutdown.";
 
 #[cold]
 pub(crate) fn timer_ended() -> ! {

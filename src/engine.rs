@@ -16,20 +16,20 @@
 //! | `scoped` | 70 | a thread-local that has a value during a call |
 //! | `recycler` | 240 | memory for tasks, kept per thread |
 //! | `wakers` | 668 | futures that wait in a list, and wakers called all at once |
-//! | `words` | 23 | what panics end with under tokio's name |
+//! | `words` | 29 | what panics end with under tokio's name |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `impls` | 100 | std's traits, for types that implement them alike |
 //! | `ended` | 40 | the error of a runtime that has ended |
 //! | `thread_name` | 40 | names of threads |
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 440 | local queue, injector, wake channel |
-//! | `cancellation` | 430 | the token that tells many tasks to stop |
 //! | `task` | 3,350 | a task's memory, state, waker and handle |
+//! | `cancellation` | 430 | the token that tells many tasks to stop |
 //! | `recorder` | 230 | what a recording keeps: rings of records |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
 //! | `host` | 1,600 | what stands for driver and scheduler in a component: one thread that waits for a host |
-//! | `scheduler` | 5,980 | workers, which thread wakes which, and the watchdog |
+//! | `scheduler` | 6,670 | workers, which thread wakes which, and the watchdog |
 //!
 //! Calls upwards go through traits. A task calls [`task::header::Schedule`], and the thread that polls or
 //! ends it as [`task::header::Runner`] and `Completer`; the scheduler, local executors and blocking tasks

@@ -490,6 +490,7 @@ fn whole_tree() -> Vec<Source> {
         "tokio/samples/bars/src",
         "tokio/samples/grpc/src",
         "tokio/samples/notes/src",
+        "tokio/samples/promises/src",
         "tokio/samples/web/src",
         "tokio/trial/src",
     ])

@@ -151,8 +151,12 @@ impl<'a> LocalExecutor<'a> {
 
     /// Calls `f`, the poll of a visit, which ends with a turn unless the visit ends with it.
     fn polling<R>(&self, f: impl FnOnce() -> R) -> R {
-        let lent = || if self.is_lent { with_spawns_to(self.unborrowed(), f) } else { f() };
-        self.inside(|| self.home().while_polling(lent))
+        self.inside(|| self.home().while_polling(|| self.lending(f)))
+    }
+
+    /// Calls `f`, in which `spawn_local` finds this executor, if it may.
+    fn lending<R>(&self, f: impl FnOnce() -> R) -> R {
+        if self.is_lent { with_spawns_to(self.unborrowed(), f) } else { f() }
     }
 
     /// This executor, as one whose tasks borrow nothing: for `spawn_local`, which knows no lifetime.
@@ -365,7 +369,7 @@ impl Drop for LocalExecutor<'_> {
             task.cancel(&Here { shared: &self.shared, home: self.home() });
             self.shared.running.end();
         };
-        self.inside(|| {
+        let cancel_all = || {
             self.shared.registry.close().into_iter().for_each(cancel);
             // What is alive and not in the queue is in the hands of a thread that is in the middle of
             // waking it: it has set SCHEDULED and is a few instructions from the push. The borrow 'a
@@ -377,7 +381,10 @@ impl Drop for LocalExecutor<'_> {
                     None => thread::yield_now(),
                 }
             }
-        });
+        };
+        // The destructor of a task may call `spawn_local`, which would panic in it without an executor. What
+        // it spawns is registered as aborted, and cancelled by the loop above.
+        self.inside(|| self.lending(cancel_all));
     }
 }
 

@@ -22,6 +22,12 @@ const MESSAGES: &[&str] =
 const HINT: &str = "a crate that needs tokio: enable liten's feature `tokio-context`, and do not \
                     switch it off by `Builder::tokio_context`";
 
+/// What is shown of a time limit that was reached.
+pub(crate) const ELAPSED: &str = match IS_TOKIO {
+    true => "deadline has elapsed",
+    false => "the time limit was reached",
+};
+
 /// Panics over a timer that will not fire.
 #[cold]
 pub(crate) fn timer_ended() -> ! {

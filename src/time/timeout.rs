@@ -3,6 +3,7 @@
 use super::timer::Timer;
 use super::{Duration, Instant};
 use crate::engine::impls::{impl_debug, impl_error};
+use crate::runtime::tokio_words;
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -140,7 +141,7 @@ impl_debug!([F: fmt::Debug] Timeout<F>, this => "Timeout" {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed(());
 
-impl_error!([] Elapsed, "the time limit was reached");
+impl_error!([] Elapsed, _this => tokio_words::ELAPSED);
 
 impl From<Elapsed> for io::Error {
     fn from(elapsed: Elapsed) -> Self {

@@ -3,7 +3,7 @@
 use crate::guard::guarded;
 use crate::probe::{Bell, Count, OnDrop};
 use liten::runtime::{Builder, LocalRuntime, Runtime};
-use liten::task::{JoinSet, LocalExecutor, LocalSet, spawn_local, yield_now};
+use liten::task::{JoinHandle, JoinSet, LocalExecutor, LocalSet, spawn_local, yield_now};
 use std::cell::{Cell, RefCell};
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -194,5 +194,31 @@ fn a_set_goes_before_the_local_runtime_around_it() {
             assert_eq!(metrics.num_alive_tasks(), 1);
             task.await.unwrap();
         });
+    });
+}
+
+/// As in tokio. A panic would come in the middle of a destructor.
+#[test]
+fn what_the_destructor_of_a_task_spawns_into_a_dropped_set_is_cancelled() {
+    struct Spawns(Rc<RefCell<Vec<JoinHandle<()>>>>, Count);
+
+    impl Drop for Spawns {
+        fn drop(&mut self) {
+            let inside = OnDrop(self.1.clone());
+            self.0.borrow_mut().push(spawn_local(async move { drop(inside) }));
+        }
+    }
+
+    guarded(|| {
+        let (set, spawned, dropped) = (LocalSet::new(), Rc::default(), Count::default());
+        let last = Spawns(Rc::clone(&spawned), dropped.clone());
+        drop(set.spawn_local(async move {
+            let _last = last;
+            pending::<()>().await;
+        }));
+        drop(set);
+        assert_eq!(dropped.get(), 1, "the set drops what is spawned while it ends");
+        let task = spawned.take().pop().expect("the destructor ran");
+        assert!(liten::block_on(task).unwrap_err().is_cancelled());
     });
 }

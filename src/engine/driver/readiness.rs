@@ -70,6 +70,7 @@ use std::task::{Context, Poll, Waker};
 use crate::engine::ended::ended;
 use crate::engine::sync_shim::atomic::{AtomicI32, AtomicU64, Ordering};
 use crate::engine::wakers::{self, Place};
+use crate::engine::words;
 use pin_project_lite::pin_project;
 
 pub use ready::{Direction, Ready};
@@ -302,7 +303,7 @@ fn event(state: u64, mask: Ready) -> ReadyEvent {
 /// What every wait and registration returns once the driver is closed.
 #[cold]
 pub(crate) fn shutdown_error() -> io::Error {
-    ended("the runtime that drives this source has been shut down")
+    ended(words::SOURCE_ENDED)
 }
 
 pin_project! {

@@ -1,10 +1,10 @@
 //! What is called when a task has panicked.
 //!
 //! The runtimes above explain the panic if they can, and a recording notes it. Where a task's panic becomes
-//! its output is the coldest place for that: a task that does not panic passes no look and has no field for it.
-//! Rejected: a function in the table of each type of tasks, which all programs would have for each of their
-//! futures; and the panic hook of std, which is the program's, knows no task, and is called for panics that
-//! the task itself catches.
+//! its output is the coldest place for that: a task that does not panic passes no look and has no field for
+//! it. Rejected: a function in the table of each type of tasks, which all programs would have for each of
+//! their futures; and the panic hook of std, which is the program's, knows no task, and is called for panics
+//! that the task itself catches.
 //!
 //! The functions are called on the thread of the panic, after the panic hook, and must not panic, because a
 //! panic may unwind there. The first call sets each of them. They are std's `OnceLock`s, as no model has one

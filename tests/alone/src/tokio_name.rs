@@ -3,7 +3,7 @@
 use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use liten::sync::{Mutex, RwLock, Semaphore, broadcast, mpsc, oneshot};
 use liten::task::{JoinSet, block_in_place, spawn_local, yield_now};
-use liten::time::{Duration, Instant, sleep, sleep_until};
+use liten::time::{Duration, Instant, sleep, sleep_until, timeout};
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -172,4 +172,11 @@ fn a_task_that_finds_no_runtime_gets_no_advice_about_features() {
     let task = runtime.spawn(async move { panic!("{cry}") });
     let error = runtime.block_on(task).expect_err("it panics");
     assert!(error.to_string().ends_with(&format!("{cry}\"")), "{error}");
+}
+
+#[test]
+fn a_time_limit_that_was_reached_is_shown_as_tokio_shows_it() {
+    let late = async { timeout(Duration::from_millis(1), pending::<()>()).await };
+    let elapsed = current_thread().block_on(late).expect_err("it never ends");
+    assert_eq!(elapsed.to_string(), "deadline has elapsed");
 }

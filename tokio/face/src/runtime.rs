@@ -16,7 +16,7 @@ pub use self::builder::Builder;
 pub use self::enter::EnterGuard;
 pub use self::handle::{Handle, TryCurrentError};
 pub use self::local_runtime::{LocalOptions, LocalRuntime};
-pub use liten::runtime::{worker_index, Id, RuntimeFlavor, RuntimeMetrics};
+pub use liten::runtime::{Id, RuntimeFlavor, RuntimeMetrics};
 
 use self::disabled::{Disabled, Entry};
 use crate::util::error::RUNTIME_SHUTTING_DOWN_ERROR;
@@ -30,6 +30,16 @@ use std::time::Duration;
 /// Under the name that tokio's files know.
 pub(crate) mod scheduler {
     pub(crate) use super::Handle;
+}
+
+/// Returns the index of the worker that the calling thread is, below [`RuntimeMetrics::num_workers`].
+///
+/// A spare worker, which runs while the task of another one blocks, has none: its number at liten is above
+/// those, and programs that keep something for each worker index by this.
+pub fn worker_index() -> Option<usize> {
+    let index = liten::runtime::worker_index()?;
+    let workers = Handle::try_current().map_or(0, |handle| handle.metrics().num_workers());
+    (index < workers).then_some(index)
 }
 
 /// Returns whether `error` says that the operation was not done because the runtime has ended, or is ending.

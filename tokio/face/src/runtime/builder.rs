@@ -15,6 +15,7 @@ pub struct Builder {
     inner: liten::runtime::Builder,
     flavor: RuntimeFlavor,
     worker_threads: Option<usize>,
+    starts_paused: bool,
     disabled: Disabled,
 }
 
@@ -46,7 +47,7 @@ impl Builder {
 
     fn new(flavor: RuntimeFlavor, inner: liten::runtime::Builder) -> Self {
         let disabled = Disabled { io: true, time: true };
-        Self { inner, flavor, worker_threads: None, disabled }
+        Self { inner, flavor, worker_threads: None, starts_paused: false, disabled }
     }
 
     /// Allows I/O and timers. Both are always there, but without this their use panics.
@@ -94,9 +95,14 @@ impl Builder {
         self
     }
 
+    /// Sets the name of the runtime's threads. As in tokio all have this one, without a number.
+    pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
+        let name = name.into();
+        self.inner.thread_name_fn(move || name.clone());
+        self
+    }
+
     passed_on! {
-        /// Sets the beginning of the names of the runtime's threads.
-        thread_name(name: impl Into<String>);
         /// Sets the function that names each of the runtime's threads.
         thread_name_fn[F: Fn() -> String + Send + Sync + 'static](f: F);
     }
@@ -175,9 +181,10 @@ impl Builder {
         self
     }
 
-    /// Lets the clock of the runtime stand still from the start.
+    /// Lets the clock of the runtime stand still from the start. With workers it cannot be built then.
     #[cfg(feature = "test-util")]
     pub fn start_paused(&mut self, yes: bool) -> &mut Self {
+        self.starts_paused = yes;
         self.inner.start_paused(yes);
         self
     }
@@ -190,9 +197,17 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// Panics if `TOKIO_WORKER_THREADS` counts and is not a number above 0.
+    /// Panics if `TOKIO_WORKER_THREADS` counts and is not a number above 0, and if a runtime with workers is
+    /// to start with its clock paused.
+    #[track_caller]
     pub fn build(&mut self) -> io::Result<Runtime> {
         if self.flavor == RuntimeFlavor::MultiThread {
+            // liten can, but a program that does so would not run on tokio.
+            assert!(
+                !self.starts_paused,
+                "`time::pause()` requires the `current_thread` Tokio runtime. This is the default Runtime \
+                 used by `#[tokio::test]. ({LITEN})"
+            );
             if let Some(count) = self.worker_threads.or_else(workers_of_environment) {
                 self.inner.worker_threads(count);
             }

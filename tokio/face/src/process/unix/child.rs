@@ -14,7 +14,10 @@ use std::task::{Context, Poll};
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Child(Watched);
 
+/// Panics at the caller if the thread is in no runtime, or in one without I/O.
+#[track_caller]
 pub(crate) fn build_child(mut child: StdChild) -> io::Result<SpawnedChild> {
+    crate::runtime::context::assert_io();
     let stdin = child.stdin.take().map(stdio).transpose()?;
     let stdout = child.stdout.take().map(stdio).transpose()?;
     let stderr = child.stderr.take().map(stdio).transpose()?;

@@ -1,0 +1,110 @@
+//! What programs count on that no published test of tokio's looks at. Each of it holds on tokio, too.
+
+use std::cell::RefCell;
+use std::future::pending;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::thread;
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::process::Command;
+use tokio::runtime::{Builder, Runtime, worker_index};
+use tokio::task::{JoinHandle, LocalSet, spawn_blocking, spawn_local};
+use tokio::time::timeout;
+
+fn main() {
+    all_threads_have_the_name_that_the_builder_was_given();
+    the_index_of_a_worker_is_below_their_number();
+    a_runtime_with_workers_cannot_start_with_a_paused_clock();
+    a_child_process_needs_a_runtime_with_io();
+    a_time_limit_is_shown_in_the_words_that_programs_compare();
+    a_socket_says_that_its_runtime_has_ended();
+    a_destructor_in_a_dropped_set_may_spawn_into_it();
+    println!("all promises kept");
+}
+
+fn current_thread() -> Runtime {
+    Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
+/// Returns the message that `f` panics with.
+fn message(f: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it should panic");
+    let text = payload.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| payload.downcast_ref().cloned()).expect("a text")
+}
+
+fn all_threads_have_the_name_that_the_builder_was_given() {
+    let runtime = Builder::new_multi_thread().worker_threads(2).thread_name("mine").build();
+    let name = || thread::current().name().map(str::to_owned);
+    let names = runtime.expect("a runtime").block_on(async move {
+        let worker = tokio::spawn(async move { name() });
+        [worker.await.expect("a name"), spawn_blocking(name).await.expect("a name")]
+    });
+    assert_eq!(names.map(Option::unwrap), ["mine", "mine"]);
+}
+
+/// Also while one of them blocks.
+fn the_index_of_a_worker_is_below_their_number() {
+    let runtime = Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
+    let block = || async {
+        thread::sleep(Duration::from_millis(100));
+        worker_index()
+    };
+    let tasks: Vec<_> = (0..4).map(|_| runtime.spawn(block())).collect();
+    for task in tasks {
+        let index = runtime.block_on(task).expect("an index");
+        assert!(index.is_none_or(|index| index < runtime.metrics().num_workers()), "{index:?}");
+    }
+}
+
+fn a_runtime_with_workers_cannot_start_with_a_paused_clock() {
+    let mut builder = Builder::new_multi_thread();
+    let message = message(|| drop(builder.enable_all().start_paused(true).build()));
+    assert!(message.starts_with("`time::pause()` requires the `current_thread`"), "{message}");
+    assert!(builder.start_paused(false).build().is_ok());
+}
+
+fn a_child_process_needs_a_runtime_with_io() {
+    let spawn = || drop(Command::new("true").spawn());
+    let outside = message(spawn);
+    assert!(outside.starts_with("there is no reactor running"), "{outside}");
+    let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let without = message(|| runtime.block_on(async { spawn() }));
+    assert!(without.starts_with("A Tokio 1.x context was found, but IO is disabled."), "{without}");
+}
+
+fn a_time_limit_is_shown_in_the_words_that_programs_compare() {
+    let late = async { timeout(Duration::from_millis(1), pending::<()>()).await };
+    let elapsed = current_thread().block_on(late).expect_err("it never ends");
+    assert_eq!(elapsed.to_string(), "deadline has elapsed");
+}
+
+fn a_socket_says_that_its_runtime_has_ended() {
+    let runtime = current_thread();
+    let (socket, _other) = runtime.block_on(async { UnixStream::pair() }).expect("two sockets");
+    drop(runtime);
+    let error = current_thread().block_on(socket.readable()).expect_err("its runtime has ended");
+    assert_eq!(error.to_string(), "A Tokio 1.x context was found, but it is being shutdown.");
+    assert!(tokio::runtime::is_rt_shutdown_err(&error));
+}
+
+fn a_destructor_in_a_dropped_set_may_spawn_into_it() {
+    struct Spawns(Rc<RefCell<Option<JoinHandle<()>>>>);
+
+    impl Drop for Spawns {
+        fn drop(&mut self) {
+            *self.0.borrow_mut() = Some(spawn_local(async {}));
+        }
+    }
+
+    let (set, spawned) = (LocalSet::new(), Rc::new(RefCell::new(None)));
+    let last = Spawns(spawned.clone());
+    drop(set.spawn_local(async move {
+        let _last = last;
+        pending::<()>().await;
+    }));
+    drop(set);
+    let task = spawned.take().expect("the destructor ran");
+    assert!(current_thread().block_on(task).expect_err("no output").is_cancelled());
+}

@@ -24,7 +24,7 @@
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 440 | local queue, injector, wake channel |
 //! | `task` | 3,350 | a task's memory, state, waker and handle |
-//! | `cancellation` | 430 | the token that tells many tasks to stop |
+//! | `cancellation` | 450 | the token that tells many tasks to stop |
 //! | `recorder` | 230 | what a recording keeps: rings of records |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
@@ -120,6 +120,7 @@
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |
 //! | `Pusher` | The thread that queues a task. |
+//! | `Quantile` | A time which a share of all times that were counted is below. |
 //! | `Queue` | Where a hot task waits for a worker. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
 //! | `Quiet` | A runtime is quiet when no task is alive. |
@@ -183,8 +184,9 @@ pub(crate) mod words;
 pub(crate) mod park;
 pub(crate) mod queue;
 
-pub(crate) mod cancellation;
 pub(crate) mod task;
+
+pub(crate) mod cancellation;
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod recorder;

@@ -85,7 +85,7 @@ const COMMON_WAKES: usize = 64;
 const LISTED_AT_ONCE: usize = 64;
 
 /// A source, as the list of them shows it.
-pub(crate) struct ListedSource<'a, N> {
+pub(crate) struct SourceEntry<'a, N> {
     /// Its number in the process, if that is known.
     pub(crate) descriptor: Option<i32>,
     /// How many events it has had.
@@ -161,7 +161,7 @@ impl Driver {
     pub(crate) fn list_sources<N>(
         &self,
         name: impl Fn(&Waker) -> Option<N>,
-        mut each: impl FnMut(ListedSource<'_, N>),
+        mut each: impl FnMut(SourceEntry<'_, N>),
     ) {
         let (mut from, mut list) = (Some(0), Vec::with_capacity(LISTED_AT_ONCE));
         let mut waiters = Vec::new();
@@ -172,7 +172,7 @@ impl Driver {
                 readiness.each_waiter(|waker, ready| {
                     waiters.extend(name(waker).map(|name| (name, ready)));
                 });
-                each(ListedSource { descriptor, events, waiters: &waiters });
+                each(SourceEntry { descriptor, events, waiters: &waiters });
                 waiters.clear();
             }
         }

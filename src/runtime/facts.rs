@@ -5,7 +5,7 @@ use super::blocking_task::{BlockingJob, RunningJob};
 use super::handle::Handle;
 use super::thread_activity::ThreadActivity;
 use crate::engine::blocking::PoolCounts;
-use crate::engine::driver::ListedSource;
+use crate::engine::driver::SourceEntry;
 use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::waker::task_of;
@@ -79,7 +79,7 @@ impl Handle {
     }
 
     /// Calls `each` with all sources, and the first tasks that wait for each of them.
-    pub(crate) fn list_sources(&self, each: impl FnMut(ListedSource<'_, TaskId>)) {
+    pub(crate) fn list_sources(&self, each: impl FnMut(SourceEntry<'_, TaskId>)) {
         self.inner.driver.list_sources(task_of, each);
     }
 

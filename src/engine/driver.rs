@@ -84,6 +84,16 @@ const COMMON_WAKES: usize = 64;
 /// How many sources are looked at under the lock of their table.
 const LISTED_AT_ONCE: usize = 64;
 
+/// A source, as the list of them shows it.
+pub(crate) struct SourceEntry<'a, N> {
+    /// Its number in the process, if that is known.
+    pub(crate) descriptor: Option<i32>,
+    /// How many events it has had.
+    pub(crate) events: u64,
+    /// The first of those that wait for it, each for some bits.
+    pub(crate) waiters: &'a [(N, Ready)],
+}
+
 /// The poller, the sources registered with it, and the timers.
 pub(crate) struct Driver {
     seat: Seat,
@@ -146,16 +156,24 @@ impl Driver {
         self.sources.lock().len()
     }
 
-    /// Calls `each` with the wakers that wait for sources, the bits, the source's number, and how many events
-    /// it has had: under a lock, as [`readiness::Readiness::each_waiter`] does. The table is locked for some
-    /// sources at a time.
-    pub(crate) fn list_waiters(&self, mut each: impl FnMut(&Waker, Ready, Option<i32>, u64)) {
+    /// Calls `each` with all sources. The table is locked for some of them at a time, and each source while
+    /// `name` is called with some of the wakers that wait for it: that calls, clones and drops no waker.
+    pub(crate) fn list_sources<N>(
+        &self,
+        name: impl Fn(&Waker) -> Option<N>,
+        mut each: impl FnMut(SourceEntry<'_, N>),
+    ) {
         let (mut from, mut list) = (Some(0), Vec::with_capacity(LISTED_AT_ONCE));
+        let mut waiters = Vec::new();
         while let Some(next) = from {
             from = self.sources.lock().list(next, LISTED_AT_ONCE, &mut list);
             for readiness in list.drain(..) {
                 let (descriptor, events) = (readiness.descriptor(), readiness.events());
-                readiness.each_waiter(|waker, ready| each(waker, ready, descriptor, events));
+                readiness.each_waiter(|waker, ready| {
+                    waiters.extend(name(waker).map(|name| (name, ready)));
+                });
+                each(SourceEntry { descriptor, events, waiters: &waiters });
+                waiters.clear();
             }
         }
     }

@@ -64,9 +64,15 @@ fn readers(handle: &Handle, dump: &Dump) -> Vec<Reader> {
     let readers = dump.tasks().iter().filter_map(&mut reader);
     let mut readers: HashMap<_, _> = readers.map(|reader| (reader.task.id(), reader)).collect();
     if !readers.is_empty() {
-        handle.list_sources(|task, _, descriptor, events| match readers.get_mut(&task) {
-            Some(reader) if descriptor == Some(reader.descriptor) => reader.events = events,
-            _ => {}
+        handle.list_sources(|source| {
+            for (task, _) in source.waiters {
+                match readers.get_mut(task) {
+                    Some(reader) if source.descriptor == Some(reader.descriptor) => {
+                        reader.events = source.events;
+                    }
+                    _ => {}
+                }
+            }
         });
     }
     readers.into_values().collect()

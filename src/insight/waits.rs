@@ -42,11 +42,10 @@ pub(super) fn complete(
     };
     handle.list_timers(|task, remaining| add(task, Wait::Timer { remaining }));
     let mut sources = Vec::new();
-    handle.list_sources(|task, ready, descriptor, _| {
+    handle.list_sources(|source| {
         // To find out where a descriptor leads to takes system calls.
-        if places.contains_key(&task) {
-            sources.push((task, ready, descriptor));
-        }
+        let known = source.waiters.iter().filter(|(task, _)| places.contains_key(task));
+        sources.extend(known.map(|(task, ready)| (*task, *ready, source.descriptor)));
     });
     for (count, (task, ready, descriptor)) in sources.into_iter().enumerate() {
         let looked_up = descriptor.filter(|_| count < MOST_LOOKED_UP);

@@ -5,7 +5,7 @@ use super::blocking_task::{BlockingJob, RunningJob};
 use super::handle::Handle;
 use super::thread_activity::ThreadActivity;
 use crate::engine::blocking::PoolCounts;
-use crate::engine::driver::readiness::Ready;
+use crate::engine::driver::SourceEntry;
 use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::waker::task_of;
@@ -74,18 +74,13 @@ impl Handle {
     }
 
     /// Calls `each` with the tasks that wait for timers, and how long those still take.
-    pub(crate) fn list_timers(&self, mut each: impl FnMut(TaskId, Duration)) {
-        self.inner.driver.timers().list(|waker, left| {
-            task_of(waker).into_iter().for_each(|task| each(task, left));
-        });
+    pub(crate) fn list_timers(&self, each: impl FnMut(TaskId, Duration)) {
+        self.inner.driver.timers().list(task_of, each);
     }
 
-    /// Calls `each` with the tasks that wait for sources: what for, the number of the source, and how
-    /// many events it has had.
-    pub(crate) fn list_sources(&self, mut each: impl FnMut(TaskId, Ready, Option<i32>, u64)) {
-        self.inner.driver.list_waiters(|waker, ready, number, events| {
-            task_of(waker).into_iter().for_each(|task| each(task, ready, number, events));
-        });
+    /// Calls `each` with all sources, and the first tasks that wait for each of them.
+    pub(crate) fn list_sources(&self, each: impl FnMut(SourceEntry<'_, TaskId>)) {
+        self.inner.driver.list_sources(task_of, each);
     }
 
     /// The counts of the blocking pool, with the time for which the first job has waited for a thread; and

@@ -81,7 +81,29 @@ fn each_once(polled: impl Iterator<Item = (RunningTask, bool)>) -> Vec<(RunningT
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;
+    use crate::runtime::Builder;
     use std::panic::Location;
+
+    /// A call that returns tasks has looked at them under one taking of a lock.
+    #[test]
+    fn of_very_many_tasks_each_is_listed_once_and_few_under_one_lock() {
+        const TASKS: usize = 100_000;
+        let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        for _ in 0..TASKS {
+            drop(runtime.spawn(std::future::pending::<()>()));
+        }
+        while runtime.metrics().num_cold_tasks() < TASKS {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        for mut list in [TaskList::new(runtime.handle()), TaskList::marking(runtime.handle())] {
+            let (mut met, mut chunk) = (HashSet::new(), Vec::new());
+            while list.next_chunk(&mut chunk).is_some() {
+                assert!(chunk.len() <= 64, "{} tasks under one lock", chunk.len());
+                met.extend(chunk.drain(..).map(|entry| entry.task.id()));
+            }
+            assert_eq!(met.len(), TASKS);
+        }
+    }
 
     #[test]
     fn a_task_that_has_moved_during_the_look_is_listed_once() {

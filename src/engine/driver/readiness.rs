@@ -81,6 +81,9 @@ const SHUTDOWN: u64 = 1 << 7;
 const TICK_SHIFT: u32 = 8;
 const TICK: u64 = 1 << TICK_SHIFT;
 
+/// How many of those that wait for one source are looked at under its lock, which they may want.
+const LISTED_WAITERS: usize = 64;
+
 /// The readiness of one source.
 pub(crate) struct Readiness {
     state: AtomicU64,
@@ -127,10 +130,10 @@ impl Readiness {
         Some(self.descriptor.load(Ordering::Relaxed)).filter(|&descriptor| descriptor >= 0)
     }
 
-    /// Calls `each` with all wakers that wait, and for which bits, under the lock: it calls, clones and drops
-    /// no waker.
+    /// Calls `each` with the first wakers that wait, and for which bits, [`LISTED_WAITERS`] at the most,
+    /// under the lock: it calls, clones and drops no waker.
     pub(crate) fn each_waiter(&self, each: impl FnMut(&Waker, Ready)) {
-        waiters::each(&mut self.waiters.lock(), each);
+        waiters::each(&mut self.waiters.lock(), LISTED_WAITERS, each);
     }
 
     /// How many events there have been.

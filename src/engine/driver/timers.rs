@@ -63,7 +63,7 @@ use crate::engine::wakers;
 const NONE: u64 = u64::MAX;
 
 /// How many timers are looked at under the lock of a shard, which its worker may want.
-const LISTED_AT_ONCE: usize = 128;
+const LISTED_AT_ONCE: usize = 64;
 
 /// All timers of a driver. Its deadlines count nanoseconds since the driver was made.
 pub(crate) struct Timers {
@@ -164,16 +164,24 @@ impl Timers {
         self.shards.iter().map(|shard| shard.timers.lock().wheel.len()).sum()
     }
 
-    /// Calls `each` with the wakers of all timers, and the time that is left. The shards are locked for some
-    /// timers at a time, and `each` is called under the lock: it calls, clones and drops no waker.
-    pub(crate) fn list(&self, mut each: impl FnMut(&Waker, Duration)) {
-        let now = self.now_ns();
+    /// Calls `each` with what `name` makes of the wakers of all timers, where that is something, and with
+    /// the time that is left. The lock of a shard is held for [`LISTED_AT_ONCE`] timers at a time: under
+    /// it, `name` is called, which calls, clones and drops no waker, and `each` is not.
+    pub(crate) fn list<N>(
+        &self,
+        name: impl Fn(&Waker) -> Option<N>,
+        mut each: impl FnMut(N, Duration),
+    ) {
+        let (now, mut chunk) = (self.now_ns(), Vec::with_capacity(LISTED_AT_ONCE));
         for shard in &self.shards {
             let mut from = Some(0);
             while let Some(next) = from {
                 from = shard.timers.lock().wheel.list(next, LISTED_AT_ONCE, |deadline, waker| {
-                    each(waker, Duration::from_nanos(deadline.saturating_sub(now)));
+                    chunk.extend(name(waker).map(|name| (name, deadline)));
                 });
+                for (name, deadline) in chunk.drain(..) {
+                    each(name, Duration::from_nanos(deadline.saturating_sub(now)));
+                }
             }
         }
     }

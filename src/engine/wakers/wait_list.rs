@@ -52,7 +52,7 @@ use pin_project_lite::pin_project;
 use std::future::poll_fn;
 use std::marker::PhantomPinned;
 use std::mem::{self, MaybeUninit};
-use std::ops::{Deref, DerefMut};
+use std::ops::{ControlFlow, Deref, DerefMut};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
@@ -429,9 +429,9 @@ impl<T> Locked<'_, T> {
         }
     }
 
-    /// Calls `each` with the words and the wakers of all places, under the lock: it must not call, clone or
-    /// drop a waker.
-    pub(crate) fn each(&self, mut each: impl FnMut(usize, &Waker)) {
+    /// Calls `each` with the words and the wakers of the places, from the first one on until it returns
+    /// `Break`, under the lock: it must not call, clone or drop a waker.
+    pub(crate) fn each(&self, mut each: impl FnMut(usize, &Waker) -> ControlFlow<()>) {
         let mut next = self.chain.first;
         while let Some(place) = next {
             // SAFETY: linked here, so it is alive, and the lock is held.
@@ -440,9 +440,9 @@ impl<T> Locked<'_, T> {
             let word = place.word.load(Ordering::Relaxed);
             // SAFETY: as above.
             next = unsafe {
-                with_links(place, |links| {
-                    each(word, &links.waker);
-                    links.after
+                with_links(place, |links| match each(word, &links.waker) {
+                    ControlFlow::Continue(()) => links.after,
+                    ControlFlow::Break(()) => None,
                 })
             };
         }

@@ -16,12 +16,12 @@ fn page_of(runtime: &Runtime) -> Server {
     Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap()
 }
 
-/// Spawns so many tasks, and returns when all of them wait.
-fn wait_for_ever(runtime: &Runtime, tasks: usize) {
+/// Spawns so many tasks, and returns when so many wait.
+fn wait_for_ever(runtime: &Runtime, tasks: usize, all: usize) {
     for _ in 0..tasks {
         drop(runtime.spawn(pending::<()>()));
     }
-    until(|| runtime.metrics().num_cold_tasks() == tasks);
+    until(|| runtime.metrics().num_cold_tasks() == all);
 }
 
 /// Spawns a task that blocks its worker until the sender is dropped; and the line that is to be named.
@@ -56,7 +56,7 @@ fn json_has_what_the_dump_has() {
     guarded(|| {
         let runtime = exactly(2).name("a \"b\"\n</script>").build().unwrap();
         let page = page_of(&runtime);
-        wait_for_ever(&runtime, 700);
+        wait_for_ever(&runtime, 700, 700);
         let (release, place) = block(&runtime);
         until(|| json(&page)["runtimes"][0]["findings"][0]["kind"] == "blocked_worker");
         let all = json(&page);
@@ -85,6 +85,47 @@ fn json_has_what_the_dump_has() {
             (&700.into(), &700.into())
         );
         drop(release);
+    });
+}
+
+/// However many tasks there are, and whatever they are called, an answer has so many rows of such a size, and
+/// says how many tasks are missing.
+#[test]
+fn of_very_many_tasks_the_answers_have_some_and_count_the_rest() {
+    const TASKS: usize = 100_000;
+    guarded(|| {
+        let runtime = workers(2);
+        let page = page_of(&runtime);
+        let name = "n".repeat(10_000);
+        for _ in 0..1_000 {
+            let builder = liten::task::Builder::new().name(&name);
+            drop(builder.spawn_on(pending::<()>(), runtime.handle()).unwrap());
+        }
+        wait_for_ever(&runtime, TASKS - 1_000, TASKS);
+        for (query, rows, matching) in [
+            ("", 500, TASKS),
+            ("?rows=1000000", 500, TASKS),
+            ("?rows=7", 7, TASKS),
+            ("?sort=-id", 500, TASKS),
+            ("?sort=name&filter=nnnnn", 500, 1_000),
+        ] {
+            let answer = body(&page, &format!("/json{query}"));
+            assert!(answer.len() < 1024 * 1024, "{} bytes for {query}", answer.len());
+            let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+            let seen = &answer["runtimes"][0];
+            assert_eq!(seen["tasks"]["waiting"], TASKS, "{query}");
+            assert_eq!(seen["task_list"].as_array().unwrap().len(), rows, "{query}");
+            assert_eq!(seen["task_list_left_out"], matching - rows, "{query}");
+            assert_eq!(seen["task_list_matching"], matching, "{query}");
+        }
+        let text = body(&page, "/text");
+        assert!(text.len() <= 1024 * 1024 + 100, "{} bytes", text.len());
+        assert!(
+            text.contains(&format!("and {} tasks more", TASKS - 100)) || text.contains("cut off")
+        );
+        let metrics = body(&page, "/metrics");
+        assert!(metrics.len() < 256 * 1024, "{} bytes", metrics.len());
+        assert!(metrics.contains(&format!("state=\"waiting\"}} {TASKS}\n")), "{metrics}");
     });
 }
 
@@ -353,7 +394,7 @@ fn a_head_of_a_megabyte_is_refused() {
 fn connections_that_stand_still_keep_no_other_out() {
     guarded(|| {
         let runtime = workers(1);
-        wait_for_ever(&runtime, 600);
+        wait_for_ever(&runtime, 600, 600);
         let page = page_of(&runtime);
         let host = page.local_addr();
         let whole = request(&page, "/json");
@@ -406,7 +447,7 @@ fn many_ask_at_the_same_time() {
 fn requests_that_come_at_once_are_all_answered() {
     guarded(|| {
         let runtime = workers(1);
-        wait_for_ever(&runtime, 5_000);
+        wait_for_ever(&runtime, 5_000, 5_000);
         let page = page_of(&runtime);
         let head = request(&page, "/text");
         for _ in 0..5 {

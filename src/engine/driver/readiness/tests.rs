@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use mio::Interest;
 
-use super::{Direction, Readiness, Ready, ReadyEvent, ReadyFuture};
+use super::{Direction, LISTED_WAITERS, Readiness, Ready, ReadyEvent, ReadyFuture};
 use crate::engine::task::waker::tests::{of_a_task, tracing};
 use crate::engine::wakers::LINE_STEP;
 use crate::engine::wakers::tests::Count;
@@ -429,4 +429,27 @@ fn readiness_prints_the_names_of_its_bits() {
     assert!(Ready::default().is_empty());
     let closed = Ready::READ_CLOSED | Ready::WRITE_CLOSED | Ready::PRIORITY;
     assert!(closed.is_readable() && closed.is_writable() && closed.is_priority());
+}
+
+#[test]
+fn of_very_many_waiters_the_first_are_listed() {
+    let readiness = drained();
+    let wakers: Vec<_> = (0..10).map(|_| Count::new().1).collect();
+    for waker in &wakers {
+        assert!(poll(&readiness, waker, Direction::Read).is_none());
+    }
+    let mut futures: Vec<_> = (0..1_000).map(|_| Box::pin(readiness.ready(WRITE))).collect();
+    for future in &mut futures {
+        assert!(poll_future(&mut future.as_mut(), Waker::noop()).is_none());
+    }
+    let (mut readers, mut writers) = (0, 0);
+    readiness.each_waiter(|_, ready| match ready.is_readable() {
+        true => readers += 1,
+        false => writers += 1,
+    });
+    assert_eq!((readers, writers), (10, LISTED_WAITERS - 10));
+    futures.truncate(3);
+    let mut all = 0;
+    readiness.each_waiter(|_, _| all += 1);
+    assert_eq!(all, 13);
 }

@@ -3,6 +3,7 @@
 //! Nothing in here clones, calls or drops a waker under the lock. The vectors keep their capacity, so that a
 //! source in use allocates nothing.
 
+use std::ops::ControlFlow;
 use std::task::Waker;
 
 use super::ready::{Direction, Ready};
@@ -41,12 +42,27 @@ impl Lines {
     }
 }
 
-/// Calls `each` with all wakers, and the bits that they wait for.
-pub(super) fn each(waiters: &mut Locked<'_, Lines>, mut each: impl FnMut(&Waker, Ready)) {
+/// Calls `each` with up to `most` wakers, and the bits that they wait for.
+pub(super) fn each(
+    waiters: &mut Locked<'_, Lines>,
+    most: usize,
+    mut each: impl FnMut(&Waker, Ready),
+) {
+    let mut left = most;
     for direction in [Direction::Read, Direction::Write] {
-        waiters.of(direction).iter().for_each(|waker| each(waker, direction.mask()));
+        for waker in waiters.of(direction).iter().take(left) {
+            left -= 1;
+            each(waker, direction.mask());
+        }
     }
-    waiters.each(|word, waker| each(waker, Ready::from_state(word as u64)));
+    waiters.each(|word, waker| {
+        if left == 0 {
+            return ControlFlow::Break(());
+        }
+        left -= 1;
+        each(waker, Ready::from_state(word as u64));
+        ControlFlow::Continue(())
+    });
 }
 
 /// Moves out all wakers that these bits concern.

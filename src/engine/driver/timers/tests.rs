@@ -1,7 +1,8 @@
-use super::{NONE, TimerEntry};
+use super::{LISTED_AT_ONCE, NONE, TimerEntry};
 use crate::engine::driver::Driver;
 use crate::engine::driver::wheel::due_at;
 use crate::engine::wakers::tests::Count;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -432,4 +433,29 @@ fn no_timer_is_lost_between_threads() {
     for shard in 0..2 {
         assert_eq!(driver.timers().shard(shard).len(), 0);
     }
+}
+
+/// What is told of a timer is told without the lock, and few are looked at under one taking of it.
+#[test]
+fn many_timers_are_listed_with_few_of_them_under_the_lock() {
+    let driver = driver(2);
+    let mut timers: Vec<_> = (0..1_000).map(|number| entry(&driver, number % 2, HOUR)).collect();
+    timers.iter_mut().for_each(|timer| assert!(poll(timer, Waker::noop()).is_pending()));
+    let (looked_at, told) = (Cell::new(0), Cell::new(0));
+    let name = |_: &Waker| {
+        looked_at.set(looked_at.get() + 1);
+        assert!(looked_at.get() <= LISTED_AT_ONCE, "too many under one lock");
+        // Every tenth is not one that is told of.
+        (looked_at.get() % 10 != 0).then_some(())
+    };
+    driver.timers().list(name, |(), left| {
+        assert!(left <= HOUR && left > HOUR / 2, "{left:?}");
+        looked_at.set(0);
+        told.set(told.get() + 1);
+        // Takes the locks: it would wait for ever if the list held one.
+        for shard in 0..2 {
+            assert!(poll(&mut entry(&driver, shard, HOUR), Waker::noop()).is_pending());
+        }
+    });
+    assert!((901..1_000).contains(&told.get()), "{}", told.get());
 }

@@ -24,8 +24,8 @@
 //! | `thread_name` | 40 | names of threads |
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 440 | local queue, injector, wake channel |
-//! | `cancellation` | 430 | the token that tells many tasks to stop |
 //! | `task` | 3,350 | a task's memory, state, waker and handle |
+//! | `cancellation` | 450 | the token that tells many tasks to stop |
 //! | `recorder` | 230 | what a recording keeps: rings of records |
 //! | `blocking` | 810 | the pool of threads for calls that block |
 //! | `driver` | 3,090 | events and timers, and the seat of the thread that waits for them |
@@ -177,8 +177,9 @@ pub(crate) mod words;
 pub(crate) mod park;
 pub(crate) mod queue;
 
-pub(crate) mod cancellation;
 pub(crate) mod task;
+
+pub(crate) mod cancellation;
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod recorder;

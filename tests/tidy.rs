@@ -51,12 +51,12 @@ const HOUSE: Plan = Plan {
         // Waiting and handing over.
         ("engine::park", 1),
         ("engine::queue", 1),
-        ("engine::cancellation", 1),
         // Three halves of a runtime, blind to each other.
         ("engine::task", 2),
         ("engine::driver", 2),
         ("engine::recorder", 2),
         ("engine::blocking", 2),
+        ("engine::cancellation", 2),
         // What runs where, and when.
         ("engine::scheduler", 3),
         // One thread that waits for a host: what a runtime on wasm stands on.
@@ -88,6 +88,8 @@ const HOUSE: Plan = Plan {
         ("engine::wakers", "engine::sync_shim"),
         // What is recorded is of tasks.
         ("engine::recorder", "engine::task"),
+        // A task that waits for a token says so.
+        ("engine::cancellation", "engine::task"),
         // Under tokio's name there is no hint.
         ("engine::hint", "engine::words"),
         // A user's function that makes the name may panic.

@@ -24,6 +24,8 @@
 
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};
+use crate::engine::task::waiting::Wait;
+use crate::engine::task::waker::{leave_note, note_left};
 use crate::engine::wakers::{Place, WaitList, WakeList};
 use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,6 +99,20 @@ impl Signal {
             return Poll::Ready(());
         }
         self.waiting.poll(place, cx, |_| look())
+    }
+
+    /// As [`poll`](Self::poll), for a future that waits for nothing else.
+    fn poll_noting(&self, place: Pin<&Place>, cx: &Context<'_>) -> Poll<()> {
+        let poll = self.poll(place, cx);
+        if poll.is_pending() {
+            self.leave_note(cx);
+        }
+        poll
+    }
+
+    /// Says of a task that waits, what for.
+    fn leave_note(&self, cx: &Context<'_>) {
+        leave_note(cx.waker(), Wait::Cancellation, self);
     }
 }
 
@@ -287,9 +303,18 @@ impl CancellationToken {
             return None;
         }
         let (mut future, mut cancelled) = (pin!(future), pin!(self.cancelled()));
-        std::future::poll_fn(|cx| match future.as_mut().poll(cx) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending => cancelled.as_mut().poll(cx).map(|()| None),
+        std::future::poll_fn(|cx| {
+            let noted = note_left(cx.waker());
+            if let Poll::Ready(output) = future.as_mut().poll(cx) {
+                return Poll::Ready(Some(output));
+            }
+            let place = cancelled.as_mut().project().place;
+            let poll = self.inner.signal.poll(place.as_ref(), cx).map(|()| None);
+            // If `future` has left a note of what it waits for, that says more.
+            if poll.is_pending() && note_left(cx.waker()) == noted {
+                self.inner.signal.leave_note(cx);
+            }
+            poll
         })
         .await
     }
@@ -376,7 +401,7 @@ impl Future for WaitForCancellationFuture<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
-        this.token.inner.signal.poll(this.place.as_ref(), cx)
+        this.token.inner.signal.poll_noting(this.place.as_ref(), cx)
     }
 }
 
@@ -385,7 +410,7 @@ impl Future for WaitForCancellationFutureOwned {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
-        this.token.inner.signal.poll(this.place.as_ref(), cx)
+        this.token.inner.signal.poll_noting(this.place.as_ref(), cx)
     }
 }
 

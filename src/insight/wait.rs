@@ -81,6 +81,9 @@ pub enum PrimitiveKind {
     Oneshot,
     /// A [`TaskTracker`](crate::task::TaskTracker), for the end of its tasks.
     TaskTracker,
+    /// A [`CancellationToken`](crate::task::CancellationToken), to be cancelled. What runs until then is
+    /// named in its place if that waits for something that can be named here.
+    CancellationToken,
 }
 
 impl PrimitiveKind {
@@ -97,6 +100,7 @@ impl PrimitiveKind {
             Self::Broadcast => "broadcast",
             Self::Oneshot => "oneshot",
             Self::TaskTracker => "task_tracker",
+            Self::CancellationToken => "cancellation_token",
         }
     }
 
@@ -114,6 +118,7 @@ impl PrimitiveKind {
             Kind::BroadcastReceive => Self::Broadcast,
             Kind::OneshotReceive => Self::Oneshot,
             Kind::Tracker => Self::TaskTracker,
+            Kind::Cancellation => Self::CancellationToken,
         })
     }
 }
@@ -205,6 +210,7 @@ impl fmt::Display for PrimitiveKind {
             Self::Broadcast => "a message of a broadcast channel",
             Self::Oneshot => "the value of a oneshot channel",
             Self::TaskTracker => "the tasks of a TaskTracker",
+            Self::CancellationToken => "a CancellationToken",
         })
     }
 }

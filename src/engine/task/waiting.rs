@@ -47,10 +47,11 @@ pub(crate) enum Wait {
     BroadcastReceive,
     OneshotReceive,
     Tracker,
+    Cancellation,
 }
 
 impl Wait {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Join,
         Self::Mutex,
         Self::RwLock,
@@ -63,6 +64,7 @@ impl Wait {
         Self::BroadcastReceive,
         Self::OneshotReceive,
         Self::Tracker,
+        Self::Cancellation,
     ];
 
     /// Whether the header of this file promises that such a note can be relied upon.

@@ -67,6 +67,16 @@ pub(crate) fn leave_note<T: ?Sized>(waker: &Waker, wait: Wait, thing: *const T) 
     leave(waker, wait, thing.addr() as u64);
 }
 
+/// The note that the task which this thread polls has left last in this poll, if `waker` is its own.
+pub(crate) fn note_left(waker: &Waker) -> Option<Note> {
+    if !(is_task(waker) && current::is_polled(waker.data())) {
+        return None;
+    }
+    // SAFETY: the waker keeps the task alive.
+    let task = unsafe { TaskRef::from_raw(waker.data()) };
+    task.header().link.note().map(Note::from_word)
+}
+
 /// As [`leave_note`], for a task that waits for the end of another one.
 #[inline]
 pub(super) fn leave_join_note(waker: &Waker, task: TaskId) {

@@ -6,6 +6,7 @@ use liten::runtime::Runtime;
 use liten::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
 use liten::time::{Duration, sleep, timeout};
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 /// What a task with this future says that it waits for, when it waits.
@@ -74,12 +75,51 @@ fn locks_and_channels_are_named() {
         let wait = wait_of(&runtime, async move { _ = receiver.recv().await });
         assert_eq!(wait, "a message of a broadcast channel");
         drop(sender);
+        let token = liten::task::CancellationToken::new();
+        let child = token.child_token();
+        let wait = wait_of(&runtime, async move { child.cancelled().await });
+        assert_eq!(wait, "a CancellationToken");
+        assert_eq!(wait_of(&runtime, token.clone().cancelled_owned()), "a CancellationToken");
         let tracker = liten::task::TaskTracker::new();
         tracker.close();
         let token = tracker.token();
         let wait = wait_of(&runtime, async move { tracker.wait().await });
         assert_eq!(wait, "the tasks of a TaskTracker");
         drop(token);
+    });
+}
+
+/// Of what runs until a token is cancelled, more is to be said than that it does.
+#[test]
+fn what_runs_until_a_token_is_cancelled_says_what_it_waits_for() {
+    guarded(|| {
+        let runtime = workers(1);
+        let token = liten::task::CancellationToken::new();
+        let of_token = "a CancellationToken";
+        let until_cancelled = |future: Pin<Box<dyn Future<Output = ()> + Send>>| {
+            let token = token.clone();
+            async move { _ = token.run_until_cancelled(future).await }
+        };
+        let (_sender, mut receiver) = mpsc::channel::<()>(1);
+        let receive = Box::pin(async move { _ = receiver.recv().await });
+        assert_eq!(wait_of(&runtime, until_cancelled(receive)), "a message of an mpsc channel");
+        assert_eq!(wait_of(&runtime, until_cancelled(Box::pin(std::future::pending()))), of_token);
+        let hour = Duration::from_secs(3600);
+        let waits = waits_of(&runtime, until_cancelled(Box::pin(sleep(hour))));
+        assert!(waits[0].starts_with(of_token) && waits[1].starts_with("a timer in"), "{waits:?}");
+        // A wait that was over before is not told in the place of the token.
+        let (token, notify) = (token.clone(), Notify::new());
+        let wait = wait_of(&runtime, async move {
+            let mut notified = Box::pin(notify.notified());
+            std::future::poll_fn(|cx| {
+                assert!(notified.as_mut().poll(cx).is_pending());
+                std::task::Poll::Ready(())
+            })
+            .await;
+            drop(notified);
+            token.run_until_cancelled(std::future::pending::<()>()).await;
+        });
+        assert_eq!(wait, of_token);
     });
 }
 

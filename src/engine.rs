@@ -113,6 +113,7 @@
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |
 //! | `Pusher` | The thread that queues a task. |
+//! | `Quantile` | A time which a share of all times that were counted is below. |
 //! | `Queue` | Where a hot task waits for a worker. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
 //! | `Quiet` | A runtime is quiet when no task is alive. |

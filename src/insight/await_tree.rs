@@ -110,6 +110,16 @@ impl Handle {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn await_tree(&self, task: TaskId, limit: Duration) -> Result<AwaitTree, AwaitTreeError> {
+        self.await_tree_unless(task, limit, || false)
+    }
+
+    /// As [`Handle::await_tree`]. Gives up soon after `is_unwanted`, as if the time were over.
+    pub(super) fn await_tree_unless(
+        &self,
+        task: TaskId,
+        limit: Duration,
+        is_unwanted: impl Fn() -> bool,
+    ) -> Result<AwaitTree, AwaitTreeError> {
         if current::id() == Some(task) {
             return Err(AwaitTreeError::Running);
         }
@@ -124,11 +134,25 @@ impl Handle {
         if !is_found {
             return Err(AwaitTreeError::NotFound);
         }
-        match request.wait(limit) {
+        match wait(&request, limit, is_unwanted) {
             Some(Answer::Traced(traced)) => AwaitTree::of(task, &traced),
             Some(Answer::Ended) => Err(AwaitTreeError::Ended),
             None if is_polled(&list, task) => Err(AwaitTreeError::Running),
             None => Err(AwaitTreeError::Queued),
+        }
+    }
+}
+
+/// How often a thread that waits for a poll asks whether its answer is still wanted.
+const PAUSE: Duration = Duration::from_millis(20);
+
+fn wait(request: &Request, limit: Duration, is_unwanted: impl Fn() -> bool) -> Option<Answer> {
+    let end = Instant::now().checked_add(limit);
+    loop {
+        let left = end.map_or(PAUSE, |end| end.saturating_duration_since(Instant::now()));
+        let answer = request.wait(left.min(PAUSE));
+        if answer.is_some() || left.is_zero() || is_unwanted() {
+            return answer;
         }
     }
 }

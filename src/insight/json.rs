@@ -14,7 +14,7 @@ use super::task_group::TaskGroup;
 use super::task_info::{TaskInfo, TaskState};
 use super::wait_graph::WaitGraph;
 use super::worker_info::WorkerInfo;
-use crate::engine::scheduler::histogram::HistogramCounts;
+use crate::engine::scheduler::histogram::{HistogramCounts, Quantile};
 use crate::engine::task::RunningTask;
 use crate::runtime::{Id, RuntimeFlavor};
 use std::fmt::{Display, Write};
@@ -87,12 +87,17 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     }
 }
 
-/// What was counted since the start, in microseconds.
+/// What was counted since the start, in microseconds. A bound that is not known, because nothing longer than
+/// 17 s is told apart, is null.
 fn times(histogram: &HistogramCounts, object: &mut Object<'_>) {
     object.number("count", histogram.total());
     object.number("sum_us", histogram.sum.as_micros());
     for (name, share) in [("p50_us", 0.5), ("p99_us", 0.99), ("p999_us", 0.999), ("max_us", 1.0)] {
-        object.number(name, shown::micros(histogram.quantile(share)));
+        let bound = match histogram.quantile(share) {
+            Quantile::Below(bound) => Some(shown::micros(bound)),
+            Quantile::From(_) => None,
+        };
+        object.optional_number(name, bound);
     }
 }
 

@@ -98,8 +98,7 @@ impl Selection {
         };
         let order = match column {
             Column::Id => Ordering::Equal,
-            // Those without come last.
-            Column::Name => (a.name().is_none(), a.name()).cmp(&(b.name().is_none(), b.name())),
+            Column::Name => a.name().cmp(&b.name()),
             Column::State => {
                 (a.state() as u8, !a.is_stuck()).cmp(&(b.state() as u8, !b.is_stuck()))
             }
@@ -108,7 +107,9 @@ impl Selection {
             Column::Size => a.future_size().cmp(&b.future_size()),
         };
         let order = order.then_with(|| a.id().cmp(&b.id()));
-        if is_descending { order.reverse() } else { order }
+        let order = if is_descending { order.reverse() } else { order };
+        // Those of which there is nothing to compare come last in both directions.
+        column.is_unknown_of(a).cmp(&column.is_unknown_of(b)).then(order)
     }
 
     fn lets_through(&self, task: &TaskInfo, place: &mut LastPlace<bool>) -> bool {
@@ -125,6 +126,15 @@ impl Selection {
 }
 
 impl Column {
+    fn is_unknown_of(self, task: &TaskInfo) -> bool {
+        match self {
+            Self::Name => task.name().is_none(),
+            Self::Type => task.type_name().is_none(),
+            Self::Size => task.future_size().is_none(),
+            Self::Id | Self::State | Self::Place => false,
+        }
+    }
+
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "id" => Self::Id,

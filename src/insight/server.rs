@@ -180,7 +180,7 @@ fn start(
     let live = move || match open(listener) {
         Ok((runtime, listener)) => {
             _ = ready.send(Ok(()));
-            let page = Rc::new(Page::new(access, observed));
+            let page = Rc::new(Page::new(access, observed, end.clone()));
             runtime.block_on(end.run_until_cancelled(listener.serve(&runtime, page)));
         }
         Err(error) => _ = ready.send(Err(error)),

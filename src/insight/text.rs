@@ -33,10 +33,7 @@ impl fmt::Display for Dump {
         for (name, times) in self.histograms().filter(|(_, times)| times.total() != 0) {
             let what = if name == "poll_times" { "polls take" } else { "woken tasks wait" };
             let [half, most, all] = [0.5, 0.99, 1.0].map(|share| times.quantile(share));
-            writeln!(
-                f,
-                "{what} up to {half:?} in the half, {most:?} in 99 % of them, {all:?} at most"
-            )?;
+            writeln!(f, "{what} up to {half} in the half, {most} in 99 % of them, {all} at most")?;
         }
         self.workers.iter().try_for_each(|worker| writeln!(f, "  {worker}"))?;
         for task in self.polled_elsewhere.iter().take(SHOWN_TASKS) {

@@ -5,6 +5,7 @@
 
 use super::count::Count;
 use std::array;
+use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -37,6 +38,14 @@ pub(super) struct Histogram {
 pub(crate) struct HistogramCounts {
     pub(crate) buckets: [u64; BUCKETS],
     pub(crate) sum: Duration,
+}
+
+/// What a share of all times is bounded by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quantile {
+    Below(Duration),
+    /// No more is known than that it is so long, or longer.
+    From(Duration),
 }
 
 impl Histogram {
@@ -88,16 +97,29 @@ impl HistogramCounts {
         self.buckets.iter().sum()
     }
 
-    /// A bound which that share of what was counted is below; of what is in the last bucket, the time at
-    /// which it begins. Zero if nothing was counted.
-    pub(crate) fn quantile(&self, share: f64) -> Duration {
+    /// A time which that share of what was counted is below, or, if the share reaches into the last bucket,
+    /// which has no end, the time from which on that has counted. Zero if nothing was counted.
+    pub(crate) fn quantile(&self, share: f64) -> Quantile {
         let wanted = ((self.total() as f64 * share).ceil() as u64).max(1);
         let mut counted = 0;
         let reached = self.buckets.iter().position(|count| {
             counted += count;
             counted >= wanted
         });
-        reached.map_or(Duration::ZERO, |bucket| lowest((bucket + 1).min(BUCKETS - 1)))
+        match reached {
+            None => Quantile::Below(Duration::ZERO),
+            Some(bucket) if bucket == BUCKETS - 1 => Quantile::From(lowest(bucket)),
+            Some(bucket) => Quantile::Below(lowest(bucket + 1)),
+        }
+    }
+}
+
+impl fmt::Display for Quantile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Below(time) => write!(f, "{time:?}"),
+            Self::From(time) => write!(f, "≥ {} s", time.as_secs()),
+        }
     }
 }
 
@@ -171,15 +193,20 @@ mod tests {
     #[test]
     fn a_quantile_is_a_bound_of_that_share() {
         let histogram = Histogram::new();
-        assert_eq!(histogram.read().quantile(0.5), Duration::ZERO);
+        assert_eq!(histogram.read().quantile(0.5), Quantile::Below(Duration::ZERO));
         (1..=100).for_each(|micros| histogram.add(Duration::from_micros(micros), 1));
         let counts = histogram.read();
         for (share, micros) in [(0.0, 1), (0.5, 50), (0.99, 99), (1.0, 100)] {
-            let (time, bound) = (Duration::from_micros(micros), counts.quantile(share));
+            let time = Duration::from_micros(micros);
+            let Quantile::Below(bound) = counts.quantile(share) else { panic!("{counts:?}") };
             assert!(time < bound && bound <= time + time / 4 + time / 50, "{share}: {bound:?}");
         }
+        let last = Duration::from_nanos(1 << LAST_BITS);
+        histogram.add(last - Duration::from_nanos(1), 1);
+        assert_eq!(histogram.read().quantile(1.0), Quantile::Below(last));
         histogram.add(Duration::MAX, 1);
-        assert_eq!(histogram.read().quantile(1.0), Duration::from_nanos(1 << LAST_BITS));
+        assert_eq!(histogram.read().quantile(0.98), Quantile::Below(Duration::from_nanos(114_688)));
+        assert_eq!(histogram.read().quantile(1.0), Quantile::From(last), "it has no end");
     }
 
     #[test]

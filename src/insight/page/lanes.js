@@ -127,6 +127,9 @@ function sums(live, bins) {
   return { places, counts, seconds: (seen * live.bin) / 1e6, lanes };
 }
 
+// The last doubling has no end: all of 17 s and more is in it.
+const LAST_DOUBLING = 25;
+
 // The end of the doubling that the share lies in, in microseconds.
 function quantile(counts, share) {
   const total = counts.reduce((sum, count) => sum + (count ?? 0), 0);
@@ -134,13 +137,14 @@ function quantile(counts, share) {
   let counted = 0;
   for (let index = 0; index < counts.length; index += 1) {
     counted += counts[index] ?? 0;
-    if (counted >= total * share) return 1.024 * 2 ** index;
+    if (counted >= total * share) return index < LAST_DOUBLING ? 1.024 * 2 ** index : Infinity;
   }
   return null;
 }
 
 function micros(time) {
   if (time === null) return "–";
+  if (time === Infinity) return "≥ 17 s";
   if (time < 1000) return `${time < 10 ? time.toFixed(1) : Math.round(time)} µs`;
   if (time < 1e6) return `${(time / 1000).toFixed(time < 1e4 ? 1 : 0)} ms`;
   return `${(time / 1e6).toFixed(1)} s`;

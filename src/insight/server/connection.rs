@@ -54,7 +54,7 @@ async fn exchange(
         }
         Reply::Tree { runtimes, task, has_body } => {
             is_trusted.set(true);
-            let answer = tree::answer(runtimes, task).await;
+            let answer = tree::answer(runtimes, task, page.end().clone()).await;
             if has_body { answer } else { answer.without_body() }
         }
     };

@@ -8,6 +8,7 @@ use super::picture::MOST_RUNTIMES;
 use super::request::Request;
 use super::tree;
 use super::watch::Watch;
+use crate::engine::cancellation::CancellationToken;
 use crate::engine::task::TaskId;
 use crate::insight::selection::{Selected, Selection};
 use crate::insight::{Recording, Trace, chrome, json, prometheus, report};
@@ -52,12 +53,18 @@ pub(super) struct Page {
     access: Access,
     watch: Rc<Watch>,
     lives: RefCell<Lives>,
+    end: CancellationToken,
 }
 
 impl Page {
-    pub(super) fn new(access: Access, observed: Arc<Observed>) -> Self {
+    pub(super) fn new(access: Access, observed: Arc<Observed>, end: CancellationToken) -> Self {
         let lives = RefCell::new(Lives::new());
-        Self { access, watch: Rc::new(Watch::new(observed)), lives }
+        Self { access, watch: Rc::new(Watch::new(observed)), lives, end }
+    }
+
+    /// Is cancelled when the page is to end.
+    pub(super) fn end(&self) -> &CancellationToken {
+        &self.end
     }
 
     /// The answer to the request whose head is `head`.

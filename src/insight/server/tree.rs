@@ -1,6 +1,7 @@
 //! The await tree of one task. One at a time: each may last, on a thread of its own.
 
 use super::answer::{Answer, Status, TEXT};
+use crate::engine::cancellation::CancellationToken;
 use crate::engine::sync_shim::StaticMutex;
 use crate::engine::task::TaskId;
 use crate::insight::AwaitTreeError;
@@ -18,12 +19,14 @@ pub(super) fn task(query: Option<&str>) -> Option<TaskId> {
     TaskId::from_bits(query?.strip_prefix("task=")?.parse().ok()?)
 }
 
-/// The answer, when it is known: the tree, or in a sentence why there is none.
-pub(super) async fn answer(runtimes: Vec<Handle>, task: TaskId) -> Answer {
+/// The answer, when it is known: the tree, or in a sentence why there is none. When the page has ended, no
+/// thread waits for it any more.
+pub(super) async fn answer(runtimes: Vec<Handle>, task: TaskId, end: CancellationToken) -> Answer {
     // The thread that serves the page does not wait for the task, nor for the symbols to be read.
     let answer = spawn_blocking(move || {
         let Some(_one) = ONE.try_lock() else { return Answer::refusal(Status::OtherTree) };
-        let trees = runtimes.iter().map(|runtime| runtime.await_tree(task, LIMIT));
+        let tree = |runtime: &Handle| runtime.await_tree_unless(task, LIMIT, || end.is_cancelled());
+        let trees = runtimes.iter().map(tree);
         let found = trees.into_iter().find(|tree| !matches!(tree, Err(AwaitTreeError::NotFound)));
         Answer::ok(
             TEXT,

@@ -1,6 +1,6 @@
 //! Await trees: where tasks wait, without a word about it in their code.
 
-use super::requests::{body, get, send};
+use super::requests::{body, connect, get, read, request, send};
 use crate::guard::{exactly, guarded, until, workers};
 use crate::loopback::tcp_pair;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -9,7 +9,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
-use liten::insight::{AwaitNode, AwaitTree, AwaitTreeError, Builder};
+use liten::insight::{AwaitNode, AwaitTree, AwaitTreeError, Builder, TaskState};
 use liten::net::TcpStream;
 use liten::runtime::{Handle, LocalRuntime, Runtime};
 use liten::sync::{Mutex, oneshot};
@@ -18,11 +18,12 @@ use liten::time::sleep;
 use std::backtrace::Backtrace;
 use std::convert::Infallible;
 use std::future::{Future, pending, poll_fn};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Far more than any poll takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -557,5 +558,32 @@ fn the_page_has_the_tree_of_a_task() {
             assert!(is_answer("deepest") || is_answer("no thread has come"), "{answer:?}");
         });
         runtime.block_on(blocks).unwrap();
+    });
+}
+
+/// The thread that waits until the task is polled does not keep the page's thread, which waits for it.
+#[test]
+fn a_page_that_ends_does_not_wait_for_a_tree() {
+    guarded(|| {
+        let runtime = workers(1);
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let task = runtime.spawn(async move {
+            liten::time::sleep(Duration::from_millis(1)).await;
+            _ = held.recv();
+        });
+        let page = Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap();
+        until(|| {
+            let seen = runtime.handle().tasks().find(|seen| seen.id() == task.id());
+            seen.is_some_and(|seen| seen.state() == TaskState::Running)
+        });
+        let mut asked = connect(page.local_addr());
+        asked.write_all(request(&page, &format!("/tree?task={}", task.id())).as_bytes()).unwrap();
+        until(|| get(&page, "/tree?task=1").status == 409);
+        let begun = Instant::now();
+        drop(page);
+        // The limit of a tree is 5 s.
+        assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+        assert!(read(asked).is_err(), "there is no answer any more");
+        drop(release);
     });
 }

@@ -244,6 +244,17 @@ fn the_table_of_tasks_is_sorted_and_filtered_here() {
         assert_eq!((last.len(), left, &last[0]["name"]), (3, 1_197, &"reader 1199".into()));
         let (found, left) = rows("sort=id&filter=l%C3%A4UFER&rows=2");
         assert_eq!((found.len(), left, &found[1]["name"]), (2, 398, &"Läufer 3".into()));
+        // Those without a name come last in both directions.
+        let unnamed = runtime.spawn(pending::<()>());
+        until(|| runtime.metrics().num_cold_tasks() == 1_201);
+        for sort in ["sort=name", "sort=-name"] {
+            let (named, _) = rows(&format!("{sort}&rows=300"));
+            assert!(named.iter().all(|task| task["name"].is_string()), "{sort}: {:?}", named[0]);
+            let last = format!("{sort}&rows=300&filter={}", unnamed.id());
+            assert!(rows(&last).0.last().unwrap()["name"].is_null(), "{sort}");
+        }
+        unnamed.abort();
+        until(|| runtime.metrics().num_cold_tasks() == 1_200);
         let place = format!("filter={}", file!().replace('/', "%2F"));
         assert_eq!(rows(&place).1, 700);
         let (one, _) = rows(&format!("filter={}", last[0]["id"]));

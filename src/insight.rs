@@ -57,9 +57,13 @@
 //! | `/trace` | what the workers do in the next second (`?seconds=5`: 5, 10 at the most), for viewers | yes |
 //! | `/live` | what they did in the last two minutes, for the page's pictures; fields may change | yes |
 //!
-//! The query of `/json` says which tasks are listed: `sort=-size` (`id`, `name`, `state`, `place`, `type` or
-//! `size`; with a minus the largest first), `filter=reader` (in the name, the place, the type or the state,
-//! or the whole id), `rows=50`. All tasks are searched, and those without a row are counted.
+//! The query of `/json` says which tasks are listed: `sort=-size` (`id`, `name`, `state`, `place`, `type`,
+//! `size` or `wait`, for how long it has waited; with a minus the largest first), `filter=reader` (in the
+//! name, the place, the type or the state, or the whole id), `rows=50`. All tasks are searched, and those
+//! without a row are counted.
+//!
+//! A task's `cold_ms` and a socket's `quiet_ms` are bounds: for so long at least the task has waited, or
+//! there has been no event. They begin with the first look, so they are null in the first answer.
 //!
 //! While the page is open, and for five seconds after the last request for `/live`, the workers record what
 //! they do, as for a [`Recording`]: that costs each poll two readings of the clock. The page's thread empties
@@ -83,8 +87,8 @@
 //! changed by it, though a tree polls its task once more. What it sends is not encrypted, and other machines
 //! are let in only by [`Builder::allow_remote`].
 //!
-//! What is shown are ids, names, places in the source, names of types, and the files that blocked threads are
-//! in, and names of functions: no arguments, and nothing of the memory of the tasks.
+//! What is shown are ids, names, places in the source, names of types, names of functions, the addresses of
+//! sockets, and the files that blocked threads are in: no arguments, and nothing of the memory of the tasks.
 //!
 //! [`Builder::on_slow_poll`]: crate::runtime::Builder::on_slow_poll
 //! [`LocalRuntime`]: crate::runtime::LocalRuntime
@@ -96,6 +100,7 @@
 
 mod await_tree;
 mod chrome;
+mod cold;
 mod cost;
 mod deadlocked_task;
 mod deadlocks;
@@ -114,6 +119,7 @@ mod report;
 mod selection;
 mod server;
 mod shown;
+mod socket_info;
 mod sockets;
 mod tap;
 mod task_group;
@@ -135,6 +141,7 @@ pub use finding::Finding;
 pub use pool_info::{JobInfo, PoolInfo};
 pub use recording::Recording;
 pub use server::{Builder, Server, serve};
+pub use socket_info::SocketInfo;
 pub use task_group::TaskGroup;
 pub use task_info::{TaskInfo, TaskState};
 pub use tasks::Tasks;

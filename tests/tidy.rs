@@ -329,6 +329,7 @@ const CLOCK: Confined = Confined {
         ("src/time", "deadlines relative to now"),
         ("src/hyper/timer.rs", "hyper asks its timer for the time"),
         ("src/wasi/native.rs", "a host's clock"),
+        ("src/insight/cold.rs", "since when tasks wait, twice per dump while a page is open"),
         ("src/insight/server/picture.rs", "how old a picture is, once per request"),
         ("src/insight/await_tree.rs", "until when a dump waits for its trees"),
         ("src/insight/server/watch.rs", "when to look again, while requests come"),

@@ -51,6 +51,7 @@ pub use id::TaskId;
 pub use join::{AbortHandle, JoinHandle};
 pub use join_error::JoinError;
 pub use running::RunningTask;
+pub(crate) use state::Mark;
 
 #[cfg(all(test, liten_loom))]
 pub(crate) mod loom;

@@ -5,13 +5,13 @@
 //! A task is a *suspect* while it is cold, has one waker, and that waker lies where its note says: with the
 //! end of another task, or in the line of a lock (`engine/task/waiting.rs`). Its *blocker* is that other
 //! task, or the one that holds the lock (`engine/task/holders.rs`). The suspects are found in one walk
-//! through all tasks, which marks them, and looked at once more in a second walk, which begins after the
-//! first has ended. Those that are still marked have been cold all the time in between, so there is a moment
-//! at which all of them were cold.
+//! through all tasks, which marks those that are cold, and looked at once more in a second walk, which
+//! begins after the first has ended. Those that are still marked have been cold all the time in between, so
+//! there is a moment at which all of them were cold.
 //!
-//! A mark does not say which walk has left it. So there is one proof at a time in the process, and no other
-//! walk marks. If another one marked a task that has run between the two walks of a proof, the second of them
-//! would take it for one that has been cold.
+//! A mark does not say which walk has left it. So there is one proof at a time in the process, and no walk
+//! but the first one of a proof marks. If another one marked a task that has run between the two walks, the
+//! second of them would take it for one that has been cold.
 //!
 //! The holders of locks are asked between the walks. The largest set is taken of those whose blockers are in
 //! the set, or have no waker at all. Suppose that something other than an abort wakes a task of the set after
@@ -25,26 +25,26 @@
 //! guard and lock in it, and neither leaves a trace. So a finding about locks says so. A guard that owns its
 //! lock, as of `lock_owned`, is often given away, so nothing is proven by it.
 
+use super::cold::{self, Marks};
 use super::deadlocked_task::DeadlockedTask;
 use super::task_info::TaskInfo;
 use super::tasks::Tasks;
 use super::wait::Wait;
-use crate::engine::sync_shim::{StaticMutex, StaticMutexGuard};
+use crate::engine::sync_shim::StaticMutexGuard;
 use crate::engine::task::waiting::Note;
 use crate::engine::task::{TaskId, holders};
-use crate::runtime::Handle;
 use crate::runtime::task_list::TaskList;
+use crate::runtime::{Handle, Id};
 use std::collections::{HashMap, HashSet};
 
 /// No more suspects than this are looked at. With more of them, less is proven.
 const MOST_SUSPECTS: usize = 100_000;
 
-/// Held from the beginning of the first walk to the end of the second.
-static ONE_PROOF: StaticMutex<()> = StaticMutex::new(());
-
 /// The suspects of the first walk.
 pub(super) struct Suspects {
-    _one_proof: StaticMutexGuard<'static, ()>,
+    /// Held from the beginning of the first walk to the end of the second.
+    marks: StaticMutexGuard<'static, Marks>,
+    walk: Option<cold::Walk>,
     notes: HashMap<TaskId, Note>,
     /// The tasks without a waker.
     stuck: HashSet<TaskId>,
@@ -74,8 +74,10 @@ pub(super) struct Circle {
 
 impl Suspects {
     /// Begins a proof. If another thread makes one, waits until that is over.
-    pub(super) fn new() -> Self {
-        Self { _one_proof: ONE_PROOF.lock(), notes: HashMap::new(), stuck: HashSet::new() }
+    pub(super) fn new(runtime: Id) -> Self {
+        let mut marks = cold::lock();
+        let walk = marks.begin(runtime);
+        Self { marks, walk, notes: HashMap::new(), stuck: HashSet::new() }
     }
 
     /// Returns the first walk. Each of its tasks is to be [met](Self::meet).
@@ -83,7 +85,11 @@ impl Suspects {
         Tasks::new(TaskList::marking(handle))
     }
 
-    pub(super) fn meet(&mut self, task: &TaskInfo) {
+    /// Takes note of the task, and says of it for how long it has waited.
+    pub(super) fn meet(&mut self, task: &mut TaskInfo) {
+        if let Some(walk) = &self.walk {
+            self.marks.meet(walk, task);
+        }
         if task.is_stuck() && self.stuck.len() < MOST_SUSPECTS {
             self.stuck.insert(task.id());
         }
@@ -94,6 +100,9 @@ impl Suspects {
 
     /// Asks for the holders of locks. To be called when the first walk is over.
     pub(super) fn ask_holders(mut self) -> Blocked {
+        if let Some(walk) = self.walk.take() {
+            self.marks.end(&walk);
+        }
         let blockers = closed(blockers(&self.notes), &self.stuck);
         self.notes.retain(|task, _| blockers.contains_key(task));
         Blocked { suspects: self, blockers }
@@ -103,12 +112,12 @@ impl Suspects {
 impl Blocked {
     /// Makes the second walk, if there is a reason to.
     pub(super) fn prove(self, handle: &Handle) -> Deadlocks {
-        let Self { suspects: Suspects { _one_proof, notes, stuck }, blockers } = self;
+        let Self { suspects: Suspects { marks: _marks, notes, stuck, .. }, blockers } = self;
         if notes.is_empty() {
             return Deadlocks::default();
         }
         let mut seen_again = HashMap::new();
-        let (mut list, mut chunk) = (TaskList::marking(handle), Vec::new());
+        let (mut list, mut chunk) = (TaskList::new(handle), Vec::new());
         while list.next_chunk(&mut chunk).is_some() {
             for entry in chunk.drain(..) {
                 let id = entry.task.id();

@@ -4,6 +4,7 @@ use super::await_tree::{AwaitTree, trees};
 use super::deadlocks::{Deadlocks, Suspects};
 use super::finding::Finding;
 use super::pool_info::PoolInfo;
+use super::socket_info::SocketInfo;
 use super::sockets::Targets;
 use super::task_group::{Groups, TaskGroup};
 use super::task_info::{TaskInfo, TaskState};
@@ -47,6 +48,9 @@ pub struct Dump {
     pub(super) pool: PoolInfo,
     pub(super) timers: usize,
     pub(super) sources: usize,
+    pub(super) sockets: Vec<SocketInfo>,
+    /// Why it is not known what some of them lead to.
+    pub(super) sockets_trouble: Option<String>,
     pub(super) slow_polls: u64,
     pub(super) blocked_polls: u64,
     pub(super) trees: Vec<AwaitTree>,
@@ -82,9 +86,9 @@ impl Handle {
         let polled_elsewhere = self.tasks_polled_elsewhere().collect();
         let alive = || (metrics.num_alive_tasks(), self.tasks_of_workers());
         let before = alive();
-        let (mut tasks, mut walk) = (Vec::new(), Walk::new(&workers));
-        for task in walk.suspects.walk(self) {
-            walk.meet(&task);
+        let (mut tasks, mut walk) = (Vec::new(), Walk::new(self, &workers));
+        for mut task in walk.suspects.walk(self) {
+            walk.meet(&mut task);
             if tasks.len() < KEPT_TASKS {
                 tasks.push(task);
             }
@@ -94,6 +98,8 @@ impl Handle {
         let pool = PoolInfo::of(self);
         let mut targets = Targets::default();
         waits::complete(self, &mut tasks, &pool, &mut targets);
+        let sockets = SocketInfo::list(self, &mut targets);
+        let sockets_trouble = targets.trouble().map(str::to_owned);
         mark(&mut tasks, &deadlocks);
         // Those that have ended during the walk are not in a queue.
         let (alive_tasks, of_workers) = (before.0.min(alive().0), before.1.min(alive().1));
@@ -115,6 +121,8 @@ impl Handle {
             pool,
             timers: self.timers(),
             sources: self.sources(),
+            sockets,
+            sockets_trouble,
             slow_polls: metrics.slow_poll_count(),
             blocked_polls: metrics.blocked_poll_count(),
             trees: Vec::new(),
@@ -140,7 +148,9 @@ impl Handle {
 impl Dump {
     /// Adds to `tasks`, of the same runtime, what the walk through them has not told.
     pub(super) fn complete(&self, handle: &Handle, tasks: &mut [TaskInfo]) {
-        waits::complete(handle, tasks, &self.pool, &mut self.targets.lock());
+        let mut targets = self.targets.lock();
+        targets.forget_descriptors();
+        waits::complete(handle, tasks, &self.pool, &mut targets);
         mark(tasks, &self.deadlocks);
     }
 }
@@ -163,13 +173,13 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(workers: &[WorkerInfo]) -> Self {
+    fn new(handle: &Handle, workers: &[WorkerInfo]) -> Self {
         let names = workers.iter().filter_map(|worker| Some((worker.task?, None))).collect();
-        let (groups, suspects) = (Groups::default(), Suspects::new());
+        let (groups, suspects) = (Groups::default(), Suspects::new(handle.id()));
         Self { groups, of_workers: 0, ready: 0, names, suspects }
     }
 
-    fn meet(&mut self, task: &TaskInfo) {
+    fn meet(&mut self, task: &mut TaskInfo) {
         self.groups.add(task);
         self.suspects.meet(task);
         if task.is_of_workers() {
@@ -232,6 +242,11 @@ impl Dump {
     /// Returns how many sources, such as sockets, are registered for events.
     pub fn sources(&self) -> usize {
         self.sources
+    }
+
+    /// Returns the sources one by one, 10,000 at the most: sockets above all.
+    pub fn sockets(&self) -> &[SocketInfo] {
+        &self.sockets
     }
 
     /// How many live tasks are in a queue and have never waited: those that are not listed.

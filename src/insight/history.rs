@@ -1,9 +1,11 @@
 //! What several looks at one runtime show, and one does not.
 
+use super::cold::Following;
 use super::dump::Dump;
 use super::finding::growth::Growth;
 use super::finding::silences::{Reader, Silences};
 use super::finding::storms::{Seen, Storms};
+use super::socket_info::Quiet;
 use super::task_info::{TaskInfo, TaskState};
 use super::wait::Wait;
 use crate::runtime::Handle;
@@ -11,18 +13,30 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 /// The looks at one runtime, within bounds. All of it is read from the outside, by the thread that looks.
-#[derive(Default)]
 pub(super) struct History {
+    _following: Following,
     growth: Growth,
     storms: Storms,
     silences: Silences,
+    quiet: Quiet,
 }
 
 impl History {
+    pub(super) fn of(handle: &Handle) -> Self {
+        Self {
+            _following: Following::new(handle.id()),
+            growth: Growth::default(),
+            storms: Storms::default(),
+            silences: Silences::default(),
+            quiet: Quiet::default(),
+        }
+    }
+
     /// Adds a dump that has just been taken, and to the dump what all of them show.
     pub(super) fn add(&mut self, now: Instant, handle: &Handle, dump: &mut Dump) {
         self.growth.look(now, dump.groups());
         self.silences.look(now, readers(handle, dump).into_iter());
+        self.quiet.look(now, &mut dump.sockets);
         dump.over_time = self.storms.findings();
         dump.over_time.extend(self.growth.findings());
         dump.over_time.extend(self.silences.findings());

@@ -76,6 +76,7 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     object.object("pool", |object| pool(dump.pool(), object));
     object.number("timers", dump.timers());
     object.number("sources", dump.sources());
+    sockets(dump, object);
     object.number("injected_tasks", seen.injected_tasks);
     // So long that no poll is slow may be longer than what a reader takes for a number.
     let slow_after = u64::try_from(dump.slow_after.as_micros()).ok();
@@ -177,9 +178,31 @@ fn task(task: &TaskInfo, object: &mut Object<'_>) {
         object.text("text", &wait.to_string());
         object.optional_number("task", wait.other_task());
     });
+    object.optional_number("cold_ms", task.cold_for().map(|time| time.as_millis()));
     object.text("spawned_at", &task.spawned_at().to_string());
     object.optional_text("type_name", task.type_name());
     object.optional_number("future_size", task.future_size());
+}
+
+fn sockets(dump: &Dump, object: &mut Object<'_>) {
+    let shown = dump.sockets().iter().take(shown::MOST_SOCKETS);
+    object.number("sockets_left_out", dump.sources().saturating_sub(shown.len()));
+    object.optional_text("sockets_trouble", dump.sockets_trouble.as_deref());
+    object.list("sockets", shown, |socket, object| {
+        object.optional_number("descriptor", socket.descriptor());
+        object.optional_text("kind", socket.kind());
+        object.optional_text("local", socket.local().as_deref());
+        object.optional_text("peer", socket.peer().as_deref());
+        object.optional_text("state", socket.state());
+        object.optional_number("received", socket.received());
+        object.optional_number("unsent", socket.unsent());
+        object.optional_number("quiet_ms", socket.quiet_for().map(|time| time.as_millis()));
+        object.list("tasks", socket.tasks(), |(task, event), object| {
+            object.number("id", task);
+            object.text("event", event);
+        });
+        object.number("tasks_left_out", socket.tasks_left_out());
+    });
 }
 
 fn wait_graph(graph: &WaitGraph<'_>, object: &mut Object<'_>) {

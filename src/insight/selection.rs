@@ -17,6 +17,7 @@ enum Column {
     Place,
     Type,
     Size,
+    Wait,
 }
 
 /// What the query of a request says: `sort=-size&filter=reader&rows=50`.
@@ -105,6 +106,7 @@ impl Selection {
             Column::Place => a.spawned_at().cmp(b.spawned_at()),
             Column::Type => a.type_name().cmp(&b.type_name()),
             Column::Size => a.future_size().cmp(&b.future_size()),
+            Column::Wait => a.cold_for().cmp(&b.cold_for()),
         };
         let order = order.then_with(|| a.id().cmp(&b.id()));
         let order = if is_descending { order.reverse() } else { order };
@@ -131,6 +133,7 @@ impl Column {
             Self::Name => task.name().is_none(),
             Self::Type => task.type_name().is_none(),
             Self::Size => task.future_size().is_none(),
+            Self::Wait => task.cold_for().is_none(),
             Self::Id | Self::State | Self::Place => false,
         }
     }
@@ -143,6 +146,7 @@ impl Column {
             "place" => Self::Place,
             "type" => Self::Type,
             "size" => Self::Size,
+            "wait" => Self::Wait,
             _ => return None,
         })
     }

@@ -16,6 +16,7 @@ pub(super) const MOST_WORKERS: usize = 256;
 pub(super) const MOST_GROUPS: usize = 100;
 pub(super) const MOST_JOBS: usize = 100;
 pub(super) const MOST_TASKS: usize = 500;
+pub(super) const MOST_SOCKETS: usize = 200;
 const MOST_CHARACTERS: usize = 400;
 
 /// `text`, cut off where it is too long.

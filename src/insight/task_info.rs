@@ -3,10 +3,11 @@
 use super::wait::Wait;
 use crate::engine::task::header::ListEntry;
 use crate::engine::task::waiting::Note;
-use crate::engine::task::{RunningTask, TaskId};
+use crate::engine::task::{Mark, RunningTask, TaskId};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A task that was alive at the time of the look. It may have ended since.
 #[derive(Debug, Clone)]
@@ -22,6 +23,8 @@ pub struct TaskInfo {
     waits: Vec<Wait>,
     /// What it waits for, if it is a suspect of `deadlocks`.
     only_wait: Option<Note>,
+    mark: Mark,
+    cold_for: Option<Duration>,
 }
 
 /// What a task does.
@@ -40,6 +43,7 @@ impl TaskInfo {
     /// One that has waited before.
     pub(super) fn listed(entry: ListEntry, is_polled: bool, is_of_workers: bool) -> Self {
         let ListEntry { task, name, type_name, future_size, is_hot, is_stuck, note, .. } = entry;
+        let (mark, cold_for) = (entry.mark, None);
         let (only_wait, wakers) = (note.filter(|_| entry.waits_for_good.is_some()), entry.wakers);
         let waits = note.and_then(Wait::noted).into_iter().collect();
         let state = match is_hot {
@@ -59,6 +63,8 @@ impl TaskInfo {
             wakers,
             waits,
             only_wait,
+            mark,
+            cold_for,
         }
     }
 
@@ -67,6 +73,7 @@ impl TaskInfo {
         let state = TaskState::Running;
         let (name, future, is_stuck, is_deadlocked) = (None, None, false, false);
         let (waits, only_wait, wakers) = (Vec::new(), None, None);
+        let (mark, cold_for) = (Mark::Hot, None);
         Self {
             task,
             name,
@@ -78,6 +85,8 @@ impl TaskInfo {
             wakers,
             waits,
             only_wait,
+            mark,
+            cold_for,
         }
     }
 
@@ -147,8 +156,9 @@ impl TaskInfo {
     ///
     /// One thing is known of those that the future itself has asked for: the last of them, if it is one of
     /// `liten::sync` or the end of a task. Timers and sources are known only of tasks from a
-    /// [`Dump`](super::Dump::tasks), and then all of them. What other crates make tasks wait for is not
-    /// known. A task may have gone on since the look, and wait for something else.
+    /// [`Dump`](super::Dump::tasks), and then all of them, but for the tasks of a source for which more
+    /// than 64 wait. What other crates make tasks wait for is not known. A task may have gone on since the
+    /// look, and wait for something else.
     ///
     /// # Examples
     ///
@@ -197,6 +207,23 @@ impl TaskInfo {
         self.is_deadlocked = true;
     }
 
+    /// Returns for how long the task has waited, at least, if that is known: since a look has found it
+    /// waiting, and later looks that it had not been polled in between. It may have waited for longer.
+    ///
+    /// Known only while a [page](super::serve) that shows the runtime is looked at, from its second look on,
+    /// and of no more than 100,000 tasks of a runtime.
+    pub fn cold_for(&self) -> Option<Duration> {
+        self.cold_for
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    pub(super) fn set_cold_since(&mut self, since: Option<Instant>, now: Instant) {
+        self.cold_for = since.map(|since| now.saturating_duration_since(since));
+    }
+
     /// Returns what the task does.
     pub fn state(&self) -> TaskState {
         self.state
@@ -213,6 +240,9 @@ impl fmt::Display for TaskInfo {
         write!(f, ", {}{stuck}", self.state)?;
         for (index, wait) in self.waits.iter().enumerate() {
             write!(f, "{} {wait}", if index == 0 { " for" } else { " and" })?;
+        }
+        if let Some(cold_for) = self.cold_for {
+            write!(f, ", for {:.1} s at least", cold_for.as_secs_f64())?;
         }
         write!(f, ", spawned at {}", self.spawned_at())?;
         if let Some((type_name, size)) = self.future {

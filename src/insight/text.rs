@@ -6,9 +6,10 @@ use crate::engine::blocking::PoolCounts;
 use crate::runtime::RuntimeFlavor;
 use std::fmt;
 
-/// How many tasks the text shows one by one, and how many groups of them.
+/// How many tasks the text shows one by one, how many groups of them, and how many sockets.
 const SHOWN_TASKS: usize = 100;
 const SHOWN_GROUPS: usize = 30;
+const SHOWN_SOCKETS: usize = 50;
 
 impl fmt::Display for Dump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -41,6 +42,7 @@ impl fmt::Display for Dump {
         }
         write_left(f, self.polled_elsewhere.len(), SHOWN_TASKS, "polled elsewhere")?;
         self.fmt_tasks(f)?;
+        self.fmt_sockets(f)?;
         self.fmt_pool(f)?;
         self.trees.iter().try_for_each(|tree| write!(f, "\n{tree}"))
     }
@@ -65,6 +67,20 @@ impl Dump {
             writeln!(f, "  {task}")?;
         }
         write_left(f, listed, SHOWN_TASKS, "tasks")
+    }
+
+    fn fmt_sockets(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.sockets.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\n{} sockets and other sources", self.sources)?;
+        if let Some(trouble) = &self.sockets_trouble {
+            writeln!(f, "  what they lead to is not known: {}", trouble.escape_debug())?;
+        }
+        for socket in self.sockets.iter().take(SHOWN_SOCKETS) {
+            writeln!(f, "  {socket}")?;
+        }
+        write_left(f, self.sources, SHOWN_SOCKETS, "sources")
     }
 
     fn fmt_pool(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

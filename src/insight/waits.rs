@@ -54,7 +54,7 @@ pub(super) fn complete(
     }
 }
 
-fn event(ready: Ready) -> &'static str {
+pub(super) fn event(ready: Ready) -> &'static str {
     match (ready.is_readable(), ready.is_writable()) {
         (true, false) => "readable",
         (false, true) => "writable",

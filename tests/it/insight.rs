@@ -4,6 +4,7 @@
 #[cfg(target_os = "linux")]
 mod activity;
 mod await_trees;
+mod cold;
 mod deadlock_graphs;
 mod deadlocks;
 mod dumps;
@@ -12,6 +13,8 @@ mod page;
 mod page_variable;
 mod requests;
 mod slow_polls;
+#[cfg(target_os = "linux")]
+mod sockets;
 mod stuck;
 mod tasks;
 mod traces;

@@ -130,8 +130,10 @@ pub(crate) struct ListEntry {
     pub(crate) wakers: Option<usize>,
     /// What it waits for, if it is cold and has left a note of it.
     pub(crate) note: Option<Note>,
-    /// Whether its only waker lies for good where the note says, if the walk marks. `true`: it has also been
-    /// cold all the time since a walk that marks has met it with such a waker.
+    /// Whether it is cold, and has been all the time since an earlier walk that marks has met it.
+    pub(crate) mark: Mark,
+    /// Whether its only waker lies for good where the note says. `true`: it has also been cold all the time
+    /// since an earlier walk that marks has met it.
     pub(crate) waits_for_good: Option<bool>,
 }
 
@@ -145,11 +147,11 @@ impl ListEntry {
         let wakers = state.cold_wakers();
         let is_stuck = state.is_stuck();
         let mut note = link.note().map(Note::from_word);
+        let mark = if marks { state.mark() } else { state.seen() };
         // The order of the looks makes the proof: see `insight::deadlocks`. The note comes last, because
         // whoever takes the waker away forgets the note before.
         let waits_for_good = match note {
-            Some(seen) if marks && wakers == Some(1) && seen.is_for_good() => {
-                let mark = state.mark();
+            Some(seen) if wakers == Some(1) && seen.is_for_good() => {
                 note = link.note().map(Note::from_word);
                 let stays = note.is_some_and(Note::is_for_good) && mark != Mark::Hot;
                 stays.then_some(mark == Mark::Old)
@@ -166,6 +168,7 @@ impl ListEntry {
             is_stuck,
             wakers,
             note: note.filter(|_| wakers.is_some()),
+            mark,
             waits_for_good,
         }
     }

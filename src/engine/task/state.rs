@@ -119,7 +119,7 @@ pub(crate) enum Pending {
 pub(crate) enum Mark {
     /// The task is not cold.
     Hot,
-    /// It is cold, and is SEEN from now on.
+    /// It is cold, and no earlier look has marked it since; if this one marks, it is SEEN from now on.
     New,
     /// It has been cold since an earlier look.
     Old,
@@ -411,6 +411,16 @@ impl State {
         })
     }
 
+    /// As [`mark`](Self::mark), without marking: `New` is a cold task that is not SEEN.
+    pub(crate) fn seen(&self) -> Mark {
+        // Ordering: Acquire pairs with the Release in `pending`, as in `mark`.
+        match self.0.load(Ordering::Acquire) & (SCHEDULED | COMPLETE | SEEN) {
+            0 => Mark::New,
+            SEEN => Mark::Old,
+            _ => Mark::Hot,
+        }
+    }
+
     /// Whether the waker slot is filled, for the JoinHandle.
     pub(crate) fn has_join_waker(&self) -> bool {
         // Ordering: Acquire pairs with `joiner_woken`, the only one beside this handle that clears the bit:
@@ -587,6 +597,23 @@ mod tests {
         assert_eq!(state.complete(), Complete::OutputUnwanted);
         assert_eq!(state.complete_detached(), Released::Free);
         assert!(!state.is_stuck(), "complete");
+    }
+
+    #[test]
+    fn a_mark_stays_until_the_task_goes_cold_again() {
+        let state = State::new();
+        assert_eq!([state.mark(), state.seen()], [Mark::Hot; 2], "queued");
+        assert_eq!(state.start(), Start::Poll);
+        assert_eq!([state.mark(), state.seen()], [Mark::Hot; 2], "running");
+        assert_eq!(state.pending(), Pending::Cold);
+        assert_eq!([state.seen(), state.seen()], [Mark::New; 2], "a look alone leaves no mark");
+        assert_eq!(state.mark(), Mark::New);
+        assert_eq!([state.mark(), state.seen()], [Mark::Old; 2]);
+        assert_eq!(state.wake(), Wake::Schedule);
+        assert_eq!(state.seen(), Mark::Hot);
+        assert_eq!(state.start(), Start::Poll);
+        assert_eq!(state.pending(), Pending::Cold);
+        assert_eq!(state.seen(), Mark::New, "it has run since");
     }
 
     #[test]

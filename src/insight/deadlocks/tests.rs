@@ -49,9 +49,9 @@ fn go_on(runtime: &Runtime) {
 /// Adds one task to the suspects, as a walk does that comes to it now.
 fn meet(suspects: &mut Suspects, runtime: &Runtime, task: TaskId) {
     go_on(runtime);
-    let task = suspects.walk(runtime.handle()).find(|seen| seen.id() == task).unwrap();
+    let mut task = suspects.walk(runtime.handle()).find(|seen| seen.id() == task).unwrap();
     assert!(task.only_wait().is_some(), "{task} is no suspect");
-    suspects.meet(&task);
+    suspects.meet(&mut task);
 }
 
 /// Two tasks whose turns of waiting for a lock of the other one never meet. During a walk that comes to each
@@ -95,7 +95,7 @@ fn the_looks_of_others_prove_nothing() {
         });
         end
     };
-    let mut suspects = Suspects::new();
+    let mut suspects = Suspects::new(runtime.handle().id());
     meet(&mut suspects, &runtime, first);
     release.send(()).unwrap();
     meet(&mut suspects, &runtime, second);

@@ -3,8 +3,8 @@
 use super::*;
 use crate::engine::blocking::PoolCounts;
 use crate::engine::sync_shim::Mutex;
-use crate::engine::task::TaskId;
 use crate::engine::task::header::ListEntry;
+use crate::engine::task::{Mark, TaskId};
 use crate::insight::deadlocks::Deadlocks;
 use crate::insight::pool_info::{JobInfo, PoolInfo};
 use crate::insight::sockets::Targets;
@@ -39,7 +39,7 @@ fn group(tasks: usize, future_size: usize, is_hot: bool) -> TaskGroup {
 /// A waiting task.
 pub(super) fn entry() -> ListEntry {
     let (task, type_name) = (task(), "a::type");
-    let (name, note, waits_for_good) = (None, None, None);
+    let (name, note, mark, waits_for_good) = (None, None, Mark::New, None);
     let (future_size, is_hot, is_stuck) = (10, false, false);
     ListEntry {
         wakers: None,
@@ -50,6 +50,7 @@ pub(super) fn entry() -> ListEntry {
         is_hot,
         is_stuck,
         note,
+        mark,
         waits_for_good,
     }
 }
@@ -68,6 +69,8 @@ fn healthy() -> Dump {
         name: Some("billing".into()),
         flavor: RuntimeFlavor::MultiThread,
         workers: vec![parked(0), parked(1)],
+        sockets: Vec::new(),
+        sockets_trouble: None,
         polled_elsewhere: Vec::new(),
         slow_after: 100 * MS,
         alive_tasks: 0,

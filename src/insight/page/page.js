@@ -183,6 +183,7 @@ function tasks(runtime) {
     ["name", "", (task) => task.name, "name"],
     ["state", "", (task) => element("span", { class: task.state }, task.state + (isForEver(task) ? " for ever" : "")), "state"],
     ["waits for", "", (task) => task.waits_for.map((wait) => wait.text).join("; ")],
+    ["for at least", "number", (task) => duration(task.cold_ms), "wait"],
     ["spawned at", "place", (task) => task.spawned_at, "place"],
     ["bytes", "number", (task) => task.future_size === null ? "" : count(task.future_size), "size"],
     ["type of the future", "type", (task) => task.type_name, "type"],
@@ -191,6 +192,31 @@ function tasks(runtime) {
   const note = last.filter === "" ? "" : `${count(runtime.task_list_matching)} with “${last.filter}”`;
   return element("section", {}, element("h3", {}, "Tasks", element("small", {}, note)),
     table(columns, runtime.task_list, isForEver), ...more(runtime.task_list_left_out, "tasks"));
+}
+
+// Those on which nothing has happened for the longest come first.
+function sockets(runtime) {
+  const number = (value) => (value === null ? "" : count(value));
+  const waits = (socket) => {
+    const left = socket.tasks_left_out > 0 ? [`and ${count(socket.tasks_left_out)} more`] : [];
+    return [...socket.tasks.map((task) => `task ${task.id} for ${task.event}`), ...left].join("; ");
+  };
+  const columns = [
+    ["fd", "number", (socket) => socket.descriptor],
+    ["kind", "", (socket) => socket.kind],
+    ["local", "", (socket) => socket.local],
+    ["peer", "", (socket) => socket.peer],
+    ["state", "", (socket) => socket.state],
+    ["to read", "number", (socket) => number(socket.received)],
+    ["to send", "number", (socket) => number(socket.unsent)],
+    ["no event for at least", "number", (socket) => duration(socket.quiet_ms)],
+    ["who waits", "", waits],
+  ];
+  const trouble = runtime.sockets_trouble === null ? []
+    : [element("p", { class: "bad" }, `what they lead to is not known: ${runtime.sockets_trouble}`)];
+  const note = "to read and to send: bytes; of one that listens, connections to accept";
+  return element("section", { class: "sockets" }, element("h3", {}, "Sockets and other sources", element("small", {}, note)),
+    ...trouble, table(columns, runtime.sockets), ...more(runtime.sockets_left_out, "sources"));
 }
 
 function lanes(runtime, live) {
@@ -255,6 +281,7 @@ function show(runtime, seconds) {
   if (runtime.places.length > 0 || lately?.places.size > 0) parts.push(places(runtime, live, lately));
   parts.push(...waitGraph(runtime));
   if (runtime.task_list.length > 0 || last.filter !== "") parts.push(tasks(runtime));
+  if (runtime.sockets.length > 0) parts.push(sockets(runtime));
   parts.push(pool(runtime));
   return element("article", { id: `runtime-${runtime.id}` }, ...parts);
 }

@@ -11,7 +11,7 @@ use super::watch::Watch;
 use crate::engine::cancellation::CancellationToken;
 use crate::engine::task::TaskId;
 use crate::insight::selection::{Selected, Selection};
-use crate::insight::{Recording, Trace, chrome, json, prometheus, report};
+use crate::insight::{Recording, Trace, chrome, cold, json, prometheus, report};
 use crate::runtime::{Handle, Id};
 use crate::task::spawn_local;
 use crate::time::{Duration, sleep};
@@ -174,7 +174,7 @@ impl Page {
         };
         let shown = handles.iter().take(MOST_RUNTIMES);
         let tables = shown.map(|handle| {
-            let mut selected = selection.select(handle.tasks());
+            let mut selected = selection.select(cold::told(handle));
             if let Some(seen) = picture.runtimes.iter().find(|seen| seen.id == handle.id()) {
                 seen.dump.complete(handle, &mut selected.rows);
             }

@@ -76,7 +76,10 @@ impl Picture {
         let (handles, ended) = observed.living();
         let shown = handles.iter().take(MOST_RUNTIMES);
         histories.retain(|id, _| shown.clone().any(|handle| handle.id() == *id));
-        let seen = shown.map(|handle| Seen::of(handle, histories.entry(handle.id()).or_default()));
+        let seen = shown.map(|handle| {
+            let history = histories.entry(handle.id()).or_insert_with(|| History::of(handle));
+            Seen::of(handle, history)
+        });
         Self {
             runtimes: seen.collect(),
             left_out: handles.len().saturating_sub(MOST_RUNTIMES),

@@ -16,6 +16,7 @@ mod file;
 mod grpc;
 mod https;
 mod nats_words;
+mod page_script;
 mod pg_bank;
 mod ports;
 mod quic_echo;

@@ -31,6 +31,7 @@ fn each_sickness_stands_on_top_of_the_page() {
         assert!(status.as_str().is_some_and(|status| status.starts_with("as of ")), "{status}");
         let rows = page.evaluate("document.querySelectorAll('article tbody tr').length");
         assert!(rows.as_u64().is_some_and(|rows| rows > 4), "{rows} rows");
+        expect_sockets(&mut page);
         if case.kind == "deadlock" {
             expect_circle(&mut page);
         }
@@ -39,6 +40,15 @@ fn each_sickness_stands_on_top_of_the_page() {
         fs::write(picture_of(case), picture).unwrap();
         assert_eq!(page.complaints(), [""; 0], "the console of sick_{}", case.name);
     }
+}
+
+/// The healthy work of each of them has a listener and eight connections.
+fn expect_sockets(page: &mut Page) {
+    let shown = page.evaluate("document.querySelector('.sockets').innerText");
+    let shown = shown.as_str().unwrap_or_default();
+    let open = shown.matches("established").count();
+    assert!(open >= 16 && shown.contains("listens") && shown.contains("127.0.0.1:"), "{shown}");
+    assert!(!shown.contains("is not known"), "{shown}");
 }
 
 /// The tasks that wait for each other are drawn, and the page shows where the first of them waits.

@@ -43,16 +43,16 @@ where
             thread::spawn(move || take(&awaited))
         };
         way.here();
-        let walk = || {
+        let walk = |marks| {
             let mut list = Vec::new();
-            assert_eq!(queue.registry.list(0, true, &mut list), None);
+            assert_eq!(queue.registry.list(0, marks, &mut list), None);
             assert_eq!(list.len(), 1, "it waits");
             list.remove(0)
         };
-        let seen = walk();
+        let seen = walk(true);
         assert_eq!(seen.waits_for_good, None, "with {:?} wakers", seen.wakers);
         taker.join().expect("no panic");
-        let seen = walk();
+        let seen = walk(false);
         assert_eq!((seen.note, seen.wakers), (None, Some(1)));
         is_over.store(true, Ordering::Relaxed);
         let waker = slot.lock().take().expect("polled once");

@@ -1,0 +1,99 @@
+//! For how long tasks have waited, as far as the page's looks have shown.
+
+use super::requests::{body, json};
+use crate::guard::{guarded, until, workers};
+use liten::insight::{Builder, Server, TaskInfo, TaskState};
+use liten::runtime::Runtime;
+use liten::sync::Notify;
+use liten::task::TaskId;
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+fn page_of(runtime: &Runtime) -> Server {
+    Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap()
+}
+
+/// What the page says of the task. `None` also if its picture is from before the task.
+fn cold_ms(page: &Server, query: &str, task: TaskId) -> Option<u64> {
+    let all: serde_json::Value =
+        serde_json::from_str(&body(page, &format!("/json{query}"))).unwrap();
+    let tasks = all["runtimes"][0]["task_list"].as_array().unwrap().clone();
+    let task = tasks.into_iter().find(|seen| seen["id"].as_u64() == Some(u64::from(task)));
+    task.and_then(|seen| seen["cold_ms"].as_u64())
+}
+
+#[test]
+fn a_task_waits_for_as_long_at_least_as_looks_have_found_it_waiting() {
+    guarded(|| {
+        let runtime = workers(1);
+        let begun = Instant::now();
+        let stays = runtime.spawn(pending::<()>()).id();
+        let (notify, rounds) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+        let (notified, counts) = (notify.clone(), rounds.clone());
+        let wakes = runtime.spawn(async move {
+            loop {
+                notified.notified().await;
+                counts.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        until(|| runtime.metrics().num_cold_tasks() == 2);
+        let page = page_of(&runtime);
+        let both = |query: &str| [stays, wakes.id()].map(|task| cold_ms(&page, query, task));
+        // The first look knows of nothing before.
+        assert_eq!(both(""), [None, None]);
+        until(|| both("").iter().all(|time| time.is_some_and(|time| time >= 300)));
+        assert!(both("?sort=-wait").iter().all(|time| time.is_some_and(|time| time >= 300)));
+        // Others look in between, and change nothing about it.
+        drop(runtime.handle().dump());
+        assert_eq!(runtime.handle().tasks().count(), 2);
+        // One of them is polled, and waits again.
+        let waited = cold_ms(&page, "", stays).unwrap();
+        notify.notify_one();
+        until(|| rounds.load(Ordering::Relaxed) == 1);
+        let waits = |seen: &TaskInfo| seen.state() == TaskState::Waiting;
+        until(|| runtime.handle().tasks().all(|seen| waits(&seen)));
+        let [still, anew] = both("?sort=wait");
+        assert!(
+            still >= Some(waited) && anew.is_none_or(|anew| anew < waited),
+            "{still:?} {anew:?}"
+        );
+        let text = body(&page, "/text");
+        let row = text.lines().find(|line| line.contains(&format!("task {stays},"))).unwrap();
+        assert!(row.contains(", waiting for ever, for ") && row.contains(" s at least"), "{row}");
+        // Never longer than it can have been.
+        let told = cold_ms(&page, "", stays).unwrap();
+        assert!(Duration::from_millis(told) <= begun.elapsed());
+    });
+}
+
+/// The one that has waited longest is the first; of those that have been spawned since, nothing is known.
+#[test]
+fn tasks_are_sorted_by_the_time_for_which_they_have_waited() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(&runtime);
+        let old = runtime.spawn(pending::<()>()).id();
+        until(|| runtime.metrics().num_cold_tasks() == 1);
+        until(|| cold_ms(&page, "", old).is_some_and(|time| time > 200));
+        let young = runtime.spawn(pending::<()>()).id();
+        until(|| runtime.metrics().num_cold_tasks() == 2);
+        until(|| cold_ms(&page, "", young).is_some());
+        let order = |query: &str| {
+            let all: serde_json::Value = serde_json::from_str(&body(&page, query)).unwrap();
+            let tasks = all["runtimes"][0]["task_list"].as_array().unwrap().clone();
+            tasks.iter().map(|task| task["id"].as_u64().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(order("/json?sort=-wait"), [old, young].map(u64::from));
+        assert_eq!(order("/json?sort=wait"), [young, old].map(u64::from));
+        let new = runtime.spawn(pending::<()>()).id();
+        until(|| runtime.metrics().num_cold_tasks() == 3);
+        assert!(json(&page)["runtimes"][0]["task_list"].as_array().unwrap().len() >= 2);
+        let last = order("/json?sort=-wait&rows=3");
+        assert_eq!(last.last(), Some(&u64::from(new)), "{last:?}");
+        // Without a page, nothing is told.
+        drop(page);
+        assert!(runtime.handle().dump().tasks().iter().all(|task| task.cold_for().is_none()));
+    });
+}

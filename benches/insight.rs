@@ -3,7 +3,7 @@
 //!
 //! Usage: `cargo bench --bench insight`. Without `--bench`, as in `cargo test`, there are a thousand tasks.
 //!
-//! One call in 64 of the list's `next` takes a lock once, looks at 64 tasks, and gives it back. So no such
+//! One call in 32 of the list's `next` takes a lock once, looks at 32 tasks, and gives it back. So no such
 //! lock is held for longer than the longest of these calls: on the clock, and, without what other programs
 //! take of the processor, in the thread's own time. Beside that, a task on a worker does over and over what
 //! takes the locks of that worker: it spawns a task that waits, begins and cancels a sleep, and aborts the
@@ -25,7 +25,7 @@ const TASKS: usize = 1_000_000;
 const TASKS_IN_TESTS: usize = 1_000;
 const ROUNDS: usize = 5;
 /// So many tasks are looked at under one taking of a lock.
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 32;
 const HOUR: Duration = Duration::from_secs(3_600);
 /// How long the task on the worker is watched.
 const WATCHED: Duration = Duration::from_secs(2);

@@ -98,7 +98,7 @@ mod tests {
         for mut list in [TaskList::new(runtime.handle()), TaskList::marking(runtime.handle())] {
             let (mut met, mut chunk) = (HashSet::new(), Vec::new());
             while list.next_chunk(&mut chunk).is_some() {
-                assert!(chunk.len() <= 64, "{} tasks under one lock", chunk.len());
+                assert!(chunk.len() <= 32, "{} tasks under one lock", chunk.len());
                 met.extend(chunk.drain(..).map(|entry| entry.task.id()));
             }
             assert_eq!(met.len(), TASKS);

@@ -76,7 +76,6 @@ const ORDINARY: &[&str] = &[
     "Input",
     "Kind",
     "Last",
-    "Listed",
     "May",
     "Name",
     "Named",

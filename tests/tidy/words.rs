@@ -82,7 +82,6 @@ const ORDINARY: &[&str] = &[
     "Next",
     "Outer",
     "Output",
-    "Quantile",
     "Released",
     "Restore",
     "Shutdown",

@@ -41,7 +41,7 @@ fn the_end_comes_for_every_task_whatever_others_do_meanwhile() {
         let tested = TestedRuntime::new(1 + below(MOST_WORKERS));
         let (spawner, signals) = (tested.spawner(), Signals::new());
         let mut tasks = waiting_tasks(&spawner, &signals);
-        let spawner = beside({
+        let spawning = beside({
             let spawner = spawner.clone();
             let waits = signals.clone();
             move || [spawner.spawn(rounds(1)), spawner.spawn(async move { waits.wait().await })]
@@ -59,7 +59,7 @@ fn the_end_comes_for_every_task_whatever_others_do_meanwhile() {
         }
         drop(spawner);
         tested.end_then(|| {
-            tasks.extend(spawner.join().expect("no panic"));
+            tasks.extend(spawning.join().expect("no panic"));
             meddler.join().expect("no panic");
             tasks.into_iter().for_each(settled);
         });

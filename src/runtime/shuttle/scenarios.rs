@@ -303,7 +303,7 @@ fn no_task_is_lost_when_workers_come_and_go() {
         let (signals, tasks) = ring(&spawner, 2);
         let first = signals[0].clone();
         let sender = beside(move || first.send());
-        let spawner = beside({
+        let spawning = beside({
             let spawner = spawner.clone();
             move || {
                 let inner = spawner.clone();
@@ -313,7 +313,7 @@ fn no_task_is_lost_when_workers_come_and_go() {
         for count in [3, 1, 1 + below(MOST_WORKERS), 1] {
             spawner.handle.set_worker_threads(count).expect("the runtime is running");
         }
-        let spawned = spawner.join().expect("no panic");
+        let spawned = spawning.join().expect("no panic");
         tested.block_on(async {
             for task in tasks.into_iter().chain([spawned]) {
                 assert!(join(task).await);

@@ -131,8 +131,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: HEADER,
         models: "waiting::loom",
-        from: "Some(seen) if marks && wakers == Some(1) && seen.is_for_good()",
-        to: "Some(seen) if marks && wakers.is_some() && seen.is_for_good()",
+        from: "Some(seen) if wakers == Some(1) && seen.is_for_good()",
+        to: "Some(seen) if wakers.is_some() && seen.is_for_good()",
         breaks: "a task that has another waker than the one of its note is said to wait for good",
     },
     Mutation {

@@ -115,6 +115,7 @@ mod json;
 mod last_place;
 mod live;
 mod live_json;
+mod own_thread;
 mod pool_info;
 mod prometheus;
 mod recording;

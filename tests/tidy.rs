@@ -340,10 +340,9 @@ const THREADS: Confined = Confined {
         ("src/io/stdio/input.rs", "reads a terminal, which may last for ever"),
         ("src/runtime/tokio_context.rs", "a trial, before tokio panics over the lack of one"),
         ("src/process/windows.rs", "waits for a child, which nothing can interrupt"),
-        ("src/insight/server.rs", "the page answers while every worker is stuck"),
         (
-            "src/insight/flight_recorder/observer.rs",
-            "what was recorded is kept while every worker is stuck",
+            "src/insight/own_thread.rs",
+            "the page and the flight recorder work while every worker is stuck",
         ),
     ],
 };

@@ -140,8 +140,9 @@
 //!
 //! The name of a file says when it was made and why: `liten-20261125T013015.123Z-4242-0-slow_poll.json`. Open
 //! it in <https://ui.perfetto.dev>. The mark at the end of the trace has the sentence: which task, spawned
-//! where, has panicked, or what holds up its worker. Left of it is what came before: who woke that task, what
-//! the other workers did meanwhile, how many events were lost (`otherData`, "Info and stats" in Perfetto).
+//! where, has panicked, or what holds up its worker. Left of it is what came before: which task woke that
+//! one, what the other workers did meanwhile, how many events were lost (`otherData`, "Info and stats" in
+//! Perfetto).
 //! `kill -USR1` has the trace kept of a process that is stuck, with all its workers if need be.
 //!
 //! # Nothing is said

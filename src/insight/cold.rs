@@ -6,7 +6,7 @@
 //! has found again, has waited for so long at least.
 //!
 //! A mark does not say which walk has left it, so all walks that mark enter here what they have found, under
-//! one lock, whoever makes them. That is done only for runtimes that are followed, which a page does.
+//! one lock. That is done only for runtimes that are followed, which a page does.
 
 use super::task_info::TaskInfo;
 use crate::engine::sync_shim::{StaticMutex, StaticMutexGuard, clock};
@@ -18,7 +18,7 @@ use std::time::Instant;
 /// Of so many tasks of a runtime the times are kept: some 5 MB.
 const MOST_TASKS: usize = 100_000;
 
-/// Held by whoever makes a walk that marks, from its beginning to the end of the proof that follows.
+/// The thread that makes a walk that marks holds it, from its beginning to the end of the proof that follows.
 static MARKS: StaticMutex<Marks> = StaticMutex::new(Marks { followed: Vec::new() });
 
 /// What the walks that mark have found.
@@ -51,7 +51,7 @@ impl Marks {
         self.followed.iter_mut().find(|followed| followed.runtime == runtime)
     }
 
-    /// Begins a walk that marks; `None` if nobody wants to know what it finds.
+    /// Begins a walk that marks; `None` if the runtime is not followed.
     pub(super) fn begin(&mut self, runtime: Id) -> Option<Walk> {
         let followed = self.of(runtime)?;
         followed.walk += 1;

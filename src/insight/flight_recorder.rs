@@ -1,6 +1,6 @@
 //! A recording that is always there, and whose last seconds are kept when something goes wrong.
 //!
-//! # Who does what
+//! # What each thread does
 //!
 //! | thread | does |
 //! |---|---|
@@ -51,12 +51,12 @@ pub use snapshot::{Snapshot, SnapshotReason};
 
 use self::mailbox::Mailbox;
 use self::observer::Counts;
+use super::own_thread::OwnThread;
 use super::recording::Recording;
 use super::trace::Trace;
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::runtime::incidents::{Incidents, Listener};
-use std::thread;
 
 /// Records a runtime all the time, and keeps the last seconds when a task panics, a poll is slow, or a signal
 /// comes: as a file, or for a function. From [`FlightRecorder::builder`].
@@ -115,11 +115,8 @@ pub struct FlightRecorder {
     recording: Arc<Recording>,
     mailbox: Arc<Mailbox>,
     incidents: Arc<Incidents>,
-    /// The mailbox.
-    listener: Arc<dyn Listener>,
     counts: Arc<Counts>,
-    /// `None` only while it is dropped.
-    thread: Option<thread::JoinHandle<()>>,
+    thread: OwnThread,
 }
 
 impl FlightRecorder {
@@ -158,15 +155,11 @@ impl FlightRecorder {
 
 impl Drop for FlightRecorder {
     fn drop(&mut self) {
-        self.incidents.remove(&self.listener);
+        let listener: Arc<dyn Listener> = self.mailbox.clone();
+        self.incidents.remove(&listener);
         self.mailbox.close();
-        // The function may be what drops this: a thread does not wait for itself.
-        let others =
-            |thread: &thread::JoinHandle<()>| thread.thread().id() != thread::current().id();
-        if let Some(thread) = self.thread.take().filter(others) {
-            // It has told of a panic itself.
-            _ = thread.join();
-        }
+        // The function may be what drops this.
+        self.thread.join();
     }
 }
 

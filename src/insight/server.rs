@@ -29,13 +29,13 @@ use self::observed::Observed;
 use self::page::Page;
 use crate::engine::cancellation::CancellationToken;
 use crate::engine::impls::impl_unwind_safe;
-use crate::runtime::{self, Handle, LocalRuntime};
+use crate::insight::own_thread::OwnThread;
+use crate::runtime::Handle;
 use std::fmt;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::rc::Rc;
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::Arc;
 
 /// Serves a page about the current runtime at `address`, for as long as the [`Server`] lives.
 ///
@@ -144,7 +144,7 @@ impl Builder {
         let access = Access::new(address.port(), self.is_remote_allowed, token.clone());
         let end = CancellationToken::new();
         let thread = start(listener, access, observed.clone(), end.clone())?;
-        let server = Server { address, token, observed, end, thread: Some(thread) };
+        let server = Server { address, token, observed, end, thread };
         say(format_args!("insight on {}", server.url()));
         Ok(server)
     }
@@ -169,36 +169,18 @@ fn check_loopback(addresses: &[SocketAddr]) -> io::Result<()> {
     }
 }
 
-/// Starts the thread, and waits until it listens. std's thread: no model follows it.
+/// Starts the thread, and waits until it listens.
 fn start(
     listener: TcpListener,
     access: Access,
     observed: Arc<Observed>,
     end: CancellationToken,
-) -> io::Result<thread::JoinHandle<()>> {
-    let (ready, opened) = mpsc::channel();
-    let live = move || match open(listener) {
-        Ok((runtime, listener)) => {
-            _ = ready.send(Ok(()));
-            let page = Rc::new(Page::new(access, observed, end.clone()));
-            runtime.block_on(end.run_until_cancelled(listener.serve(&runtime, page)));
-        }
-        Err(error) => _ = ready.send(Err(error)),
-    };
-    let thread = thread::Builder::new().name("liten-insight".to_owned()).spawn(live)?;
-    match opened.recv() {
-        Ok(Ok(())) => Ok(thread),
-        Ok(Err(error)) => Err(error),
-        Err(_) => Err(io::Error::other("insight: its thread has panicked")),
-    }
-}
-
-fn open(listener: TcpListener) -> io::Result<(LocalRuntime, listener::Listener)> {
-    let runtime = runtime::Builder::new_current_thread().without_tokio().make_local()?;
-    let entered = runtime.enter();
-    let listener = listener::Listener::new(listener)?;
-    drop(entered);
-    Ok((runtime, listener))
+) -> io::Result<OwnThread> {
+    let open = move || listener::Listener::new(listener);
+    OwnThread::start("liten-insight", open, move |runtime, listener| {
+        let page = Rc::new(Page::new(access, observed, end.clone()));
+        runtime.block_on(end.run_until_cancelled(listener.serve(runtime, page)));
+    })
 }
 
 /// Writes a line to standard error, if there is one: a program without must not panic over it.
@@ -213,8 +195,7 @@ pub struct Server {
     token: Token,
     observed: Arc<Observed>,
     end: CancellationToken,
-    /// `None` only while it is dropped.
-    thread: Option<thread::JoinHandle<()>>,
+    thread: OwnThread,
 }
 
 impl Server {
@@ -243,14 +224,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.end.cancel();
-        // The last handle of a runtime may be dropped on the page's thread, and this with it: a thread does
-        // not wait for itself.
-        let others =
-            |thread: &thread::JoinHandle<()>| thread.thread().id() != thread::current().id();
-        if let Some(thread) = self.thread.take().filter(others) {
-            // It has told of a panic itself.
-            _ = thread.join();
-        }
+        // The last handle of a runtime may be dropped on the page's thread, and this with it.
+        self.thread.join();
     }
 }
 

@@ -9,7 +9,6 @@ use super::snapshot::Snapshot;
 use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::Arc;
 use crate::runtime::Handle;
-use crate::runtime::incidents::Listener;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -199,11 +198,9 @@ impl FlightRecorderBuilder {
             counts.clone(),
             (folder, self.told.clone()),
         )?;
-        let listener: Arc<dyn Listener> = mailbox.clone();
         let incidents = runtime.incidents().clone();
-        incidents.add(listener.clone());
-        let thread = Some(thread);
-        Ok(FlightRecorder { recording, mailbox, incidents, listener, counts, thread })
+        incidents.add(mailbox.clone());
+        Ok(FlightRecorder { recording, mailbox, incidents, counts, thread })
     }
 }
 

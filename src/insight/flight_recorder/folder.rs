@@ -1,4 +1,5 @@
-//! The files of the snapshots: so many, each so large, with names that say when, by whom and why.
+//! The files of the snapshots: so many, each so large, with names that say the time, the process and the
+//! reason.
 //!
 //! A file is written under a name that ends in `.partial`, and is renamed when it is complete. A reader that
 //! looks for `.json` therefore finds whole files only, and a program that ends meanwhile leaves a file that

@@ -11,15 +11,14 @@ use super::snapshot::{Snapshot, SnapshotReason};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::wakers;
+use crate::insight::own_thread::OwnThread;
 use crate::insight::recording::Recording;
 use crate::insight::server::say;
 use crate::insight::trace::{Mark, Trace};
-use crate::runtime::{self, LocalRuntime};
+use crate::runtime::LocalRuntime;
 use std::future::poll_fn;
 use std::io;
-use std::sync::mpsc;
 use std::task::{Context, Poll};
-use std::thread;
 use std::time::SystemTime;
 
 /// What the program wants to be called with each snapshot.
@@ -63,37 +62,22 @@ struct Observer {
     told: Option<OnSnapshot>,
 }
 
-/// Starts the thread, and waits until it listens. std's thread: no model follows it.
+/// Starts the thread, and waits until it listens.
 pub(super) fn start(
     kinds: &Kinds,
     recording: Arc<Recording>,
     mailbox: Arc<Mailbox>,
     counts: Arc<Counts>,
     (folder, told): (Option<Folder>, Option<OnSnapshot>),
-) -> io::Result<thread::JoinHandle<()>> {
-    let (ready, opened) = mpsc::channel();
+) -> io::Result<OwnThread> {
     let kinds = kinds.clone();
-    let live = move || match open(&kinds) {
-        Ok((runtime, signals)) => {
-            _ = ready.send(Ok(()));
-            Observer { recording, mailbox, counts, folder, told }.live(&runtime, signals);
-        }
-        Err(error) => _ = ready.send(Err(error)),
-    };
-    let thread = thread::Builder::new().name("liten-recorder".to_owned()).spawn(live)?;
-    match opened.recv() {
-        Ok(Ok(())) => Ok(thread),
-        Ok(Err(error)) => Err(error),
-        Err(_) => Err(io::Error::other("insight: the recorder's thread has panicked")),
-    }
-}
-
-fn open(kinds: &Kinds) -> io::Result<(LocalRuntime, Signals)> {
-    let runtime = runtime::Builder::new_current_thread().without_tokio().make_local()?;
-    let entered = runtime.enter();
-    let signals = kinds.listen()?;
-    drop(entered);
-    Ok((runtime, signals))
+    OwnThread::start(
+        "liten-recorder",
+        move || kinds.listen(),
+        move |runtime, signals| {
+            Observer { recording, mailbox, counts, folder, told }.live(runtime, signals);
+        },
+    )
 }
 
 impl Observer {

@@ -210,7 +210,7 @@ function sockets(runtime) {
     ["to read", "number", (socket) => number(socket.received)],
     ["to send", "number", (socket) => number(socket.unsent)],
     ["no event for at least", "number", (socket) => duration(socket.quiet_ms)],
-    ["who waits", "", waits],
+    ["tasks that wait", "", waits],
   ];
   const trouble = runtime.sockets_trouble === null ? []
     : [element("p", { class: "bad" }, `what they lead to is not known: ${runtime.sockets_trouble}`)];

@@ -1,4 +1,4 @@
-//! The texts of tokio that this crate knows: those that it uses in a program that has it under the name
+//! What this crate knows of tokio's ways: the texts that it uses in a program that has it under the name
 //! `tokio` (the feature `tokio-name`) and may compare them, and those by which a program that misses tokio is
 //! told what to do.
 
@@ -9,9 +9,17 @@ use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Once;
+use std::time::Duration;
 
 /// Whether the program uses this crate under tokio's name.
 const IS_TOKIO: bool = cfg!(feature = "tokio-name");
+
+/// The period at which tokio's timers fire, for its name: programs count on it that a sleep of no time lets
+/// other tasks run, and that a loop around it does not keep a processor busy. liten's own timers are exact.
+pub(crate) const TIMER_TICK: Option<Duration> = match IS_TOKIO {
+    true => Some(Duration::from_millis(1)),
+    false => None,
+};
 
 /// Parts of the panic messages of crates that need tokio and do not find it: tokio's own, and sqlx's.
 const MESSAGES: &[&str] =

@@ -55,7 +55,7 @@ impl Timer {
         }
     }
 
-    /// See [`TimerEntry::poll`].
+    /// See [`TimerEntry::poll`]; under the name `tokio` [`TimerEntry::poll_delayed`].
     ///
     /// # Panics
     ///
@@ -66,7 +66,10 @@ impl Timer {
         loop {
             match self {
                 Self::Bound(entry) => {
-                    let poll = entry.poll(cx);
+                    let poll = match tokio_words::TIMER_TICK {
+                        Some(delay) => entry.poll_delayed(cx, delay),
+                        None => entry.poll(cx),
+                    };
                     if let Poll::Ready(Err(Closed)) = poll {
                         tokio_words::timer_ended();
                     }

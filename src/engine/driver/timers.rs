@@ -410,7 +410,32 @@ impl TimerEntry {
         if self.now() >= self.deadline {
             return Poll::Ready(Ok(()));
         }
-        self.key = self.shard.register(since(self.shard.epoch, self.deadline), cx.waker());
+        self.wait_until(self.deadline, cx)
+    }
+
+    /// As [`TimerEntry::poll`], but a timer that is polled less than `delay` after its deadline, and was not
+    /// waiting, begins to wait until that `delay` is over. So other tasks run meanwhile. A clock that stands
+    /// still has nothing to wait for.
+    ///
+    /// The caller does not poll it again once it was ready: this entry does not remember that, and would
+    /// wait.
+    pub(crate) fn poll_delayed(
+        &mut self,
+        cx: &mut Context<'_>,
+        delay: Duration,
+    ) -> Poll<Result<(), Closed>> {
+        let end = self.deadline.checked_add(delay).unwrap_or(self.deadline);
+        let is_late = self.key.is_none() && (self.deadline..end).contains(&self.now());
+        match is_late && !self.shard.clock.is_stopped() {
+            true => self.wait_until(end, cx),
+            false => self.poll(cx),
+        }
+    }
+
+    /// Enters the shard, where it fires at `end`.
+    #[inline]
+    fn wait_until(&mut self, end: Instant, cx: &Context<'_>) -> Poll<Result<(), Closed>> {
+        self.key = self.shard.register(since(self.shard.epoch, end), cx.waker());
         if self.key.is_none() {
             return Poll::Ready(Err(Closed));
         }

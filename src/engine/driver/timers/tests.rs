@@ -52,6 +52,34 @@ fn turn_until(driver: &Driver, mut done: impl FnMut() -> bool) {
 }
 
 #[test]
+fn a_delayed_poll_waits_a_little_after_a_deadline_that_has_just_passed() {
+    let driver = driver(1);
+    let (count, waker) = Count::new();
+    let poll = |timer: &mut TimerEntry, delay| {
+        timer.poll_delayed(&mut Context::from_waker(&waker), delay).map(|fired| fired.is_ok())
+    };
+    // So long that this thread is not held up for that time.
+    let mut late = entry(&driver, 0, Duration::ZERO);
+    assert!(poll(&mut late, HOUR).is_pending());
+    assert_eq!(driver.timers().shard(0).len(), 1);
+    let mut long_ago = entry(&driver, 0, Duration::ZERO);
+    thread::sleep(MS);
+    assert_eq!(poll(&mut long_ago, MS), Poll::Ready(true));
+
+    let mut soon_late = entry(&driver, 0, Duration::ZERO);
+    let end = soon_late.deadline() + 20 * MS;
+    if poll(&mut soon_late, 20 * MS).is_pending() {
+        turn_until(&driver, || count.get() > 0);
+    }
+    assert_eq!(poll(&mut soon_late, 20 * MS), Poll::Ready(true));
+    assert!(Instant::now() >= end, "fired early");
+
+    driver.stop_clock().expect("a clock that goes");
+    let mut paused = TimerEntry::new(driver.timers().shard(0).clone(), driver.clock().now());
+    assert_eq!(poll(&mut paused, HOUR), Poll::Ready(true));
+}
+
+#[test]
 fn fires_once_and_never_early() {
     let driver = driver(2);
     for delay in [MS / 10, MS, 3 * MS, 20 * MS] {

@@ -6,7 +6,7 @@ use pin_project_lite::pin_project;
 use std::future::Future;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// Waits for a duration.
 ///
@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
     context::assert_timers();
-    Sleep { timer: liten::time::sleep(duration), started: false, pinned: PhantomPinned }
+    Sleep::new(liten::time::sleep(duration))
 }
 
 /// Waits for a moment.
@@ -27,7 +27,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
     context::assert_timers();
-    Sleep { timer: liten::time::sleep_until(deadline), started: false, pinned: PhantomPinned }
+    Sleep::new(liten::time::sleep_until(deadline))
 }
 
 pin_project! {
@@ -38,12 +38,18 @@ pin_project! {
         timer: liten::time::Sleep,
         // Whether it was polled or reset: before that tokio's has not elapsed, whatever the time is.
         started: bool,
+        // Whether a poll was ready since the last reset: liten's timer does not remember that here.
+        finished: bool,
         #[pin]
         pinned: PhantomPinned,
     }
 }
 
 impl Sleep {
+    fn new(timer: liten::time::Sleep) -> Self {
+        Self { timer, started: false, finished: false, pinned: PhantomPinned }
+    }
+
     /// Returns the moment at which it completes.
     pub fn deadline(&self) -> Instant {
         self.timer.deadline()
@@ -58,6 +64,7 @@ impl Sleep {
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.started = true;
+        *this.finished = false;
         Pin::new(this.timer).reset(deadline);
     }
 }
@@ -68,6 +75,10 @@ impl Future for Sleep {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
         *this.started = true;
-        Pin::new(this.timer).poll(cx)
+        if !*this.finished {
+            ready!(Pin::new(this.timer).poll(cx));
+            *this.finished = true;
+        }
+        Poll::Ready(())
     }
 }

@@ -1,16 +1,18 @@
 //! What programs count on that no published test of tokio's looks at. Each of it holds on tokio, too.
 
 use std::cell::RefCell;
-use std::future::pending;
+use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::process::Command;
 use tokio::runtime::{Builder, Runtime, worker_index};
 use tokio::task::{JoinHandle, LocalSet, spawn_blocking, spawn_local};
-use tokio::time::timeout;
+use tokio::time::{interval, sleep, timeout};
 
 fn main() {
     all_threads_have_the_name_that_the_builder_was_given();
@@ -20,6 +22,9 @@ fn main() {
     a_time_limit_is_shown_in_the_words_that_programs_compare();
     a_socket_says_that_its_runtime_has_ended();
     a_destructor_in_a_dropped_set_may_spawn_into_it();
+    a_timer_without_duration_lets_other_tasks_run();
+    a_timer_without_duration_is_ready_at_once_while_the_clock_is_paused();
+    a_sleep_that_was_ready_stays_ready();
     println!("all promises kept");
 }
 
@@ -107,4 +112,43 @@ fn a_destructor_in_a_dropped_set_may_spawn_into_it() {
     drop(set);
     let task = spawned.take().expect("the destructor ran");
     assert!(current_thread().block_on(task).expect_err("no output").is_cancelled());
+}
+
+/// Tried a few times, because a timer whose first poll comes late is ready at that poll.
+fn a_timer_without_duration_lets_other_tasks_run() {
+    const TRIES: u32 = 20;
+    let counts = current_thread().block_on(async {
+        let mut counts = [0; 3];
+        for _ in 0..TRIES {
+            let other = tokio::spawn(async {});
+            sleep(Duration::ZERO).await;
+            counts[0] += u32::from(other.is_finished());
+            let other = tokio::spawn(async {});
+            counts[1] += u32::from(timeout(Duration::ZERO, other).await.is_ok());
+            let other = tokio::spawn(async {});
+            interval(Duration::from_secs(1)).tick().await;
+            counts[2] += u32::from(other.is_finished());
+        }
+        counts
+    });
+    assert!(counts.iter().all(|count| *count > TRIES / 2), "{counts:?} of {TRIES}");
+}
+
+fn a_timer_without_duration_is_ready_at_once_while_the_clock_is_paused() {
+    let mut builder = Builder::new_current_thread();
+    let runtime = builder.enable_all().start_paused(true).build().expect("a runtime");
+    let is_ready = runtime.block_on(async {
+        let mut sleep = pin!(sleep(Duration::ZERO));
+        poll_fn(|cx| Poll::Ready(sleep.as_mut().poll(cx).is_ready())).await
+    });
+    assert!(is_ready);
+}
+
+fn a_sleep_that_was_ready_stays_ready() {
+    let is_ready = current_thread().block_on(async {
+        let mut sleep = pin!(sleep(Duration::from_millis(1)));
+        sleep.as_mut().await;
+        poll_fn(|cx| Poll::Ready(sleep.as_mut().poll(cx).is_ready())).await
+    });
+    assert!(is_ready);
 }

@@ -79,11 +79,13 @@ impl Pace {
         std::mem::take(&mut self.rested)
     }
 
-    /// It is `now`, and so many tasks `ran` since the last reading of the clock.
-    pub(super) fn ran(&mut self, ran: u32, now: Instant) {
-        if let Some(since) = self.since.replace(now).filter(|_| ran != 0) {
-            let each = nanoseconds((now.saturating_duration_since(since) / ran).min(WANTED));
-            self.cost = each.max(self.cost / 2);
+    /// It is `now`, and so many tasks `ran` in the `busy` nanoseconds since the last reading of the clock. The
+    /// caller counts those for the busy time of the thread anyway, so they are computed once.
+    pub(super) fn ran(&mut self, ran: u32, busy: u64, now: Instant) {
+        if self.since.replace(now).is_some() && ran != 0 {
+            let each = (busy / u64::from(ran)).min(u64::from(nanoseconds(WANTED)));
+            // Fits: no more than `WANTED`.
+            self.cost = (each as u32).max(self.cost / 2);
         }
     }
 
@@ -126,10 +128,16 @@ impl Pace {
 mod tests {
     use super::*;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn in_64_bits(time: Duration) -> u64 {
+        u64::try_from(time.as_nanos()).expect("a short time")
+    }
+
     /// Runs as many tasks as the last answer said, in that time.
     fn next(pace: &mut Pace, now: &mut Instant, time: Duration) -> u32 {
         *now += time;
-        pace.ran(pace.interval(), *now);
+        pace.ran(pace.interval(), in_64_bits(time), *now);
         pace.interval()
     }
 
@@ -167,30 +175,30 @@ mod tests {
     fn a_rest_is_no_long_task() {
         let start = Instant::now();
         let mut pace = Pace::new();
-        pace.ran(1, start);
-        let awake = start + Duration::from_secs(1);
+        pace.ran(1, 0, start);
+        let awake = start + SECOND;
         pace = pace.rested(awake);
         assert_eq!(pace.interval(), FAIR_INTERVAL);
-        pace.ran(FAIR_INTERVAL, awake + 2 * WANTED);
+        pace.ran(FAIR_INTERVAL, in_64_bits(2 * WANTED), awake + 2 * WANTED);
         assert_eq!(pace.interval(), FAIR_INTERVAL / 2);
         // Nothing ran, or what blocked in place: that says nothing about the tasks.
-        pace.ran(0, awake + Duration::from_secs(1));
+        pace.ran(0, in_64_bits(SECOND), awake + SECOND);
         pace = pace.blocked_in_place();
-        pace.ran(1, awake + Duration::from_secs(2));
+        pace.ran(1, in_64_bits(SECOND), awake + 2 * SECOND);
         assert_eq!(pace.interval(), FAIR_INTERVAL / 2);
     }
 
     #[test]
     fn a_worker_knows_which_tasks_are_worth_a_peer() {
         let (mut pace, mut now) = (Pace::new(), Instant::now());
-        pace.ran(1, now);
+        pace.ran(1, 0, now);
         assert!(pace.are_soon_done(FAIR_INTERVAL as usize) && !pace.are_cheap(1), "not known");
         assert!(!pace.are_soon_done(FAIR_INTERVAL as usize + 1));
         let mut costs = |each: Duration| {
             // Until it is known, which takes several readings for shorter ones.
             for _ in 0..10 {
                 now += 10 * each;
-                pace.ran(10, now);
+                pace.ran(10, in_64_bits(10 * each), now);
             }
             pace
         };

@@ -19,18 +19,20 @@ pub(crate) struct Sleeps {
 }
 
 impl Sleeps {
-    /// The thread has been busy since the first moment.
+    /// The thread has been busy since the first moment. Returns for how many nanoseconds.
     #[inline]
-    pub(crate) fn was_busy(&self, since: Instant, now: Instant) {
+    pub(crate) fn was_busy(&self, since: Instant, now: Instant) -> u64 {
         let busy = now.saturating_duration_since(since);
         // In 64 bits, which last for 584 years.
-        self.busy.add(busy.as_secs() * 1_000_000_000 + u64::from(busy.subsec_nanos()));
+        let busy = busy.as_secs() * 1_000_000_000 + u64::from(busy.subsec_nanos());
+        self.busy.add(busy);
+        busy
     }
 
-    /// The thread has been busy since the first moment, and goes to sleep.
-    pub(crate) fn begin(&self, busy_since: Instant, now: Instant) {
-        self.was_busy(busy_since, now);
+    /// As [`Sleeps::was_busy`], and the thread goes to sleep.
+    pub(crate) fn begin(&self, busy_since: Instant, now: Instant) -> u64 {
         self.parks_unparks.add(1);
+        self.was_busy(busy_since, now)
     }
 
     /// The thread has slept; returns when that ended.

@@ -176,17 +176,18 @@ impl Worker {
         self.count_busy(clock::now());
     }
 
-    fn count_busy(&self, now: Instant) {
-        self.own.slot.sleeps.was_busy(self.busy_since.replace(now), now);
+    /// Returns for how many nanoseconds the worker has been busy.
+    fn count_busy(&self, now: Instant) -> u64 {
+        self.own.slot.sleeps.was_busy(self.busy_since.replace(now), now)
     }
 
     /// The worker goes to sleep.
     fn begin_sleep(&self) {
         let (mut pace, now) = (self.pace.get(), clock::now());
+        let busy = self.own.slot.sleeps.begin(self.busy_since.replace(now), now);
         // One of the ticks has found no task.
-        pace.ran((self.paced_at.get() - self.until_fair.get()).saturating_sub(1), now);
+        pace.ran((self.paced_at.get() - self.until_fair.get()).saturating_sub(1), busy, now);
         self.pace.set(pace);
-        self.own.slot.sleeps.begin(self.busy_since.replace(now), now);
     }
 
     /// The worker has slept.
@@ -364,8 +365,7 @@ impl Worker {
         }
         let mut pace = self.pace.get();
         let now = clock::now();
-        self.count_busy(now);
-        pace.ran(self.paced_at.get(), now);
+        pace.ran(self.paced_at.get(), self.count_busy(now), now);
         let rested = pace.take_rested();
         self.paced_at.set(pace.interval());
         self.until_fair.set(pace.interval() - 1);

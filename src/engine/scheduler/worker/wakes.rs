@@ -162,10 +162,9 @@ mod tests {
 
         /// As if its tasks had cost so much for a while.
         fn learn(&self, cost: Duration) {
-            let (mut pace, mut now) = (self.pace.get(), Instant::now());
+            let mut pace = self.pace.get();
             for _ in 0..20 {
-                pace.ran(1, now);
-                now += cost;
+                pace.ran(1, cost.as_nanos().try_into().expect("a short time"), Instant::now());
             }
             // The time that the test takes is no task's.
             self.pace.set(pace.blocked_in_place());
@@ -235,9 +234,9 @@ mod tests {
     fn the_tasks_before_a_rest_are_measured_and_the_rest_is_not() {
         let (_shared, worker) = beside_a_parked_peer();
         let ticks = |count: u32| worker.until_fair.set(worker.until_fair.get() - count);
-        let mut pace = worker.pace.get();
-        pace.ran(1, Instant::now() - SECOND);
-        worker.pace.set(pace);
+        let a_second_ago = Instant::now() - SECOND;
+        worker.pace.set(worker.pace.get().rested(a_second_ago));
+        worker.busy_since.set(a_second_ago);
         // One of the ticks finds nothing.
         ticks(5);
         worker.begin_sleep();

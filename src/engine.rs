@@ -119,6 +119,7 @@
 //! | `Poller` | What waits for the events of all sources, by a call to the system. |
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |
+//! | `Primitive` | A lock, a channel or something else by which tasks wait for each other. |
 //! | `Pusher` | The thread that queues a task. |
 //! | `Quantile` | A time which a share of all times that were counted is below. |
 //! | `Queue` | Where a hot task waits for a worker. |

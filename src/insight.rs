@@ -137,6 +137,7 @@ mod wait_graph;
 mod waits;
 mod worker_info;
 
+pub use crate::engine::task::PrimitiveKind;
 pub use await_tree::{AwaitNode, AwaitTree, AwaitTreeError};
 pub use deadlocked_task::DeadlockedTask;
 pub use dump::Dump;
@@ -151,5 +152,5 @@ pub use task_group::TaskGroup;
 pub use task_info::{TaskInfo, TaskState};
 pub use tasks::Tasks;
 pub use trace::Trace;
-pub use wait::{PrimitiveKind, Wait};
+pub use wait::Wait;
 pub use worker_info::{WorkerInfo, WorkerState};

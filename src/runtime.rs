@@ -106,6 +106,7 @@ pub use builder::Builder;
 #[doc(hidden)]
 pub use context::is_inside;
 pub use context::{EnterGuard, TryCurrentError};
+pub(crate) use handle::invalid;
 pub use handle::{Handle, RuntimeFlavor};
 pub use id::Id;
 pub use local::LocalExecutor;

@@ -24,7 +24,7 @@
 
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};
-use crate::engine::task::waiting::Wait;
+use crate::engine::task::PrimitiveKind;
 use crate::engine::task::waker::{leave_note, note_left};
 use crate::engine::wakers::{Place, WaitList, WakeList};
 use pin_project_lite::pin_project;
@@ -112,7 +112,7 @@ impl Signal {
 
     /// Says of a task that waits, what for.
     fn leave_note(&self, cx: &Context<'_>) {
-        leave_note(cx.waker(), Wait::Cancellation, self);
+        leave_note(cx.waker(), PrimitiveKind::CancellationToken, self);
     }
 }
 

@@ -20,8 +20,8 @@
 //! and `join`. `registry` lists the tasks of one owner, `running` says which of them a worker polls,
 //! `next_slot` holds the task that a worker runs next. `current` and `budget` belong to the thread. `origin`
 //! is what the caller of a spawn says of the task; `hooks` are what the user wants to be called, and `hooked`
-//! calls them. `traced` is a poll that notes where the task waits. `waiting` notes what a task waits for, and
-//! `holders` which tasks hold the locks that others wait for.
+//! calls them. `traced` is a poll that notes where the task waits. `waiting` notes what a task waits for,
+//! such as something of a `primitive_kind`, and `holders` which tasks hold the locks that others wait for.
 //!
 //! A task calls upwards only through [`header::Schedule`], which the scheduler, local executors and blocking
 //! tasks implement. If it has panicked, `panics` also calls a function that `runtime` has given.
@@ -39,6 +39,7 @@ pub(crate) mod join_error;
 pub(crate) mod next_slot;
 pub(crate) mod origin;
 pub(crate) mod panics;
+mod primitive_kind;
 pub(crate) mod registry;
 mod run;
 pub(crate) mod running;
@@ -51,6 +52,7 @@ pub use hooks::TaskMeta;
 pub use id::TaskId;
 pub use join::{AbortHandle, JoinHandle};
 pub use join_error::JoinError;
+pub use primitive_kind::PrimitiveKind;
 pub use running::RunningTask;
 pub(crate) use state::Mark;
 

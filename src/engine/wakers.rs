@@ -58,5 +58,7 @@ fn discard(payload: Box<dyn Any + Send>) {
     }
 }
 
+#[cfg(all(test, liten_loom))]
+pub(crate) mod loom;
 #[cfg(all(test, not(liten_shuttle)))]
 pub(crate) mod tests;

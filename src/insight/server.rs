@@ -30,7 +30,7 @@ use self::page::Page;
 use crate::engine::cancellation::CancellationToken;
 use crate::engine::impls::impl_unwind_safe;
 use crate::insight::own_thread::OwnThread;
-use crate::runtime::Handle;
+use crate::runtime::{Handle, invalid};
 use std::fmt;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -123,7 +123,7 @@ impl Builder {
     /// cannot be listened there, or no thread can be made.
     pub fn serve(&mut self, address: impl ToSocketAddrs) -> io::Result<Server> {
         let current = match self.observed.is_empty() {
-            true => Some(Handle::try_current().map_err(|_| no_runtime())?),
+            true => Some(Handle::try_current().map_err(|_| invalid(NO_RUNTIME))?),
             false => None,
         };
         let server = self.open(address)?;
@@ -150,22 +150,17 @@ impl Builder {
     }
 }
 
-fn no_runtime() -> io::Error {
-    let message = "insight: there is no current runtime to show; name one with Builder::observe";
-    io::Error::new(io::ErrorKind::InvalidInput, message)
-}
+const NO_RUNTIME: &str =
+    "insight: there is no current runtime to show; name one with Builder::observe";
 
 /// All of them: a name may stand for several addresses.
 fn check_loopback(addresses: &[SocketAddr]) -> io::Result<()> {
     match addresses.iter().find(|address| !address.ip().is_loopback()) {
         None => Ok(()),
-        Some(address) => {
-            let message = format!(
-                "insight at {address} could be seen from other machines; use 127.0.0.1, or \
-                 liten::insight::Builder::allow_remote in the program"
-            );
-            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
-        }
+        Some(address) => Err(invalid(format!(
+            "insight at {address} could be seen from other machines; use 127.0.0.1, or \
+             liten::insight::Builder::allow_remote in the program"
+        ))),
     }
 }
 

@@ -42,51 +42,39 @@ pub enum TaskState {
 impl TaskInfo {
     /// One that has waited before.
     pub(super) fn listed(entry: ListEntry, is_polled: bool, is_of_workers: bool) -> Self {
-        let ListEntry { task, name, type_name, future_size, is_hot, is_stuck, note, .. } = entry;
-        let (mark, cold_for) = (entry.mark, None);
-        let (only_wait, wakers) = (note.filter(|_| entry.waits_for_good.is_some()), entry.wakers);
-        let waits = note.and_then(Wait::noted).into_iter().collect();
-        let state = match is_hot {
-            false => TaskState::Waiting,
-            true if is_polled => TaskState::Running,
-            true => TaskState::Ready,
-        };
-        let (future, is_deadlocked) = (Some((type_name, future_size)), false);
+        let waits_for_good = entry.waits_for_good.is_some();
         Self {
-            task,
-            name,
-            future,
-            state,
-            is_stuck,
-            is_deadlocked,
-            is_of_workers,
-            wakers,
-            waits,
-            only_wait,
-            mark,
-            cold_for,
+            name: entry.name,
+            future: Some((entry.type_name, entry.future_size)),
+            state: match entry.is_hot {
+                false => TaskState::Waiting,
+                true if is_polled => TaskState::Running,
+                true => TaskState::Ready,
+            },
+            is_stuck: entry.is_stuck,
+            wakers: entry.wakers,
+            waits: entry.note.and_then(Wait::noted).into_iter().collect(),
+            only_wait: entry.note.filter(|_| waits_for_good),
+            mark: entry.mark,
+            ..Self::noted(entry.task, is_of_workers)
         }
     }
 
     /// One that is being polled and has not waited before: its worker's note is all that is known of it.
     pub(super) fn noted(task: RunningTask, is_of_workers: bool) -> Self {
-        let state = TaskState::Running;
-        let (name, future, is_stuck, is_deadlocked) = (None, None, false, false);
-        let (waits, only_wait, wakers) = (Vec::new(), None, None);
-        let (mark, cold_for) = (Mark::Hot, None);
         Self {
             task,
-            name,
-            future,
-            state,
-            is_stuck,
-            is_deadlocked,
+            name: None,
+            future: None,
+            state: TaskState::Running,
+            is_stuck: false,
+            is_deadlocked: false,
             is_of_workers,
-            wakers,
-            waits,
-            only_wait,
-            mark,
-            cold_for,
+            wakers: None,
+            waits: Vec::new(),
+            only_wait: None,
+            mark: Mark::Hot,
+            cold_for: None,
         }
     }
 
@@ -131,8 +119,7 @@ impl TaskInfo {
     }
 
     /// Returns whether the task is proven to be stuck: it waits, and no waker of it exists any more, so that
-    /// it
-    /// is never polled again. It can be aborted, and ends with the runtime.
+    /// it is never polled again. It can be aborted, and ends with the runtime.
     ///
     /// Either what it waited for is gone and has not woken it, or its future has left its waker nowhere, as
     /// that of [`std::future::pending`]. The answer `true` is never wrong. A task can be stuck without it: if

@@ -6,10 +6,10 @@
 //! program goes on without a page. A program that a file's owner or group gives more rights than its user has
 //! does not read the variable, because that user would see what it does.
 
-mod privileges;
-
 use super::server::{Builder, Server, say};
 use crate::runtime::Handle;
+#[cfg(unix)]
+use nix::unistd::{getegid, geteuid, getgid, getuid};
 use std::env;
 use std::ffi::OsStr;
 use std::io;
@@ -30,7 +30,7 @@ pub(crate) fn show(handle: &Handle) {
 
 fn open() -> Option<Server> {
     let value = env::var_os(VARIABLE)?;
-    if privileges::are_raised() {
+    if has_raised_privileges() {
         say(format_args!("no insight: {VARIABLE} is not read in a program with raised privileges"));
         return None;
     }
@@ -41,4 +41,24 @@ fn open() -> Option<Server> {
 fn serve(value: &OsStr) -> io::Result<Server> {
     let address = value.to_str().ok_or(io::ErrorKind::InvalidInput)?;
     Builder::new().open(address.trim())
+}
+
+/// Whether the program may do what the user that has started it may not.
+#[cfg(unix)]
+fn has_raised_privileges() -> bool {
+    getuid() != geteuid() || getgid() != getegid()
+}
+
+/// Only Unix has files that give their rights to a program.
+#[cfg(not(unix))]
+fn has_raised_privileges() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_program_that_a_user_starts_has_that_users_rights() {
+        assert!(!super::has_raised_privileges());
+    }
 }

@@ -1,7 +1,7 @@
 //! What a task waits for.
 
 use crate::engine::task::waiting::{Note, Wait as Kind};
-use crate::engine::task::{TaskId, holders};
+use crate::engine::task::{PrimitiveKind, TaskId, holders};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -54,84 +54,16 @@ pub enum Wait {
     },
 }
 
-/// A kind of lock or channel, or something else by which tasks wait for each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PrimitiveKind {
-    /// A [`Mutex`](crate::sync::Mutex).
-    Mutex,
-    /// A [`RwLock`](crate::sync::RwLock).
-    RwLock,
-    /// A [`Semaphore`](crate::sync::Semaphore), or a [`OnceCell`](crate::sync::OnceCell), which has one.
-    Semaphore,
-    /// A [`Notify`](crate::sync::Notify), or something that has one, such as a
-    /// [`SetOnce`](crate::sync::SetOnce).
-    Notify,
-    /// The channel of a [`watch::Receiver`](crate::sync::watch::Receiver).
-    Watch,
-    /// A [`Barrier`](crate::sync::Barrier).
-    Barrier,
-    /// A channel of [`mpsc`](crate::sync::mpsc), for a message.
-    Receiver,
-    /// A bounded channel of [`mpsc`](crate::sync::mpsc), for room.
-    Sender,
-    /// A channel of [`broadcast`](crate::sync::broadcast), for a message.
-    Broadcast,
-    /// A channel of [`oneshot`](crate::sync::oneshot), for its value.
-    Oneshot,
-    /// A [`TaskTracker`](crate::task::TaskTracker), for the end of its tasks.
-    TaskTracker,
-    /// A [`CancellationToken`](crate::task::CancellationToken), to be cancelled. What runs until then is
-    /// named in its place if that waits for something that can be named here.
-    CancellationToken,
-}
-
-impl PrimitiveKind {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Mutex => "mutex",
-            Self::RwLock => "rwlock",
-            Self::Semaphore => "semaphore",
-            Self::Notify => "notify",
-            Self::Watch => "watch",
-            Self::Barrier => "barrier",
-            Self::Receiver => "mpsc_receive",
-            Self::Sender => "mpsc_send",
-            Self::Broadcast => "broadcast",
-            Self::Oneshot => "oneshot",
-            Self::TaskTracker => "task_tracker",
-            Self::CancellationToken => "cancellation_token",
-        }
-    }
-
-    fn of(kind: Kind) -> Option<Self> {
-        Some(match kind {
-            Kind::Join => return None,
-            Kind::Mutex => Self::Mutex,
-            Kind::RwLock => Self::RwLock,
-            Kind::Semaphore => Self::Semaphore,
-            Kind::Notify => Self::Notify,
-            Kind::Watch => Self::Watch,
-            Kind::Barrier => Self::Barrier,
-            Kind::ChannelReceive => Self::Receiver,
-            Kind::ChannelSend => Self::Sender,
-            Kind::BroadcastReceive => Self::Broadcast,
-            Kind::OneshotReceive => Self::Oneshot,
-            Kind::Tracker => Self::TaskTracker,
-            Kind::Cancellation => Self::CancellationToken,
-        })
-    }
-}
-
 impl Wait {
     /// What a task says that has left a note.
     pub(super) fn noted(note: Note) -> Option<Self> {
-        if let Some(id) = note.joined() {
-            return Some(Self::Task { id });
-        }
-        let kind = PrimitiveKind::of(note.wait()?)?;
-        let holder = holders::find(note.address()).map(|holder| holder.task);
-        Some(Self::Primitive { kind, number: number(note.address()), holder })
+        Some(match note.wait()? {
+            Kind::Join => Self::Task { id: note.joined()? },
+            Kind::Primitive(kind) => {
+                let holder = holders::find(note.address()).map(|holder| holder.task);
+                Self::Primitive { kind, number: number(note.address()), holder }
+            }
+        })
     }
 
     /// The same, with the holder of the lock if it is one.
@@ -193,25 +125,6 @@ impl fmt::Display for Wait {
                 }
             }
         }
-    }
-}
-
-impl fmt::Display for PrimitiveKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Mutex => "a Mutex",
-            Self::RwLock => "a RwLock",
-            Self::Semaphore => "a Semaphore",
-            Self::Notify => "a Notify",
-            Self::Watch => "a watch channel",
-            Self::Barrier => "a Barrier",
-            Self::Receiver => "a message of an mpsc channel",
-            Self::Sender => "room in an mpsc channel",
-            Self::Broadcast => "a message of a broadcast channel",
-            Self::Oneshot => "the value of a oneshot channel",
-            Self::TaskTracker => "the tasks of a TaskTracker",
-            Self::CancellationToken => "a CancellationToken",
-        })
     }
 }
 

@@ -348,7 +348,7 @@ impl Builder {
     fn refuse_workers(&self) -> io::Result<()> {
         if self.worker_threads.is_some() {
             return Err(invalid(
-                "worker_threads is set, but a current-thread runtime has no workers".into(),
+                "worker_threads is set, but a current-thread runtime has no workers",
             ));
         }
         self.check_thread_name()
@@ -356,13 +356,13 @@ impl Builder {
 
     fn handle(&self, flavor: Flavor, driver: Arc<Driver>) -> io::Result<Handle> {
         if self.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
-            return Err(invalid("name must not be empty".into()));
+            return Err(invalid("name must not be empty"));
         }
         if self.max_blocking_threads == 0 {
-            return Err(invalid("max_blocking_threads must not be 0".into()));
+            return Err(invalid("max_blocking_threads must not be 0"));
         }
         if self.slow_poll_threshold.is_zero() {
-            return Err(invalid("slow_poll_threshold must not be 0".into()));
+            return Err(invalid("slow_poll_threshold must not be 0"));
         }
         tokio_words::hint_at_panics();
         let tokio = self.tokio.open()?;
@@ -424,7 +424,7 @@ impl Builder {
         match self.max_worker_threads {
             // With the spares they fill one word of the scheduler's (idle.rs) on all but large machines.
             None => Ok((workers.saturating_mul(2)).clamp(48 - SPARES, MAX_WORKERS)),
-            Some(0) => Err(invalid("max_worker_threads must not be 0".into())),
+            Some(0) => Err(invalid("max_worker_threads must not be 0")),
             Some(max) if max > MAX_WORKERS => {
                 Err(invalid(format!("max_worker_threads is {max}, but at most {MAX_WORKERS}")))
             }
@@ -445,7 +445,7 @@ impl Builder {
     fn check_thread_name(&self) -> io::Result<()> {
         match &self.thread_name {
             ThreadName::Prefix(prefix) if prefix.contains('\0') => {
-                Err(invalid("thread_name must not contain a zero byte".into()))
+                Err(invalid("thread_name must not contain a zero byte"))
             }
             _ => Ok(()),
         }

@@ -298,7 +298,7 @@ impl Handle {
     pub fn set_worker_threads(&self, count: usize) -> io::Result<()> {
         let Flavor::MultiThread { scheduler, threads, max_workers } = &self.inner.flavor else {
             let message = "set_worker_threads: a current-thread runtime has no workers";
-            return Err(invalid(message.into()));
+            return Err(invalid(message));
         };
         check_workers(count, *max_workers)?;
         scheduler.resize(count, threads, &self.around())
@@ -453,7 +453,7 @@ fn enter_thread(
 pub(super) fn check_workers(count: usize, max: usize) -> io::Result<()> {
     debug_assert!(max <= MAX_WORKERS);
     match count {
-        0 => Err(invalid("worker_threads must not be 0".into())),
+        0 => Err(invalid("worker_threads must not be 0")),
         _ if count > max => {
             Err(invalid(format!("worker_threads is {count}, but max_worker_threads is {max}")))
         }
@@ -461,8 +461,9 @@ pub(super) fn check_workers(count: usize, max: usize) -> io::Result<()> {
     }
 }
 
-pub(super) fn invalid(message: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, message)
+/// The error of a setting that cannot be.
+pub(crate) fn invalid(message: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message.into())
 }
 
 // A panic leaves a runtime as it was: tasks' panics are caught in their cells, and the locks do not poison.

@@ -4,8 +4,6 @@
 //! worker's thread has used of the processor is noted, and after all of it. The difference says whether the
 //! thread computes or waits for a processor, which one look cannot tell apart.
 
-#[cfg_attr(feature = "tracing", path = "slow_polls/traced.rs")]
-#[cfg_attr(not(feature = "tracing"), path = "slow_polls/untraced.rs")]
 mod event;
 
 use super::incidents::Incidents;

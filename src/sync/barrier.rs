@@ -11,9 +11,8 @@
 //! itself.
 
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
-use crate::engine::task::budget;
-use crate::engine::task::waiting::Wait;
 use crate::engine::task::waker::leave_note;
+use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::context;
 use pin_project_lite::pin_project;
@@ -158,7 +157,7 @@ impl Waiting<'_> {
             if *at == At::Arrived { Poll::Pending } else { Poll::Ready(true) }
         });
         if poll.is_pending() {
-            leave_note(cx.waker(), Wait::Barrier, barrier);
+            leave_note(cx.waker(), PrimitiveKind::Barrier, barrier);
         }
         wakers::drop_all(left);
         if let At::Leads(now) = *at {

@@ -44,7 +44,7 @@ pub use self::notified::{Notified, OwnedNotified};
 use crate::engine::impls::{impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
-use crate::engine::task::waiting::Wait;
+use crate::engine::task::PrimitiveKind;
 use crate::engine::task::waker::leave_note;
 use crate::engine::wakers::{self, Locked, Place, WaitList, WakeList, guard};
 use crate::runtime::context;
@@ -417,7 +417,7 @@ impl Notify {
                 let cx = cx.unwrap_or(&none);
                 let poll = self.waiting.poll(place, cx, look);
                 if poll.is_pending() {
-                    leave_note(cx.waker(), Wait::Notify, self);
+                    leave_note(cx.waker(), PrimitiveKind::Notify, self);
                 }
                 poll
             }

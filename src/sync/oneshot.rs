@@ -50,9 +50,8 @@ pub mod error;
 use self::cell::{ReceiveHalf, SendHalf};
 use self::error::{RecvError, TryRecvError};
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
-use crate::engine::task::budget;
-use crate::engine::task::waiting::Wait;
 use crate::engine::task::waker::leave_note;
+use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::words::noted;
 use crate::runtime::block_on::wait_outside;
 use std::future::{Future, poll_fn};
@@ -351,7 +350,7 @@ impl<T> Future for Receiver<T> {
                 Some(half) => Poll::Ready(half.finish().ok_or(RecvError(()))),
                 None => {
                     let channel = slot.as_ref().map_or(std::ptr::null(), ReceiveHalf::address);
-                    leave_note(cx.waker(), Wait::OneshotReceive, channel);
+                    leave_note(cx.waker(), PrimitiveKind::Oneshot, channel);
                     Poll::Pending
                 }
             }

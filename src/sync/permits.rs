@@ -32,9 +32,8 @@
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
-use crate::engine::task::waiting::Wait;
 use crate::engine::task::waker::{forget_note, leave_note};
-use crate::engine::task::{budget, current, holders};
+use crate::engine::task::{PrimitiveKind, budget, current, holders};
 use crate::engine::wakers::{self, Locked, Place, WaitList, WakeList, guard};
 use crate::engine::words::NOTE;
 use crate::runtime::context;
@@ -113,13 +112,13 @@ impl Permits {
     }
 
     /// As a task's note calls it.
-    fn wait(&self) -> Wait {
+    fn kind(&self) -> PrimitiveKind {
         // Ordering: Relaxed, these bits never change.
         match self.holder.load(Ordering::Relaxed) & OWNER {
-            0 => Wait::Mutex,
-            1 => Wait::RwLock,
-            2 => Wait::Semaphore,
-            _ => Wait::ChannelSend,
+            0 => PrimitiveKind::Mutex,
+            1 => PrimitiveKind::RwLock,
+            2 => PrimitiveKind::Semaphore,
+            _ => PrimitiveKind::Sender,
         }
     }
 
@@ -521,7 +520,7 @@ impl Acquiring<'_> {
         let mut locked = this.permits.waiting.lock();
         let waker = locked.leave(this.place.as_ref());
         if let Some(waker) = &waker {
-            forget_note(waker, this.permits.wait(), *this.permits);
+            forget_note(waker, this.permits.kind(), *this.permits);
         }
         let missing = this.place.given().expect("it has left") & !CLOSED_PLACE;
         // Also if that is none: `CROWDED` has to be cleared if the list is empty now.
@@ -602,9 +601,9 @@ impl Acquiring<'_> {
         });
         if poll.is_pending() {
             if let Some(replaced) = &unused {
-                forget_note(replaced, permits.wait(), permits);
+                forget_note(replaced, permits.kind(), permits);
             }
-            leave_note(cx.waker(), permits.wait(), permits);
+            leave_note(cx.waker(), permits.kind(), permits);
         }
         wakers::drop_all(unused);
         poll.map(|word| word.map_or(Err(Closed), told))

@@ -1,14 +1,12 @@
 //! A lock for data that either many tasks read at the same time, or one task changes.
 
 mod mapped;
-mod owned;
 mod read;
 mod write;
 
 pub use self::mapped::{OwnedRwLockMappedWriteGuard, RwLockMappedWriteGuard};
-pub use self::owned::OwnedRwLockWriteGuard;
 pub use self::read::{OwnedRwLockReadGuard, RwLockReadGuard};
-pub use self::write::RwLockWriteGuard;
+pub use self::write::{OwnedRwLockWriteGuard, RwLockWriteGuard};
 
 use super::guarded::{Guarded, Held};
 use super::mutex::TryLockError;

@@ -22,6 +22,7 @@
 //! `a_lock_future_that_another_task_polls_takes_the_note_along`).
 
 use super::id::TaskId;
+use super::primitive_kind::PrimitiveKind;
 use std::num::NonZeroUsize;
 
 /// Notes are odd: see [`Link`](crate::engine::queue::wake_channel::Link).
@@ -29,47 +30,29 @@ const ODD: usize = 1;
 const KIND_SHIFT: u32 = 1;
 const NUMBER_SHIFT: u32 = 8;
 
-/// What kind of thing a task waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
+/// What a task waits for, without saying which one it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// The end of a task, whose id is the number.
     Join,
-    // The number of the others is an address.
-    Mutex,
-    RwLock,
-    Semaphore,
-    Notify,
-    Watch,
-    Barrier,
-    ChannelReceive,
-    ChannelSend,
-    BroadcastReceive,
-    OneshotReceive,
-    Tracker,
-    Cancellation,
+    /// Something of that kind, whose address is the number.
+    Primitive(PrimitiveKind),
 }
 
 impl Wait {
-    const ALL: [Self; 13] = [
-        Self::Join,
-        Self::Mutex,
-        Self::RwLock,
-        Self::Semaphore,
-        Self::Notify,
-        Self::Watch,
-        Self::Barrier,
-        Self::ChannelReceive,
-        Self::ChannelSend,
-        Self::BroadcastReceive,
-        Self::OneshotReceive,
-        Self::Tracker,
-        Self::Cancellation,
-    ];
+    /// The kind of [`Wait::Join`]; below it are the primitives.
+    const JOIN: usize = PrimitiveKind::ALL.len();
+
+    fn kind(self) -> usize {
+        match self {
+            Self::Join => Self::JOIN,
+            Self::Primitive(kind) => kind as usize,
+        }
+    }
 
     /// Whether the header of this file promises that such a note can be relied upon.
     fn is_for_good(self) -> bool {
-        matches!(self, Self::Join | Self::Mutex | Self::RwLock)
+        matches!(self, Self::Join | Self::Primitive(PrimitiveKind::Mutex | PrimitiveKind::RwLock))
     }
 }
 
@@ -84,7 +67,7 @@ impl Note {
         if usize::BITS < u64::BITS || number >> (u64::BITS - NUMBER_SHIFT) != 0 {
             return None;
         }
-        let word = (number as usize) << NUMBER_SHIFT | (wait as usize) << KIND_SHIFT | ODD;
+        let word = (number as usize) << NUMBER_SHIFT | wait.kind() << KIND_SHIFT | ODD;
         NonZeroUsize::new(word).map(Self)
     }
 
@@ -98,7 +81,10 @@ impl Note {
 
     pub(crate) fn wait(self) -> Option<Wait> {
         let kind = self.0.get() >> KIND_SHIFT & ((1 << (NUMBER_SHIFT - KIND_SHIFT)) - 1);
-        Wait::ALL.get(kind).copied()
+        match kind {
+            Wait::JOIN => Some(Wait::Join),
+            _ => PrimitiveKind::ALL.get(kind).copied().map(Wait::Primitive),
+        }
     }
 
     /// The task whose end is waited for.
@@ -125,10 +111,11 @@ pub(crate) mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::{Note, Wait};
+    use crate::engine::task::PrimitiveKind;
 
     #[test]
     fn a_note_says_what_was_written() {
-        for wait in Wait::ALL {
+        for wait in PrimitiveKind::ALL.map(Wait::Primitive).into_iter().chain([Wait::Join]) {
             let note = Note::new(wait, 0x00ff_1234_5678_9abc).unwrap();
             assert_eq!((note.wait(), note.number()), (Some(wait), 0x00ff_1234_5678_9abc));
         }

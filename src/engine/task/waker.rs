@@ -8,6 +8,7 @@
 use super::current;
 use super::header::TaskRef;
 use super::id::TaskId;
+use super::primitive_kind::PrimitiveKind;
 use super::traced;
 use super::waiting::{Note, Wait};
 use std::mem::ManuallyDrop;
@@ -63,8 +64,8 @@ pub(crate) fn yield_to(waker: &Waker) {
 /// Leaves a note with the task that this thread polls, if `waker`, which has just been left where that task
 /// waits, is its own. `thing` is what it waits for.
 #[inline]
-pub(crate) fn leave_note<T: ?Sized>(waker: &Waker, wait: Wait, thing: *const T) {
-    leave(waker, wait, thing.addr() as u64);
+pub(crate) fn leave_note<T: ?Sized>(waker: &Waker, kind: PrimitiveKind, thing: *const T) {
+    leave(waker, Wait::Primitive(kind), thing.addr() as u64);
 }
 
 /// The note that the task which this thread polls has left last in this poll, if `waker` is its own.
@@ -96,8 +97,8 @@ fn leave(waker: &Waker, wait: Wait, number: u64) {
 
 /// To be called before a waker, which was left where its task waits for `thing`, is taken from there without
 /// being woken: whatever has happened to that task meanwhile, it has no note of it any more.
-pub(crate) fn forget_note<T: ?Sized>(waker: &Waker, wait: Wait, thing: *const T) {
-    forget(waker, wait, thing.addr() as u64);
+pub(crate) fn forget_note<T: ?Sized>(waker: &Waker, kind: PrimitiveKind, thing: *const T) {
+    forget(waker, Wait::Primitive(kind), thing.addr() as u64);
 }
 
 /// As [`forget_note`], for a task that waited for the end of another one.

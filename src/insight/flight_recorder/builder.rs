@@ -6,9 +6,9 @@ use super::mailbox::Mailbox;
 use super::observer::{self, Counts, OnSnapshot};
 use super::signals::Kinds;
 use super::snapshot::Snapshot;
-use crate::engine::impls::impl_unwind_safe;
+use crate::engine::impls::{impl_unwind_safe, setters};
 use crate::engine::sync_shim::Arc;
-use crate::runtime::Handle;
+use crate::runtime::{Handle, invalid};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -48,121 +48,102 @@ impl FlightRecorder {
 }
 
 impl FlightRecorderBuilder {
-    /// Keeps a snapshot when a task panics: see [`FlightRecorder`](FlightRecorder#panics-of-tasks).
-    pub fn on_panic(&mut self) -> &mut Self {
-        self.on_panic = true;
-        self
-    }
+    setters! {
+        |this|
+        /// Keeps a snapshot when a task panics: see [`FlightRecorder`](FlightRecorder#panics-of-tasks).
+        on_panic() => this.on_panic = true;
 
-    /// Keeps a snapshot when a poll is slow, while it lasts: see
-    /// [`slow_poll_threshold`](crate::runtime::Builder::slow_poll_threshold) of the runtime's builder, which
-    /// says what that is.
-    pub fn on_slow_poll(&mut self) -> &mut Self {
-        self.on_slow_poll = true;
-        self
-    }
+        /// Keeps a snapshot when a poll is slow, while it lasts: see
+        /// [`slow_poll_threshold`](crate::runtime::Builder::slow_poll_threshold) of the runtime's builder,
+        /// which says what that is.
+        on_slow_poll() => this.on_slow_poll = true;
 
-    /// Keeps a snapshot when the process receives that signal, such as `SIGUSR1`; each call adds one. On
-    /// Unix, with the feature `signal`.
-    ///
-    /// From then on the signal does not end the process, also when the recorder has been dropped: see
-    /// [`signal`](crate::signal::unix::signal()).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use liten::insight::FlightRecorder;
-    /// use liten::signal::unix::SignalKind;
-    ///
-    /// # liten::block_on(async {
-    /// # let dir = std::env::temp_dir().join(format!("liten-signal-{}", std::process::id()));
-    /// // Then: kill -USR1 PID
-    /// let recorder = FlightRecorder::builder()
-    ///     .on_signal(SignalKind::user_defined1())
-    ///     .to_dir(&dir)
-    ///     .start(&liten::runtime::Handle::current())?;
-    /// # drop(recorder);
-    /// # std::fs::remove_dir_all(&dir)?;
-    /// # std::io::Result::Ok(())
-    /// # }).unwrap();
-    /// ```
-    #[cfg(all(unix, feature = "signal"))]
-    pub fn on_signal(&mut self, kind: crate::signal::unix::SignalKind) -> &mut Self {
-        self.signals.add(kind);
-        self
-    }
+        /// Keeps a snapshot when the process receives that signal, such as `SIGUSR1`; each call adds one. On
+        /// Unix, with the feature `signal`.
+        ///
+        /// From then on the signal does not end the process, also when the recorder has been dropped: see
+        /// [`signal`](crate::signal::unix::signal()).
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use liten::insight::FlightRecorder;
+        /// use liten::signal::unix::SignalKind;
+        ///
+        /// # liten::block_on(async {
+        /// # let dir = std::env::temp_dir().join(format!("liten-signal-{}", std::process::id()));
+        /// // Then: kill -USR1 PID
+        /// let recorder = FlightRecorder::builder()
+        ///     .on_signal(SignalKind::user_defined1())
+        ///     .to_dir(&dir)
+        ///     .start(&liten::runtime::Handle::current())?;
+        /// # drop(recorder);
+        /// # std::fs::remove_dir_all(&dir)?;
+        /// # std::io::Result::Ok(())
+        /// # }).unwrap();
+        /// ```
+        #[cfg(all(unix, feature = "signal"))]
+        on_signal(kind: crate::signal::unix::SignalKind) => this.signals.add(kind);
 
-    /// Sets the least time between two snapshots for reasons of one kind. Default: 10 s. What comes earlier
-    /// is [counted](FlightRecorder::skipped).
-    ///
-    /// Panics are one kind, slow polls another one, signals a third one, and what is asked for by
-    /// [`FlightRecorder::request`] a fourth one. While a snapshot of one kind is being made, one more waits
-    /// at the most, also if this is zero.
-    pub fn min_interval(&mut self, interval: Duration) -> &mut Self {
-        self.min_interval = interval;
-        self
-    }
+        /// Sets the least time between two snapshots for reasons of one kind. Default: 10 s. What comes
+        /// earlier is [counted](FlightRecorder::skipped).
+        ///
+        /// Panics are one kind, slow polls another one, signals a third one, and what is asked for by
+        /// [`FlightRecorder::request`] a fourth one. While a snapshot of one kind is being made, one more
+        /// waits at the most, also if this is zero.
+        min_interval(interval: Duration) => this.min_interval = interval;
 
-    /// Keeps snapshots in that folder, which is made if it is not there.
-    ///
-    /// Each is a file as [`Trace::to_chrome_json`](crate::insight::Trace::to_chrome_json) makes it, with a
-    /// name such as `liten-20261125T013015.123Z-4242-0-panic.json`: when, by UTC, by which process, a number,
-    /// and why. A file has this name when it is complete. On Unix only its owner can read it.
-    pub fn to_dir(&mut self, dir: impl Into<PathBuf>) -> &mut Self {
-        self.dir = Some(dir.into());
-        self
-    }
+        /// Keeps snapshots in that folder, which is made if it is not there.
+        ///
+        /// Each is a file as [`Trace::to_chrome_json`](crate::insight::Trace::to_chrome_json) makes it, with
+        /// a name such as `liten-20261125T013015.123Z-4242-0-panic.json`: when, by UTC, by which process, a
+        /// number, and why. A file has this name when it is complete. On Unix only its owner can read it.
+        to_dir(dir: impl Into<PathBuf>) => this.dir = Some(dir.into());
 
-    /// Sets how many files there are in the folder at the most. Default: 16.
-    ///
-    /// Counted are all with such names, also those of other processes, so that a program that is started
-    /// again and again does not fill the disk. When there would be one more, the oldest is removed of the
-    /// kind of reasons that has the most.
-    pub fn max_files(&mut self, count: usize) -> &mut Self {
-        self.max_files = count;
-        self
-    }
+        /// Sets how many files there are in the folder at the most. Default: 16.
+        ///
+        /// Counted are all with such names, also those of other processes, so that a program that is started
+        /// again and again does not fill the disk. When there would be one more, the oldest is removed of the
+        /// kind of reasons that has the most.
+        max_files(count: usize) => this.max_files = count;
 
-    /// Sets how large a file is at the most, in bytes. Default: 32 MiB. Of a trace that would be larger the
-    /// older part is left out; [`Trace::lost`](crate::insight::Trace::lost) counts it in the file, too.
-    pub fn max_file_size(&mut self, bytes: u64) -> &mut Self {
-        self.max_file_size = bytes;
-        self
-    }
+        /// Sets how large a file is at the most, in bytes. Default: 32 MiB. Of a trace that would be larger
+        /// the older part is left out; [`Trace::lost`](crate::insight::Trace::lost) counts it in the file,
+        /// too.
+        max_file_size(bytes: u64) => this.max_file_size = bytes;
 
-    /// Calls `f` with each snapshot, after it has been written if there is a folder. On the recorder's
-    /// thread, where `f` may take its time, and block: what comes meanwhile waits, one of a kind at the most.
-    ///
-    /// A panic of `f` is reported by the panic hook and [counted](FlightRecorder::failed), and has no other
-    /// consequence. If `f` drops the recorder, that does not wait.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use liten::insight::{EventKind, FlightRecorder};
-    /// use liten::runtime::Runtime;
-    /// use std::sync::mpsc;
-    ///
-    /// let runtime = Runtime::new()?;
-    /// let (send, kept) = mpsc::channel();
-    /// let recorder = FlightRecorder::builder()
-    ///     .on_panic()
-    ///     .to_fn(move |snapshot| {
-    ///         let panics = snapshot.trace().events();
-    ///         let panics = panics.filter(|event| matches!(event.kind(), EventKind::Panic(_)));
-    ///         send.send((snapshot.reason().to_string(), panics.count())).unwrap();
-    ///     })
-    ///     .start(runtime.handle())?;
-    /// # std::panic::set_hook(Box::new(|_| {}));
-    /// drop(runtime.spawn(async { panic!("lost an engine") }));
-    /// let (reason, panics) = kept.recv().unwrap();
-    /// // Such as: task 1, spawned at src/main.rs:16:20, has panicked
-    /// assert!(reason.ends_with("has panicked") && panics == 1, "{reason}");
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn to_fn(&mut self, f: impl Fn(&Snapshot) + Send + Sync + 'static) -> &mut Self {
-        self.told = Some(Arc::new(f));
-        self
+        /// Calls `f` with each snapshot, after it has been written if there is a folder. On the recorder's
+        /// thread, where `f` may take its time, and block: what comes meanwhile waits, one of a kind at the
+        /// most.
+        ///
+        /// A panic of `f` is reported by the panic hook and [counted](FlightRecorder::failed), and has no
+        /// other consequence. If `f` drops the recorder, that does not wait.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use liten::insight::{EventKind, FlightRecorder};
+        /// use liten::runtime::Runtime;
+        /// use std::sync::mpsc;
+        ///
+        /// let runtime = Runtime::new()?;
+        /// let (send, kept) = mpsc::channel();
+        /// let recorder = FlightRecorder::builder()
+        ///     .on_panic()
+        ///     .to_fn(move |snapshot| {
+        ///         let panics = snapshot.trace().events();
+        ///         let panics = panics.filter(|event| matches!(event.kind(), EventKind::Panic(_)));
+        ///         send.send((snapshot.reason().to_string(), panics.count())).unwrap();
+        ///     })
+        ///     .start(runtime.handle())?;
+        /// # std::panic::set_hook(Box::new(|_| {}));
+        /// drop(runtime.spawn(async { panic!("lost an engine") }));
+        /// let (reason, panics) = kept.recv().unwrap();
+        /// // Such as: task 1, spawned at src/main.rs:16:20, has panicked
+        /// assert!(reason.ends_with("has panicked") && panics == 1, "{reason}");
+        /// # Ok::<(), std::io::Error>(())
+        /// ```
+        to_fn(f: impl Fn(&Snapshot) + Send + Sync + 'static) => this.told = Some(Arc::new(f));
     }
 
     /// Starts to record that runtime.
@@ -202,10 +183,6 @@ impl FlightRecorderBuilder {
         incidents.add(mailbox.clone());
         Ok(FlightRecorder { recording, mailbox, incidents, counts, thread })
     }
-}
-
-fn invalid(message: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
 // The function is called later, by another thread, and under a guard; a panic beside a builder leaves it as

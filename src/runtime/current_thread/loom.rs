@@ -5,8 +5,8 @@ use super::*;
 use crate::engine::park::Parker;
 use crate::engine::park::loom::waker_of;
 use crate::engine::scheduler::Sleeps;
-use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Mutex, thread};
+use crate::engine::wakers::loom::Awaited;
 use crate::runtime::root::loom::forget_habit;
 use std::panic::Location;
 use std::task::{Context, Waker};
@@ -20,27 +20,10 @@ fn block_on_root<F: Future>(runtime: &CurrentThread, root: F) -> F::Output {
     runtime.block_on(rests, &|| true, root)
 }
 
-type Left = Arc<Mutex<Option<Waker>>>;
-
-/// Ready when `flag` is set; leaves its waker in `left`.
-fn watch(flag: &Arc<AtomicBool>, left: &Left) -> impl Future<Output = ()> + Send + 'static {
-    let (flag, left) = (flag.clone(), left.clone());
-    poll_fn(move |cx| {
-        *left.lock() = Some(cx.waker().clone());
-        // Relaxed on purpose: only the runtime may carry it over.
-        if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
-    })
-}
-
-/// A task that sets the flag and calls the waker, if one has been left.
-fn spawn_setter(local: &Arc<LocalShared>, flag: &Arc<AtomicBool>, left: &Left) {
-    let (flag, left) = (flag.clone(), left.clone());
-    let setter = async move {
-        flag.store(true, Ordering::Relaxed);
-        let root = left.lock().take();
-        root.into_iter().for_each(Waker::wake);
-    };
-    drop(local.spawn_send(setter, Location::caller()));
+/// Spawns a task that wakes what waits for `awaited`.
+fn spawn_waker(local: &Arc<LocalShared>, awaited: &Awaited) {
+    let awaited = awaited.clone();
+    drop(local.spawn_send(async move { awaited.wake() }, Location::caller()));
 }
 
 /// Another thread spawns while the one in `block_on` runs dry and goes to sleep in the driver: the task is
@@ -49,12 +32,12 @@ fn spawn_setter(local: &Arc<LocalShared>, flag: &Arc<AtomicBool>, left: &Left) {
 fn a_foreign_spawn_wakes_the_thread_that_drives() {
     ::loom::model(|| {
         let runtime = new();
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), Left::new(Mutex::new(None)));
+        let awaited = Awaited::new();
         let other = {
-            let (local, flag, left) = (runtime.local().clone(), flag.clone(), left.clone());
-            thread::spawn(move || spawn_setter(&local, &flag, &left))
+            let (local, awaited) = (runtime.local().clone(), awaited.clone());
+            thread::spawn(move || spawn_waker(&local, &awaited))
         };
-        block_on_root(&runtime, watch(&flag, &left));
+        block_on_root(&runtime, awaited.wait());
         other.join().expect("no panic");
         runtime.close();
     });
@@ -67,13 +50,13 @@ fn the_driving_is_handed_over() {
     ::loom::model(|| {
         forget_habit();
         let runtime = Arc::new(new());
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), Left::new(Mutex::new(None)));
-        spawn_setter(runtime.local(), &flag, &left);
+        let awaited = Awaited::new();
+        spawn_waker(runtime.local(), &awaited);
         let other = {
             let runtime = runtime.clone();
             thread::spawn(move || block_on_root(&runtime, std::future::ready(1)))
         };
-        block_on_root(&runtime, watch(&flag, &left));
+        block_on_root(&runtime, awaited.wait());
         assert_eq!(other.join().expect("no panic"), 1);
         runtime.close();
     });

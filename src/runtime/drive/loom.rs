@@ -1,7 +1,8 @@
 //! A model of the thread that polls a root and its own driver in turn.
 
 use super::*;
-use crate::engine::sync_shim::{Mutex, thread};
+use crate::engine::sync_shim::thread;
+use crate::engine::wakers::loom::Awaited;
 use std::future::poll_fn;
 
 /// The root is woken from another thread while its own one goes to sleep in the driver: it is polled again,
@@ -10,28 +11,17 @@ use std::future::poll_fn;
 fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
     ::loom::model(|| {
         let driver = Driver::new(1).expect("a selector");
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None::<Waker>)));
-        let other = {
-            let (flag, left) = (flag.clone(), left.clone());
-            thread::spawn(move || {
-                // Relaxed on purpose: only the waker may carry it over.
-                flag.store(true, Ordering::Relaxed);
-                let waker = left.lock().clone();
-                // Twice, because the second one leaves the poller alone.
-                for _ in 0..2 {
-                    waker.iter().for_each(Waker::wake_by_ref);
-                }
-            })
-        };
-        drive(
-            &driver,
-            Rests { sleeps: &Sleeps::default(), hooks: None },
-            &|| Rest::alone(true),
-            poll_fn(|cx| {
-                *left.lock() = Some(cx.waker().clone());
-                if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
-            }),
-        );
+        let awaited = Awaited::new();
+        let root = awaited.wait();
+        let other = thread::spawn(move || {
+            let waker = awaited.set();
+            // Twice, because the second one leaves the poller alone.
+            for _ in 0..2 {
+                waker.iter().for_each(Waker::wake_by_ref);
+            }
+        });
+        let rests = Rests { sleeps: &Sleeps::default(), hooks: None };
+        drive(&driver, rests, &|| Rest::alone(true), root);
         other.join().expect("no panic");
     });
 }

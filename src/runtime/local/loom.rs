@@ -3,8 +3,9 @@
 use super::*;
 use crate::engine::park::Parker;
 use crate::engine::park::loom::waker_of;
-use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize};
-use crate::engine::sync_shim::{Mutex, both_ways};
+use crate::engine::sync_shim::atomic::AtomicUsize;
+use crate::engine::sync_shim::both_ways;
+use crate::engine::wakers::loom::Awaited;
 use crate::engine::wakers::tests::Flag;
 use std::pin::Pin;
 use std::task::Waker;
@@ -22,41 +23,15 @@ fn sleep_until<F: Future>(future: F) -> F::Output {
     }
 }
 
-type Left = Arc<Mutex<Option<Waker>>>;
-
-fn nothing() -> Left {
-    Arc::new(Mutex::new(None))
-}
-
-/// Ready when `flag` is set; leaves its waker in `left`.
-fn watch(flag: &Arc<AtomicBool>, left: &Left) -> impl Future<Output = ()> + Send + 'static {
-    let (flag, left) = (flag.clone(), left.clone());
-    poll_fn(move |cx| {
-        *left.lock() = Some(cx.waker().clone());
-        // Relaxed on purpose: only the queue and the task's word may carry it over.
-        if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
-    })
-}
-
-/// Sets the flag and calls the waker, if one has been left, on another thread.
-fn wake_beside(flag: &Arc<AtomicBool>, left: &Left) -> thread::JoinHandle<()> {
-    let (flag, left) = (flag.clone(), left.clone());
-    thread::spawn(move || {
-        flag.store(true, Ordering::Relaxed);
-        let waker = left.lock().take();
-        waker.into_iter().for_each(Waker::wake);
-    })
-}
-
 /// A foreign thread wakes a local task while the executor runs dry and its thread goes to sleep: the task is
 /// run.
 #[test]
 fn a_foreign_wake_is_not_left_to_an_executor_that_sleeps() {
     ::loom::model(|| {
         let executor = LocalExecutor::new();
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
-        let join = executor.spawn(watch(&flag, &left));
-        let other = wake_beside(&flag, &left);
+        let awaited = Awaited::new();
+        let join = executor.spawn(awaited.wait());
+        let other = awaited.wake_beside();
         assert!(sleep_until(executor.run(join)).is_ok());
         other.join().expect("no panic");
     });
@@ -67,20 +42,14 @@ fn a_foreign_wake_is_not_left_to_an_executor_that_sleeps() {
 fn a_foreign_spawn_is_not_left_to_an_executor_that_sleeps() {
     ::loom::model(|| {
         let executor = LocalExecutor::new();
-        let ran = Arc::new(AtomicBool::new(false));
-        let left = nothing();
+        let awaited = Awaited::new();
         let other = {
-            let (shared, ran, left) = (executor.shared().clone(), ran.clone(), left.clone());
+            let (shared, awaited) = (executor.shared().clone(), awaited.clone());
             thread::spawn(move || {
-                let setter = async move {
-                    ran.store(true, Ordering::Relaxed);
-                    let root = left.lock().take();
-                    root.into_iter().for_each(Waker::wake);
-                };
-                drop(shared.spawn_send(setter, Location::caller()));
+                drop(shared.spawn_send(async move { awaited.wake() }, Location::caller()));
             })
         };
-        sleep_until(executor.run(watch(&ran, &left)));
+        sleep_until(executor.run(awaited.wait()));
         other.join().expect("no panic");
     });
 }
@@ -118,8 +87,8 @@ fn the_drop_waits_for_a_foreign_wake() {
         }
         let executor = LocalExecutor::new();
         let drops = Arc::new(AtomicUsize::new(0));
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
-        let (borrowed, watched) = (Borrowed(drops.clone()), watch(&flag, &left));
+        let awaited = Awaited::new();
+        let (borrowed, watched) = (Borrowed(drops.clone()), awaited.wait());
         let join = executor.spawn(async move {
             watched.await;
             drop(borrowed);
@@ -128,7 +97,7 @@ fn the_drop_waits_for_a_foreign_wake() {
         let visit = Visit::new(executor.home(), place.into_ref());
         executor.turn(&visit, &Context::from_waker(Waker::noop()), || false);
         drop(visit);
-        let other = wake_beside(&flag, &left);
+        let other = awaited.wake_beside();
         way.here();
         drop(executor);
         assert_eq!(drops.load(Ordering::Relaxed), 1);
@@ -143,10 +112,10 @@ fn the_drop_waits_for_a_foreign_wake() {
 fn a_wake_of_the_root_reaches_whoever_polls_it_next() {
     both_ways(|way| {
         let executor = LocalExecutor::new();
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
-        let mut run = pin!(executor.run(watch(&flag, &left)));
+        let awaited = Awaited::new();
+        let mut run = pin!(executor.run(awaited.wait()));
         assert!(run.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        let other = wake_beside(&flag, &left);
+        let other = awaited.wake_beside();
         way.here();
         let (next, waker) = Flag::new();
         let polled = run.as_mut().poll(&mut Context::from_waker(&waker));
@@ -161,16 +130,12 @@ fn a_wake_of_the_root_reaches_whoever_polls_it_next() {
 fn own_and_foreign_wakes_at_once_are_all_answered() {
     ::loom::model(|| {
         let executor = LocalExecutor::new();
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
-        let foreign = executor.spawn(watch(&flag, &left));
-        let (rung, heard) = (Arc::new(AtomicBool::new(false)), nothing());
-        let own = executor.spawn(watch(&rung, &heard));
-        let ringer = executor.spawn(async move {
-            rung.store(true, Ordering::Relaxed);
-            let waker = heard.lock().take();
-            waker.into_iter().for_each(Waker::wake);
-        });
-        let other = wake_beside(&flag, &left);
+        let awaited = Awaited::new();
+        let foreign = executor.spawn(awaited.wait());
+        let rung = Awaited::new();
+        let own = executor.spawn(rung.wait());
+        let ringer = executor.spawn(async move { rung.wake() });
+        let other = awaited.wake_beside();
         let all = async { foreign.await.is_ok() && own.await.is_ok() && ringer.await.is_ok() };
         assert!(sleep_until(executor.run(all)));
         other.join().expect("no panic");
@@ -182,16 +147,12 @@ fn own_and_foreign_wakes_at_once_are_all_answered() {
 fn what_a_visit_leaves_behind_is_run_by_an_idle_one() {
     ::loom::model(|| {
         let executor = LocalExecutor::new();
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
-        let join = executor.spawn(watch(&flag, &left));
+        let awaited = Awaited::new();
+        let join = executor.spawn(awaited.wait());
         let (idle, waker) = Flag::new();
         let mut first = pin!(executor.run(std::future::pending::<()>()));
         assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        sleep_until(executor.run(async {
-            flag.store(true, Ordering::Relaxed);
-            let waker = left.lock().take();
-            waker.into_iter().for_each(Waker::wake);
-        }));
+        sleep_until(executor.run(async { awaited.wake() }));
         assert!(idle.is_set());
         assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         assert!(join.is_finished());
@@ -234,16 +195,15 @@ fn a_task_that_gives_way_is_not_left_to_a_visit_that_is_dropped() {
 fn a_push_between_two_polls_wakes_the_idle() {
     ::loom::model(|| {
         let executor = LocalExecutor::new();
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), nothing());
+        let awaited = Awaited::new();
         let (idle, waker) = Flag::new();
         let mut cx = Context::from_waker(&waker);
         let mut run = pin!(executor.run(std::future::pending::<()>()));
         assert!(run.as_mut().poll(&mut cx).is_pending());
-        let join = executor.spawn(watch(&flag, &left));
+        let join = executor.spawn(awaited.wait());
         assert!(idle.take());
         assert!(run.as_mut().poll(&mut cx).is_pending());
-        flag.store(true, Ordering::Relaxed);
-        let waker = left.lock().take();
+        let waker = awaited.set();
         at_home(&executor, || waker.into_iter().for_each(Waker::wake));
         assert!(idle.take());
         assert!(run.as_mut().poll(&mut cx).is_pending());

@@ -6,9 +6,8 @@ use super::room::Room;
 use super::shared::{Inbox, Shared, abandon};
 use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::{Arc, Mutex};
-use crate::engine::task::budget;
-use crate::engine::task::waiting::Wait;
 use crate::engine::task::waker::{is_task, leave_note};
+use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::wakers::{Locked, drop_all};
 use std::mem;
 use std::task::{Context, Poll, ready};
@@ -164,7 +163,7 @@ fn wait<'a, T, R: Room>(
     };
     drop(inbox);
     if poll.is_pending() {
-        leave_note(cx.waker(), Wait::ChannelReceive, shared);
+        leave_note(cx.waker(), PrimitiveKind::Receiver, shared);
     }
     drop_all(clone);
     poll

@@ -1,10 +1,14 @@
-//! The write guard that borrows the lock.
+//! The write guards.
 
-use super::{RwLock, RwLockMappedWriteGuard, RwLockReadGuard};
+use super::{
+    OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, RwLock, RwLockMappedWriteGuard,
+    RwLockReadGuard,
+};
 use crate::sync::guarded::{Exclusive, guards_mut};
 use crate::sync::permits::Permits;
 use std::marker::PhantomData;
 use std::panic::RefUnwindSafe;
+use std::sync::Arc;
 
 /// The data of a [`RwLock`], to be changed; unlocks it when it is dropped.
 #[clippy::has_significant_drop]
@@ -39,9 +43,35 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     downgrades!(RwLockMappedWriteGuard<'a, T>, RwLockReadGuard<'a, T>, RwLockReadGuard<'a, U>);
 }
 
+/// As [`RwLockWriteGuard`], but keeps the lock alive and borrows nothing.
+#[clippy::has_significant_drop]
+pub struct OwnedRwLockWriteGuard<T: ?Sized> {
+    inner: Exclusive<Arc<RwLock<T>>, u32, T>,
+}
+
+impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
+    #[inline]
+    pub(super) fn new(inner: Exclusive<Arc<RwLock<T>>, u32, T>) -> Self {
+        Self { inner }
+    }
+
+    parts!([&mut] T => U, OwnedRwLockMappedWriteGuard<T>;);
+    downgrades!(
+        OwnedRwLockMappedWriteGuard<T>,
+        OwnedRwLockReadGuard<T>,
+        OwnedRwLockReadGuard<T, U>
+    );
+
+    /// Returns the lock that it has locked.
+    pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
+        this.inner.way()
+    }
+}
+
 // Shared, it only lends the data to be read.
 impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for RwLockWriteGuard<'_, T> {}
 
 guards_mut! {
     [T: ?Sized] RwLockWriteGuard<'_, T> => T;
+    [T: ?Sized] OwnedRwLockWriteGuard<T> => T;
 }

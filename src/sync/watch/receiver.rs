@@ -4,9 +4,8 @@ use super::error::RecvError;
 use super::{SPREAD, STEP, Shared, Version, within_budget};
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::sync_shim::{Arc, RwLockReadGuard};
-use crate::engine::task::budget;
-use crate::engine::task::waiting::Wait;
 use crate::engine::task::waker::leave_note;
+use crate::engine::task::{PrimitiveKind, budget};
 use crate::sync::notify::Notified;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -246,7 +245,7 @@ impl<'a, T> Change<'a, T> {
                 return Poll::Ready(Err(RecvError(())));
             }
             if notified.as_mut().poll(cx).is_pending() {
-                leave_note(cx.waker(), Wait::Watch, self.shared);
+                leave_note(cx.waker(), PrimitiveKind::Watch, self.shared);
                 return Poll::Pending;
             }
             notified.set(self.notified());

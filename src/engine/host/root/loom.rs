@@ -4,9 +4,8 @@
 use super::*;
 use crate::engine::host::{Host, NativeHost, Reactor};
 use crate::engine::sync_shim::atomic::AtomicBool;
-use crate::engine::sync_shim::{Mutex, thread};
-use std::future::poll_fn;
-use std::task::Poll;
+use crate::engine::sync_shim::thread;
+use crate::engine::wakers::loom::Awaited;
 use std::time::Duration;
 
 /// The root is woken while it is polled, while its thread goes to the host, or while that blocks: it is
@@ -14,21 +13,9 @@ use std::time::Duration;
 #[test]
 fn a_wake_is_not_lost_while_the_thread_goes_to_the_host() {
     ::loom::model(|| {
-        let (flag, left) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None::<Waker>)));
-        let other = {
-            let (flag, left) = (flag.clone(), left.clone());
-            thread::spawn(move || {
-                // Relaxed on purpose: only the waker may carry it over.
-                flag.store(true, Ordering::Relaxed);
-                let waker = left.lock().take();
-                waker.into_iter().for_each(Waker::wake);
-            })
-        };
-        let reactor = Reactor::with_host(NativeHost::new());
-        reactor.block_on(poll_fn(|cx| {
-            *left.lock() = Some(cx.waker().clone());
-            if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
-        }));
+        let awaited = Awaited::new();
+        let other = awaited.wake_beside();
+        Reactor::with_host(NativeHost::new()).block_on(awaited.wait());
         other.join().expect("no panic");
     });
 }

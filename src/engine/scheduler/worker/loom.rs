@@ -5,56 +5,33 @@ use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::loom::{bounded, go_home, last_of, scheduler, up_to, worker};
 use crate::engine::scheduler::role::Dispatcher;
 use crate::engine::scheduler::slots::Stall;
-use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::{Arc, both_ways, thread};
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::Runner;
-use std::future::{Future, poll_fn};
+use crate::engine::wakers::loom::Awaited;
+use std::future::Future;
 use std::panic::Location;
-use std::task::{Poll, Waker};
 
 fn left(tasks: usize) -> Arc<AtomicUsize> {
     Arc::new(AtomicUsize::new(tasks))
 }
 
-/// What a cold task waits for.
-struct Waiting {
-    flag: Arc<AtomicBool>,
-    slot: Arc<Mutex<Option<Waker>>>,
-}
-
-impl Waiting {
-    fn new() -> Self {
-        Self { flag: Arc::new(AtomicBool::new(false)), slot: Arc::new(Mutex::new(None)) }
-    }
-
-    /// A task that has been polled by `worker` once, and waits, and then ends with `end`.
-    fn run_once(
-        &self,
-        worker: &Worker,
-        end: impl Future<Output = ()> + Send + 'static,
-    ) -> JoinHandle<()> {
-        let (flag, slot) = (self.flag.clone(), self.slot.clone());
-        let future = async move {
-            poll_fn(|cx| {
-                *slot.lock() = Some(cx.waker().clone());
-                // Relaxed on purpose: the channel and the task's word carry it over.
-                if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
-            end.await;
-        };
-        let (task, join) = new_send_task(future, worker.shared(), Location::caller());
-        task.run(worker);
-        join
-    }
-
-    fn wake(&self) {
-        self.flag.store(true, Ordering::Relaxed);
-        let waker = self.slot.lock().take();
-        waker.expect("polled once").wake();
-    }
+/// A task that `worker` has polled once, and that waits for what is returned, and then ends with `end`.
+fn run_once(
+    worker: &Worker,
+    end: impl Future<Output = ()> + Send + 'static,
+) -> (Awaited, JoinHandle<()>) {
+    let awaited = Awaited::new();
+    let wait = awaited.wait();
+    let future = async move {
+        wait.await;
+        end.await;
+    };
+    let (task, join) = new_send_task(future, worker.shared(), Location::caller());
+    task.run(worker);
+    (awaited, join)
 }
 
 /// A task is spawned from outside while the only worker goes to sleep in the driver's seat: it is run.
@@ -82,9 +59,8 @@ fn a_woken_task_reaches_its_home_worker() {
         let shared = scheduler(1);
         let worker = worker(&shared, 0);
         let seat = shared.driver.try_seat().expect("the seat is free");
-        let waiting = Waiting::new();
-        let join = waiting.run_once(&worker, last_of(&shared, &left(1)));
-        let other = thread::spawn(move || waiting.wake());
+        let (awaited, join) = run_once(&worker, last_of(&shared, &left(1)));
+        let other = awaited.wake_beside();
         way.here();
         worker.work();
         other.join().expect("no panic");
@@ -102,9 +78,8 @@ fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
         let worker = worker(&shared, 0);
         let left = left(2);
         let joins = [(); 2].map(|()| {
-            let waiting = Waiting::new();
-            let join = waiting.run_once(&worker, last_of(&shared, &left));
-            waiting.wake();
+            let (awaited, join) = run_once(&worker, last_of(&shared, &left));
+            awaited.wake();
             join
         });
         // As the wakers of that round would give them to the driver thread.
@@ -190,14 +165,13 @@ fn a_channel_behind_a_stuck_worker_is_emptied_by_a_peer() {
     bounded(|way| {
         let shared = scheduler(2);
         let stuck = worker(&shared, 0);
-        let waiting = Waiting::new();
-        let join = waiting.run_once(&stuck, last_of(&shared, &left(1)));
+        let (awaited, join) = run_once(&stuck, last_of(&shared, &left(1)));
         let peer = {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 1).work())
         };
         way.here();
-        waiting.wake();
+        awaited.wake();
         peer.join().expect("no panic");
         assert!(join.is_finished());
     });

@@ -2,7 +2,7 @@
 
 use super::{Answer, Request};
 use crate::engine::sync_shim::atomic::Ordering;
-use crate::engine::sync_shim::{Arc, both_ways, thread};
+use crate::engine::sync_shim::{Arc, Way, both_ways, thread};
 use crate::engine::task::TaskId;
 use crate::engine::task::loom::{Queue, leaf, poll_once};
 use std::task::Poll;
@@ -19,6 +19,23 @@ fn ask(queue: &Arc<Queue>, id: TaskId) -> Option<Request> {
     is_found.then_some(request)
 }
 
+/// Asks the task from another thread, while this one calls `meanwhile` and then polls what is queued.
+fn ask_beside(
+    queue: &Arc<Queue>,
+    id: TaskId,
+    way: Way,
+    meanwhile: impl FnOnce(),
+) -> Option<Request> {
+    let asker = {
+        let queue = queue.clone();
+        thread::spawn(move || ask(&queue, id))
+    };
+    meanwhile();
+    way.here();
+    queue.run();
+    asker.join().expect("no panic")
+}
+
 fn answer(request: &Request) -> Option<Answer> {
     request.wait(Duration::ZERO)
 }
@@ -30,17 +47,10 @@ fn a_traced_poll_follows_a_request_during_another_poll() {
         let queue = Queue::new();
         let (leaf, flag, slot, _) = leaf();
         let mut join = queue.spawn(leaf);
-        let id = join.id();
         queue.run();
         let woken = slot.lock().clone().expect("polled once");
         woken.wake();
-        let asker = {
-            let queue = queue.clone();
-            thread::spawn(move || ask(&queue, id).expect("it waits"))
-        };
-        way.here();
-        queue.run();
-        let request = asker.join().expect("no panic");
+        let request = ask_beside(&queue, join.id(), way, || {}).expect("it waits");
         queue.run();
         let Some(Answer::Traced(traced)) = answer(&request) else { panic!("no answer") };
         assert_eq!(traced.stacks.len() + traced.left_out, 1, "it clones its waker once");
@@ -59,17 +69,10 @@ fn a_traced_poll_or_the_end_answers_a_task_that_ends() {
         let queue = Queue::new();
         let (leaf, flag, slot, _) = leaf();
         let mut join = queue.spawn(leaf);
-        let id = join.id();
         queue.run();
         flag.store(true, Ordering::Relaxed);
         slot.lock().take().expect("polled once").wake();
-        let asker = {
-            let queue = queue.clone();
-            thread::spawn(move || ask(&queue, id))
-        };
-        way.here();
-        queue.run();
-        let asked = asker.join().expect("no panic");
+        let asked = ask_beside(&queue, join.id(), way, || {});
         assert!(
             asked.is_none_or(|request| answer(&request).is_some()),
             "nothing polls it any more"
@@ -85,16 +88,9 @@ fn a_traced_poll_or_the_end_answers_a_task_that_is_aborted() {
         let queue = Queue::new();
         let (leaf, _flag, slot, drops) = leaf();
         let mut join = queue.spawn(leaf);
-        let (id, abort) = (join.id(), join.abort_handle());
+        let abort = join.abort_handle();
         queue.run();
-        let asker = {
-            let queue = queue.clone();
-            thread::spawn(move || ask(&queue, id))
-        };
-        abort.abort();
-        way.here();
-        queue.run();
-        let asked = asker.join().expect("no panic");
+        let asked = ask_beside(&queue, join.id(), way, || abort.abort());
         queue.run();
         assert!(
             asked.is_none_or(|request| answer(&request).is_some()),

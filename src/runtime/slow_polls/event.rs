@@ -1,12 +1,15 @@
-//! A warning to the collector of the crate tracing.
+//! The warning of a slow poll to the collector of the crate tracing. Without that crate there is none;
+//! `RuntimeMetrics::slow_poll_count` counts.
 
 use crate::runtime::SlowPoll;
 
 /// Whether there may be a collector.
+#[cfg(feature = "tracing")]
 pub(super) fn is_told() -> bool {
     tracing::enabled!(target: "liten::slow", tracing::Level::WARN)
 }
 
+#[cfg(feature = "tracing")]
 pub(super) fn tell(slow: &SlowPoll) {
     let task = slow.task();
     tracing::warn!(
@@ -20,3 +23,11 @@ pub(super) fn tell(slow: &SlowPoll) {
         "a poll holds up its worker; use spawn_blocking, or yield more often",
     );
 }
+
+#[cfg(not(feature = "tracing"))]
+pub(super) fn is_told() -> bool {
+    false
+}
+
+#[cfg(not(feature = "tracing"))]
+pub(super) fn tell(_: &SlowPoll) {}

@@ -39,7 +39,7 @@ pub(crate) mod join_error;
 pub(crate) mod next_slot;
 pub(crate) mod origin;
 pub(crate) mod panics;
-mod primitive_kind;
+pub(crate) mod primitive_kind;
 pub(crate) mod registry;
 mod run;
 pub(crate) mod running;
@@ -52,7 +52,7 @@ pub use hooks::TaskMeta;
 pub use id::TaskId;
 pub use join::{AbortHandle, JoinHandle};
 pub use join_error::JoinError;
-pub use primitive_kind::PrimitiveKind;
+pub(crate) use primitive_kind::PrimitiveKind;
 pub use running::RunningTask;
 pub(crate) use state::Mark;
 

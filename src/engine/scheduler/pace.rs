@@ -79,8 +79,9 @@ impl Pace {
         std::mem::take(&mut self.rested)
     }
 
-    /// It is `now`, and so many tasks `ran` in the `busy` nanoseconds since the last reading of the clock. The
-    /// caller counts those for the busy time of the thread anyway, so they are computed once.
+    /// It is `now`, and so many tasks `ran` in the `busy` nanoseconds since the last reading of the clock.
+    ///
+    /// The caller counts those nanoseconds for the busy time of the thread anyway, so they are computed once.
     pub(super) fn ran(&mut self, ran: u32, busy: u64, now: Instant) {
         if self.since.replace(now).is_some() && ran != 0 {
             let each = (busy / u64::from(ran)).min(u64::from(nanoseconds(WANTED)));

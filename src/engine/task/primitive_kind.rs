@@ -8,6 +8,8 @@ macro_rules! primitive_kinds {
         /// A kind of lock or channel, or something else by which tasks wait for each other.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
+        // `insight` exports it, and is not always built.
+        #[allow(unreachable_pub)]
         pub enum PrimitiveKind {
             $($(#[$doc])* $kind,)*
         }

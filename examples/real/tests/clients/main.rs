@@ -15,6 +15,7 @@ mod chromium;
 mod file;
 mod grpc;
 mod https;
+mod metrics;
 mod nats_words;
 mod page_script;
 mod pg_bank;

@@ -76,6 +76,7 @@ use crate::runtime::incidents::{Incidents, Listener};
 ///
 /// How far back a snapshot goes depends on how much happens: a worker keeps the last 32,768 events, with more
 /// than four workers fewer. That is three seconds of a worker with 10,000 events a second.
+/// [`FlightRecorderBuilder::max_events`] sets another number.
 ///
 /// # Panics of tasks
 ///

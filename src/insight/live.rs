@@ -100,7 +100,7 @@ pub(super) struct Span {
 impl Live {
     /// `None`: there are no workers, or the runtime has been shut down.
     pub(super) fn of(handle: &Handle, number: u64) -> Option<Self> {
-        let tap = Tap::of(handle)?;
+        let tap = Tap::of(handle, None)?;
         Some(Self {
             number,
             next: tap.start(),

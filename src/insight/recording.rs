@@ -5,6 +5,7 @@ use super::trace::Trace;
 use crate::engine::scheduler::NextRecords;
 use crate::runtime::Handle;
 use std::fmt;
+use std::num::NonZeroUsize;
 
 /// A recording of a runtime that is under way. From [`Handle::record`].
 ///
@@ -46,12 +47,17 @@ impl Handle {
     /// # });
     /// ```
     pub fn record(&self) -> Option<Recording> {
-        let tap = Tap::of(self)?;
-        Some(Recording { next: tap.start(), tap })
+        Recording::of(self, None)
     }
 }
 
 impl Recording {
+    /// See [`Tap::of`].
+    pub(super) fn of(handle: &Handle, events: Option<NonZeroUsize>) -> Option<Self> {
+        let tap = Tap::of(handle, events)?;
+        Some(Self { next: tap.start(), tap })
+    }
+
     /// Returns what has been recorded since the last call, or since the begin, and goes on.
     ///
     /// One thread after the other is looked at, so the trace of a later call may have events that came before

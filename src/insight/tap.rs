@@ -5,6 +5,7 @@ use crate::engine::sync_shim::Arc;
 use crate::engine::task::RunningTask;
 use crate::runtime::panics::follow_panics;
 use crate::runtime::{Handle, Id};
+use std::num::NonZeroUsize;
 use std::time::Instant;
 
 /// Records for as long as it lives. It keeps no handle, so that the runtime's end is not held up.
@@ -19,11 +20,13 @@ pub(super) struct Tap {
 }
 
 impl Tap {
+    /// Keeps `events` of each worker, if no other recording is under way; by default a share of a fixed
+    /// number.
     /// `None`: there are no workers, or the runtime has been shut down.
-    pub(super) fn of(handle: &Handle) -> Option<Self> {
+    pub(super) fn of(handle: &Handle, events: Option<NonZeroUsize>) -> Option<Self> {
         follow_panics();
         let scheduler = handle.scheduler()?.clone();
-        let recording = scheduler.start_recording()?;
+        let recording = scheduler.start_recording(events)?;
         let start = recording.next_records();
         let name = handle.name().map(str::to_owned);
         Some(Self { runtime: handle.id(), name, scheduler, recording, start })

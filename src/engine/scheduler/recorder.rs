@@ -19,7 +19,8 @@
 //!
 //! # Bounds
 //!
-//! The workers that there are at the start share room for [`RECORDS`]. Workers that come later, in slots that
+//! The workers that there are at the start share room for [`RECORDS`], or each has as many as the start
+//! asks for. Workers that come later, in slots that
 //! had none, share as much again: each takes a ring as large as the others, while that is no more than half
 //! of what is left, and then half of it. When too little is left, a worker gets a ring with room for one
 //! record, which is overwritten before it can be read. So such a worker runs as the others do, and all that
@@ -28,15 +29,18 @@
 use crate::engine::recorder::{Event, Record, Ring};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, clock};
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-/// How many records the rings of the workers that there are at the start keep together, 32 bytes each.
+/// How many records the rings of the workers that there are at the start keep together, 32 bytes each, if
+/// nothing else is asked for.
 const RECORDS: usize = 1 << 17;
 /// How many one ring keeps at the least, and at the most.
 const LEAST: usize = 1 << 8;
 const MOST: usize = 1 << 15;
-/// How many the rings of workers that come later keep together.
-const LATE_RECORDS: usize = RECORDS;
+/// Rings of workers that come later have room for so many of the first ones, and for no less than [`RECORDS`]
+/// together.
+const LATE_RINGS: usize = 4;
 
 pub(super) struct Recorder {
     /// Which recording is under way; 0: none.
@@ -138,15 +142,16 @@ impl Recorder {
         }
     }
 
-    /// Shares the one that is under way.
-    pub(super) fn start(&self, workers: usize) -> Arc<Recording> {
+    /// Shares the one that is under way, whose rings stay as they are. A new one has rings for `records` of
+    /// each worker, rounded down to a power of two.
+    pub(super) fn start(&self, workers: usize, records: Option<NonZeroUsize>) -> Arc<Recording> {
         let mut recordings = self.recordings.lock();
         recordings.users += 1;
         if let Some(current) = &recordings.current {
             return current.clone();
         }
         recordings.count += 1;
-        let recording = Arc::new(Recording::new(recordings.count, workers));
+        let recording = Arc::new(Recording::new(recordings.count, workers, records));
         recordings.current = Some(recording.clone());
         // Ordering: Relaxed, see `is_current` and `note`.
         self.number.store(recording.number, Ordering::Relaxed);
@@ -168,13 +173,15 @@ impl Recorder {
 }
 
 impl Recording {
-    fn new(number: u64, workers: usize) -> Self {
-        let size = (RECORDS / workers.max(1)).clamp(LEAST, MOST);
+    fn new(number: u64, workers: usize, records: Option<NonZeroUsize>) -> Self {
+        let share = || (RECORDS / workers.max(1)).clamp(LEAST, MOST);
+        // A ring takes powers of two, and would round up.
+        let size = 1 << records.map_or_else(share, NonZeroUsize::get).ilog2();
         let rings = (0..workers).map(|_| Some(Arc::new(Ring::new(size)))).collect();
         Self {
             number,
             begin: clock::now(),
-            workers: Mutex::new(Rings { rings, size, left: LATE_RECORDS }),
+            workers: Mutex::new(Rings { rings, size, left: (LATE_RINGS * size).max(RECORDS) }),
             others: Ring::new(size),
             others_write: Mutex::new(()),
         }
@@ -249,7 +256,7 @@ impl Rings {
         // Of a half the next lower power of two, as a ring takes no other number.
         let half = (self.left / 2).checked_ilog2().map_or(0, |bits| 1 << bits);
         let size = self.size.min(half);
-        if size < LEAST {
+        if size < LEAST.min(self.size) {
             return 1;
         }
         self.left -= size;
@@ -325,7 +332,7 @@ mod tests {
 
     #[test]
     fn one_that_starts_later_reads_what_comes_then_and_counts_time_from_then_on() {
-        let recording = Recording::new(1, 1);
+        let recording = Recording::new(1, 1, None);
         let sleep = |at| Record { at, event: Event::Sleep { duration: 30 } };
         recording.ring(0).push(sleep(40));
         let mut all = NextRecords { begin: 0, workers: Vec::new(), others: NextRecord::default() };
@@ -355,9 +362,9 @@ mod tests {
 
     #[test]
     fn rings_of_workers_that_come_later_are_bounded() {
-        for at_the_start in [0, 1, 2, 4, 64, 512, 4_096] {
-            let recording = Recording::new(1, at_the_start);
-            let at_most = RECORDS.max(LEAST * at_the_start) + LATE_RECORDS + MOST;
+        for at_the_start in [0, 1, 2, 4, 5, 64, 512, 4_096] {
+            let recording = Recording::new(1, at_the_start, None);
+            let at_most = RECORDS.max(LEAST * at_the_start) + RECORDS + MOST;
             for index in 0..8_192 {
                 recording.ring(index);
             }
@@ -369,8 +376,19 @@ mod tests {
     }
 
     #[test]
+    fn rings_are_as_large_as_is_asked_for_and_so_are_later_ones() {
+        for (asked, size) in [(1, 1), (1_000, 512), (1 << 17, 1 << 17)] {
+            let recording = Recording::new(1, 2, NonZeroUsize::new(asked));
+            assert_eq!([0, 1, 2].map(|index| recording.ring(index).room()), [size; 3]);
+            (0..1_000).for_each(|index| drop(recording.ring(index)));
+            let at_most = (3 + LATE_RINGS) * size + RECORDS;
+            assert!(recording.room() <= at_most, "{asked}: {}", recording.room());
+        }
+    }
+
+    #[test]
     fn a_worker_without_room_has_all_its_records_counted_as_lost() {
-        let recording = Recording::new(1, 1);
+        let recording = Recording::new(1, 1, None);
         let mut next = recording.next_records();
         (1..100).for_each(|index| drop(recording.ring(index)));
         let sleep = |at| Record { at, event: Event::Sleep { duration: 1 } };

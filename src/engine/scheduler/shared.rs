@@ -21,9 +21,16 @@ use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::running::Running;
 use crate::engine::task::{RunningTask, TaskId};
 use crossbeam_utils::CachePadded;
+use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+/// What the workers, the driver thread, the watchdog and the handles of one runtime share.
+///
+/// It is a list of parts, each with its own state, its own proof and a file of its own; a method here combines
+/// at least two of them. They are not grouped further, because a group would have no invariant of its own and
+/// would only lengthen the paths to its parts. `seated` is the one field without a type: a hint without a
+/// protocol.
 pub(crate) struct Shared {
     pub(super) slots: Slots,
     pub(super) outside: Outside,
@@ -192,12 +199,13 @@ impl Shared {
     }
 
     /// Begins to record, or shares the recording that is under way. `None` if the runtime has been shut down.
-    pub(crate) fn start_recording(&self) -> Option<Arc<Recording>> {
+    /// For `records` see [`Recorder::start`].
+    pub(crate) fn start_recording(&self, records: Option<NonZeroUsize>) -> Option<Arc<Recording>> {
         let _threads = self.threads.lock();
         if self.shutdown.is_closed() {
             return None;
         }
-        let recording = self.recorder.start(self.slots.high());
+        let recording = self.recorder.start(self.slots.high(), records);
         self.size.set_recorded(true);
         Some(recording)
     }

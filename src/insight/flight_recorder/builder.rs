@@ -8,13 +8,17 @@ use super::signals::Kinds;
 use super::snapshot::Snapshot;
 use crate::engine::impls::{impl_unwind_safe, setters};
 use crate::engine::sync_shim::Arc;
+use crate::insight::Recording;
 use crate::runtime::{Handle, invalid};
 use std::fmt;
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
+/// 512 MiB of each worker.
+const MOST_EVENTS: usize = 1 << 24;
 const MAX_FILES: usize = 16;
 const MAX_FILE_SIZE: u64 = 32 << 20;
 
@@ -25,6 +29,7 @@ pub struct FlightRecorderBuilder {
     on_slow_poll: bool,
     signals: Kinds,
     min_interval: Duration,
+    max_events: Option<usize>,
     dir: Option<PathBuf>,
     max_files: usize,
     max_file_size: u64,
@@ -39,6 +44,7 @@ impl FlightRecorder {
             on_slow_poll: false,
             signals: Kinds::default(),
             min_interval: MIN_INTERVAL,
+            max_events: None,
             dir: None,
             max_files: MAX_FILES,
             max_file_size: MAX_FILE_SIZE,
@@ -92,6 +98,16 @@ impl FlightRecorderBuilder {
         /// [`FlightRecorder::request`] a fourth one. While a snapshot of one kind is being made, one more
         /// waits at the most, also if this is zero.
         min_interval(interval: Duration) => this.min_interval = interval;
+
+        /// Sets how many of its last events each worker keeps, which says how far back a snapshot goes. The
+        /// next lower power of two counts, and 16,777,216 is the most. Default: 32,768 with up to four
+        /// workers; more workers share 131,072.
+        ///
+        /// An event takes 32 bytes. So a minute of a worker with 10,000 events a second takes 2^20 of them
+        /// and 32 MiB of memory, and in a file about 150 MB: see [`max_file_size`](Self::max_file_size).
+        /// Workers that come later, such as spare ones, share four times as much. If a recording of the
+        /// runtime is under way already, such as that of the page, this one shares what that keeps.
+        max_events(count: usize) => this.max_events = Some(count);
 
         /// Keeps snapshots in that folder, which is made if it is not there.
         ///
@@ -160,6 +176,10 @@ impl FlightRecorderBuilder {
         if self.max_files == 0 || self.max_file_size == 0 {
             return Err(invalid("max_files and max_file_size must not be 0"));
         }
+        let is_possible = |&count: &usize| (1..=MOST_EVENTS).contains(&count);
+        if !self.max_events.as_ref().is_none_or(is_possible) {
+            return Err(invalid("max_events must be between 1 and 16,777,216"));
+        }
         if runtime.scheduler().is_none() {
             return Err(invalid("a runtime without workers cannot be recorded"));
         }
@@ -169,7 +189,8 @@ impl FlightRecorderBuilder {
             .map(|dir| Folder::open(dir.clone(), self.max_files, self.max_file_size));
         let folder = folder.transpose()?;
         let ended = || io::Error::other("the runtime has been shut down");
-        let recording = Arc::new(runtime.record().ok_or_else(ended)?);
+        let max_events = self.max_events.and_then(NonZeroUsize::new);
+        let recording = Arc::new(Recording::of(runtime, max_events).ok_or_else(ended)?);
         let mailbox = Arc::new(Mailbox::new(self.on_panic, self.on_slow_poll, self.min_interval));
         let counts = Arc::new(Counts::default());
         let thread = observer::start(
@@ -196,6 +217,7 @@ impl fmt::Debug for FlightRecorderBuilder {
             .field("on_slow_poll", &self.on_slow_poll)
             .field("signals", &self.signals)
             .field("min_interval", &self.min_interval)
+            .field("max_events", &self.max_events)
             .field("dir", &self.dir)
             .field("max_files", &self.max_files)
             .field("max_file_size", &self.max_file_size)

@@ -441,6 +441,30 @@ fn a_file_is_so_large_and_has_what_was_last() {
 }
 
 #[test]
+fn a_worker_keeps_as_many_events_as_are_asked_for() {
+    guarded(|| {
+        let lost = |builder: &mut FlightRecorderBuilder| {
+            let runtime = exactly(1).build().unwrap();
+            let recorder = builder.to_fn(drop_it).start(runtime.handle()).unwrap();
+            let yields = async {
+                for _ in 0..40_000 {
+                    liten::task::yield_now().await;
+                }
+            };
+            runtime.block_on(runtime.spawn(yields)).unwrap();
+            let trace = recorder.snapshot();
+            (trace.lost(), trace.events().count())
+        };
+        let (few_lost, few) = lost(keeps_all().max_events(100));
+        // Those of the other threads have as much room again.
+        assert!(few_lost > 39_000 && few <= 2 * 64, "{few_lost} lost, {few} kept");
+        assert!(lost(&mut keeps_all()).0 > 0, "more than by default are needed");
+        let (many_lost, many) = lost(keeps_all().max_events(1 << 17));
+        assert!(many_lost == 0 && many > 40_000, "{many_lost} lost, {many} kept");
+    });
+}
+
+#[test]
 fn what_cannot_be_recorded_is_an_error_at_the_start() {
     let kind = |builder: &mut FlightRecorderBuilder, runtime: &Runtime| {
         builder.start(runtime.handle()).map(drop).unwrap_err().kind()
@@ -450,6 +474,9 @@ fn what_cannot_be_recorded_is_an_error_at_the_start() {
     assert_eq!(kind(&mut keeps_all(), &runtime), invalid, "neither folder nor function");
     assert_eq!(kind(keeps_all().to_fn(drop_it).max_files(0), &runtime), invalid);
     assert_eq!(kind(keeps_all().to_fn(drop_it).max_file_size(0), &runtime), invalid);
+    for events in [0, (1 << 24) + 1, usize::MAX] {
+        assert_eq!(kind(keeps_all().to_fn(drop_it).max_events(events), &runtime), invalid);
+    }
     let current = runtime::Builder::new_current_thread().build().unwrap();
     assert_eq!(kind(keeps_all().to_fn(drop_it), &current), invalid);
     let handle = runtime.handle().clone();

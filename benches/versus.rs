@@ -135,7 +135,7 @@ impl Options {
         self.names.iter().find_map(path)
     }
 
-    /// For rows that do not run unless somebody says so.
+    /// For rows that run only when they are named.
     fn names(&self, row: &str) -> bool {
         self.names.iter().any(|name| name == row)
     }

@@ -5,8 +5,8 @@
 //! nc 127.0.0.1 3000               # in other terminals, as many as you like
 //! ```
 //!
-//! It greets, prompts, and quotes each line back; a line of more than 1024 bytes in pieces. Whoever comes or
-//! leaves is reported on the server's side. It runs until it is interrupted.
+//! It greets, prompts, and quotes each line back; a line of more than 1024 bytes in pieces. The server
+//! prints which clients come and leave. It runs until it is interrupted.
 
 use liten::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use liten::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! Reads lines from the standard input and says them louder, until the input ends or somebody says `bye`.
+//! Reads lines from the standard input and says them louder, until the input ends or a line says `bye`.
 //!
 //! ```sh
 //! echo hello | cargo run --release --example shout

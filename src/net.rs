@@ -81,8 +81,7 @@ pub mod unix;
 #[cfg(windows)]
 mod winsock;
 
-// Who is at the other end of a Unix socket, and which addresses there are: each family of systems has its own
-// way.
+// The peer's credentials and the kinds of addresses of Unix sockets: each family of systems has its own way.
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
 use self::bsd as unix_kind;
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -43,7 +43,7 @@ fn cancel<R: Clock>(runtime: &R, tasks: usize, iterations: u64) -> Duration {
         })
     };
     // About once in ten thousand times tokio leaves a task behind a busy one, in a queue that the idle worker
-    // does not look at. Nobody else is given a second chance.
+    // does not look at. No other runtime is given a second chance.
     let starts = if R::NAME == Tokio::NAME { 20 } else { 1 };
     let started = || (0..starts).find_map(|_| once()).expect("a worker is free for each task");
     (0..iterations).map(|_| started()).sum()

@@ -6,7 +6,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, Throughput};
 use std::time::Duration;
 
-/// The settings of all benches: short, because whoever wants small differences runs `versus`, which
+/// The settings of all benches: short, because small differences are measured by `versus`, which
 /// alternates.
 pub(crate) fn criterion() -> Criterion {
     Criterion::default()

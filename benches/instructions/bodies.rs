@@ -91,7 +91,7 @@ struct Flag {
 impl Flag {
     fn raise(&self) {
         self.set.store(true, Ordering::Release);
-        let waker = self.waker.lock().expect("nobody panics").take();
+        let waker = self.waker.lock().expect("no holder of this lock panics").take();
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -99,7 +99,7 @@ impl Flag {
 
     async fn wait(&self) {
         poll_fn(|cx| {
-            *self.waker.lock().expect("nobody panics") = Some(cx.waker().clone());
+            *self.waker.lock().expect("no holder of this lock panics") = Some(cx.waker().clone());
             if self.set.swap(false, Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;

@@ -1,4 +1,4 @@
-//! What the frame knows of a row: who takes part, and which figures come out.
+//! What the frame knows of a row: which runtimes take part, and which figures come out.
 //!
 //! All figures are costs, so lower is better; but for a rate, which has no goal.
 

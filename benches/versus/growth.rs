@@ -156,7 +156,8 @@ impl<R: Yield> Crowd<R> {
             for index in 0..tasks {
                 let (bells, silent) = (bells.clone(), silent.clone());
                 let task = spawner.spawn(poll_fn(move |cx| {
-                    *bells[index].lock().expect("nobody panics") = Some(cx.waker().clone());
+                    *bells[index].lock().expect("no holder of this lock panics") =
+                        Some(cx.waker().clone());
                     silent.fetch_sub(1, Ordering::AcqRel);
                     Poll::<()>::Pending
                 }));
@@ -227,7 +228,7 @@ impl<R: Yield> Crowd<R> {
                 silent.store(tasks, Ordering::Release);
                 for index in 0..tasks {
                     let bell = &bells[index * STRIDE % tasks];
-                    let waker = bell.lock().expect("nobody panics").take();
+                    let waker = bell.lock().expect("no holder of this lock panics").take();
                     waker.expect("the task is cold").wake();
                     if index % WAKES_AT_ONCE == WAKES_AT_ONCE - 1 {
                         R::yield_now().await;

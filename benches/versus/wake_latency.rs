@@ -46,7 +46,7 @@ impl<R: Runtime> Sleeper<R> {
         let slot = waker.clone();
         let task = runtime.spawn(poll_fn(move |cx| {
             let now = Instant::now();
-            *slot.lock().expect("nobody panics") = Some(cx.waker().clone());
+            *slot.lock().expect("no holder of this lock panics") = Some(cx.waker().clone());
             // An error says that the bench is over.
             if tell.send(now).is_ok() { Poll::<()>::Pending } else { Poll::Ready(()) }
         }));
@@ -57,7 +57,12 @@ impl<R: Runtime> Sleeper<R> {
 
     fn wake(&self) -> f64 {
         thread::sleep(REST);
-        let waker = self.waker.lock().expect("nobody panics").take().expect("the task left it");
+        let waker = self
+            .waker
+            .lock()
+            .expect("no holder of this lock panics")
+            .take()
+            .expect("the task left it");
         let before = Instant::now();
         waker.wake();
         let polled = self.polled.recv_timeout(PATIENCE).expect("the wake is not lost");

@@ -242,7 +242,7 @@ fn more_permits_than_there_are_are_waited_for() {
     assert_eq!(semaphore.available_permits(), 14);
 }
 
-/// Whoever waits gets the permits that fit, and those that are there stay.
+/// A waiting task gets the permits that fit, and those that are there stay.
 #[test]
 fn more_permits_than_there_can_be_are_refused() {
     const MOST: usize = Semaphore::MAX_PERMITS;

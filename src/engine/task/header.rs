@@ -149,7 +149,7 @@ impl ListEntry {
         let mut note = link.note().map(Note::from_word);
         let mark = if marks { state.mark() } else { state.seen() };
         // The order of the looks makes the proof: see `insight::deadlocks`. The note comes last, because
-        // whoever takes the waker away forgets the note before.
+        // code that takes the waker away forgets the note before.
         let waits_for_good = match note {
             Some(seen) if wakers == Some(1) && seen.is_for_good() => {
                 note = link.note().map(Note::from_word);

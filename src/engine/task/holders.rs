@@ -1,8 +1,8 @@
 //! Which tasks hold the locks that other tasks wait for.
 //!
-//! A lock notes its holder in itself. Who looks at a task that waits knows the address of the lock, but may
-//! not follow it: the lock may be gone, or moved, when the future that waited for it has been forgotten. So
-//! while futures wait for a lock, its address stands in a table with its holder, and that is read. A lock
+//! A lock notes its holder in itself. Code that looks at a waiting task knows the address of the lock, but
+//! may not follow it: the lock may be gone, or moved, when the future that waited for it has been forgotten.
+//! So while futures wait for a lock, its address stands in a table with its holder, and that is read. A lock
 //! that is not waited for costs the table nothing.
 //!
 //! The table has a place for 2,048 locks. One that finds none where it looks is not entered, and then

@@ -1,6 +1,6 @@
-//! `UCred`: who is at the other end.
+//! `UCred`: the user and the process at the other end of a Unix socket.
 
-/// Who was at the other end of a Unix socket when the connection was made; from
+/// The user, group and process at the other end of a Unix socket when the connection was made; from
 /// [`UnixStream::peer_cred`](super::UnixStream::peer_cred).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UCred {

@@ -110,8 +110,8 @@ impl UnixStream {
         Ok((Self::adopt_connected(&driver, first)?, Self::adopt_connected(&driver, second)?))
     }
 
-    /// Returns who was at the other end when the connection was made: user, group and, where the operating
-    /// system tells it, process.
+    /// Returns the user, the group and, where the operating system tells it, the process that was at the
+    /// other end when the connection was made.
     ///
     /// It is the operating system's word and not the peer's. The process may have ended since, or have
     /// handed the connection to another one.

@@ -78,7 +78,7 @@ fn tell(verdict: Verdict, strict: bool) -> ExitCode {
             println!("{}", changes.join("\n"));
             println!(
                 "\nThe public interface is not what tools/api/liten.txt says. A line that goes (-) breaks \
-                 somebody's program. If the change is meant: `cargo run -p api -- --bless`, and a line in \
+                 programs that use it. If the change is meant: `cargo run -p api -- --bless`, and a line in \
                  CHANGELOG.md."
             );
             ExitCode::FAILURE

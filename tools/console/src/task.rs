@@ -187,7 +187,7 @@ impl Task {
     }
 
     /// Whether the clients are to know of it. They learn name and type with the first message and never again,
-    /// so a task of which nobody knows them yet may be left out of one update.
+    /// so a task of which no client knows them yet may be left out of one update.
     pub(crate) fn is_shown(&self) -> bool {
         self.future.is_some() || self.has_ended() || self.updates > 0
     }

@@ -18,8 +18,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use table::{Mutation, TABLE};
 
-/// A mutated protocol may spin for ever where loom sees progress; all models together need a minute.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// A mutated protocol may spin for ever where loom sees progress. All models together need five minutes on two
+/// idle cores.
+const PATIENCE: Duration = Duration::from_secs(900);
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -67,7 +68,7 @@ fn run(words: &[String]) -> Result<usize> {
             unnoticed => {
                 survivors += 1;
                 let stuck = matches!(unnoticed, Verdict::Stuck);
-                if stuck { "**the models do not end**" } else { "**nobody**" }.to_owned()
+                if stuck { "**the models do not end**" } else { "**no model**" }.to_owned()
             }
         };
         println!("| {} | {} | {by} | {} |", row.file, row.breaks, start.elapsed().as_secs());
@@ -150,7 +151,7 @@ impl Copy {
         let (say, said) = mpsc::channel();
         thread::spawn(move || {
             for line in BufReader::new(pipe).lines().map_while(|line| line.ok()) {
-                // Nobody listens any more when the verdict is there.
+                // The receiver is gone when the verdict is there.
                 let _ = say.send(line);
             }
         });

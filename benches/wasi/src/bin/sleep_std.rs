@@ -1,4 +1,4 @@
-//! What anybody pays: a component that sleeps and prints, without a runtime.
+//! The least that a component costs: one that sleeps and prints, without a runtime.
 
 use std::thread;
 use std::time::{Duration, Instant};

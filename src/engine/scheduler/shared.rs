@@ -27,10 +27,9 @@ use std::time::Duration;
 
 /// What the workers, the driver thread, the watchdog and the handles of one runtime share.
 ///
-/// It is a list of parts, each with its own state, its own proof and a file of its own; a method here combines
-/// at least two of them. They are not grouped further, because a group would have no invariant of its own and
-/// would only lengthen the paths to its parts. `seated` is the one field without a type: a hint without a
-/// protocol.
+/// It is a list of parts, each with its own state, proof and file; a method here combines at least two of
+/// them. They are not grouped further, because a group would have no invariant of its own and would only
+/// lengthen the paths to its parts. `seated` is the one field without a type: a hint without a protocol.
 pub(crate) struct Shared {
     pub(super) slots: Slots,
     pub(super) outside: Outside,

@@ -19,12 +19,11 @@
 //!
 //! # Bounds
 //!
-//! The workers that there are at the start share room for [`RECORDS`], or each has as many as the start
-//! asks for. Workers that come later, in slots that
-//! had none, share as much again: each takes a ring as large as the others, while that is no more than half
-//! of what is left, and then half of it. When too little is left, a worker gets a ring with room for one
-//! record, which is overwritten before it can be read. So such a worker runs as the others do, and all that
-//! it does is counted as lost.
+//! The workers that there are at the start share room for [`RECORDS`], or each has as many as the start asks
+//! for. Workers that come later, in slots that had none, share as much again, or [`LATE_RINGS`] rings of that
+//! size: each takes a ring as large as the others, while that is no more than half of what is left, and then
+//! half of it. When too little is left, a worker gets a ring with room for one record, which is overwritten
+//! before it can be read. So such a worker runs as the others do, and all that it does is counted as lost.
 
 use crate::engine::recorder::{Event, Record, Ring};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};

@@ -17,8 +17,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
-/// 512 MiB of each worker.
-const MOST_EVENTS: usize = 1 << 24;
+/// 128 MiB of each worker. The rings are made under a lock that a worker needs to start.
+const MOST_EVENTS: usize = 1 << 22;
 const MAX_FILES: usize = 16;
 const MAX_FILE_SIZE: u64 = 32 << 20;
 
@@ -100,7 +100,7 @@ impl FlightRecorderBuilder {
         min_interval(interval: Duration) => this.min_interval = interval;
 
         /// Sets how many of its last events each worker keeps, which says how far back a snapshot goes. The
-        /// next lower power of two counts, and 16,777,216 is the most. Default: 32,768 with up to four
+        /// next lower power of two counts, and 4,194,304 is the most. Default: 32,768 with up to four
         /// workers; more workers share 131,072.
         ///
         /// An event takes 32 bytes. So a minute of a worker with 10,000 events a second takes 2^20 of them
@@ -178,7 +178,7 @@ impl FlightRecorderBuilder {
         }
         let is_possible = |&count: &usize| (1..=MOST_EVENTS).contains(&count);
         if !self.max_events.as_ref().is_none_or(is_possible) {
-            return Err(invalid("max_events must be between 1 and 16,777,216"));
+            return Err(invalid("max_events must be between 1 and 4,194,304"));
         }
         if runtime.scheduler().is_none() {
             return Err(invalid("a runtime without workers cannot be recorded"));

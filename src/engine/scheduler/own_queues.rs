@@ -101,16 +101,25 @@ impl OwnQueues {
     pub(super) fn notify_surplus(&self, shared: &Shared) {
         // The cheapest question first: mostly there is no worker to wake.
         if !shared.idle.is_settled() && !self.on_found.is_searching() {
-            self.notify(shared);
+            self.notify(shared, 1);
         }
     }
 
+    /// As [`OwnQueues::notify_surplus`], by a worker that has taken a task out of its queues and runs it
+    /// next: each one that is left is surplus.
+    pub(super) fn notify_rest(&self, shared: &Shared) {
+        if !self.on_found.is_searching() {
+            self.notify(shared, 0);
+        }
+    }
+
+    /// Wakes a peer if there are more tasks than this worker `keeps`.
     #[inline(never)]
-    fn notify(&self, shared: &Shared) {
+    fn notify(&self, shared: &Shared, keeps: usize) {
         let ready = self.ready.len() + usize::from(!self.slot.next.is_empty());
-        if ready > 1 {
+        if ready > keeps {
             shared.wake_one(self.index);
-        } else if ready + self.yielded.len() > 1 {
+        } else if ready + self.yielded.len() > keeps {
             shared.wake_regular(self.index);
         }
     }

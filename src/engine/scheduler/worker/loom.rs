@@ -9,7 +9,7 @@ use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, both_ways, thread};
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
-use crate::engine::task::header::Runner;
+use crate::engine::task::header::{Hot, Runner};
 use crate::engine::wakers::loom::Awaited;
 use std::future::Future;
 use std::panic::Location;
@@ -96,6 +96,36 @@ fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
         worker.work();
         other.join().expect("no panic");
         assert!(joins.iter().all(JoinHandle::is_finished));
+    });
+}
+
+/// A worker that goes to sleep finds two tasks in its channel, while its peer searches in vain and goes to
+/// sleep. Each of them takes one task, as if the first did not end before the second runs.
+#[test]
+fn what_a_last_look_finds_is_shared_with_a_peer() {
+    fn take_one(worker: &Worker, first: impl FnOnce(&Worker) -> Option<Hot>) {
+        let mut task = first(worker);
+        while task.is_none() {
+            task = worker.next_task().or_else(|| worker.search()).or_else(|| worker.park());
+        }
+        worker.found(task.as_ref().expect("one was found").identity());
+        worker.run(task.expect("one was found"));
+    }
+    bounded(|way| {
+        let shared = scheduler(2);
+        let seat = shared.driver.try_seat().expect("the seat is free");
+        let owner = worker(&shared, 0);
+        let tasks = [(); 2].map(|()| run_once(&owner, async {}));
+        tasks.iter().for_each(|(awaited, _)| awaited.wake());
+        let peer = {
+            let shared = shared.clone();
+            thread::spawn(move || take_one(&worker(&shared, 1), Worker::search))
+        };
+        way.here();
+        take_one(&owner, Worker::park);
+        peer.join().expect("no panic");
+        assert!(tasks.iter().all(|(_, join)| join.is_finished()));
+        drop(seat);
     });
 }
 

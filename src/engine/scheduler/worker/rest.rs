@@ -48,8 +48,9 @@ impl Worker {
                 // theirs.
                 self.pass_on();
             }
-            // It may have been a whole chain.
-            self.notify_surplus();
+            // It may have been a whole chain. While this worker had it in its hands, a searcher has perhaps
+            // looked in vain, and parked.
+            self.own.notify_rest(&self.shared);
             return Some(task);
         }
         if look == LastLook::Everywhere && !self.takes_yielded() {

@@ -94,6 +94,13 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: REST,
         models: "worker::loom",
+        from: "            self.own.notify_rest(&self.shared);",
+        to: "            self.notify_surplus();",
+        breaks: "a worker keeps the second of two tasks that its last look has found",
+    },
+    Mutation {
+        file: REST,
+        models: "worker::loom",
         from: "            .or_else(|| if look == LastLook::Everywhere { self.steal() } else { None })",
         to: "",
         breaks: "the last searcher does not look everywhere in its last look",

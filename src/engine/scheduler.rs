@@ -92,10 +92,13 @@
 //! wakes. Pushers that come later rely on that one. It is between its push and its fence at the latest, so it
 //! wakes a worker after *their* push, too.
 //!
-//! *Moved in a batch* from the injector or a channel to a worker's deque. Between the two no look sees the
-//! tasks, so a searcher may look in vain and park. Therefore the worker tells a peer of the rest when it has
-//! queued it: a searcher as above, any other worker itself. At a last look, where the worker has announced
-//! that it parks, its fence in `awake` comes between (model `what_a_last_look_finds_is_shared_with_a_peer`).
+//! *Moved in a batch* from a queue that all look at to a worker's deque. Between the two no look sees the
+//! tasks, so a searcher may look in vain and park. Therefore the worker tells a peer when it has queued more
+//! than the task that it runs next: a searcher as above, any other worker itself (models
+//! `what_a_last_look_finds_is_shared_with_a_peer` and
+//! `what_is_brought_in_is_shared_although_thieves_take_as_much`). After a last look the fence in `awake`
+//! comes between its push and its look at the idle word. Elsewhere there is no fence, and it may miss a peer
+//! that parks at the same moment, as with a push of its own.
 //!
 //! *The thread loses its slot* (resizing): `active` takes the part of the parked bit, see `Slot::deactivate`.
 //! *The runtime closes*: `closed` does, see lifecycle.rs.

@@ -7,7 +7,7 @@ use liten::runtime::{Builder, Handle, Runtime, is_rt_shutdown_err, worker_index}
 use liten::task::{LocalSet, block_in_place, spawn_pinned};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -159,6 +159,35 @@ fn hooks_are_called_around_each_sleep() {
             drop(runtime);
             assert_eq!(read(0), read(1), "each sleep has ended");
         }
+    });
+}
+
+/// Its worker has looked for work in vain, and looks for none until the hook returns.
+#[test]
+fn a_hook_that_takes_long_keeps_no_task_from_the_other_workers() {
+    guarded(|| {
+        let (armed, called, released) =
+            (Arc::new(AtomicBool::new(false)), Bell::default(), Bell::default());
+        let runtime = {
+            let (armed, called, released) = (armed.clone(), called.clone(), released.clone());
+            let mut builder = Builder::new_multi_thread();
+            builder.worker_threads(2).on_thread_park(move || {
+                if armed.swap(false, Ordering::SeqCst) {
+                    called.ring();
+                    until(|| released.is_rung());
+                }
+            });
+            builder.build().unwrap()
+        };
+        let metrics = runtime.metrics();
+        let are_asleep = || (0..2).all(|worker| metrics.worker_park_unpark_count(worker) % 2 == 1);
+        until(are_asleep);
+        armed.store(true, Ordering::SeqCst);
+        runtime.block_on(runtime.spawn(async {})).unwrap();
+        until(|| called.is_rung());
+        let task = runtime.spawn(async {});
+        until(|| task.is_finished());
+        released.ring();
     });
 }
 

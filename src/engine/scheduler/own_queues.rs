@@ -108,9 +108,8 @@ impl OwnQueues {
     /// As [`OwnQueues::notify_surplus`], by a worker that has taken a task out of its queues and runs it
     /// next: each one that is left is surplus.
     pub(super) fn notify_rest(&self, shared: &Shared) {
-        if !self.on_found.is_searching() {
-            self.notify(shared, 0);
-        }
+        debug_assert!(!self.on_found.is_searching(), "it has ended its search");
+        self.notify(shared, 0);
     }
 
     /// Wakes a peer if there are more tasks than this worker `keeps`.

@@ -405,24 +405,29 @@ impl Worker {
     /// Brings what waits outside to the back of the deque.
     #[cold]
     fn take_in(&self) {
-        let queued = self.own.ready.len() + self.own.yielded.len();
-        self.take_in_yielded();
+        let mut came = self.take_in_yielded();
         if self.shared.watchdog.take_rescue() {
-            self.rescue();
+            came |= self.rescue();
         }
         let before = self.own.ready.len();
         let room = self.intake.begin_look(before);
-        self.own.slot.channel.take_all().for_each(|task| self.enqueue(task, Reason::Received));
-        let brought = if room == 0 { 0 } else { self.take_batch(room) };
-        self.intake.end_look(room, brought, self.own.ready.len().saturating_sub(before));
-        if !self.may_keep() || self.own.ready.len() + self.own.yielded.len() > queued {
+        let received = self.own.slot.channel.take_all();
+        came |= received.map(|task| self.enqueue(task, Reason::Received)).count() > 0;
+        let brought = if room == 0 { None } else { self.take_batch(room) };
+        came |= brought.is_some();
+        let after = self.own.ready.len();
+        self.intake.end_look(room, brought.unwrap_or(0), after.saturating_sub(before));
+        // Not by the lengths, which thieves change.
+        if came || !self.may_keep() {
             self.notify_surplus();
         }
     }
 
-    /// Brings in what is queued at workers that are stuck, if the watchdog has said so.
+    /// Brings in what is queued at workers that are stuck, if the watchdog has said so. Returns whether there
+    /// was something.
     #[cold]
-    fn rescue(&self) {
+    fn rescue(&self) -> bool {
+        let mut came = false;
         let high = self.shared.slots.high();
         for index in (0..high).filter(|&index| index != self.own.index) {
             let slot = self.shared.slots.get(index);
@@ -431,35 +436,35 @@ impl Worker {
                 continue;
             }
             let found = slot.channel.take_all().chain(slot.next.take());
-            found.for_each(|task| self.enqueue(task, Reason::Rescued));
+            came |= found.map(|task| self.enqueue(task, Reason::Rescued)).count() > 0;
             if let Some(ready) = slot.ready() {
-                ready.move_into(&self.own.ready, INTAKE);
+                came |= ready.move_into(&self.own.ready, INTAKE);
             }
             if stall != Stall::Long || !slot.has_yielded() {
                 continue;
             }
             if self.takes_yielded() {
                 if let Some(yielded) = slot.yielded() {
-                    yielded.move_into(&self.own.yielded, INTAKE);
+                    came |= yielded.move_into(&self.own.yielded, INTAKE);
                 }
             } else {
                 // Said to one worker, which was the wrong one.
                 self.shared.call_for_rescue();
             }
         }
+        came
     }
 
-    /// Brings in tasks that helpers have left to the workers.
-    fn take_in_yielded(&self) {
-        if self.takes_yielded() {
-            self.shared.outside.yielded.move_into(&self.own.yielded, INTAKE);
-        }
+    /// Brings in tasks that helpers have left to the workers. Returns whether there were some.
+    fn take_in_yielded(&self) -> bool {
+        self.takes_yielded() && self.shared.outside.yielded.move_into(&self.own.yielded, INTAKE)
     }
 
-    /// Brings up to `room` tasks in from the injector; returns how many.
-    fn take_batch(&self, room: usize) -> usize {
+    /// Brings up to `room` tasks in from the injector. Returns how many, if there were some.
+    fn take_batch(&self, room: usize) -> Option<usize> {
         let before = self.own.ready.len();
-        if !self.shared.outside.injector.move_into(&self.own.ready, room) {
+        let came = self.shared.outside.injector.move_into(&self.own.ready, room);
+        if !came {
             self.shared.withdraw_outside();
         }
         // Less what a thief takes in between: the deque does not say how many it moved.
@@ -467,7 +472,7 @@ impl Worker {
         let brought = after.saturating_sub(before);
         self.own.slot.stats.from_injector.add(brought as u64);
         self.intake.brought(room, brought, after);
-        brought
+        came.then_some(brought)
     }
 
     /// Looks for work in the other workers' queues, if no other worker does.

@@ -1,15 +1,16 @@
 //! Models of the production worker, from its look at the queues to its sleep in the driver's seat.
 
 use super::{Shared, Worker};
+use crate::engine::park::Parker;
 use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::loom::{bounded, go_home, last_of, scheduler, up_to, worker};
 use crate::engine::scheduler::role::Dispatcher;
 use crate::engine::scheduler::slots::Stall;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, both_ways, thread};
-use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Hot, Runner};
+use crate::engine::task::{JoinHandle, TaskId};
 use crate::engine::wakers::loom::Awaited;
 use std::future::Future;
 use std::panic::Location;
@@ -99,32 +100,74 @@ fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
     });
 }
 
+/// Runs tasks from what `first` finds on, until one of `last` has run: as if that did not end before the
+/// others of them run.
+fn run_until(worker: &Worker, last: [TaskId; 2], first: impl FnOnce(&Worker) -> Option<Hot>) {
+    let mut task = first(worker);
+    loop {
+        if let Some(task) = task {
+            let task_id = task.identity().id();
+            worker.found(task.identity());
+            worker.run(task);
+            if last.contains(&task_id) {
+                return;
+            }
+        }
+        task = worker.next_task().or_else(|| worker.search()).or_else(|| worker.park());
+    }
+}
+
 /// A worker that goes to sleep finds two tasks in its channel, while its peer searches in vain and goes to
-/// sleep. Each of them takes one task, as if the first did not end before the second runs.
+/// sleep. Each of them takes one task.
 #[test]
 fn what_a_last_look_finds_is_shared_with_a_peer() {
-    fn take_one(worker: &Worker, first: impl FnOnce(&Worker) -> Option<Hot>) {
-        let mut task = first(worker);
-        while task.is_none() {
-            task = worker.next_task().or_else(|| worker.search()).or_else(|| worker.park());
-        }
-        worker.found(task.as_ref().expect("one was found").identity());
-        worker.run(task.expect("one was found"));
-    }
     bounded(|way| {
         let shared = scheduler(2);
         let seat = shared.driver.try_seat().expect("the seat is free");
         let owner = worker(&shared, 0);
         let tasks = [(); 2].map(|()| run_once(&owner, async {}));
+        let last = [0, 1].map(|index: usize| tasks[index].1.id());
         tasks.iter().for_each(|(awaited, _)| awaited.wake());
         let peer = {
             let shared = shared.clone();
-            thread::spawn(move || take_one(&worker(&shared, 1), Worker::search))
+            thread::spawn(move || run_until(&worker(&shared, 1), last, Worker::search))
         };
         way.here();
-        take_one(&owner, Worker::park);
+        run_until(&owner, last, Worker::park);
         peer.join().expect("no panic");
         assert!(tasks.iter().all(|(_, join)| join.is_finished()));
+        drop(seat);
+    });
+}
+
+/// A worker brings two tasks in, while its peer steals the two that were there before, runs them, and goes to
+/// sleep. Each of the workers takes one of the tasks that were brought in, although no more are queued than
+/// before.
+#[test]
+fn what_is_brought_in_is_shared_although_thieves_take_as_much() {
+    up_to(2, || {
+        let shared = scheduler(2);
+        let seat = shared.driver.try_seat().expect("the seat is free");
+        // So that the worker may keep tasks to itself.
+        shared.watchdog.unparker.set(Parker::new().unparker()).expect("set once");
+        let owner = worker(&shared, 0);
+        let tasks = [(); 2].map(|()| run_once(&owner, async {}));
+        let last = [0, 1].map(|index: usize| tasks[index].1.id());
+        for _ in 0..2 {
+            owner.spawned(new_send_task(async {}, &shared, Location::caller()).0);
+        }
+        tasks.iter().for_each(|(awaited, _)| awaited.wake());
+        let peer = {
+            let shared = shared.clone();
+            thread::spawn(move || run_until(&worker(&shared, 1), last, Worker::search))
+        };
+        run_until(&owner, last, |owner| {
+            owner.take_in();
+            None
+        });
+        peer.join().expect("no panic");
+        assert!(tasks.iter().all(|(_, join)| join.is_finished()));
+        owner.leave();
         drop(seat);
     });
 }

@@ -17,10 +17,12 @@ impl Worker {
         }
     }
 
-    /// What a hook spawns is pushed here as by a task. If this worker counts as searching, and so wakes no
-    /// peer for it, the end of its search does.
+    /// What a hook spawns is pushed here as by a task.
     #[cold]
     fn hooked_sleep(&self, hooks: &SleepHooks) -> Option<Hot> {
+        // The hook may take its time, and pushes wake no worker while one counts as searching. After the
+        // sleep the search goes on: its end would wake a peer for what this worker was woken for.
+        self.end_search();
         hooks.before();
         let spawned = self.take_next().or_else(|| self.take_ready());
         let task = spawned.or_else(|| self.sleep());
@@ -101,8 +103,10 @@ impl Worker {
         self.own.on_found.set_searching(unparked == Unparked::Claimed);
         self.helps.set(self.shared.size.is_helper(self.own.index));
         // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence, look
-        // at the bit (watchdog.rs). A SeqCst RMW in the place of the fence would not do: it does not order a
-        // relaxed load that follows it, and a processor whose RMWs are load and store apart swaps the two.
+        // at the bit (watchdog.rs). Also with a peer that parks beside a last look: push, fence, look at the
+        // idle word; set the bit, fence, look (scheduler.rs). A SeqCst RMW in the place of the fence would not
+        // do: it does not order a relaxed load that follows it, and a processor whose RMWs are load and store
+        // apart swaps the two.
         fence(Ordering::SeqCst);
         self.shared.rouse_watchdog();
     }

@@ -99,6 +99,13 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a worker keeps the second of two tasks that its last look has found",
     },
     Mutation {
+        file: WORKER,
+        models: "worker::loom",
+        from: "if came || !self.may_keep() {",
+        to: "if !self.may_keep() {",
+        breaks: "a worker tells no peer of what it has brought in",
+    },
+    Mutation {
         file: REST,
         models: "worker::loom",
         from: "            .or_else(|| if look == LastLook::Everywhere { self.steal() } else { None })",

@@ -102,11 +102,11 @@ impl Worker {
         let unparked = self.shared.idle.unpark_self(self.own.index);
         self.own.on_found.set_searching(unparked == Unparked::Claimed);
         self.helps.set(self.shared.size.is_helper(self.own.index));
-        // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence, look
-        // at the bit (watchdog.rs). Also with a peer that parks beside a last look: push, fence, look at the
-        // idle word; set the bit, fence, look (scheduler.rs). A SeqCst RMW in the place of the fence would not
-        // do: it does not order a relaxed load that follows it, and a processor whose RMWs are load and store
-        // apart swaps the two.
+        // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence,
+        // look at the bit (watchdog.rs). Also with a peer that parks beside a last look: push, fence,
+        // look at the idle word; set the bit, fence, look (scheduler.rs). A SeqCst RMW in the place of
+        // the fence would not do: it does not order a relaxed load that follows it, and a processor
+        // whose RMWs are load and store apart swaps the two.
         fence(Ordering::SeqCst);
         self.shared.rouse_watchdog();
     }

@@ -32,7 +32,8 @@ impl Handle {
     /// many of them keep fewer events, or none, and those are counted as lost. A worker gives its part back
     /// with its first poll after the end.
     ///
-    /// Several recordings of a runtime share what is kept, and each has what came after its start. Returns
+    /// Several recordings of a runtime share what is kept, and each has what came after its start. The first
+    /// of them says how much that is: a [`FlightRecorder`](super::FlightRecorder) may keep more. Returns
     /// `None` if the runtime has no workers, or if it has been shut down.
     ///
     /// # Examples

@@ -100,6 +100,16 @@ fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
     });
 }
 
+/// Two tasks that lie in the channel of `worker`: their ids and handles.
+fn sent_to(worker: &Worker) -> ([TaskId; 2], [JoinHandle<()>; 2]) {
+    let joins = [(); 2].map(|()| {
+        let (awaited, join) = run_once(worker, async {});
+        awaited.wake();
+        join
+    });
+    (joins.each_ref().map(JoinHandle::id), joins)
+}
+
 /// Runs tasks from what `first` finds on, until one of `last` has run: as if that did not end before the
 /// others of them run.
 fn run_until(worker: &Worker, last: [TaskId; 2], first: impl FnOnce(&Worker) -> Option<Hot>) {
@@ -125,9 +135,7 @@ fn what_a_last_look_finds_is_shared_with_a_peer() {
         let shared = scheduler(2);
         let seat = shared.driver.try_seat().expect("the seat is free");
         let owner = worker(&shared, 0);
-        let tasks = [(); 2].map(|()| run_once(&owner, async {}));
-        let last = [0, 1].map(|index: usize| tasks[index].1.id());
-        tasks.iter().for_each(|(awaited, _)| awaited.wake());
+        let (last, joins) = sent_to(&owner);
         let peer = {
             let shared = shared.clone();
             thread::spawn(move || run_until(&worker(&shared, 1), last, Worker::search))
@@ -135,7 +143,7 @@ fn what_a_last_look_finds_is_shared_with_a_peer() {
         way.here();
         run_until(&owner, last, Worker::park);
         peer.join().expect("no panic");
-        assert!(tasks.iter().all(|(_, join)| join.is_finished()));
+        assert!(joins.iter().all(JoinHandle::is_finished));
         drop(seat);
     });
 }
@@ -151,12 +159,10 @@ fn what_is_brought_in_is_shared_although_thieves_take_as_much() {
         // So that the worker may keep tasks to itself.
         shared.watchdog.unparker.set(Parker::new().unparker()).expect("set once");
         let owner = worker(&shared, 0);
-        let tasks = [(); 2].map(|()| run_once(&owner, async {}));
-        let last = [0, 1].map(|index: usize| tasks[index].1.id());
         for _ in 0..2 {
             owner.spawned(new_send_task(async {}, &shared, Location::caller()).0);
         }
-        tasks.iter().for_each(|(awaited, _)| awaited.wake());
+        let (last, joins) = sent_to(&owner);
         let peer = {
             let shared = shared.clone();
             thread::spawn(move || run_until(&worker(&shared, 1), last, Worker::search))
@@ -166,7 +172,7 @@ fn what_is_brought_in_is_shared_although_thieves_take_as_much() {
             None
         });
         peer.join().expect("no panic");
-        assert!(tasks.iter().all(|(_, join)| join.is_finished()));
+        assert!(joins.iter().all(JoinHandle::is_finished));
         owner.leave();
         drop(seat);
     });

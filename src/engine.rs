@@ -11,6 +11,7 @@
 //! | module | lines | what it is |
 //! |---|---|---|
 //! | `sync_shim` | 440 | std's locks, atomics and threads, or loom's, or shuttle's |
+//! | `location` | 30 | a place in the source, behind an atomic pointer |
 //! | `rng` | 50 | small random numbers, from one seed |
 //! | `slab` | 280 | things found by number, under many locks |
 //! | `scoped` | 70 | a thread-local that has a value during a call |
@@ -171,6 +172,7 @@
 pub(crate) mod abort;
 pub(crate) mod ended;
 pub(crate) mod impls;
+pub(crate) mod location;
 pub(crate) mod recycler;
 pub(crate) mod rng;
 pub(crate) mod scoped;

@@ -37,6 +37,7 @@ const HOUSE: Plan = Plan {
     floors: &[
         // Ground: knows nothing of async.
         ("engine::sync_shim", 0),
+        ("engine::location", 0),
         ("engine::recycler", 0),
         ("engine::rng", 0),
         ("engine::slab", 0),
@@ -83,6 +84,7 @@ const HOUSE: Plan = Plan {
     ],
     sideways: &[
         // The switch between std, loom and shuttle is the ground that the rest of the ground stands on.
+        ("engine::location", "engine::sync_shim"),
         ("engine::rng", "engine::sync_shim"),
         ("engine::slab", "engine::sync_shim"),
         ("engine::scoped", "engine::sync_shim"),
@@ -235,6 +237,7 @@ const UNSAFE: Confined = Confined {
     words: &["unsafe", "allow(unsafe_code)"],
     homes: &[
         ("src/engine/scoped.rs", "a thread-local that lends a reference for the length of a call"),
+        ("src/engine/location.rs", "a place in the source, behind an atomic pointer"),
         ("src/engine/recycler.rs", "uninitialised memory, linked while it is free"),
         ("src/engine/wakers/wait_list.rs", "links inside the futures that wait"),
         ("src/sync/guarded.rs", "data behind permits, and pointers into it"),
@@ -251,9 +254,6 @@ const UNSAFE: Confined = Confined {
         ),
         ("src/engine/task/hooked.rs", "gives a new task another table, and asks its scheduler"),
         ("src/engine/task/registry.rs", "cancels tasks that it knows to be registered"),
-        ("src/engine/task/running.rs", "a place in the source, behind an atomic pointer"),
-        ("src/engine/recorder.rs", "a place in the source, behind an atomic pointer"),
-        ("src/engine/recorder/ring.rs", "a place in the source, behind an atomic pointer"),
         ("src/engine/scheduler/entry.rs", "promises that the scheduler outlives its tasks"),
         ("src/engine/scheduler/slice.rs", "asks the system for short slices of the processor"),
         ("src/runtime/blocking_task.rs", "promises that its tasks never go cold"),

@@ -3,7 +3,6 @@
 //! Each worker writes to a ring of its own, so writing takes no lock and no RMW, and never waits. The thread
 //! that looks pays: it copies a ring while the worker goes on, and throws away what was overwritten
 //! meanwhile.
-#![allow(unsafe_code)]
 
 mod record;
 mod ring;

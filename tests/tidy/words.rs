@@ -15,6 +15,7 @@ use std::path::Path;
 const ORDINARY: &[&str] = &[
     // Rust's.
     "Abort",
+    "Atomic",
     "Cell",
     "Drop",
     "Error",
@@ -28,6 +29,7 @@ const ORDINARY: &[&str] = &[
     "Joiner",
     "Key",
     "List",
+    "Location",
     "Lock",
     "Locked",
     "Mutex",

@@ -12,11 +12,10 @@
 //! `a_look_sees_whole_records_only`). No step waits, and the writer executes plain stores only.
 
 use super::record::{Record, Words};
-use crate::engine::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering};
+use crate::engine::location::AtomicLocation;
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use std::iter;
 use std::ops::Range;
-use std::panic::Location;
-use std::ptr;
 
 #[cfg(all(test, liten_loom))]
 mod loom;
@@ -32,8 +31,7 @@ struct Entry {
     at: AtomicU64,
     what: AtomicU64,
     which: AtomicU64,
-    /// Points to a `'static` location, or is null.
-    place: AtomicPtr<Location<'static>>,
+    place: AtomicLocation,
 }
 
 impl Ring {
@@ -89,16 +87,15 @@ impl Ring {
 impl Entry {
     fn new() -> Self {
         let [at, what, which] = [(); 3].map(|()| AtomicU64::new(0));
-        Self { at, what, which, place: AtomicPtr::new(ptr::null_mut()) }
+        Self { at, what, which, place: AtomicLocation::new() }
     }
 
     fn store(&self, words: Words) {
-        let place = words.place.map_or(ptr::null(), ptr::from_ref).cast_mut();
         // Ordering: Release: a reader that sees one of these sees how many had been written before.
         self.at.store(words.at, Ordering::Release);
         self.what.store(words.what, Ordering::Release);
         self.which.store(words.which, Ordering::Release);
-        self.place.store(place, Ordering::Release);
+        self.place.store(words.place, Ordering::Release);
     }
 
     fn load(&self) -> Words {
@@ -107,9 +104,7 @@ impl Entry {
         let what = self.what.load(Ordering::Acquire);
         let which = self.which.load(Ordering::Acquire);
         let place = self.place.load(Ordering::Acquire);
-        // SAFETY: null, or what `store` has taken from a `&'static Location`. That holds in a torn record,
-        // too.
-        Words { at, what, which, place: unsafe { place.as_ref() } }
+        Words { at, what, which, place }
     }
 }
 

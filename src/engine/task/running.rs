@@ -4,16 +4,15 @@
 //! comes, in a few words that others may read at any time. The note is a seqlock whose version is the count
 //! of polls: the writer counts first and writes then; a reader that finds the same count before and after
 //! has read words of one poll. A store each, no RMW: it is written once per poll.
-#![allow(unsafe_code)]
 
 #[cfg(all(test, liten_loom))]
 mod loom;
 
 use super::id::TaskId;
-use crate::engine::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering};
+use crate::engine::location::AtomicLocation;
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use std::fmt;
 use std::panic::Location;
-use std::ptr;
 
 /// A task, or blocking work, that a thread was running at the time of the look.
 ///
@@ -66,17 +65,12 @@ pub(crate) struct Running {
     polls: AtomicU64,
     /// 0: between two polls.
     id: AtomicU64,
-    /// Points to a `'static` location, or is null.
-    spawned_at: AtomicPtr<Location<'static>>,
+    spawned_at: AtomicLocation,
 }
 
 impl Running {
     pub(crate) fn new() -> Self {
-        Self {
-            polls: AtomicU64::new(0),
-            id: AtomicU64::new(0),
-            spawned_at: AtomicPtr::new(ptr::null_mut()),
-        }
+        Self { polls: AtomicU64::new(0), id: AtomicU64::new(0), spawned_at: AtomicLocation::new() }
     }
 
     /// A poll of `task` begins. For the owner of the note only.
@@ -85,7 +79,7 @@ impl Running {
         // Ordering: Relaxed for the own count. Release for the three stores: a reader that has seen one of
         // them sees those before it.
         self.polls.store(self.polls.load(Ordering::Relaxed) + 1, Ordering::Release);
-        self.spawned_at.store(ptr::from_ref(spawned_at).cast_mut(), Ordering::Release);
+        self.spawned_at.store(Some(spawned_at), Ordering::Release);
         self.id.store(id.to_bits(), Ordering::Release);
     }
 
@@ -121,8 +115,7 @@ impl Running {
         // Ordering: Relaxed, kept behind by the two above.
         let after = self.polls.load(Ordering::Relaxed);
         let id = TaskId::from_bits(id)?;
-        // SAFETY: null, or what `begin` has taken from a `&'static Location`.
-        let spawned_at = unsafe { spawned_at.as_ref() }?;
+        let spawned_at = spawned_at?;
         (before == after).then_some(RunningTask { id, spawned_at })
     }
 }

@@ -336,8 +336,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: RUNNING,
         models: "task::running::loom",
-        from: "self.spawned_at.store(ptr::from_ref(spawned_at).cast_mut(), Ordering::Release);",
-        to: "self.spawned_at.store(ptr::from_ref(spawned_at).cast_mut(), Ordering::Relaxed);",
+        from: "self.spawned_at.store(Some(spawned_at), Ordering::Release);",
+        to: "self.spawned_at.store(Some(spawned_at), Ordering::Relaxed);",
         breaks: "a look that sees the next poll's place does not see its count",
     },
     Mutation {

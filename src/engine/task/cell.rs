@@ -195,6 +195,22 @@ impl<F: Future, N> Drop for DropUnwinding<F, N> {
     }
 }
 
+impl Hot {
+    /// Polls the future once. What follows from the outcome is up to the caller.
+    #[inline]
+    pub(super) fn poll(&mut self) -> Polled {
+        // SAFETY: we own the `Hot`, so we alone may touch the future. The table is one of tasks' wakers.
+        unsafe { (self.header().vtable.poll)(self.0, &waker::ORDINARY) }
+    }
+
+    /// As [`poll`](Self::poll), with a waker that notes where the task waits.
+    #[inline]
+    pub(super) fn poll_traced(&mut self) -> Polled {
+        // SAFETY: as above.
+        unsafe { (self.header().vtable.poll)(self.0, &waker::TRACING) }
+    }
+}
+
 /// Drops the future in place and leaves `Empty`, also if the destructor panics; gives the panic back.
 ///
 /// # Safety

@@ -1,17 +1,15 @@
 //! One poll of a task, and what follows from it.
-#![allow(unsafe_code)]
 
 use super::header::{Hot, Polled, Runner};
 use super::state::{Pending, Start};
 use super::traced;
-use super::waker;
 use crate::engine::sync_shim::atomic::Ordering;
 
 impl Hot {
     /// Polls the task once, and does what the outcome asks for. Returns how the poll ended; `Ready` also if
     /// the task was cancelled.
     #[inline]
-    pub(crate) fn run(self, runner: &impl Runner) -> Polled {
+    pub(crate) fn run(mut self, runner: &impl Runner) -> Polled {
         let header = self.header();
         // Ordering: Relaxed, see `home`.
         if header.home.load(Ordering::Relaxed) != runner.home() {
@@ -19,14 +17,10 @@ impl Hot {
         }
         header.link.set_note(None);
         let polled = match header.state.start() {
-            // SAFETY: we own the `Hot`, so we alone may touch the future.
-            Start::Poll => unsafe { (header.vtable.poll)(self.0, &waker::ORDINARY) },
+            Start::Poll => self.poll(),
             Start::Trace => {
                 let (data, future) = (self.0.as_ptr().cast_const().cast(), header.vtable.type_name);
-                traced::poll(header.id, data, future(), || {
-                    // SAFETY: as above.
-                    unsafe { (header.vtable.poll)(self.0, &waker::TRACING) }
-                })
+                traced::poll(header.id, data, future(), || self.poll_traced())
             }
             Start::Cancel => {
                 self.cancel(runner);

@@ -10,6 +10,8 @@ use super::{Async, AsyncRead};
 #[cfg(feature = "tokio-io")]
 use super::{DuplexStream, Empty, Repeat, Sink, Stderr, Stdin, Stdout};
 use mio::event::Source;
+#[cfg(feature = "net")]
+use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::pin::Pin;
@@ -17,6 +19,9 @@ use std::task::{Context, Poll, ready};
 
 /// A buffer of tokio's or hyper's, whose memory may be uninitialised.
 pub(crate) trait Buffer {
+    /// How many more bytes it takes.
+    fn room(&self) -> usize;
+
     /// Fills uninitialised memory with zeros, and returns as much of it as one read should use.
     fn initialize(&mut self) -> &mut [u8];
 
@@ -38,6 +43,10 @@ pub(crate) trait Buffer {
 /// The buffer remembers what is initialised: one that is kept pays once.
 #[cfg(feature = "tokio-io")]
 impl Buffer for &mut tokio::io::ReadBuf<'_> {
+    fn room(&self) -> usize {
+        self.remaining()
+    }
+
     fn initialize(&mut self) -> &mut [u8] {
         self.initialize_unfilled()
     }
@@ -60,6 +69,10 @@ impl Buffer for &mut tokio::io::ReadBuf<'_> {
 /// a record of TLS, the usual reader that wants initialised memory.
 #[cfg(feature = "hyper")]
 impl Buffer for hyper::rt::ReadBufCursor<'_> {
+    fn room(&self) -> usize {
+        self.remaining()
+    }
+
     fn initialize(&mut self) -> &mut [u8] {
         let room = self.remaining().min(16 * 1024);
         self.initialize_unfilled_to(room)
@@ -95,6 +108,18 @@ pub(crate) fn fill<R: AsyncRead>(
         buf.fill(length);
     }
     Poll::Ready(Ok(()))
+}
+
+/// Receives into memory that is not initialised, once, without waiting for what is to be received.
+#[cfg(feature = "net")]
+pub(crate) fn receive(socket: SockRef<'_>, buf: &mut impl Buffer) -> io::Result<usize> {
+    // SAFETY: a receive makes no byte uninitialised.
+    let length = socket.recv(unsafe { buf.unfilled() })?;
+    // SAFETY: the system has received so many bytes into the beginning of that memory.
+    unsafe {
+        buf.fill(length);
+    }
+    Ok(length)
 }
 
 /// Implements tokio's or hyper's `AsyncRead`: `trait, buffer, [generics] type [bounds], how it reads`.

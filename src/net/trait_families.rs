@@ -1,5 +1,4 @@
 //! The I/O traits of tokio and of hyper, directly on the streams and their halves.
-#![allow(unsafe_code)]
 
 use super::TcpStream;
 #[cfg(unix)]
@@ -7,13 +6,13 @@ use super::UnixStream;
 use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::engine::driver::readiness::Direction;
 use crate::io::AsyncWrite;
-use crate::io::trait_families::{Buffer, implement_read, implement_write};
+use crate::io::trait_families::{Buffer, implement_read, implement_write, receive};
 use socket2::SockRef;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
-macro_rules! receive {
+macro_rules! poll_receive {
     ($face:ty) => {
         impl $face {
             /// Receives into memory that is not initialised.
@@ -26,26 +25,20 @@ macro_rules! receive {
                 cx: &mut Context<'_>,
                 mut buf: impl Buffer,
             ) -> Poll<io::Result<()>> {
-                // SAFETY: a receive makes no byte uninitialised.
-                let room = unsafe { buf.unfilled() };
-                let full = <$face>::full_read(room.len());
+                let full = <$face>::full_read(buf.room());
                 // Through `try_io`, so that mio learns of a `WouldBlock` on systems where it has to.
-                let length = ready!(self.io.poll_transfer(cx, Direction::Read, full, |stream| {
-                    stream.try_io(|| SockRef::from(self).recv(room))
-                }))?;
-                // SAFETY: the system has received so many bytes into the beginning of `room`.
-                unsafe {
-                    buf.fill(length);
-                }
-                Poll::Ready(Ok(()))
+                let received = self.io.poll_transfer(cx, Direction::Read, full, |stream| {
+                    stream.try_io(|| receive(SockRef::from(self), &mut buf))
+                });
+                received.map_ok(drop)
             }
         }
     };
 }
 
-receive!(TcpStream);
+poll_receive!(TcpStream);
 #[cfg(unix)]
-receive!(UnixStream);
+poll_receive!(UnixStream);
 
 /// One family's traits for a stream.
 macro_rules! implement_stream {

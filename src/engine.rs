@@ -89,6 +89,7 @@
 //! | `Histogram` | How often something took how long. |
 //! | `History` | What the watchdog remembers from one look to the next. |
 //! | `Holder` | Which task holds a lock that others wait for. |
+//! | `Hooked` | A task with the hooks that are called for it. |
 //! | `Host`, `Native`, `System`, `Wasi` | The system under a component, or what stands for it natively. |
 //! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |
 //! | `Idle` | Which workers are parked, and which search for tasks. |

@@ -251,7 +251,6 @@ const UNSAFE: Confined = Confined {
             "src/engine/task/join.rs",
             "reads the output and leaves a waker where the task's word allows it",
         ),
-        ("src/engine/task/hooked.rs", "gives a new task another table, and asks its scheduler"),
         ("src/engine/task/registry.rs", "cancels tasks that it knows to be registered"),
         ("src/engine/scheduler/entry.rs", "promises that the scheduler outlives its tasks"),
         ("src/engine/scheduler/slice.rs", "asks the system for short slices of the processor"),

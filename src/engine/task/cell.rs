@@ -48,7 +48,8 @@
 use super::budget;
 use super::current;
 use super::header::{Header, Hot, Polled, Schedule, TaskRef, Vtable};
-use super::hooked;
+use super::hooked::Hooked;
+use super::hooks::TaskHooks;
 use super::id::TaskId;
 use super::join::JoinHandle;
 use super::join_error::{JoinError, Payload};
@@ -147,10 +148,42 @@ where
     unsafe { memory.write(cell) };
     let header = memory.cast();
     if let Some(hooks) = scheduler.task_hooks() {
-        // SAFETY: just made; the table is that of this cell.
-        unsafe { hooked::begin(header, VtableOf::<F, O::Name, S>::HOOKED, hooks) };
+        // SAFETY: just made, and the table is that of this cell.
+        unsafe { hook(header, VtableOf::<F, O::Name, S>::HOOKED, hooks) };
     }
     (Hot(header), JoinHandle::new(TaskRef(header)))
+}
+
+/// Gives a task the table of those that call `hooks`, and calls the first of them.
+///
+/// # Safety
+///
+/// `header` heads a task that has been made just now and that no other code knows. The table fits its cell.
+#[cold]
+unsafe fn hook(header: NonNull<Header>, table: &'static Vtable, hooks: &TaskHooks) {
+    // SAFETY: no other code knows the header.
+    unsafe { (*header.as_ptr()).vtable = table };
+    // SAFETY: the task is alive, and the table is its own.
+    let (task, name) = unsafe { (header.as_ref().identity(), (table.name)(header)) };
+    Hooked::new(hooks, task, name).spawned();
+}
+
+/// The task of `header` with the hooks that are called for it.
+///
+/// # Safety
+///
+/// `header` heads a live `Cell<F, N>`, whose scheduler is an `S`. The task is not complete while the result
+/// is used.
+unsafe fn hooked<'a, F: Future, N: Name, S: Schedule>(
+    header: NonNull<Header>,
+) -> Option<Hooked<'a>> {
+    // SAFETY: the task is alive; the scheduler, an `S`, outlives its tasks.
+    let (task, scheduler) = unsafe {
+        let header = header.as_ref();
+        (header.identity(), &*header.scheduler.cast::<S>())
+    };
+    // SAFETY: the caller's promise, passed on.
+    scheduler.task_hooks().map(|hooks| Hooked::new(hooks, task, unsafe { name::<F, N>(header) }))
 }
 
 /// The future or output behind `header`.
@@ -312,22 +345,31 @@ unsafe fn cancel<F: Future, N>(header: NonNull<Header>, why: Option<String>) {
 /// # Safety
 ///
 /// See [`stage`]; the task's scheduler is an `S`.
-unsafe fn poll_hooked<F: Future, N, S: Schedule>(
+unsafe fn poll_hooked<F: Future, N: Name, S: Schedule>(
     header: NonNull<Header>,
     table: &'static RawWakerVTable,
 ) -> Polled {
     // SAFETY: the caller's promise, passed on.
-    unsafe { hooked::poll::<S>(header, || poll::<F, N>(header, table)) }
+    let poll = || unsafe { poll::<F, N>(header, table) };
+    // SAFETY: the caller owns the task's `Hot`, so the task is not complete when the hooks are used last.
+    match unsafe { hooked::<F, N, S>(header) } {
+        Some(hooked) => hooked.poll(poll),
+        None => poll(),
+    }
 }
 
 /// # Safety
 ///
 /// See [`stage`]; the task's scheduler is an `S`.
-unsafe fn cancel_hooked<F: Future, N, S: Schedule>(header: NonNull<Header>, why: Option<String>) {
+unsafe fn cancel_hooked<F: Future, N: Name, S: Schedule>(
+    header: NonNull<Header>,
+    why: Option<String>,
+) {
     // SAFETY: the caller's promise, passed on.
-    unsafe {
-        cancel::<F, N>(header, why);
-        hooked::cancelled::<S>(header);
+    unsafe { cancel::<F, N>(header, why) };
+    // SAFETY: as in `poll_hooked`.
+    if let Some(hooked) = unsafe { hooked::<F, N, S>(header) } {
+        hooked.cancelled();
     }
 }
 

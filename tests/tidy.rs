@@ -254,7 +254,6 @@ const UNSAFE: Confined = Confined {
         ("src/engine/task/registry.rs", "cancels tasks that it knows to be registered"),
         ("src/engine/scheduler/entry.rs", "promises that the scheduler outlives its tasks"),
         ("src/engine/scheduler/slice.rs", "asks the system for short slices of the processor"),
-        ("src/runtime/blocking_task.rs", "promises that its tasks never go cold"),
         ("src/runtime/local.rs", "tasks that borrow, on the thread that owns them"),
         ("src/runtime/local/queue.rs", "half a queue that one thread alone reaches"),
         ("src/runtime/local/settled.rs", "tasks that stay on the thread on which they are made"),

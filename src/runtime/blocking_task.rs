@@ -1,5 +1,4 @@
 //! Blocking work as tasks: the same cell and JoinHandle, run by the blocking pool instead of a worker.
-#![allow(unsafe_code)]
 
 use crate::engine::blocking::{self, Job, SpawnError};
 use crate::engine::ended::ended;
@@ -7,7 +6,7 @@ use crate::engine::slab::Slab;
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::current;
-use crate::engine::task::header::{Cold, Completer, Hot, ListEntry, RegistryKey, Runner, Schedule};
+use crate::engine::task::header::{Cold, Completer, Hot, HotOnly, ListEntry, RegistryKey, Runner};
 use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::error::Error;
@@ -159,17 +158,7 @@ impl Error for NoThread {
     }
 }
 
-// SAFETY: a blocking task is hot from its making to its completion (its only poll is ready), so the
-// pointer to the scheduler, which is followed when a cold task turns hot, is never followed.
-unsafe impl Schedule for BlockingTasks {
-    fn schedule_here(_: *const Self, task: Hot) -> Result<(), Hot> {
-        Err(task)
-    }
-
-    fn schedule(self: Arc<Self>, _: Hot) {
-        unreachable!("a blocking task never goes cold, so it is never scheduled again")
-    }
-}
+impl HotOnly for BlockingTasks {}
 
 /// A future that calls a function at its first poll.
 pub(super) struct Once<F>(Option<F>);

@@ -82,6 +82,7 @@ const ORDINARY: &[&str] = &[
     "Name",
     "Named",
     "Next",
+    "Only",
     "Outer",
     "Output",
     "Released",

@@ -45,6 +45,22 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
     }
 }
 
+/// What stands for the scheduler of tasks that are hot from their making to their end, because the first poll
+/// of each is ready. It is asked for nothing.
+pub(crate) trait HotOnly: Send + Sync + Sized + 'static {}
+
+// SAFETY: the promise is there for the pointer to the scheduler, and this one is never followed, however long
+// such a task lives: `schedule_here`, which comes first, does not return, and there are no hooks.
+unsafe impl<T: HotOnly> Schedule for T {
+    fn schedule_here(_: *const Self, _: Hot) -> Result<(), Hot> {
+        unreachable!("a task that never goes cold is never scheduled again")
+    }
+
+    fn schedule(self: Arc<Self>, _: Hot) {
+        unreachable!("`schedule_here` comes first")
+    }
+}
+
 /// What a task asks of the thread that ends it, by its last poll or by cancelling it.
 pub(crate) trait Completer {
     /// A registered task is about to be complete.

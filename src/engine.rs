@@ -23,7 +23,7 @@
 //! | `ended` | 40 | the error of a runtime that has ended |
 //! | `thread_name` | 40 | names of threads |
 //! | `park` | 150 | a thread sleeps until it is woken |
-//! | `queue` | 440 | local queue, injector, wake channel |
+//! | `queue` | 480 | local queue, injector, wake channel |
 //! | `task` | 3,350 | a task's memory, state, waker and handle |
 //! | `cancellation` | 450 | the token that tells many tasks to stop |
 //! | `recorder` | 230 | what a recording keeps: rings of records |

@@ -246,7 +246,6 @@ const UNSAFE: Confined = Confined {
         ("src/engine/task/header.rs", "pointers to the header, each with its own rights"),
         ("src/engine/task/cell.rs", "the future, then its output, pinned in one allocation"),
         ("src/engine/task/waker.rs", "the waker's function tables"),
-        ("src/engine/task/next_slot.rs", "a slot for a hot task that others may take"),
         (
             "src/engine/task/join.rs",
             "reads the output and leaves a waker where the task's word allows it",

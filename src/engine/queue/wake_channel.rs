@@ -25,6 +25,7 @@ use crate::engine::sync_shim::atomic::{AtomicPtr, Ordering};
 use std::marker::PhantomData;
 use std::num::NonZeroUsize;
 use std::ptr::{self, NonNull};
+use std::sync::Mutex;
 
 /// The part of a node that a list writes.
 ///
@@ -96,6 +97,45 @@ pub(crate) unsafe trait Linked: Sized {
     ///
     /// `link` comes from `into_link`, and is used once.
     unsafe fn from_link(link: NonNull<Link>) -> Self;
+}
+
+/// A place for one item, which any thread may put in and take out.
+pub(crate) struct AtomicLinked<T: Linked> {
+    link: AtomicPtr<Link>,
+    /// The items go from thread to thread, as they do through a lock.
+    owns: PhantomData<Mutex<T>>,
+}
+
+impl<T: Linked> AtomicLinked<T> {
+    /// Returns an empty place.
+    pub(crate) fn new() -> Self {
+        Self { link: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
+    }
+
+    /// Whether nothing is there at this moment.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        // Ordering: Relaxed, no item is taken on the strength of it: the swap decides.
+        self.link.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Puts `item` into an empty place; if it is not empty, what is there is lost.
+    #[inline]
+    pub(crate) fn store(&self, item: T) {
+        // Ordering: Release as in `swap`.
+        self.link.store(item.into_link().as_ptr(), Ordering::Release);
+    }
+
+    /// Puts `item` in, or nothing; returns what was there.
+    #[inline]
+    pub(crate) fn swap(&self, item: Option<T>) -> Option<T> {
+        let new = item.map_or(ptr::null_mut(), |item| item.into_link().as_ptr());
+        // Ordering: AcqRel. Release hands the item's memory to the thread that takes it, Acquire is that
+        // thread's end.
+        let link = NonNull::new(self.link.swap(new, Ordering::AcqRel))?;
+        // SAFETY: what is in the place was given away by `into_link`, and a swap takes it out once.
+        Some(unsafe { T::from_link(link) })
+    }
 }
 
 /// A list that is being linked by one thread, newest first.

@@ -9,24 +9,24 @@ const NEXT_SLOT: &str = "src/engine/task/next_slot.rs";
 pub const ROWS: &[Mutation] = &[
     // The next slot.
     Mutation {
-        file: NEXT_SLOT,
+        file: CHANNEL,
         models: "task::loom",
-        from: "self.0.store(task, Ordering::Release);",
-        to: "self.0.store(task, Ordering::Relaxed);",
+        from: "self.link.store(item.into_link().as_ptr(), Ordering::Release);",
+        to: "self.link.store(item.into_link().as_ptr(), Ordering::Relaxed);",
         breaks: "a thief does not see the task that it takes",
     },
     Mutation {
-        file: NEXT_SLOT,
+        file: CHANNEL,
         models: "task::loom",
-        from: "self.0.swap(new, Ordering::AcqRel)",
-        to: "self.0.swap(new, Ordering::Release)",
+        from: "self.link.swap(new, Ordering::AcqRel)",
+        to: "self.link.swap(new, Ordering::Release)",
         breaks: "a thief does not acquire the task that it takes",
     },
     Mutation {
         file: NEXT_SLOT,
         models: "task::loom",
-        from: "        if self.is_empty() {\n            // Ordering",
-        to: "        if true {\n            // Ordering",
+        from: "        if self.is_empty() {\n            // No RMW",
+        to: "        if true {\n            // No RMW",
         breaks: "a task in the slot is overwritten",
     },
     // The wake channel.

@@ -44,7 +44,10 @@ fn without_watchdog(workers: usize, spares: usize, test: impl FnOnce(&Runtime)) 
             let waker = Waker::from(Arc::new(keeper));
             let entered = runtime.enter();
             let mut timer = pin!(liten::time::sleep(Duration::from_millis(1)));
-            assert!(timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            if timer.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
+                // The system kept this thread from the processor for that time. Once more.
+                continue;
+            }
             let name = arrival.recv().unwrap();
             let count = runtime.metrics().num_spare_workers();
             drop((blocked, entered));

@@ -7,6 +7,7 @@
 //! noticed at once, and tasks that become short step by step: one long poll says more about the next than ten
 //! short ones.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// The most tasks between two polls of the driver. tokio's event interval is 61 too; a prime does not
@@ -47,52 +48,60 @@ const fn nanoseconds(time: Duration) -> u32 {
     time.as_nanos() as u32
 }
 
-#[derive(Debug, Clone, Copy)]
+/// Changed in place and field by field: each rest changes some of the fields, and none of them all.
+#[derive(Debug)]
 pub(super) struct Pace {
     /// What a task costs in nanoseconds, at the most [`WANTED`].
-    cost: u32,
-    /// The last reading of the clock; none before the first, and after a task that has blocked in place.
-    since: Option<Instant>,
+    cost: Cell<u32>,
+    /// The time since the last reading of the clock went to tasks: not before the first reading, nor after a
+    /// task that has blocked in place.
+    is_timed: Cell<bool>,
     /// The worker has rested since the last fair turn.
-    rested: bool,
+    rested: Cell<bool>,
     /// The last time that the worker offered its core.
-    offered: Option<Instant>,
+    offered: Cell<Option<Instant>>,
 }
 
 impl Pace {
     pub(super) fn new() -> Self {
-        Self { cost: nanoseconds(WANTED) / FAIR_INTERVAL, since: None, rested: true, offered: None }
+        Self {
+            cost: Cell::new(nanoseconds(WANTED) / FAIR_INTERVAL),
+            is_timed: Cell::new(false),
+            rested: Cell::new(true),
+            offered: Cell::new(None),
+        }
     }
 
-    /// The worker goes on after a rest, which is no task.
-    pub(super) fn rested(self, now: Instant) -> Self {
-        Self { since: Some(now), rested: true, ..self }
+    /// The worker has just read the clock after a rest, which is no task.
+    pub(super) fn rested(&self) {
+        self.is_timed.set(true);
+        self.rested.set(true);
     }
 
     /// A task of the worker has blocked the thread in place, which says nothing about the others.
-    pub(super) fn blocked_in_place(self) -> Self {
-        Self { since: None, ..self }
+    pub(super) fn blocked_in_place(&self) {
+        self.is_timed.set(false);
     }
 
     /// Whether the worker has rested since the last call.
-    pub(super) fn take_rested(&mut self) -> bool {
-        std::mem::take(&mut self.rested)
+    pub(super) fn take_rested(&self) -> bool {
+        self.rested.replace(false)
     }
 
-    /// It is `now`, and so many tasks `ran` in the `busy` nanoseconds since the last reading of the clock.
+    /// The clock is read, and so many tasks `ran` in the `busy` nanoseconds since its last reading.
     ///
     /// The caller counts those nanoseconds for the busy time of the thread anyway, so they are computed once.
-    pub(super) fn ran(&mut self, ran: u32, busy: u64, now: Instant) {
-        if self.since.replace(now).is_some() && ran != 0 {
+    pub(super) fn ran(&self, ran: u32, busy: u64) {
+        if self.is_timed.replace(true) && ran != 0 {
             let each = (busy / u64::from(ran)).min(u64::from(nanoseconds(WANTED)));
             // Fits: no more than `WANTED`.
-            self.cost = (each as u32).max(self.cost / 2);
+            self.cost.set((each as u32).max(self.cost.get() / 2));
         }
     }
 
     /// How many tasks run until the next poll of the driver.
     pub(super) fn interval(&self) -> u32 {
-        (nanoseconds(WANTED) / self.cost.max(1)).clamp(1, FAIR_INTERVAL)
+        (nanoseconds(WANTED) / self.cost.get().max(1)).clamp(1, FAIR_INTERVAL)
     }
 
     /// Whether this number of tasks takes no longer than the time between two polls of the driver should be.
@@ -107,20 +116,18 @@ impl Pace {
 
     /// What this number of tasks costs.
     fn of(&self, tasks: usize) -> Duration {
-        Duration::from_nanos((tasks as u64).saturating_mul(u64::from(self.cost)))
+        Duration::from_nanos((tasks as u64).saturating_mul(u64::from(self.cost.get())))
     }
 
-    /// After [`Pace::ran`]: whether the worker computes, and has done so for long enough to offer its core
-    /// to others once.
-    pub(super) fn offers(&mut self) -> bool {
-        let Some(now) = self.since.filter(|_| self.interval() <= LONG) else {
+    /// After [`Pace::ran`], with the time that was read: whether the worker computes, and has done so for
+    /// long enough to offer its core to others once.
+    pub(super) fn offers(&self, now: Instant) -> bool {
+        if self.interval() > LONG {
             return false;
-        };
-        let offered = *self.offered.get_or_insert(now);
-        let due = now.saturating_duration_since(offered) >= OFFER;
-        if due {
-            self.offered = Some(now);
         }
+        let offered = self.offered.get().unwrap_or(now);
+        let due = now.saturating_duration_since(offered) >= OFFER;
+        self.offered.set(Some(if due { now } else { offered }));
         due
     }
 }
@@ -136,16 +143,15 @@ mod tests {
     }
 
     /// Runs as many tasks as the last answer said, in that time.
-    fn next(pace: &mut Pace, now: &mut Instant, time: Duration) -> u32 {
-        *now += time;
-        pace.ran(pace.interval(), in_64_bits(time), *now);
+    fn next(pace: &Pace, time: Duration) -> u32 {
+        pace.ran(pace.interval(), in_64_bits(time));
         pace.interval()
     }
 
     #[test]
     fn tasks_that_become_long_are_noticed_at_once_and_short_ones_step_by_step() {
-        let (mut pace, mut now) = (Pace::new(), Instant::now());
-        let mut after = |time| next(&mut pace, &mut now, time);
+        let pace = Pace::new();
+        let after = |time| next(&pace, time);
         assert_eq!(after(Duration::ZERO), FAIR_INTERVAL);
         assert_eq!(after(WANTED), FAIR_INTERVAL);
         assert_eq!(after(10 * WANTED), FAIR_INTERVAL / 10);
@@ -159,10 +165,11 @@ mod tests {
 
     #[test]
     fn a_core_is_offered_by_a_worker_that_computes_and_once_in_a_while() {
-        let (mut pace, mut now) = (Pace::new(), Instant::now());
+        let (pace, mut now) = (Pace::new(), Instant::now());
         let mut offers = |time| {
-            next(&mut pace, &mut now, time);
-            pace.offers()
+            now += time;
+            next(&pace, time);
+            pace.offers(now)
         };
         assert_eq!([0; 4].map(|_| offers(WANTED)), [false; 4], "short tasks");
         assert_eq!([0; 4].map(|_| offers(WANTED / 10)), [false; 4], "shorter ones");
@@ -174,41 +181,39 @@ mod tests {
 
     #[test]
     fn a_rest_is_no_long_task() {
-        let start = Instant::now();
-        let mut pace = Pace::new();
-        pace.ran(1, 0, start);
-        let awake = start + SECOND;
-        pace = pace.rested(awake);
+        let pace = Pace::new();
+        pace.ran(1, 0);
+        pace.rested();
         assert_eq!(pace.interval(), FAIR_INTERVAL);
-        pace.ran(FAIR_INTERVAL, in_64_bits(2 * WANTED), awake + 2 * WANTED);
+        pace.ran(FAIR_INTERVAL, in_64_bits(2 * WANTED));
         assert_eq!(pace.interval(), FAIR_INTERVAL / 2);
         // Nothing ran, or what blocked in place: that says nothing about the tasks.
-        pace.ran(0, in_64_bits(SECOND), awake + SECOND);
-        pace = pace.blocked_in_place();
-        pace.ran(1, in_64_bits(SECOND), awake + 2 * SECOND);
+        pace.ran(0, in_64_bits(SECOND));
+        pace.blocked_in_place();
+        pace.ran(1, in_64_bits(SECOND));
         assert_eq!(pace.interval(), FAIR_INTERVAL / 2);
     }
 
     #[test]
     fn a_worker_knows_which_tasks_are_worth_a_peer() {
-        let (mut pace, mut now) = (Pace::new(), Instant::now());
-        pace.ran(1, 0, now);
+        let pace = Pace::new();
+        pace.ran(1, 0);
         assert!(pace.are_soon_done(FAIR_INTERVAL as usize) && !pace.are_cheap(1), "not known");
         assert!(!pace.are_soon_done(FAIR_INTERVAL as usize + 1));
-        let mut costs = |each: Duration| {
+        let cost = |each: Duration| {
             // Until it is known, which takes several readings for shorter ones.
             for _ in 0..10 {
-                now += 10 * each;
-                pace.ran(10, in_64_bits(10 * each), now);
+                pace.ran(10, in_64_bits(10 * each));
             }
-            pace
         };
-        let cheap = costs(CHEAP / 2);
-        assert!(cheap.are_cheap(2_000) && !cheap.are_cheap(2_001));
-        assert!(!costs(CHEAP).are_cheap(1));
-        let slow = costs(WANTED / 4);
-        assert!(slow.are_soon_done(4) && !slow.are_soon_done(5));
-        assert!(!costs(Duration::from_secs(1)).are_soon_done(2));
-        assert!(!slow.are_soon_done(usize::MAX));
+        cost(CHEAP / 2);
+        assert!(pace.are_cheap(2_000) && !pace.are_cheap(2_001));
+        cost(CHEAP);
+        assert!(!pace.are_cheap(1));
+        cost(SECOND);
+        assert!(!pace.are_soon_done(2));
+        cost(WANTED / 4);
+        assert!(pace.are_soon_done(4) && !pace.are_soon_done(5));
+        assert!(!pace.are_soon_done(usize::MAX));
     }
 }

@@ -105,7 +105,7 @@ pub(super) struct Worker {
     /// What `until_fair` was when the clock was last read for `pace`; one more if that was in a fair turn,
     /// after which the same tick runs a task.
     paced_at: Cell<u32>,
-    pace: Cell<Pace>,
+    pace: Pace,
     /// Up to this moment its time has been counted.
     busy_since: Cell<Instant>,
     /// When to look outside, and how much to bring in.
@@ -130,7 +130,7 @@ impl Worker {
             rng: RefCell::new(Rng::new(index as u64)),
             until_fair: Cell::new(FAIR_INTERVAL),
             paced_at: Cell::new(FAIR_INTERVAL),
-            pace: Cell::new(Pace::new()),
+            pace: Pace::new(),
             busy_since: Cell::new(clock::now()),
             intake: Intake::new(),
             unannounced: Cell::new(None),
@@ -183,11 +183,10 @@ impl Worker {
 
     /// The worker goes to sleep.
     fn begin_sleep(&self) {
-        let (mut pace, now) = (self.pace.get(), clock::now());
+        let now = clock::now();
         let busy = self.own.slot.sleeps.begin(self.busy_since.replace(now), now);
         // One of the ticks has found no task.
-        pace.ran((self.paced_at.get() - self.until_fair.get()).saturating_sub(1), busy, now);
-        self.pace.set(pace);
+        self.pace.ran((self.paced_at.get() - self.until_fair.get()).saturating_sub(1), busy);
     }
 
     /// The worker has slept.
@@ -195,15 +194,15 @@ impl Worker {
         let now = self.own.slot.sleeps.end();
         let since = self.busy_since.replace(now);
         self.note_sleep(since, now);
-        self.pace.set(self.pace.get().rested(now));
+        self.pace.rested();
         // The tasks may have become long since the last fair turn.
-        self.shorten_interval(self.pace.get().interval());
+        self.shorten_interval(self.pace.interval());
         self.paced_at.set(self.until_fair.get());
     }
 
     /// The task that runs has blocked the thread in place, and goes on.
     pub(super) fn back_from_place(&self) {
-        self.pace.set(self.pace.get().blocked_in_place());
+        self.pace.blocked_in_place();
     }
 
     /// A task is found that is the first one, that ends a search, or whose poll is recorded.
@@ -363,17 +362,15 @@ impl Worker {
         if self.sample_turn() {
             return;
         }
-        let mut pace = self.pace.get();
-        let now = clock::now();
-        pace.ran(self.paced_at.get(), self.count_busy(now), now);
+        let (pace, now) = (&self.pace, clock::now());
+        pace.ran(self.paced_at.get(), self.count_busy(now));
         let rested = pace.take_rested();
         self.paced_at.set(pace.interval());
         self.until_fair.set(pace.interval() - 1);
         self.plan_sample(now, pace.interval());
-        if pace.offers() && self.shared.size.has_helpers() {
+        if pace.offers(now) && self.shared.size.has_helpers() {
             thread::yield_now();
         }
-        self.pace.set(pace);
         self.helps.set(self.shared.size.is_helper(self.own.index));
         if self.intake.is_due(self.own.ready.len()) {
             self.take_in();
@@ -396,7 +393,7 @@ impl Worker {
     /// worker has `rested` since the last fair turn and will have run them before a peer is awake. A task
     /// that has yielded comes back, so it is worth one.
     fn keeps_surplus(&self, rested: bool) -> bool {
-        let (pace, ready) = (self.pace.get(), self.own.ready.len());
+        let (pace, ready) = (&self.pace, self.own.ready.len());
         self.may_keep()
             && self.own.yielded.len() == 0
             && (pace.are_cheap(ready) || rested && pace.are_soon_done(ready))

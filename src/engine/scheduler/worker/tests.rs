@@ -68,7 +68,7 @@ fn a_sample_moves_no_fair_turn_and_may_be_any_tick() {
         let missing = (1..FAIR_INTERVAL).find(|rest| !chosen.contains(rest)).unwrap_or(1);
         samples.plan(u64::from(FAIR_INTERVAL - missing));
         // Fewer if the system has not let this thread run, so that the ticks seem to be long.
-        let interval = worker.pace.get().interval();
+        let interval = worker.pace.interval();
         assert_eq!(ticks(&worker), interval);
         chosen.insert(samples.rest());
         // There was no task that could be measured.

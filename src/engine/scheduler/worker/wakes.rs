@@ -55,7 +55,7 @@ impl Worker {
     /// Wakes a peer for tasks that were woken together, unless they are cheap. They have one source, so they
     /// come back to it, and each of them would move between the cores each time.
     fn notify_of_batch(&self) {
-        if !self.may_keep() || !self.pace.get().are_cheap(self.own.ready.len()) {
+        if !self.may_keep() || !self.pace.are_cheap(self.own.ready.len()) {
             self.notify_surplus();
         }
     }
@@ -100,7 +100,7 @@ impl Worker {
         self.unannounced.set(None);
         *self.wakes.borrow_mut() = wakes;
         // Counted here, because a waker of the program's may have woken many tasks.
-        let are_soon_done = || self.pace.get().are_soon_done(self.own.ready.len());
+        let are_soon_done = || self.pace.are_soon_done(self.own.ready.len());
         if !(are_timers && self.may_keep() && are_soon_done()) {
             self.notify_surplus();
         }
@@ -162,12 +162,11 @@ mod tests {
 
         /// As if its tasks had cost so much for a while.
         fn learn(&self, cost: Duration) {
-            let mut pace = self.pace.get();
             for _ in 0..20 {
-                pace.ran(1, cost.as_nanos().try_into().expect("a short time"), Instant::now());
+                self.pace.ran(1, cost.as_nanos().try_into().expect("a short time"));
             }
             // The time that the test takes is no task's.
-            self.pace.set(pace.blocked_in_place());
+            self.pace.blocked_in_place();
         }
     }
 
@@ -235,17 +234,17 @@ mod tests {
         let (_shared, worker) = beside_a_parked_peer();
         let ticks = |count: u32| worker.until_fair.set(worker.until_fair.get() - count);
         let a_second_ago = Instant::now() - SECOND;
-        worker.pace.set(worker.pace.get().rested(a_second_ago));
+        worker.pace.rested();
         worker.busy_since.set(a_second_ago);
         // One of the ticks finds nothing.
         ticks(5);
         worker.begin_sleep();
-        assert_eq!(worker.pace.get().interval(), 1, "four tasks took a second");
+        assert_eq!(worker.pace.interval(), 1, "four tasks took a second");
         worker.end_sleep();
         assert_eq!([worker.until_fair.get(), worker.paced_at.get()], [1, 1]);
-        let learnt = worker.pace.get().interval();
+        let learnt = worker.pace.interval();
         worker.begin_sleep();
-        assert_eq!(worker.pace.get().interval(), learnt, "nothing ran");
+        assert_eq!(worker.pace.interval(), learnt, "nothing ran");
         worker.end_sleep();
     }
 

@@ -19,6 +19,9 @@ use crate::engine::task::header::Polled;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
+#[cfg(all(test, liten_loom))]
+mod loom;
+
 /// Where a worker's records go.
 pub(super) struct Records {
     ring: RefCell<Option<(Arc<Recording>, Arc<Ring>)>>,

@@ -1,0 +1,83 @@
+//! Models of a worker beside recordings that start and stop (recorder.rs).
+
+use super::super::{Shared, Worker};
+use crate::engine::recorder::Event;
+use crate::engine::scheduler::loom::{bounded, scheduler, worker};
+use crate::engine::scheduler::recorder::Recording;
+use crate::engine::sync_shim::atomic::Ordering;
+use crate::engine::sync_shim::{Arc, thread};
+use crate::engine::task::{RunningTask, TaskId};
+use std::num::NonZeroUsize;
+use std::panic::Location;
+
+/// Starts a recording with small rings.
+fn start(shared: &Shared) -> Arc<Recording> {
+    shared.start_recording(NonZeroUsize::new(2)).expect("a runtime that is not closed")
+}
+
+/// Counts the worker as alive, and closes.
+fn close(shared: &Arc<Shared>) {
+    // Ordering: Relaxed, the other thread does not look at it.
+    shared.size.alive.store(1, Ordering::Relaxed);
+    shared.close();
+}
+
+impl Worker {
+    /// One step of [`Worker::work`], as far as recordings go, in which the worker wakes a task.
+    fn step(&self) {
+        assert!(self.shared.size.is_plain(0) || self.stays_recorded(), "the worker stays");
+        let task = RunningTask::new(TaskId::next(), Location::caller());
+        self.note_now(|| Event::Wake(task));
+    }
+}
+
+/// One recording ends and the next begins beside a worker. Whatever the worker saw of the first one, from its
+/// next step on it records for the second, and nothing once that has ended.
+#[test]
+fn a_worker_takes_part_in_the_recording_that_is_under_way() {
+    bounded(|way| {
+        let shared = scheduler(1);
+        drop(start(&shared));
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                shared.stop_recording();
+                start(&shared)
+            })
+        };
+        way.here();
+        let worker = worker(&shared, 0);
+        worker.step();
+        let second = other.join().expect("no panic");
+        let mut next = second.next_records();
+        worker.step();
+        let (tracks, _) = second.read(&mut next);
+        assert_eq!((tracks[0].records.len(), tracks[0].lost), (1, 0));
+
+        shared.stop_recording();
+        assert!(shared.size.is_plain(0), "a worker that is not recorded has nothing to ask");
+        worker.step();
+        let (tracks, _) = second.read(&mut next);
+        assert!(tracks[0].records.len() <= 1, "the poll in which it ended");
+    });
+}
+
+/// The last stop stores anew that no worker stays, beside a close that has stored it: a worker that leaves
+/// because of either knows that the runtime is closed, and does its part of the end.
+#[test]
+fn a_worker_that_a_stop_sends_away_sees_the_close() {
+    bounded(|way| {
+        let shared = scheduler(1);
+        drop(start(&shared));
+        let others = [|shared: &Arc<Shared>| shared.stop_recording(), close].map(|end| {
+            let shared = shared.clone();
+            thread::spawn(move || end(&shared))
+        });
+        way.here();
+        if shared.size.is_surplus(0) {
+            assert!(shared.shutdown.is_closed(), "the worker would take itself for a surplus one");
+        }
+        others.into_iter().for_each(|other| other.join().expect("no panic"));
+        assert!(shared.size.is_surplus(0) && !shared.size.is_plain(0));
+    });
+}

@@ -15,7 +15,8 @@
 //! A worker that finds the word inverted takes the recording, and writes to its ring until `number` has
 //! changed. If the recording is over already, it goes on without a ring and looks at the word again. A worker
 //! in a long poll or in its sleep takes no part before that has ended, and may write to its ring after the
-//! stop: the ring is shared, and nothing reads it then.
+//! stop: the ring is shared, and nothing reads it then. Model:
+//! `a_worker_takes_part_in_the_recording_that_is_under_way`.
 //!
 //! # Bounds
 //!

@@ -54,7 +54,7 @@ impl PoolSize {
     fn store_staying(&self, count: usize, is_recorded: bool) {
         // Ordering: Release, as in `end`: the end of a recording may store the 0 of a closed runtime anew,
         // and a worker that sees this one must see, too, that the runtime is closed. The caller knows by the
-        // lock.
+        // lock. Model: `a_worker_that_a_stop_sends_away_sees_the_close`.
         self.staying.store(if is_recorded { !count } else { count }, Ordering::Release);
     }
 

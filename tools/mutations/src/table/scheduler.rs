@@ -16,6 +16,8 @@ const LIFECYCLE: &str = "src/engine/scheduler/lifecycle.rs";
 const IN_PLACE: &str = "src/engine/scheduler/in_place.rs";
 const OUTSIDE: &str = "src/engine/scheduler/outside.rs";
 const QUIET: &str = "src/engine/scheduler/quiet.rs";
+const SIZE: &str = "src/engine/scheduler/size.rs";
+const RECORDER: &str = "src/engine/scheduler/recorder.rs";
 const COUNT: &str = "src/engine/scheduler/count.rs";
 
 pub const ROWS: &[Mutation] = &[
@@ -480,5 +482,34 @@ pub const ROWS: &[Mutation] = &[
         from: "                    self.0.own.pushed.set(true);\n                    self.0.notify_of_batch();",
         to: "                    self.0.own.pushed.set(true);",
         breaks: "the end of a wake of several tasks notifies no peer",
+    },
+    // Recordings that start and stop.
+    Mutation {
+        file: SIZE,
+        models: "recorded::loom",
+        from: "self.staying.store(if is_recorded { !count } else { count }, Ordering::Release);",
+        to: "self.staying.store(if is_recorded { !count } else { count }, Ordering::Relaxed);",
+        breaks: "a worker that a stop sends away does not see that the runtime is closed",
+    },
+    Mutation {
+        file: RECORDER,
+        models: "recorded::loom",
+        from: "self.number.load(Ordering::Relaxed) == recording.number",
+        to: "self.number.load(Ordering::Relaxed) != 0",
+        breaks: "a worker goes on with the recording that has ended when the next one has begun",
+    },
+    Mutation {
+        file: SHARED,
+        models: "recorded::loom",
+        from: "        if self.recorder.stop() {\n            self.size.set_recorded(false);",
+        to: "        if self.recorder.stop() {",
+        breaks: "workers look for a recording for ever after the last stop",
+    },
+    Mutation {
+        file: SHARED,
+        models: "recorded::loom",
+        from: "        self.size.set_recorded(true);\n        Some(recording)",
+        to: "        Some(recording)",
+        breaks: "a start is told to no worker",
     },
 ];

@@ -1,6 +1,6 @@
 //! liten, tokio and smol in one process, in turns: what an operation costs, the ratios, and the goals.
 //!
-//! Criterion measures one runtime after the other, so that a neighbour on the machine who wakes up
+//! Criterion measures one runtime after the other, so that a neighbour on the machine that wakes up
 //! in between looks like a difference. Here each round measures all of them within some tens of
 //! milliseconds, and a ratio is taken within a round; the tables show the medians over all rounds.
 //! The task bodies are those of the criterion benches, written once; so are the channels.

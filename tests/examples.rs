@@ -314,7 +314,7 @@ fn echo_load_says_how_it_is_called() {
 }
 
 #[test]
-fn ten_sockets_shows_who_polls_how_many() {
+fn ten_sockets_shows_which_way_polls_how_many() {
     let lines = start("ten_sockets", &[]).success();
     assert_eq!(
         lines,

@@ -152,7 +152,7 @@ fn an_interrupted_operation_is_repeated() {
 }
 
 #[test]
-fn an_event_before_anybody_waits_is_remembered() {
+fn an_event_before_any_task_waits_is_remembered() {
     run(async {
         let source = source();
         assert!(poll_once(&mut pin!(recv(&source))).await.is_none());

@@ -177,7 +177,7 @@ fn at_the_bound_the_function_runs_all_the_same() {
 }
 
 #[test]
-fn spares_leave_when_nobody_is_away_any_more() {
+fn spares_leave_when_no_worker_is_blocked_any_more() {
     guarded(|| {
         let runtime = with_spares(1, 4);
         let (release, released) = mpsc::channel::<()>();
@@ -245,7 +245,7 @@ fn a_panic_of_the_function_is_the_tasks_and_the_worker_is_back() {
 }
 
 #[test]
-fn where_nobody_has_to_be_replaced_it_just_calls_the_function() {
+fn where_no_worker_has_to_be_replaced_it_just_calls_the_function() {
     guarded(|| {
         assert_eq!(block_in_place(|| 1), 1, "outside a runtime");
         let runtime = workers(1);

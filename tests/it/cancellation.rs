@@ -124,7 +124,7 @@ impl Wake for Bad {
 }
 
 #[test]
-fn a_waker_that_panics_costs_nobody_the_wake() {
+fn a_waker_that_panics_costs_no_other_future_its_wake() {
     let token = CancellationToken::new();
     let bad = Waker::from(Arc::new(Bad));
     let wakers: Vec<_> = (0..3).map(|_| Calls::new()).collect();
@@ -223,7 +223,7 @@ fn running_until_cancelled_prefers_the_result_and_drops_the_future() {
 /// Children are made, dropped and cancelled on several threads while the root is cancelled: each child that
 /// is left is cancelled in the end, and each wait ends.
 #[test]
-fn nobody_is_missed_when_all_happens_at_once() {
+fn no_token_is_missed_when_all_happens_at_once() {
     guarded(|| {
         for _ in 0..50 {
             let root = CancellationToken::new();

@@ -146,7 +146,7 @@ fn all_clients_hear_all_lines_in_one_order() {
 
 /// A client that does not take what it is sent costs the others nothing, and is told how much it has missed.
 #[test]
-fn a_client_that_does_not_listen_holds_up_nobody() {
+fn a_client_that_does_not_listen_holds_up_no_other() {
     guarded(|| {
         workers(2).block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

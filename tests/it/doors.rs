@@ -33,7 +33,7 @@ fn try_recv(socket: &UdpSocket, registered: &Registered, tries: &AtomicUsize) ->
 }
 
 #[test]
-fn a_source_is_ready_for_nothing_until_somebody_says_so() {
+fn a_source_is_ready_for_nothing_until_that_is_assumed() {
     run(async {
         let (socket, registered) = socket();
         let tries = AtomicUsize::new(0);

@@ -266,7 +266,7 @@ fn poll_idly(leaf: &mut Boxed) -> Poll<()> {
 }
 
 #[test]
-fn a_faulty_waker_costs_nobody_else_anything() {
+fn a_faulty_waker_costs_no_other_task_anything() {
     guarded(|| {
         for count in [1, 2] {
             let mut runtime = named(count, "faulty");

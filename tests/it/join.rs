@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 #[test]
-fn an_output_nobody_wants_is_dropped_once() {
+fn an_unwanted_output_is_dropped_once() {
     guarded(|| {
         let (runtime, dropped, bell) = (workers(2), Count::default(), Bell::default());
         // The handle goes before the task ends.

@@ -189,7 +189,7 @@ fn a_panic_in_the_destructor_of_a_future_reaches_the_handle() {
 }
 
 #[test]
-fn a_panic_in_the_destructor_of_an_output_nobody_wants_is_swallowed() {
+fn a_panic_in_the_destructor_of_an_unwanted_output_is_swallowed() {
     guarded(|| {
         let runtime = named(2, "panico");
         let before = worker_ids(&runtime, 2);

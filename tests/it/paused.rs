@@ -417,7 +417,7 @@ fn time_waits_for_blocking_work_and_goes_on_after_it() {
 
 /// No task waits for it, so its end wakes none; time has to go on all the same.
 #[test]
-fn time_goes_on_after_blocking_work_that_nobody_waits_for() {
+fn time_goes_on_after_blocking_work_that_no_task_waits_for() {
     still(async {
         for _ in 0..200 {
             let (tell, told) = mpsc::channel();

@@ -318,7 +318,7 @@ fn is_waited_for_in_other_runtimes() {
     }
 }
 
-fn has_been_waited_for_by_somebody_else() {
+fn has_been_waited_for_by_other_code() {
     workers(1).block_on(async {
         let mut child = cat();
         let id = child.id().unwrap();
@@ -407,7 +407,7 @@ bodies! {
     writes_into_the_next_one
     outlives_its_runtime
     is_waited_for_in_other_runtimes
-    has_been_waited_for_by_somebody_else
+    has_been_waited_for_by_other_code
     is_set_up_as_asked
     speaks_to_tokio
 }

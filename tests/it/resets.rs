@@ -101,7 +101,7 @@ fn clients_in_the_queue_of_a_listener_that_closes_are_told() {
 
 /// The connection is there, and no task looks at it when the reset comes.
 #[test]
-fn a_reset_that_nobody_waits_for_is_not_lost() {
+fn a_reset_that_no_task_waits_for_is_not_lost() {
     run(async {
         for round in 0..ROUNDS {
             let (client, mut server) = tcp_pair().await;

@@ -148,8 +148,8 @@ async fn serve_both(runtime: &Runtime) {
 }
 
 #[test]
-fn five_thousand_slow_clients_keep_nobody_from_being_served() {
-    let test = "slow::five_thousand_slow_clients_keep_nobody_from_being_served";
+fn five_thousand_slow_clients_keep_no_client_from_being_served() {
+    let test = "slow::five_thousand_slow_clients_keep_no_client_from_being_served";
     let body = || {
         if may_have_enough() {
             let runtime = crate::guard::workers(2);

@@ -97,7 +97,7 @@ fn two_tasks_accept_from_one_listener() {
 }
 
 #[test]
-fn an_event_before_anybody_waits_is_remembered() {
+fn an_event_before_any_task_waits_is_remembered() {
     run(async {
         let (mut client, server) = tcp_pair().await;
         let mut buf = [0; 8];
@@ -118,7 +118,7 @@ fn is_reported(stream: &TcpStream) -> bool {
 }
 
 #[test]
-fn nobody_listening_is_connection_refused() {
+fn an_address_without_a_listener_is_connection_refused() {
     run(async {
         // Bound, so that no other test is given the port, but not listening.
         let deaf = TcpSocket::new_v4().unwrap();

@@ -513,7 +513,7 @@ fn senders_without_a_peer_wait_for_a_queue_that_others_have_filled() {
 }
 
 #[test]
-fn both_ends_say_who_is_at_the_other() {
+fn both_ends_tell_the_user_at_the_other() {
     run(async {
         let path = SocketPath::new("credentials");
         let listener = UnixListener::bind(&path).unwrap();

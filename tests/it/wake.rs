@@ -300,7 +300,7 @@ fn tasks_wake_each_other_across_workers() {
 }
 
 #[test]
-fn polls_are_made_by_workers_whoever_wakes() {
+fn polls_are_made_by_workers_whichever_thread_wakes() {
     guarded(|| {
         let runtime = crate::guard::named(2, "wakew");
         let threads = Arc::new(Mutex::new(HashSet::new()));

@@ -293,7 +293,7 @@ fn a_reactor_serves_many_roots_one_after_the_other() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn nothing_waited_for_and_nobody_awake_is_a_deadlock() {
+fn nothing_waited_for_and_nothing_awake_is_a_deadlock() {
     guarded(|| {
         block_on(|_| pending::<()>());
     });

@@ -20,7 +20,7 @@ fn poll<H: Host>(wait: &mut WaitFor<H>, waker: &Waker) -> bool {
 
 /// The last position is that of the clock for the limit.
 #[test]
-fn positions_that_do_not_exist_or_come_twice_wake_nobody_twice() {
+fn positions_that_do_not_exist_or_come_twice_wake_no_task_twice() {
     guarded(|| {
         let (host, reactor) = scripted();
         let (witness, waker) = Witness::new();

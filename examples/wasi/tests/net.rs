@@ -32,13 +32,13 @@ fn run<F: Future<Output = io::Result<()>>>(test: F) {
             panic!("it hangs");
         };
         or(bound, test).await.expect("it does not fail");
-        nobody_waits();
+        no_task_waits();
     });
 }
 
 /// Natively there is no reactor, and nothing to ask.
 #[track_caller]
-fn nobody_waits() {
+fn no_task_waits() {
     if let Some(reactor) = Reactor::try_current() {
         assert!(reactor.is_empty(), "left behind: {reactor:?}");
     }
@@ -173,7 +173,7 @@ fn a_peer_that_goes_mid_way_is_an_end_to_the_reader_and_an_error_to_the_writer()
 }
 
 #[test]
-fn a_connection_that_is_reset_is_an_error_to_who_reads() {
+fn a_connection_that_is_reset_is_an_error_to_its_reader() {
     run(async {
         let (mut client, server) = pair().await?;
         let mut first = [0; 1];
@@ -189,7 +189,7 @@ fn a_connection_that_is_reset_is_an_error_to_who_reads() {
             [ErrorKind::ConnectionReset, ErrorKind::Other].contains(&error.kind()),
             "{error:?}"
         );
-        nobody_waits();
+        no_task_waits();
         Ok(())
     });
 }
@@ -316,7 +316,7 @@ fn a_stream_that_is_dropped_full_by_a_busy_task_still_delivers() {
 }
 
 #[test]
-fn a_stream_that_is_always_readable_starves_nobody() {
+fn a_stream_that_is_always_readable_starves_no_task() {
     run(async {
         let (mut here, there) = pair().await?;
         here.write_all(b"never read").await?;
@@ -455,7 +455,7 @@ fn a_dropped_read_loses_nothing() {
 }
 
 #[test]
-fn a_read_that_is_given_up_for_another_leaves_nobody_waiting() {
+fn a_read_that_is_given_up_for_another_leaves_no_task_waiting() {
     run(async {
         let (mut client, mut server) = pair().await?;
         for _ in 0..3 {
@@ -471,7 +471,7 @@ fn a_read_that_is_given_up_for_another_leaves_nobody_waiting() {
         server.read_exact(&mut buf).await?;
         assert_eq!(&buf, b"now");
         drop((client, server));
-        nobody_waits();
+        no_task_waits();
         Ok(())
     });
 }
@@ -481,7 +481,7 @@ fn a_refused_connection_says_so() {
     run(async {
         let error = TcpStream::connect(CLOSED).await.expect_err("no program listens");
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error:?}");
-        nobody_waits();
+        no_task_waits();
         Ok(())
     });
 }
@@ -503,13 +503,13 @@ fn errors_of_the_host_leave_nothing_behind() {
         // The second address is tried when the first one fails.
         let (_second, open) = listener().await?;
         assert_eq!(TcpStream::connect(&[CLOSED, open][..]).await?.peer_addr()?, open);
-        nobody_waits();
+        no_task_waits();
         Ok(())
     });
 }
 
 #[test]
-fn a_listener_can_be_dropped_while_somebody_accepts() {
+fn a_listener_can_be_dropped_while_a_task_accepts() {
     run(async {
         let (listener, address) = listener().await?;
         let accepting = liten::spawn(async move { listener.accept().await.map(drop) });
@@ -518,7 +518,7 @@ fn a_listener_can_be_dropped_while_somebody_accepts() {
         assert!(accepting.await.expect_err("it was cancelled").is_cancelled());
         let error = TcpStream::connect(address).await.expect_err("no program listens any more");
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error:?}");
-        nobody_waits();
+        no_task_waits();
         Ok(())
     });
 }
@@ -557,7 +557,7 @@ fn a_host_name_leads_to_a_listener() {
         // Too long for a name, so no server has to be asked.
         let error = lookup_host(("a".repeat(300), 80)).await.map(drop).expect_err("it is no name");
         assert!(error.to_string().contains("aaa") || error.raw_os_error().is_some(), "{error:?}");
-        nobody_waits();
+        no_task_waits();
         Ok(())
     });
 }
@@ -611,13 +611,13 @@ fn a_datagram_has_to_have_somewhere_to_go_and_to_fit() {
         // It is as good as before.
         socket.send_to(b"fits", target.local_addr()?).await?;
         assert_eq!(target.recv(&mut [0; 8]).await?, 4);
-        nobody_waits();
+        no_task_waits();
         Ok(())
     });
 }
 
 #[test]
-fn who_waits_for_a_datagram_goes_on_waiting_when_the_peer_is_changed() {
+fn a_task_that_waits_for_a_datagram_goes_on_when_the_peer_is_changed() {
     run(async {
         let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").await?);
         let peers = [UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?];

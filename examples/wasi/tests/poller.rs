@@ -98,7 +98,7 @@ fn a_pollable_may_be_in_it_twice() {
 
 /// WASI traps on an empty list; so does the scripted host.
 #[test]
-fn without_pollables_nobody_is_asked() {
+fn without_pollables_the_host_is_not_asked() {
     let host = ScriptedHost::new();
     let poller = Poller::new(host.clone());
     assert_eq!(poller.block_until(), []);

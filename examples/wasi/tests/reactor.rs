@@ -72,7 +72,7 @@ fn the_waker_of_the_last_poll_counts() {
 }
 
 #[test]
-fn a_wait_that_is_dropped_leaves_nothing_and_nobody_is_woken() {
+fn a_wait_that_is_dropped_leaves_nothing_and_no_task_is_woken() {
     let (host, reactor) = scripted();
     let (witness, waker) = Witness::new();
     let (pollable, signal) = host.signal();
@@ -110,7 +110,7 @@ fn a_pollable_that_was_ready_before_is_ready_at_the_first_turn() {
 }
 
 #[test]
-fn all_who_wait_for_one_pollable_are_woken() {
+fn all_tasks_that_wait_for_one_pollable_are_woken() {
     let (host, reactor) = scripted();
     let (pollable, signal) = host.signal();
     let registration = reactor.register(pollable);
@@ -152,7 +152,7 @@ fn a_registration_and_its_waits_are_dropped_in_any_order() {
 }
 
 #[test]
-fn what_nobody_waits_for_is_not_put_before_the_host() {
+fn what_no_task_waits_for_is_not_put_before_the_host() {
     let (host, reactor) = scripted();
     let idle: Vec<_> = (0..10).map(|_| reactor.register(host.signal().0)).collect();
     let (pollable, signal) = host.signal();
@@ -358,7 +358,7 @@ fn the_reactor_may_be_changed_while_the_host_blocks() {
 }
 
 #[test]
-fn a_wait_that_is_leaked_harms_nobody() {
+fn a_wait_that_is_leaked_harms_no_other() {
     let (host, reactor) = scripted();
     let (witness, waker) = Witness::new();
     let (pollable, signal) = host.signal();

@@ -148,7 +148,7 @@ async fn a_dropped_set_aborts_its_tasks() {
 }
 
 #[liten::test]
-async fn a_cancelled_token_ends_who_listens_and_the_tracker_counts_them_out() {
+async fn a_cancelled_token_ends_its_tasks_and_the_tracker_counts_them_out() {
     let (token, tracker) = (CancellationToken::new(), TaskTracker::new());
     for _ in 0..10 {
         let token = token.child_token();

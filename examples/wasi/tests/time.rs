@@ -85,7 +85,7 @@ async fn a_reset_moves_a_sleep_that_is_waited_for() {
 
 /// `block_on` must not end at a timer that no task waits for any more, nor sleep until then.
 #[liten::test]
-async fn a_dropped_sleep_is_nobodys_business() {
+async fn a_dropped_sleep_holds_nothing_up() {
     let start = Instant::now();
     let dropped = timeout(SHORT, sleep(HOUR)).await;
     assert!(dropped.is_err());

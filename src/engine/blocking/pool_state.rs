@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_start_gives_the_job_back_only_if_nobody_else_is_there() {
+    fn a_failed_start_gives_the_job_back_only_if_no_other_thread_is_there() {
         let mut state = PoolState::new(2);
         assert_eq!(state.submit('a'), Submitted::Start(0));
         assert_eq!(state.not_started(true), Some('a'));

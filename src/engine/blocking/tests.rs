@@ -286,7 +286,7 @@ fn closing_ends_idle_threads_at_once() {
 }
 
 #[test]
-fn a_panicking_job_harms_nobody() {
+fn a_panicking_job_harms_no_other_job() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {

@@ -51,7 +51,7 @@ mod tests {
     use std::task::Context;
 
     #[test]
-    fn a_quiescent_point_wakes_each_waiter_once_and_is_seen_by_those_who_waited_for_it() {
+    fn a_quiescent_point_wakes_each_waiter_once_and_is_seen_by_those_that_waited() {
         let (quiescent_points, mut wakes) = (QuiescentPoints::new(), Vec::new());
         let mut cx = Context::from_waker(Waker::noop());
         let mut waiting = pin!(quiescent_points.wait(quiescent_points.count()));

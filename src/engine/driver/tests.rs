@@ -99,7 +99,7 @@ pub(super) fn asleep(
 }
 
 #[test]
-fn an_event_before_anybody_waits_is_remembered() {
+fn an_event_before_any_task_waits_is_remembered() {
     let driver = Driver::new(1).unwrap();
     let (_ours, registration, mut theirs) = registered(&driver);
     theirs.write_all(b"x").unwrap();
@@ -161,7 +161,7 @@ fn the_peer_going_away_is_reported() {
 }
 
 #[test]
-fn a_source_registered_while_somebody_sleeps_wakes_the_sleeper() {
+fn a_source_registered_while_a_thread_sleeps_wakes_it() {
     let driver = Driver::new(1).unwrap();
     let sleeper = asleep(&driver, Some(TOO_LONG));
     let (mut ours, _theirs) = pair();
@@ -318,7 +318,7 @@ fn closing_ends_all_waits_and_refuses_new_sources() {
 /// A closed driver keeps nothing alive: neither the wakers of its sources nor, through them,
 /// itself.
 #[test]
-fn a_closed_driver_lets_go_of_everybody() {
+fn a_closed_driver_releases_all_wakers() {
     let driver = Driver::new(1).unwrap();
     let (_ours, registration, _theirs) = registered(&driver);
     let (count, waker) = Count::new();

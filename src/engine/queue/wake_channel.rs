@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_is_dropped_with_the_channel_or_the_batch() {
+    fn what_is_not_taken_is_dropped_with_the_channel_or_the_batch() {
         // Leaks are seen by the sanitizer runs; here the point is that dropping does not crash.
         let channel = WakeChannel::new();
         for i in 0..10 {

@@ -22,7 +22,7 @@ fn still() -> (Arc<Driver>, TimerEntry) {
 }
 
 #[test]
-fn the_clock_stands_when_work_ends_and_wakes_somebody() {
+fn the_clock_stands_when_work_ends_and_wakes_a_task() {
     let (driver, _timer) = still();
     let (start, woken, mut wakes) = (driver.clock().now(), Cell::new(false), Vec::new());
     let ends = || {

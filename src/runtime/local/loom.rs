@@ -109,7 +109,7 @@ fn the_drop_waits_for_a_foreign_wake() {
 /// The root is woken while the poll of the executor moves to another task: the root is polled by it, or that
 /// task is woken.
 #[test]
-fn a_wake_of_the_root_reaches_whoever_polls_it_next() {
+fn a_wake_of_the_root_reaches_the_task_that_polls_it_next() {
     both_ways(|way| {
         let executor = LocalExecutor::new();
         let awaited = Awaited::new();

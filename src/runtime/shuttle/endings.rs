@@ -105,7 +105,7 @@ fn the_end_comes_while_workers_come_and_go_and_a_root_is_inside() {
 /// In the background, from outside or from one of the runtime's own tasks: its threads end all the same, and
 /// nothing keeps the scheduler alive.
 #[test]
-fn a_runtime_that_nobody_waits_for_ends_too() {
+fn a_runtime_that_no_thread_waits_for_ends_too() {
     explore(|| {
         let tested = TestedRuntime::new(1 + below(MOST_WORKERS));
         let (spawner, signals) = (tested.spawner(), Signals::new());

@@ -239,7 +239,7 @@ fn metrics_are_in_the_format_of_prometheus() {
 }
 
 #[test]
-fn only_who_knows_the_token_sees_anything_of_the_program() {
+fn without_the_token_nothing_of_the_program_is_seen() {
     guarded(|| {
         let runtime = workers(1);
         let page = page_of(&runtime);

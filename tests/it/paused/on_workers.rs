@@ -33,7 +33,7 @@ fn years_pass_at_once() {
 /// If time jumped while anything was runnable, some task would wake up late. The tasks wake each other,
 /// are moved between workers, and many wait for the same moments.
 #[test]
-fn nobody_is_woken_late() {
+fn no_task_is_woken_late() {
     for workers in [1, 2, 3] {
         still(workers, async {
             let (send, receive) = smol::channel::unbounded();

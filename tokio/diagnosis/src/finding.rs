@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn another_major_of_tokio_is_in_nobodys_way() {
+    fn another_major_of_tokio_is_not_in_the_way() {
         let graph = graph("0.2.25", REGISTRY, "mio", "^0.2", "full");
         assert_eq!(of(&graph, ""), Finding::NoTokio);
     }

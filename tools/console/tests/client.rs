@@ -334,7 +334,7 @@ async fn until_recorded(runtime: &Runtime, wanted: bool) {
 }
 
 #[test]
-fn nothing_is_recorded_while_nobody_looks() {
+fn nothing_is_recorded_while_no_console_looks() {
     let runtime = runtime(2);
     spawn_players(runtime.handle());
     let console = console(&runtime);

@@ -43,7 +43,7 @@ fn curl_is_answered() {
 }
 
 #[test]
-fn clients_that_misbehave_disturb_nobody() {
+fn clients_that_misbehave_disturb_no_others() {
     let (server, address) = start();
     let mut garbage = connect(address);
     garbage.write_all(b"\x16\x03\x01\x02\0garbage\r\n\r\n").unwrap();

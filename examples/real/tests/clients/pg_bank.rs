@@ -103,7 +103,7 @@ fn a_server_that_dies_in_the_middle_of_a_transaction_is_an_error_and_no_hang() {
 }
 
 #[test]
-fn nobody_at_the_address_is_an_error() {
+fn an_address_without_a_server_is_an_error() {
     // No program listens on port 1; a port that was free a moment ago may be another test's.
     let mut example = start(SocketAddr::from(([127, 0, 0, 1], 1)), "1");
     let error = example.errors.recv_timeout(process::LIMIT).expect("it reports an error");

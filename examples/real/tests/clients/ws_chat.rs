@@ -126,7 +126,7 @@ fn a_time_of_zero_is_refused() {
 }
 
 #[test]
-fn everybody_sees_who_comes_says_something_and_leaves() {
+fn all_members_see_who_comes_says_something_and_leaves() {
     let (_server, address) = start("30");
     let mut ann = Client::join(address, "Ann");
     let mut bob = Client::join(address, "Bob");
@@ -152,7 +152,7 @@ fn everybody_sees_who_comes_says_something_and_leaves() {
 }
 
 #[test]
-fn a_frame_over_the_limit_costs_its_sender_the_connection_and_nobody_else() {
+fn a_frame_over_the_limit_costs_its_sender_alone_the_connection() {
     let (server, address) = start("30");
     let mut ann = Client::join(address, "Ann");
     let before = server.descriptors();
@@ -232,7 +232,7 @@ fn a_client_that_vanishes_is_missed() {
 
 /// Many short messages in a few packets: far more lines than a queue has room for.
 #[test]
-fn a_burst_costs_nobody_the_seat() {
+fn a_burst_costs_no_member_the_seat() {
     let (_server, address) = start("30");
     let mut ann = Client::join(address, "Ann");
     let mut bob = Client::join(address, "Bob");
@@ -248,7 +248,7 @@ fn a_burst_costs_nobody_the_seat() {
 }
 
 #[test]
-fn a_slow_client_is_dropped_and_holds_up_nobody() {
+fn a_slow_client_is_dropped_and_holds_up_no_other() {
     let (_server, address) = start("30");
     let mut ann = Client::join(address, "Ann");
     let slow = Client::join(address, "Bob");
@@ -263,7 +263,7 @@ fn a_slow_client_is_dropped_and_holds_up_nobody() {
             match ann.line() {
                 other if other == line => return dropped,
                 other => {
-                    // Which of both drops him first, the room or his own task, depends on how busy they are.
+                    // Which one drops Bob first, the room or Bob's task, depends on how busy they are.
                     assert!(["* Bob was too slow", "* Bob left"].contains(&&*other), "{other}");
                     dropped = true;
                 }

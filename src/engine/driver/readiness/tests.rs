@@ -69,7 +69,7 @@ fn at_first_every_direction_of_interest_is_worth_a_try() {
 }
 
 #[test]
-fn an_event_before_anybody_waits_is_remembered() {
+fn an_event_before_any_task_waits_is_remembered() {
     let readiness = drained();
     dispatch(&readiness, Ready::READABLE);
     let (count, waker) = Count::new();
@@ -80,7 +80,7 @@ fn an_event_before_anybody_waits_is_remembered() {
 }
 
 #[test]
-fn all_waiters_of_a_direction_are_woken_and_nobody_else() {
+fn all_waiters_of_a_direction_are_woken_and_no_others() {
     let readiness = drained();
     let counts: Vec<_> = (0..6).map(|_| Count::new()).collect();
     for (_, waker) in &counts[0..2] {
@@ -217,7 +217,7 @@ fn a_future_can_wait_again_after_a_wake_that_came_to_nothing() {
 }
 
 #[test]
-fn a_crowded_line_is_swept_of_those_who_have_left() {
+fn a_crowded_line_is_swept_of_wakers_that_have_been_called() {
     let readiness = drained();
     let gone: Vec<_> = (0..LINE_STEP).map(|_| Count::new()).collect();
     for (_, waker) in &gone {

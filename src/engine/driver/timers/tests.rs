@@ -110,7 +110,7 @@ fn what_is_due_already_is_not_registered() {
 /// Also if an earlier deadline is still known, of a timer that has gone: no thread might ever turn the driver
 /// for that one.
 #[test]
-fn what_is_due_already_waits_for_nobody() {
+fn what_is_due_already_waits_for_no_turn() {
     let driver = driver(1);
     let mut gone = soon(&driver, 0, MS, Waker::noop());
     let mut fired = entry(&driver, 0, Duration::ZERO);

@@ -38,6 +38,7 @@ mod job;
 mod locked_state;
 mod pool_state;
 
+use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::thread::{self, JoinHandle};
 use crate::engine::sync_shim::thread_local;
@@ -299,11 +300,7 @@ impl Drop for Last {
     }
 }
 
-impl<J> fmt::Debug for Pool<J> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").field("name", &self.config.thread_name).finish_non_exhaustive()
-    }
-}
+impl_debug!([J] Pool<J>, this => "Pool" { name: this.config.thread_name, .. });
 
 /// Counts a thread of the pool; its destructor takes the thread out of the count, whatever happens to it.
 struct ThreadGuard<'a, J: Job> {

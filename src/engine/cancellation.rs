@@ -22,6 +22,7 @@
 //! contend for its lock in any case. Rejected: tokio-util itself: for the token alone it brings tokio's sync
 //! half and three crates more, and the tracker needs tokio's runtime.
 
+use crate::engine::impls::{impl_debug, impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::PrimitiveKind;
@@ -29,7 +30,6 @@ use crate::engine::task::waker::{leave_note, note_left};
 use crate::engine::wakers::{Place, WaitList, WakeList};
 use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -335,11 +335,7 @@ impl Drop for TokenInner {
     }
 }
 
-impl Default for CancellationToken {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl_default!([] CancellationToken);
 
 /// Clones of one token are equal; parent and child are not.
 impl PartialEq for CancellationToken {
@@ -351,16 +347,9 @@ impl PartialEq for CancellationToken {
 impl Eq for CancellationToken {}
 
 // A panic leaves a token as it was: no user code runs under its locks.
-impl std::panic::UnwindSafe for CancellationToken {}
-impl std::panic::RefUnwindSafe for CancellationToken {}
+impl_unwind_safe!([] CancellationToken);
 
-impl fmt::Debug for CancellationToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CancellationToken")
-            .field("is_cancelled", &self.is_cancelled())
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!([] CancellationToken, this => "CancellationToken" { is_cancelled: this.is_cancelled(), .. });
 
 pin_project! {
     /// Ready when a token is cancelled; made by [`CancellationToken::cancelled`].
@@ -414,17 +403,8 @@ impl Future for WaitForCancellationFutureOwned {
     }
 }
 
-impl fmt::Debug for WaitForCancellationFuture<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitForCancellationFuture").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for WaitForCancellationFutureOwned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitForCancellationFutureOwned").finish_non_exhaustive()
-    }
-}
+impl_debug!([] WaitForCancellationFuture<'_>, "WaitForCancellationFuture");
+impl_debug!([] WaitForCancellationFutureOwned, "WaitForCancellationFutureOwned");
 
 /// Cancels a token when it is dropped; made by [`CancellationToken::drop_guard`].
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 mod frames;
 
 use self::frames::Frame;
+use crate::engine::impls::impl_error;
 use crate::engine::task::TaskId;
 use crate::engine::task::current;
 use crate::engine::task::traced::{Answer, Outcome, Request, Traced};
@@ -307,20 +308,14 @@ impl fmt::Display for AwaitNode {
     }
 }
 
-impl fmt::Display for AwaitTreeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotFound => "no task with this id has waited here, or it has ended",
-            Self::Ended => "the task has ended before it could be polled",
-            Self::Running => "the task is in a poll that has not ended",
-            Self::Queued => "no thread has come to poll the task",
-            Self::TooMany => "too many await trees are being asked for",
-            Self::NoNames => "the program has no names of functions: do not strip it",
-        })
-    }
-}
-
-impl std::error::Error for AwaitTreeError {}
+impl_error!([] AwaitTreeError, this => match this {
+    Self::NotFound => "no task with this id has waited here, or it has ended",
+    Self::Ended => "the task has ended before it could be polled",
+    Self::Running => "the task is in a poll that has not ended",
+    Self::Queued => "no thread has come to poll the task",
+    Self::TooMany => "too many await trees are being asked for",
+    Self::NoNames => "the program has no names of functions: do not strip it",
+});
 
 impl From<AwaitTreeError> for io::Error {
     fn from(error: AwaitTreeError) -> Self {

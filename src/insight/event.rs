@@ -1,9 +1,9 @@
 //! What a recording has, one by one: for programs that write it in a format of their own.
 
+use crate::engine::impls::impl_display;
 use crate::engine::recorder::{self, Record};
 use crate::engine::task::RunningTask;
 use crate::engine::task::header::Polled;
-use std::fmt;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -136,8 +136,4 @@ impl PollOutcome {
     }
 }
 
-impl fmt::Display for PollOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
+impl_display!([] PollOutcome, this => this.word());

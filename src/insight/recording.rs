@@ -2,9 +2,9 @@
 
 use super::tap::Tap;
 use super::trace::Trace;
+use crate::engine::impls::impl_debug;
 use crate::engine::scheduler::NextRecords;
 use crate::runtime::Handle;
-use std::fmt;
 use std::num::NonZeroUsize;
 
 /// A recording of a runtime that is under way. From [`Handle::record`].
@@ -125,8 +125,4 @@ impl Recording {
     }
 }
 
-impl fmt::Debug for Recording {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recording").finish_non_exhaustive()
-    }
-}
+impl_debug!([] Recording, "Recording");

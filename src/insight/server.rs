@@ -28,7 +28,7 @@ use self::access::{Access, Token};
 use self::observed::Observed;
 use self::page::Page;
 use crate::engine::cancellation::CancellationToken;
-use crate::engine::impls::impl_unwind_safe;
+use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::insight::own_thread::OwnThread;
 use crate::runtime::{Handle, invalid};
 use std::fmt;
@@ -228,9 +228,5 @@ impl Drop for Server {
 // runs.
 impl_unwind_safe!([] Server);
 
-/// Without the token.
-impl fmt::Debug for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
-    }
-}
+// Without the token.
+impl_debug!([] Server, this => "Server" { address: this.address, .. });

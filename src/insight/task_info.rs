@@ -1,6 +1,7 @@
 //! What can be said of one live task.
 
 use super::wait::Wait;
+use crate::engine::impls::impl_display;
 use crate::engine::task::header::ListEntry;
 use crate::engine::task::waiting::Note;
 use crate::engine::task::{Mark, RunningTask, TaskId};
@@ -239,12 +240,8 @@ impl fmt::Display for TaskInfo {
     }
 }
 
-impl fmt::Display for TaskState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Running => "running",
-            Self::Ready => "ready",
-            Self::Waiting => "waiting",
-        })
-    }
-}
+impl_display!([] TaskState, this => match this {
+    Self::Running => "running",
+    Self::Ready => "ready",
+    Self::Waiting => "waiting",
+});

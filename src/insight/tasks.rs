@@ -1,11 +1,11 @@
 //! The walk through all live tasks.
 
 use super::task_info::TaskInfo;
+use crate::engine::impls::impl_debug;
 use crate::engine::task::RunningTask;
 use crate::engine::task::header::ListEntry;
 use crate::runtime::Handle;
 use crate::runtime::task_list::TaskList;
-use std::fmt;
 use std::vec;
 
 impl Handle {
@@ -88,8 +88,4 @@ impl Iterator for Tasks {
     }
 }
 
-impl fmt::Debug for Tasks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tasks").finish_non_exhaustive()
-    }
-}
+impl_debug!([] Tasks, "Tasks");

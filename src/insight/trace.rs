@@ -2,13 +2,13 @@
 
 use super::event::Event;
 use super::tap::Tap;
+use crate::engine::impls::impl_debug;
 use crate::engine::recorder::{self, Record};
 use crate::engine::scheduler::{NextRecords, Track};
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::Id;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fmt;
 use std::time::{Duration, Instant};
 
 /// What the threads of a runtime did while it was recorded. From
@@ -262,11 +262,7 @@ impl Trace {
     }
 }
 
-impl fmt::Debug for Trace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Trace").field("len", &self.len()).field("lost", &self.lost()).finish()
-    }
-}
+impl_debug!([] Trace, this => "Trace" { len: this.len(), lost: this.lost() });
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

@@ -1,5 +1,6 @@
 //! What can be said of one worker.
 
+use crate::engine::impls::impl_display;
 use crate::engine::task::RunningTask;
 use crate::engine::task::running::NamedTask;
 use crate::runtime::ThreadActivity;
@@ -112,13 +113,9 @@ impl fmt::Display for WorkerInfo {
     }
 }
 
-impl fmt::Display for WorkerState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Working => "working",
-            Self::Parked => "parked",
-            Self::BlockedInPlace => "blocked in place",
-            Self::Absent => "absent",
-        })
-    }
-}
+impl_display!([] WorkerState, this => match this {
+    Self::Working => "working",
+    Self::Parked => "parked",
+    Self::BlockedInPlace => "blocked in place",
+    Self::Absent => "absent",
+});

@@ -16,12 +16,11 @@ use super::tokio_context;
 use super::tokio_words;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
-use crate::engine::impls::setters;
+use crate::engine::impls::{impl_debug, impl_unwind_safe, setters};
 use crate::engine::scheduler::{MAX_WORKERS, Shared, Sleeps, ThreadConfig, ThreadSetup};
 use crate::engine::sync_shim::{Arc, cpus};
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::thread_name::ThreadName;
-use std::fmt;
 use std::io;
 use std::sync::{OnceLock, Weak};
 use std::time::Duration;
@@ -470,23 +469,19 @@ fn on_rest(driver: Arc<Driver>) -> Box<dyn Fn() + Send + Sync> {
 }
 
 // The hooks are called by others, later, and under a guard; a panic beside a builder leaves it as it was.
-impl std::panic::UnwindSafe for Builder {}
-impl std::panic::RefUnwindSafe for Builder {}
+impl_unwind_safe!([] Builder);
 
-impl fmt::Debug for Builder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
-            .field("flavor", &self.flavor)
-            .field("name", &self.name)
-            .field("worker_threads", &self.worker_threads)
-            .field("max_worker_threads", &self.max_worker_threads)
-            .field("max_spare_workers", &self.max_spare_workers)
-            .field("max_blocking_threads", &self.max_blocking_threads)
-            .field("thread_name", &self.thread_name)
-            .field("thread_stack_size", &self.thread_stack_size)
-            .field("thread_keep_alive", &self.thread_keep_alive)
-            .field("slow_poll_threshold", &self.slow_poll_threshold)
-            .field("start_paused", &self.start_paused)
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!([] Builder, this => "Builder" {
+    flavor: this.flavor,
+    name: this.name,
+    worker_threads: this.worker_threads,
+    max_worker_threads: this.max_worker_threads,
+    max_spare_workers: this.max_spare_workers,
+    max_blocking_threads: this.max_blocking_threads,
+    thread_name: this.thread_name,
+    thread_stack_size: this.thread_stack_size,
+    thread_keep_alive: this.thread_keep_alive,
+    slow_poll_threshold: this.slow_poll_threshold,
+    start_paused: this.start_paused,
+    ..
+});

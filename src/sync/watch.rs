@@ -72,13 +72,13 @@ pub use self::receiver::{Receiver, Ref};
 
 use self::error::SendError;
 use super::Notify;
+use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, RwLock};
 use crate::engine::task::budget;
 use crate::runtime::context;
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::pin;
 
 const CLOSED: usize = 1;
@@ -141,8 +141,7 @@ impl<T: fmt::Debug> fmt::Debug for Shared<T> {
 }
 
 // A panic of a closure leaves the value as the closure has left it, as the documentation of the methods says.
-impl<T> UnwindSafe for Shared<T> {}
-impl<T> RefUnwindSafe for Shared<T> {}
+impl_unwind_safe!([T] Shared<T>);
 
 /// Runs a future as one operation of the task's budget.
 async fn within_budget<F: Future>(future: F) -> F::Output {

@@ -7,8 +7,8 @@ use super::id::TaskId;
 use super::join_error::JoinError;
 use super::state::{DropJoin, JoinSlot};
 use super::waker::{forget_join_note, leave_join_note};
+use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::wakers;
-use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -186,14 +186,8 @@ impl TaskRef {
 }
 
 impl<T> Unpin for JoinHandle<T> {}
-impl<T> std::panic::UnwindSafe for JoinHandle<T> {}
-impl<T> std::panic::RefUnwindSafe for JoinHandle<T> {}
-
-impl<T> fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").field("id", &self.id()).finish_non_exhaustive()
-    }
-}
+impl_unwind_safe!([T] JoinHandle<T>);
+impl_debug!([T] JoinHandle<T>, this => "JoinHandle" { id: this.id(), .. });
 
 /// Aborts a task; does not wait for it and does not keep it running.
 ///
@@ -220,11 +214,7 @@ impl AbortHandle {
     }
 }
 
-impl fmt::Debug for AbortHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AbortHandle").field("id", &self.id()).finish()
-    }
-}
+impl_debug!([] AbortHandle, this => "AbortHandle" { id: this.id() });
 
 #[cfg(all(test, liten_loom))]
 mod loom;

@@ -6,11 +6,10 @@ use super::mailbox::Mailbox;
 use super::observer::{self, Counts, OnSnapshot};
 use super::signals::Kinds;
 use super::snapshot::Snapshot;
-use crate::engine::impls::{impl_unwind_safe, setters};
+use crate::engine::impls::{impl_debug, impl_unwind_safe, setters};
 use crate::engine::sync_shim::Arc;
 use crate::insight::Recording;
 use crate::runtime::{Handle, invalid};
-use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -210,17 +209,14 @@ impl FlightRecorderBuilder {
 // it was.
 impl_unwind_safe!([] FlightRecorderBuilder);
 
-impl fmt::Debug for FlightRecorderBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FlightRecorderBuilder")
-            .field("on_panic", &self.on_panic)
-            .field("on_slow_poll", &self.on_slow_poll)
-            .field("signals", &self.signals)
-            .field("min_interval", &self.min_interval)
-            .field("max_events", &self.max_events)
-            .field("dir", &self.dir)
-            .field("max_files", &self.max_files)
-            .field("max_file_size", &self.max_file_size)
-            .finish_non_exhaustive()
-    }
-}
+impl_debug!([] FlightRecorderBuilder, this => "FlightRecorderBuilder" {
+    on_panic: this.on_panic,
+    on_slow_poll: this.on_slow_poll,
+    signals: this.signals,
+    min_interval: this.min_interval,
+    max_events: this.max_events,
+    dir: this.dir,
+    max_files: this.max_files,
+    max_file_size: this.max_file_size,
+    ..
+});

@@ -1,25 +1,19 @@
 //! The system's number of the calling thread, by which other threads can ask the system what it does.
 
-pub(super) use imp::current;
-
 /// No thread has it.
 pub(super) const NONE: u32 = 0;
 
 /// In the place of a number that the system does not tell. No thread has it either.
 pub(super) const UNKNOWN: u32 = u32::MAX;
 
+/// One system call, once per worker.
 #[cfg(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle))))))]
-mod imp {
-    /// One system call, once per worker.
-    pub(in crate::engine::scheduler) fn current() -> u32 {
-        u32::try_from(nix::unistd::gettid().as_raw()).unwrap_or(super::UNKNOWN)
-    }
+pub(super) fn current() -> u32 {
+    u32::try_from(nix::unistd::gettid().as_raw()).unwrap_or(UNKNOWN)
 }
 
+/// Elsewhere there is nothing to ask by it.
 #[cfg(not(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle)))))))]
-mod imp {
-    /// Elsewhere there is nothing to ask by it.
-    pub(in crate::engine::scheduler) fn current() -> u32 {
-        super::UNKNOWN
-    }
+pub(super) fn current() -> u32 {
+    UNKNOWN
 }

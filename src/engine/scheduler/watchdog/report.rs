@@ -1,35 +1,22 @@
-//! What the watchdog says about a worker that is blocked while no other is free.
+//! The warning of a worker that is blocked while no other is free, to the collector of the crate tracing.
+//! Without that crate there is none; `RuntimeMetrics::blocked_poll_count` counts.
 
-pub(super) use listener::blocked;
+use crate::engine::task::RunningTask;
+use std::time::Duration;
 
+/// `worker` has been in one poll for so long, and no other worker is free. `task`: whose poll it is; none
+/// if the worker is in a waker.
 #[cfg(feature = "tracing")]
-mod listener {
-    use crate::engine::task::RunningTask;
-    use std::time::Duration;
-
-    /// `worker` has been in one poll for so long, and no other worker is free. `task`: whose poll it is; none
-    /// if the worker is in a waker.
-    pub(in crate::engine::scheduler) fn blocked(
-        worker: usize,
-        task: Option<RunningTask>,
-        time: Duration,
-    ) {
-        tracing::warn!(
-            target: "liten::blocked",
-            worker,
-            task.id = task.map(|task| display(task.id())),
-            task.spawned_at = task.map(|task| display(task.spawned_at())),
-            blocked_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
-            "a task blocks its worker and no other worker is free; use spawn_blocking, or yield more often",
-        );
-    }
+pub(super) fn blocked(worker: usize, task: Option<RunningTask>, time: Duration) {
+    tracing::warn!(
+        target: "liten::blocked",
+        worker,
+        task.id = task.map(|task| display(task.id())),
+        task.spawned_at = task.map(|task| display(task.spawned_at())),
+        blocked_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+        "a task blocks its worker and no other worker is free; use spawn_blocking, or yield more often",
+    );
 }
 
 #[cfg(not(feature = "tracing"))]
-mod listener {
-    use crate::engine::task::RunningTask;
-    use std::time::Duration;
-
-    /// Without a collector; `RuntimeMetrics::blocked_poll_count` counts.
-    pub(in crate::engine::scheduler) fn blocked(_: usize, _: Option<RunningTask>, _: Duration) {}
-}
+pub(super) fn blocked(_: usize, _: Option<RunningTask>, _: Duration) {}

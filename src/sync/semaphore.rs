@@ -1,13 +1,11 @@
 //! Permits that tasks take, wait for and give back.
 
-mod errors;
 mod permit;
 
-pub use self::errors::{AcquireError, TryAcquireError};
 pub use self::permit::{OwnedSemaphorePermit, SemaphorePermit};
 
-use super::permits::{Owner, Permits};
-use crate::engine::impls::impl_debug;
+use super::permits::{Closed, Owner, Permits, Refusal};
+use crate::engine::impls::{impl_debug, impl_error};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::words::{NOTE, noted};
 use crate::runtime::block_on::wait_outside;
@@ -340,3 +338,38 @@ impl_debug!([] Semaphore, this => "Semaphore" {
     available: this.available_permits(),
     closed: this.is_closed(),
 });
+
+/// The semaphore is closed.
+#[derive(Debug)]
+pub struct AcquireError(());
+
+impl_error!([] AcquireError, "semaphore closed");
+
+impl From<Closed> for AcquireError {
+    fn from(_: Closed) -> Self {
+        Self(())
+    }
+}
+
+/// Why no permit was taken at once.
+#[derive(Debug, PartialEq, Eq)]
+pub enum TryAcquireError {
+    /// The semaphore is closed.
+    Closed,
+    /// There are not enough permits, or futures wait for them already.
+    NoPermits,
+}
+
+impl_error!([] TryAcquireError, this => match this {
+    Self::Closed => "semaphore closed",
+    Self::NoPermits => "no permits available",
+});
+
+impl From<Refusal> for TryAcquireError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Closed => Self::Closed,
+            Refusal::TooFew => Self::NoPermits,
+        }
+    }
+}

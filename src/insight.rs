@@ -103,7 +103,6 @@
 mod await_tree;
 mod chrome;
 mod cold;
-mod cost;
 mod deadlocked_task;
 mod deadlocks;
 mod dump;

@@ -3,12 +3,11 @@
 //! Written by hand: it is objects, lists, numbers and strings, and a crate for it would be one that reads it,
 //! too, for every program that has the default features.
 
-use super::cost::Cost;
 use super::dump::Dump;
 use super::finding::Finding;
 use super::pool_info::{JobInfo, PoolInfo};
 use super::selection::Selected;
-use super::server::picture::{Counts, Picture, Seen};
+use super::server::picture::{Cost, Counts, Picture, Seen};
 use super::shown::{self, program, short};
 use super::task_group::TaskGroup;
 use super::task_info::{TaskInfo, TaskState};

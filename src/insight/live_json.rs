@@ -1,8 +1,8 @@
 //! What the workers have done lately, as JSON for the page's script: only what is new since its last request.
 
-use super::cost::Cost;
 use super::json::{self, Object};
 use super::live::{BIN, BINS, Bin, DOUBLINGS, Lane, Live, MOST_LANES, Span};
+use super::server::picture::Cost;
 use super::shown::program;
 use crate::runtime::Id;
 

@@ -4,9 +4,8 @@
 //! Labels are few: the runtime by id and name, workers by index, tasks by state, findings by kind. A series
 //! per task, or one per place in a program that has many, would cost the reader more than it tells.
 
-use super::cost::Cost;
 use super::finding::Finding;
-use super::server::picture::{Counts, Picture, Seen};
+use super::server::picture::{Cost, Counts, Picture, Seen};
 use super::shown;
 use super::task_group::TaskGroup;
 use super::task_info::TaskState;

@@ -5,9 +5,8 @@
 //! every [`PAUSE`].
 
 use super::observed::Observed;
-use super::picture::MOST_RUNTIMES;
+use super::picture::{Cost, MOST_RUNTIMES};
 use crate::engine::sync_shim::clock;
-use crate::insight::cost::Cost;
 use crate::insight::live::Live;
 use crate::insight::live_json::{Shown, live_json};
 use crate::runtime::Id;

@@ -44,6 +44,15 @@ pub(in crate::insight) struct Counts {
     pub(in crate::insight) busy: Duration,
 }
 
+/// What it takes to make the page.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::insight) struct Cost {
+    /// What the page's thread has used of a processor. `None`: the system does not say.
+    pub(in crate::insight) processor: Option<Duration>,
+    /// How long the page has been open.
+    pub(in crate::insight) open_for: Duration,
+}
+
 impl Seen {
     fn of(handle: &Handle, history: &mut History) -> Self {
         let (metrics, mut dump) = (handle.metrics(), handle.dump());

@@ -85,7 +85,6 @@ pub(crate) mod local_thread;
 mod metrics;
 pub(crate) mod panics;
 mod pinned;
-mod root;
 mod scope;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
@@ -101,11 +100,10 @@ pub(crate) mod weak_handle;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
 pub use crate::engine::task::TaskMeta;
-pub use block_on::worker_index;
 pub use builder::Builder;
 #[doc(hidden)]
 pub use context::is_inside;
-pub use context::{EnterGuard, TryCurrentError};
+pub use context::{EnterGuard, TryCurrentError, worker_index};
 pub(crate) use handle::invalid;
 pub use handle::{Handle, RuntimeFlavor};
 pub use id::Id;

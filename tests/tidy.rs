@@ -180,6 +180,7 @@ const CIRCLES: &[circles::Known] = &[
     (
         &[
             "src/runtime.rs",
+            "src/runtime/block_on.rs",
             "src/runtime/builder.rs",
             "src/runtime/context.rs",
             "src/runtime/current_thread.rs",
@@ -188,7 +189,6 @@ const CIRCLES: &[circles::Known] = &[
             "src/runtime/local_runtime.rs",
             "src/runtime/metrics.rs",
             "src/runtime/pinned.rs",
-            "src/runtime/root.rs",
             "src/runtime/shutdown.rs",
             "src/runtime/tokio_context.rs",
         ],
@@ -290,7 +290,7 @@ const CLOCK: Confined = Confined {
         ),
         ("src/engine/driver", "the turn expires timers; a timer's first poll reads a fresh clock"),
         ("src/runtime/context.rs", "the system's clock, for a thread that is in no runtime"),
-        ("src/runtime/root.rs", "how long a root slept, once per system call"),
+        ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
         ("src/runtime/drive.rs", "how long the thread was busy, twice per sleep"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/runtime/blocking_task.rs", "since when a job waits, and since when it runs"),
@@ -346,7 +346,7 @@ const THREAD_LOCALS: Confined = Confined {
     words: &["thread_local!", "modelled_thread_local!"],
     homes: &[
         ("src/runtime/context.rs", "the current runtime"),
-        ("src/runtime/root.rs", "which runtime made this thread, and whether it polls a root"),
+        ("src/runtime/block_on.rs", "which runtime made this thread, and whether it polls a root"),
         ("src/runtime/tokio_context.rs", "whether this thread is the helper's"),
         ("src/runtime/local_thread.rs", "the current local runtime, and whether it is polling"),
         ("src/runtime/drive.rs", "whether this thread is in its own driver"),

@@ -1,29 +1,254 @@
-//! What a thread asks of the runtime that it is in.
+//! Polling a root future on the calling thread.
 
-use super::context;
-use super::handle::Handle;
-use crate::engine::scheduler;
+use super::local_thread::{is_in_local, runs_local};
+use super::tokio_context;
+use crate::engine::park::{Parker, Unpark, Unparker};
+use crate::engine::scheduler::{self, Presence, Shared};
+use crate::engine::scoped::while_replaced;
+use crate::engine::sync_shim::{Arc, clock, modelled_thread_local, thread, thread_local};
+use crate::engine::task::budget;
+use crate::engine::words::NOTE;
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::pin;
+use std::ptr;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
-pub use super::root::may_block;
-pub(crate) use super::root::{outside_root, refuse_in_task, wait_outside};
+thread_local! {
+    /// The runtime that made this thread. Compared, never followed.
+    static OWNER: Cell<*const ()> = const { Cell::new(ptr::null()) };
+}
 
-/// Returns the index of the worker that the calling thread is, if it is one; 0 on the thread that runs the
-/// tasks of a runtime without workers.
+modelled_thread_local! {
+    /// This thread is in [`run`]: it polls a root, or is about to.
+    static IN_ROOT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says that this thread polls a root, or that it does not, while `f` runs.
+fn with_root<R>(polls: bool, f: impl FnOnce() -> R) -> R {
+    while_replaced(|polls| IN_ROOT.replace(polls), polls, f)
+}
+
+/// Runs `f`, which may block although a root has called it: [`wait_outside`] is allowed there.
+pub(crate) fn outside_root<R>(f: impl FnOnce() -> R) -> R {
+    with_root(false, f)
+}
+
+/// Runs `run`, the life of a thread that the runtime at the address `owner` has made.
+pub(super) fn own_thread(owner: *const (), run: &mut dyn FnMut()) {
+    OWNER.set(owner);
+    run();
+    OWNER.set(ptr::null());
+}
+
+/// Whether the calling thread was made by the runtime at the address `owner`.
+pub(super) fn is_own_thread(owner: *const ()) -> bool {
+    OWNER.get() == owner
+}
+
+/// Panics, at the caller, on a worker, inside a local executor, and where the helper of the feature
+/// `tokio-context` runs tasks: blocking there would stop the tasks that are waited for.
+#[track_caller]
+pub(crate) fn refuse_in_task(what: &str) {
+    tokio_context::refuse_in_task();
+    if scheduler::is_polling() || is_in_local() {
+        refuse(what);
+    }
+}
+
+/// Panics, at the caller: it must not block this thread.
+#[track_caller]
+pub(super) fn refuse(what: &str) -> ! {
+    panic!(
+        "{what} called inside a task: it would block the thread that runs the tasks it waits for; \
+         use .await, or call it in spawn_blocking{NOTE}"
+    );
+}
+
+/// Blocks the calling thread until `future` is ready; returns its output. No runtime is needed.
 ///
-/// `None` on a thread that calls `block_on` and runs no tasks there, on threads for blocking work and for
-/// pinned tasks, inside [`block_in_place`](crate::task::block_in_place), and outside a runtime. The index is
-/// what [`RuntimeMetrics`](super::RuntimeMetrics) asks for; that of a spare worker, or of one that is to
-/// leave, is above those of the regular workers.
+/// For the blocking halves of channels and locks, which `what` names: the future waits for other threads,
+/// and needs no timers and no sockets. Stricter than `Handle::block_on`, which a root may call: a root that
+/// blocks for a message may hold up the very branch of itself that would send it. The programmer should
+/// learn that at the first call and not at the first unlucky order. The message begins with tokio's, which
+/// tests of programs expect.
+///
+/// # Panics
+///
+/// At the caller: where the thread polls a task or a root, or runs a local executor or a runtime without
+/// workers. Not in `block_in_place` and `spawn_blocking`.
+#[track_caller]
+pub(crate) fn wait_outside<F: Future>(what: &str, future: F) -> F::Output {
+    tokio_context::refuse_in_task();
+    if !may_block() {
+        panic!(
+            "Cannot block the current thread from within a runtime: {what} called in async code (inside a \
+             task, or in the future of a block_on); use .await, or call it in spawn_blocking or \
+             block_in_place{NOTE}"
+        );
+    }
+    run(future, None)
+}
+
+/// Returns whether the calling thread may be blocked: `false` where it runs async code, which is in a task,
+/// in the future given to `block_on`, and in what these call.
+///
+/// `true` in [`spawn_blocking`](crate::spawn_blocking), in
+/// [`block_in_place`](crate::task::block_in_place), and on threads that have nothing to do with a runtime. It
+/// is what the blocking halves of channels and locks ask, such as
+/// [`Sender::blocking_send`](crate::sync::mpsc::Sender::blocking_send), before they panic.
 ///
 /// # Examples
 ///
 /// ```
-/// use liten::runtime::{Runtime, worker_index};
+/// use liten::task::may_block;
 ///
-/// let runtime = Runtime::new().unwrap();
-/// assert_eq!(worker_index(), None);
-/// assert!(runtime.block_on(runtime.spawn(async { worker_index() })).unwrap().is_some());
+/// assert!(may_block());
+/// liten::block_on(async {
+///     assert!(!may_block());
+///     assert!(liten::spawn_blocking(may_block).await.unwrap());
+/// });
 /// ```
-pub fn worker_index() -> Option<usize> {
-    context::with(|handle| handle.map_or_else(scheduler::worker_index, Handle::worker_index))
+pub fn may_block() -> bool {
+    !(scheduler::is_polling() || runs_local() || IN_ROOT.get())
 }
+
+/// The root's waker: unparks the thread.
+///
+/// Three other wakers of roots do something else. That of a thread which drives ends its sleep in the poller
+/// (`DriverWaker` in drive.rs). That of a root beside the tasks of a local executor remembers that the root
+/// was woken and not a task, and wakes whatever polls the executor (`RootWakes` in local/root.rs). That of a
+/// root of WASI interrupts the host, and so does the drop of the last one (engine/host/root.rs).
+struct RootWaker {
+    unparker: Unparker,
+    presence: Option<Arc<Presence>>,
+}
+
+impl Wake for RootWaker {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &std::sync::Arc<Self>) {
+        let unpark = || {
+            let Unpark::Done = self.unparker.unpark() else {
+                unreachable!("a thread in block_on never sits in the poller under its own parker");
+            };
+        };
+        match &self.presence {
+            None => unpark(),
+            Some(presence) => presence.wake(unpark),
+        }
+    }
+}
+
+/// Keeps a root counted as awake, or resting, as long as its `block_on` lasts.
+pub(super) struct Present(pub(super) Option<Arc<Presence>>);
+
+impl Present {
+    pub(super) fn begin(scheduler: &Arc<Shared>) -> Self {
+        Self(Presence::begin(scheduler))
+    }
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        if let Some(presence) = &self.0 {
+            presence.end();
+        }
+    }
+}
+
+/// Polls `future` until it is ready; the thread sleeps in between.
+///
+/// A wake during the poll leaves a token, so that the next park returns at once: none is lost (park.rs).
+///
+/// `presence` counts the root while it is awake, if the runtime counts roots.
+pub(super) fn run<F: Future>(future: F, presence: Option<Arc<Presence>>) -> F::Output {
+    with_root(true, || poll_until_ready(future, presence))
+}
+
+fn poll_until_ready<F: Future>(future: F, presence: Option<Arc<Presence>>) -> F::Output {
+    let parker = Parker::new();
+    let root = RootWaker { unparker: parker.unparker(), presence: presence.clone() };
+    let waker = Waker::from(std::sync::Arc::new(root));
+    let mut cx = Context::from_waker(&waker);
+    let mut future = pin!(tokio_context::without_budget(future));
+    loop {
+        match budget::with_budget(|| future.as_mut().poll(&mut cx)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => rest(&parker, presence.as_deref()),
+        }
+    }
+}
+
+/// Sleeps until the root is woken, as this thread's [`Habit`] says.
+fn rest(parker: &Parker, presence: Option<&Presence>) {
+    if parker.is_notified() {
+        return parker.park();
+    }
+    let mut habit = HABIT.get();
+    let start = clock::now();
+    if habit.yields() {
+        thread::yield_now();
+        habit.yielded(parker.is_notified(), clock::now() - start);
+    }
+    match presence {
+        None => parker.park(),
+        Some(presence) => presence.rest(parker),
+    }
+    habit.slept(clock::now() - start);
+    HABIT.set(habit);
+}
+
+/// A sleep that is not worth two changes of thread, and a yield that cost no more than one.
+const SHORT: Duration = Duration::from_micros(50);
+/// So many short sleeps in a row are no accident.
+const ENOUGH: i32 = 8;
+/// What yields that do not pay may cost in the mean of the sleeps that follow: a tenth of what a sleep costs.
+const SHARE: Duration = Duration::from_nanos(500);
+
+modelled_thread_local! {
+    /// Outlives the call: a program that comes back for each request learns, too.
+    static HABIT: Cell<Habit> = const { Cell::new(Habit(0)) };
+}
+
+/// Whether the thread of a root lets another one have its core before it sleeps: how many short sleeps there
+/// were in a row, or, below zero, how many sleeps have yet to pay for a yield.
+///
+/// A root that joins tasks one by one on a machine whose cores are all taken is woken by the first that
+/// completes, on the core of the worker that completed it and in its place; it finds the second one not
+/// done, and sleeps. Two changes of thread for each task made such a join five times as long
+/// (`spawn_many_remote_busy1` of `versus`). When sleeps are that short, the worker should go on, and its wake
+/// find no thread asleep. A yield does not pay if it took long, because another thread needs the core for
+/// longer, or did not bring the wake.
+///
+/// Rejected: always to yield first, or always while workers are awake. Beside workers that compute, a root
+/// that waited for timers was 0.9 ms late instead of 0.24.
+#[derive(Clone, Copy)]
+struct Habit(i32);
+
+impl Habit {
+    fn yields(self) -> bool {
+        self.0 >= ENOUGH
+    }
+
+    /// After a yield that took so long, and did or did not bring the wake.
+    fn yielded(&mut self, woken: bool, taken: Duration) {
+        if taken >= SHORT || !woken {
+            let sleeps = taken.as_nanos() / SHARE.as_nanos();
+            self.0 = i32::try_from(sleeps).map_or(i32::MIN, |sleeps| -sleeps);
+        }
+    }
+
+    fn slept(&mut self, taken: Duration) {
+        let counts = taken < SHORT || self.0 < 0;
+        self.0 = if counts { self.0.saturating_add(1) } else { 0 };
+    }
+}
+
+#[cfg(all(test, liten_loom))]
+pub(super) mod loom;
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

@@ -4,9 +4,9 @@
 #[cfg_attr(target_family = "wasm", path = "context/wasm.rs")]
 mod platform;
 
-#[cfg(not(target_family = "wasm"))]
-pub use self::platform::is_inside;
 pub(crate) use self::platform::*;
+#[cfg(not(target_family = "wasm"))]
+pub use self::platform::{is_inside, worker_index};
 
 use super::handle::Handle;
 use crate::engine::driver::{Driver, clock};

@@ -53,10 +53,10 @@
 //! threads of the blocking pool, where a program that counts on its one thread does not expect them; tokio
 //! does not do it either.
 
+use super::block_on::{self, Present};
 use super::drive::{Rest, Rests, drive};
 use super::local::{LocalShared, SendExecutor};
 use super::local_thread::in_local;
-use super::root::{self, Present};
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::{CountsRoots, Presence};
 use crate::engine::sync_shim::Arc;
@@ -178,7 +178,7 @@ impl CurrentThread {
             Poll::Pending => in_local(|| root.as_mut().poll(cx)).map(Turn::Done),
         });
         let present = self.present();
-        root::run(turn, present.0.clone())
+        block_on::run(turn, present.0.clone())
     }
 
     /// Returns the executor when no thread drives.

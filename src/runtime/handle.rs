@@ -1,5 +1,6 @@
 //! A handle to a runtime: cheap to clone, for any thread, outlives the runtime without harm.
 
+use super::block_on::{self, Present};
 use super::blocking_task::{BlockingJob, BlockingTasks};
 use super::current_thread::CurrentThread;
 use super::drive::Rests;
@@ -8,7 +9,6 @@ use super::local::{LocalShared, Settled};
 use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
-use super::root::{self, Present};
 use super::slow_polls::SlowPolls;
 use super::tokio_context;
 use super::tokio_words;
@@ -214,13 +214,13 @@ impl Handle {
         tokio_words::explained(|| match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
                 let present = Present::begin(scheduler);
-                scheduler::enter_root(scheduler, || root::run(future, present.0.clone()))
+                scheduler::enter_root(scheduler, || block_on::run(future, present.0.clone()))
             }
             Flavor::CurrentThread(current) => {
                 let present = current.present();
-                root::run(future, present.0.clone())
+                block_on::run(future, present.0.clone())
             }
-            Flavor::Local(_) => root::run(future, None),
+            Flavor::Local(_) => block_on::run(future, None),
         })
     }
 
@@ -241,10 +241,10 @@ impl Handle {
     /// workers calls between two polls: while that waker blocks, no other thread can drive.
     #[track_caller]
     fn refuse_where_it_runs(&self, what: &str) {
-        root::refuse_in_task(what);
+        block_on::refuse_in_task(what);
         if let Flavor::CurrentThread(current) = &self.inner.flavor {
             if local_thread::runs_here(current.local()) {
-                root::refuse(what);
+                block_on::refuse(what);
             }
         }
     }
@@ -264,7 +264,7 @@ impl Handle {
             Flavor::MultiThread { scheduler, .. } => {
                 let parker = Parker::new();
                 loop {
-                    let before = root::run(pinned.wait_until_quiet(), None);
+                    let before = block_on::run(pinned.wait_until_quiet(), None);
                     scheduler.wait_until_quiet(&parker);
                     if pinned.spawned_tasks() == before {
                         return;
@@ -446,7 +446,7 @@ fn enter_thread(
     };
     let handle = Handle { inner };
     let _entered = handle.enter();
-    root::own_thread(handle.address(), &mut || live(&handle, &mut *run));
+    block_on::own_thread(handle.address(), &mut || live(&handle, &mut *run));
 }
 
 /// The bounds of a number of workers.

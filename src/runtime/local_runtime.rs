@@ -1,12 +1,12 @@
 //! A runtime on one thread: a [`LocalExecutor`] with a driver of its own.
 
 use super::RuntimeMetrics;
+use super::block_on::refuse_in_task;
 use super::context::EnterGuard;
 use super::drive::{Rest, drive};
 use super::handle::Handle;
 use super::local::LocalExecutor;
 use super::local_thread::lend;
-use super::root::refuse_in_task;
 use super::tokio_words;
 use crate::engine::impls::impl_debug;
 use crate::engine::task::{JoinHandle, RunningTask};

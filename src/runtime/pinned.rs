@@ -16,9 +16,9 @@
 //! comes later is cancelled by the thread that spawns it, which is sound because it has not been made yet:
 //! what is dropped is the function that would have made it, and that is `Send`.
 
+use super::block_on::{self, Present};
 use super::local::{LocalShared, Unplaced};
 use super::local_thread::lend;
-use super::root::{self, Present};
 use crate::engine::blocking::{self, Job, SpawnError};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::{JoinHandle, RunningTask};
@@ -65,7 +65,7 @@ impl Job for Post {
     fn run(self) {
         let executor = self.executor.place();
         let life = executor.run_until_closed(|| self.pinned.tell_quiet());
-        lend(&executor, || root::run(life, self.present.0.clone()));
+        lend(&executor, || block_on::run(life, self.present.0.clone()));
         // Its tasks go here, on their thread.
         drop(executor);
         self.pinned.tell_quiet();

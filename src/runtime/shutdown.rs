@@ -1,8 +1,8 @@
 //! The end of a runtime, step by step; see the header of runtime.rs.
 
+use super::block_on;
 use super::blocking_task::BlockingTasks;
 use super::handle::{Flavor, Handle};
-use super::root;
 use crate::engine::cancellation::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::clock;
@@ -48,7 +48,8 @@ impl Handle {
 
     /// Whether waiting for the runtime's end on this thread would be waiting for itself.
     fn is_own_thread(&self) -> bool {
-        root::is_own_thread(self.address()) || self.scheduler().is_some_and(|it| it.is_own_thread())
+        block_on::is_own_thread(self.address())
+            || self.scheduler().is_some_and(|it| it.is_own_thread())
     }
 
     /// Drops the tasks of a runtime without workers: there is no other thread to do it.

@@ -34,6 +34,27 @@ pub fn is_inside() -> bool {
     scheduler::spawns_here() || with(|handle| handle.is_some())
 }
 
+/// Returns the index of the worker that the calling thread is, if it is one; 0 on the thread that runs the
+/// tasks of a runtime without workers.
+///
+/// `None` on a thread that calls `block_on` and runs no tasks there, on threads for blocking work and for
+/// pinned tasks, inside [`block_in_place`](crate::task::block_in_place), and outside a runtime. The index is
+/// what [`RuntimeMetrics`](crate::runtime::RuntimeMetrics) asks for; that of a spare worker, or of one that
+/// is to leave, is above those of the regular workers.
+///
+/// # Examples
+///
+/// ```
+/// use liten::runtime::{Runtime, worker_index};
+///
+/// let runtime = Runtime::new().unwrap();
+/// assert_eq!(worker_index(), None);
+/// assert!(runtime.block_on(runtime.spawn(async { worker_index() })).unwrap().is_some());
+/// ```
+pub fn worker_index() -> Option<usize> {
+    with(|handle| handle.map_or_else(scheduler::worker_index, Handle::worker_index))
+}
+
 /// Calls `f` with the driver of the current runtime and the timer shard of this thread. `f` calls no
 /// user code.
 #[track_caller]

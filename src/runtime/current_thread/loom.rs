@@ -7,7 +7,7 @@ use crate::engine::park::loom::waker_of;
 use crate::engine::scheduler::Sleeps;
 use crate::engine::sync_shim::{Mutex, thread};
 use crate::engine::wakers::loom::Awaited;
-use crate::runtime::root::loom::forget_habit;
+use crate::runtime::block_on::loom::forget_habit;
 use std::panic::Location;
 use std::task::{Context, Waker};
 
@@ -106,7 +106,7 @@ fn a_thread_that_waits_for_the_last_task_is_told() {
         drop(runtime.local().spawn_send(async {}, Location::caller()));
         let waits = {
             let runtime = runtime.clone();
-            thread::spawn(move || root::run(runtime.wait_until_quiet(), None))
+            thread::spawn(move || block_on::run(runtime.wait_until_quiet(), None))
         };
         let mut polled = false;
         let root = poll_fn(|cx| {

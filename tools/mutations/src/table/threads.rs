@@ -288,8 +288,8 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the thread that drives takes a root that goes meanwhile for asleep",
     },
     Mutation {
-        file: "src/runtime/root.rs",
-        models: "runtime::root::loom",
+        file: "src/runtime/block_on.rs",
+        models: "runtime::block_on::loom",
         from: "Poll::Pending => rest(&parker, presence.as_deref()),",
         to: "Poll::Pending => rest(&Parker::new(), presence.as_deref()),",
         breaks: "the root sleeps by another word than its waker's",

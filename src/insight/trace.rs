@@ -5,6 +5,7 @@ use super::tap::Tap;
 use crate::engine::impls::impl_debug;
 use crate::engine::recorder::{self, Record};
 use crate::engine::scheduler::{NextRecords, Track};
+use crate::engine::task::header::Polled;
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::Id;
 use std::collections::HashMap;
@@ -49,14 +50,32 @@ pub(super) struct Cause {
     pub(super) to: usize,
 }
 
+/// Whether the last poll in the track is that of `task` that was under way when the worker was `looked` at.
+///
+/// A worker records a poll before it says that it is over, and may be kept from its core in between. A record
+/// that is older than the look is known to be that of this poll only if the task has ended. Otherwise it may
+/// be that of the poll before, and both are shown.
+fn has_end(track: &Track, task: RunningTask, looked: u64) -> bool {
+    let last = track.records.iter().rev().find_map(|record| match record.event {
+        recorder::Event::Poll { task, outcome, .. } => Some((task, outcome, record.at)),
+        _ => None,
+    });
+    last.is_some_and(|(polled, outcome, at)| {
+        polled == task && (outcome == Polled::Ready || at >= looked)
+    })
+}
+
 impl Trace {
     /// What is there from `next` on, which then stands behind it.
     pub(super) fn of(tap: &Tap, next: &mut NextRecords) -> Self {
         // Those that are under way before and after the rings are read: one that ends meanwhile may have its
         // record in there, and of one that begins meanwhile the rings do not say after what.
-        let before: Vec<_> = tap.under_way().collect();
+        let (looked, before) = (tap.now(), tap.under_way().collect::<Vec<_>>());
         let (mut workers, others) = tap.read(next);
-        let under_way: Vec<_> = tap.under_way().filter(|poll| before.contains(poll)).collect();
+        let mut under_way: Vec<_> = tap.under_way().filter(|poll| before.contains(poll)).collect();
+        under_way.retain(|&(worker, _, task)| {
+            !workers.get(worker).is_some_and(|track| has_end(track, task, looked))
+        });
         // One that was started before the recording, and has not ended its first poll since, has no ring.
         let tracks = under_way.iter().map(|(worker, ..)| worker + 1).max().unwrap_or(0);
         workers.resize_with(tracks.max(workers.len()), Track::default);

@@ -1,4 +1,4 @@
-use super::{Cause, Trace, Track};
+use super::{Cause, Trace, Track, has_end};
 use crate::engine::recorder::{Event, Record};
 use crate::engine::task::header::Polled;
 use crate::engine::task::{RunningTask, TaskId};
@@ -59,6 +59,24 @@ fn a_wake_from_before_a_loss_leads_nowhere() {
     let records = vec![poll(20, 1, other), poll(40, 5, task), poll(60, 5, task)];
     let worker = Track { records, lost: 1, ..Track::default() };
     assert_eq!(causes(vec![worker], vec![wake(10, task), wake(50, task)]), [(50, 55)]);
+}
+
+/// The worker has recorded a poll, and has not said yet that it is over.
+#[test]
+fn the_record_of_a_poll_tells_that_it_has_ended() {
+    let (of_task, before) = (task(), task());
+    let ready =
+        |at, task| Record { at, event: Event::Poll { task, duration: 5, outcome: Polled::Ready } };
+    let ends = |records| has_end(&Track { records, ..Track::default() }, of_task, 50);
+    assert!(
+        ends(vec![poll(20, 5, before), ready(40, of_task), wake(45, before)]),
+        "a task that has ended"
+    );
+    assert!(ends(vec![poll(60, 5, of_task)]), "it was under way at 50");
+    assert!(!ends(vec![poll(40, 5, of_task)]), "that may be the poll before");
+    assert!(
+        !ends(vec![poll(60, 5, of_task), poll(70, 5, before)]) && !ends(vec![wake(60, of_task)])
+    );
 }
 
 /// Tasks that are polled once, and recordings that end while they are.

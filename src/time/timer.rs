@@ -61,7 +61,7 @@ impl Timer {
     ///
     /// If the runtime has been shut down and the deadline has not passed; and if it was made outside a
     /// runtime and is first polled outside a runtime too.
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match self {

@@ -59,6 +59,9 @@
 //! | `/trace` | what the workers do in the next second (`?seconds=5`: 5, 10 at the most), for viewers | yes |
 //! | `/live` | what they did in the last two minutes, for the page's pictures; fields may change | yes |
 //!
+//! One trace at a time is recorded, made and sent; meanwhile `/trace` answers 409. It has 64 MiB at the most:
+//! of more, the older part is left out and counted as lost.
+//!
 //! The query of `/json` says which tasks are listed: `sort=-size` (`id`, `name`, `state`, `place`, `type`,
 //! `size` or `wait`, for how long it has waited; with a minus the largest first), `filter=reader` (in the
 //! name, the place, the type or the state, or the whole id), `rows=50`. All tasks are searched, and those

@@ -33,7 +33,9 @@ impl Trace {
     /// the place from which the task was spawned as their name. An arrow leads from a wake or a spawn to
     /// the poll that followed, if no event that was lost could be that poll.
     pub fn to_chrome_json(&self) -> String {
-        json(&[self])
+        let mut text = String::new();
+        write_json(&[self], &mut text);
+        text
     }
 
     /// Writes what [`to_chrome_json`](Self::to_chrome_json) returns, without having all of it in memory.
@@ -84,10 +86,30 @@ impl<W: io::Write> fmt::Write for Fallible<W> {
     }
 }
 
-pub(super) fn json(traces: &[&Trace]) -> String {
-    let mut text = String::new();
-    write_json(traces, &mut text);
-    text
+/// Text of so many bytes at the most; after what has no room nothing more is taken.
+struct Bounded {
+    text: String,
+    room: usize,
+    is_full: bool,
+}
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.is_full |= text.len() > self.room;
+        if self.is_full {
+            return Err(fmt::Error);
+        }
+        self.room -= text.len();
+        self.text.push_str(text);
+        Ok(())
+    }
+}
+
+/// All of `traces` in one. `None`: that would be more than `most` bytes.
+pub(super) fn json(traces: &[&Trace], most: usize) -> Option<String> {
+    let mut out = Bounded { text: String::new(), room: most, is_full: false };
+    write_json(traces, &mut out);
+    (!out.is_full).then_some(out.text)
 }
 
 fn write_json(traces: &[&Trace], text: &mut dyn fmt::Write) {

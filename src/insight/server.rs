@@ -11,6 +11,7 @@
 //! | one that sends too much, or does not read | an error, or the end | `connection.rs` |
 //! | very many | 16 at a time; the oldest without the token makes room | `listener.rs` |
 //! | one with the token | dumps, within bounds; nothing can be changed | `page.rs` |
+//! | very many with the token | one recording at a time, made on another thread | `trace.rs` |
 
 mod access;
 mod answer;
@@ -20,7 +21,9 @@ mod lives;
 mod observed;
 mod page;
 pub(super) mod picture;
+mod place;
 mod request;
+mod trace;
 mod tree;
 mod watch;
 

@@ -1,5 +1,6 @@
 //! What is sent back: a status, headers that allow a browser as little as possible, and a body.
 
+use super::place::Taken;
 use std::borrow::Cow;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(super) enum Status {
     NoTrace,
     /// The tree of another task is being made.
     OtherTree,
+    /// Another trace is being recorded, made or sent.
+    OtherTrace,
     HeadTooLarge,
 }
 
@@ -29,7 +32,7 @@ impl Status {
             Self::NotFound => "404 Not Found",
             Self::MethodNotAllowed => "405 Method Not Allowed",
             Self::Timeout => "408 Request Timeout",
-            Self::NoTrace | Self::OtherTree => "409 Conflict",
+            Self::NoTrace | Self::OtherTree | Self::OtherTrace => "409 Conflict",
             Self::HeadTooLarge => "431 Request Header Fields Too Large",
         }
     }
@@ -54,6 +57,7 @@ impl Status {
             Self::Timeout => "the request has not come in time\n",
             Self::NoTrace => "there is no runtime with workers that could be recorded\n",
             Self::OtherTree => "one await tree is made at a time: ask again\n",
+            Self::OtherTrace => "one trace is recorded and sent at a time: ask again\n",
             Self::HeadTooLarge => "the head of the request is too large\n",
         }
     }
@@ -92,6 +96,8 @@ pub(super) struct Answer {
     has_body: bool,
     /// Whether the request has brought the token.
     pub(super) is_trusted: bool,
+    /// Of a trace. After the body, which is freed first.
+    _place: Option<Taken>,
 }
 
 impl Answer {
@@ -102,11 +108,16 @@ impl Answer {
     /// Of a request that gets nothing.
     pub(super) fn refusal(status: Status) -> Self {
         let body = status.advice().into();
-        Self { status, content_type: TEXT, body, has_body: true, is_trusted: false }
+        Self { status, content_type: TEXT, body, has_body: true, is_trusted: false, _place: None }
     }
 
     pub(super) fn trusted(self) -> Self {
         Self { is_trusted: true, ..self }
+    }
+
+    /// Has the place of a trace with it, until it is dropped.
+    pub(super) fn keeping(self, place: Taken) -> Self {
+        Self { _place: Some(place), ..self }
     }
 
     pub(super) fn without_body(self) -> Self {

@@ -3,9 +3,9 @@
 use super::answer::{Answer, Status};
 use super::page::{Page, Reply};
 use super::request::{LARGEST_HEAD, is_complete};
-use super::tree;
+use super::{trace, tree};
 use crate::io::{Async, Interest};
-use crate::time::{Duration, sleep, timeout};
+use crate::time::{Duration, timeout};
 use mio::net::TcpStream;
 use std::cell::Cell;
 use std::io::{self, Read, Write};
@@ -46,10 +46,9 @@ async fn exchange(
     };
     let answer = match reply {
         Reply::Now(answer) => answer,
-        Reply::Later { recordings, time, has_body } => {
+        Reply::Trace { recordings, time, place, has_body } => {
             is_trusted.set(true);
-            sleep(time).await;
-            let answer = Page::trace(recordings);
+            let answer = trace::answer(recordings, time, place).await;
             if has_body { answer } else { answer.without_body() }
         }
         Reply::Tree { runtimes, task, has_body } => {

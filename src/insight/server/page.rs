@@ -5,13 +5,14 @@ use super::answer::{Answer, Status, TEXT};
 use super::lives::{Lives, PAUSE};
 use super::observed::Observed;
 use super::picture::MOST_RUNTIMES;
+use super::place::{Place, Taken};
 use super::request::Request;
 use super::tree;
 use super::watch::Watch;
 use crate::engine::cancellation::CancellationToken;
 use crate::engine::task::TaskId;
 use crate::insight::selection::{Selected, Selection};
-use crate::insight::{Recording, Trace, chrome, cold, json, prometheus, report};
+use crate::insight::{Recording, cold, json, prometheus, report};
 use crate::runtime::{Handle, Id};
 use crate::task::spawn_local;
 use crate::time::{Duration, sleep};
@@ -35,10 +36,11 @@ const LONGEST_TRACE: Duration = Duration::from_secs(10);
 
 pub(super) enum Reply {
     Now(Answer),
-    /// [`Page::trace`], when so much time has passed.
-    Later {
+    /// [`trace::answer`](super::trace::answer).
+    Trace {
         recordings: Vec<Recording>,
         time: Duration,
+        place: Taken,
         has_body: bool,
     },
     /// [`tree::answer`].
@@ -53,13 +55,15 @@ pub(super) struct Page {
     access: Access,
     watch: Rc<Watch>,
     lives: RefCell<Lives>,
+    trace: Place,
     end: CancellationToken,
 }
 
 impl Page {
     pub(super) fn new(access: Access, observed: Arc<Observed>, end: CancellationToken) -> Self {
         let lives = RefCell::new(Lives::new());
-        Self { access, watch: Rc::new(Watch::new(observed)), lives, end }
+        let watch = Rc::new(Watch::new(observed));
+        Self { access, watch, lives, trace: Place::default(), end }
     }
 
     /// Is cancelled when the page is to end.
@@ -94,12 +98,15 @@ impl Page {
         let Some(time) = recording_time(request.query) else {
             return Reply::Now(Answer::refusal(Status::BadRequest).trusted());
         };
+        let Some(place) = self.trace.take() else {
+            return Reply::Now(Answer::refusal(Status::OtherTrace).trusted());
+        };
         let living = self.watch.observed().living().0.into_iter().take(MOST_RUNTIMES);
         let recordings: Vec<Recording> = living.filter_map(|handle| handle.record()).collect();
         if recordings.is_empty() {
             return Reply::Now(Answer::refusal(Status::NoTrace).trusted());
         }
-        Reply::Later { recordings, time, has_body: request.method == "GET" }
+        Reply::Trace { recordings, time, place, has_body: request.method == "GET" }
     }
 
     /// Finds out what to make a tree of.
@@ -112,13 +119,6 @@ impl Page {
         };
         let runtimes = self.watch.observed().living().0;
         Reply::Tree { runtimes, task, has_body: request.method == "GET" }
-    }
-
-    /// What was recorded.
-    pub(super) fn trace(recordings: Vec<Recording>) -> Answer {
-        let traces: Vec<Trace> = recordings.into_iter().map(Recording::stop).collect();
-        let traces: Vec<&Trace> = traces.iter().collect();
-        Answer::ok("application/json", chrome::json(&traces)).trusted()
     }
 
     /// What is wrong with the request, whatever it asks for.

@@ -1,5 +1,7 @@
 //! The page that a program serves of itself: what it shows, to which requests, and what it withstands.
 
+mod limits;
+
 use super::requests::{Answer, body, connect, get, json, read, request, send};
 use crate::guard::{exactly, guarded, until, workers};
 use crate::steal::occupy;

@@ -1,0 +1,206 @@
+//! What the page holds at the most, whatever its clients do, and what it says that it takes.
+
+use super::super::requests::{body, connect, get, json, read, request};
+use super::{page_of, samples};
+use crate::guard::{exactly, guarded, until};
+use liten::insight::{FlightRecorder, Server};
+use liten::runtime::Runtime;
+use liten::task::{JoinHandle, yield_now};
+use std::io::Write;
+use std::net::TcpStream;
+
+/// So many tasks that are polled all the time, until the runtime ends.
+fn storm(runtime: &Runtime, tasks: usize) {
+    for _ in 0..tasks {
+        let task: JoinHandle<()> = runtime.spawn(async {
+            loop {
+                yield_now().await;
+            }
+        });
+        drop(task);
+    }
+}
+
+fn ask(page: &Server, path: &str) -> TcpStream {
+    let mut stream = connect(page.local_addr());
+    stream.write_all(request(page, path).as_bytes()).unwrap();
+    stream
+}
+
+/// The first holds its place for the ten seconds that it records, and while its answer is not read.
+#[test]
+fn traces_that_are_not_read_keep_no_other_out() {
+    guarded(|| {
+        let runtime = exactly(2).build().unwrap();
+        storm(&runtime, 4);
+        let page = page_of(&runtime);
+        let first = ask(&page, "/trace?seconds=10");
+        let others: Vec<_> = (0..20).map(|_| ask(&page, "/trace?seconds=1")).collect();
+        assert!(body(&page, "/text").contains("4 tasks alive"));
+        for other in others {
+            let answer = read(other).unwrap();
+            assert_eq!((answer.status, answer.body.lines().count()), (409, 1), "{answer:?}");
+        }
+        // Some bytes of it are there, and no more of them are read.
+        assert_eq!(first.peek(&mut [0; 8]).unwrap(), 8);
+        assert!(body(&page, "/text").contains("4 tasks alive"));
+        drop(first);
+        until(|| get(&page, "/trace?seconds=0").status == 200);
+    });
+}
+
+/// Another thread has more work with a trace than the page's, which goes on answering.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_trace_is_made_on_another_thread_than_the_pages() {
+    use crate::process::{alone, threads};
+    let test = "insight::page::limits::a_trace_is_made_on_another_thread_than_the_pages";
+    guarded(|| {
+        alone(test, || {
+            let runtime = exactly(2).thread_name("worker").build().unwrap();
+            let page = page_of(&runtime);
+            storm(&runtime, 4);
+            let time = |threads: Vec<crate::process::Thread>| -> u64 {
+                threads.iter().map(|thread| thread.cpu).sum()
+            };
+            let before = time(threads("liten-insight"));
+            until(|| body(&page, "/trace?seconds=0.5").len() > 1_000_000);
+            let own = time(threads("liten-insight")) - before;
+            let others = time(threads("liten-worker-bl"));
+            assert!(own < others, "{own} ns on the page's thread, {others} ns on another one");
+        });
+    });
+}
+
+/// How many descriptors there are when nothing is under way: the page needs a moment to see that a client has
+/// gone.
+#[cfg(target_os = "linux")]
+fn descriptors_at_rest() -> usize {
+    let look = |_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        crate::process::descriptors()
+    };
+    (0..50).map(look).min().unwrap()
+}
+
+/// More than what the system takes of an answer that is not read.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_is_not_read_is_given_up_after_some_seconds() {
+    use crate::process::alone;
+    let test = "insight::page::limits::an_answer_that_is_not_read_is_given_up_after_some_seconds";
+    guarded(|| {
+        alone(test, || {
+            let runtime = exactly(2).build().unwrap();
+            storm(&runtime, 4);
+            let page = page_of(&runtime);
+            assert_eq!(get(&page, "/text").status, 200);
+            let before = descriptors_at_rest();
+            // On a machine that is busy with something else, the trace may be too small.
+            until(|| is_given_up(&page, before));
+            assert_eq!(get(&page, "/trace?seconds=0").status, 200);
+            until(|| crate::process::descriptors() <= before);
+        });
+    });
+}
+
+/// Returns whether the answer was more than what was taken of it until the page closed the connection.
+#[cfg(target_os = "linux")]
+fn is_given_up(page: &Server, before: usize) -> bool {
+    use std::io::Read;
+    use std::time::{Duration, Instant};
+    let mut stream = ask(page, "/trace?seconds=1");
+    // It is being sent.
+    assert_eq!(stream.peek(&mut [0; 8]).unwrap(), 8);
+    let begun = Instant::now();
+    until(|| {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the page keeps the connection");
+        assert_eq!(get(page, "/text").status, 200);
+        crate::process::descriptors() <= before + 1
+    });
+    let mut taken = Vec::new();
+    _ = stream.read_to_end(&mut taken);
+    let taken = String::from_utf8_lossy(&taken);
+    let (head, body) = taken.split_once("\r\n\r\n").unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
+    body.len() < length.parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_more_than_sixteen_connections_are_open() {
+    use crate::process::{alone, descriptors};
+    let test = "insight::page::limits::no_more_than_sixteen_connections_are_open";
+    guarded(|| {
+        alone(test, || {
+            let runtime = exactly(1).build().unwrap();
+            let page = page_of(&runtime);
+            assert_eq!(get(&page, "/").status, 200);
+            // Not a path for which the page looks at anything: that may open files.
+            let before = descriptors_at_rest();
+            let mut open = Vec::new();
+            for count in 1..=40 {
+                let mut stream = connect(page.local_addr());
+                stream.write_all(b"GET /text HTTP/1.1\r\n").unwrap();
+                open.push(stream);
+                // All that came before it have been taken from the system.
+                assert_eq!(get(&page, "/").status, 200);
+                let of_page = descriptors() - before - count;
+                assert!(of_page <= 16, "{of_page} of {count}");
+            }
+            drop(open);
+            until(|| descriptors() <= before);
+        });
+    });
+}
+
+#[test]
+fn the_page_tells_what_it_takes_itself() {
+    guarded(|| {
+        let runtime = exactly(1).build().unwrap();
+        let page = page_of(&runtime);
+        let of_json = |path: &str| -> u64 {
+            let answer: serde_json::Value = serde_json::from_str(&body(&page, path)).unwrap();
+            assert!(answer["cost"]["open_us"].as_u64().unwrap() > 0);
+            // Null where the system does not tell it.
+            answer["cost"]["processor_us"].as_u64().unwrap_or(u64::MAX)
+        };
+        let of_metrics = || {
+            let samples = samples(&body(&page, "/metrics"));
+            samples.get("liten_insight_cpu_seconds_total").copied().unwrap_or(f64::INFINITY)
+        };
+        let before = (of_json("/json"), of_json("/live"), of_metrics());
+        if cfg!(target_os = "linux") {
+            assert!(before.0 < u64::MAX && before.2.is_finite(), "{before:?}");
+        }
+        let is_more = |now: (u64, u64, f64)| {
+            let infinite = before.0 == u64::MAX;
+            infinite || now.0 > before.0 && now.1 > before.1 && now.2 > before.2
+        };
+        // Each answer takes some time of a processor, if not a whole microsecond of it.
+        let grows = (0..1_000).any(|_| is_more((of_json("/json"), of_json("/live"), of_metrics())));
+        assert!(grows, "{before:?}");
+    });
+}
+
+/// The page shares a ring that is too small for what comes between two of its looks.
+#[test]
+fn events_that_were_overwritten_are_counted_on_the_page() {
+    guarded(|| {
+        let runtime = exactly(1).build().unwrap();
+        let small = FlightRecorder::builder().max_events(64).to_fn(|_| {}).start(runtime.handle());
+        let page = page_of(&runtime);
+        storm(&runtime, 2);
+        let live = || -> serde_json::Value { serde_json::from_str(&body(&page, "/live")).unwrap() };
+        let lost = (0..1_000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            let live = live();
+            let seen = &live["runtimes"][0];
+            let bins = seen["bins"].as_array().unwrap();
+            seen["lost"].as_u64().unwrap() > 0 && bins.iter().any(|bin| bin["lost"] != 0)
+        });
+        assert!(lost, "{}", live());
+        assert_eq!(json(&page)["runtimes"][0]["tasks"]["alive"], 2);
+        drop(small);
+    });
+}

@@ -1,6 +1,7 @@
 //! The page that a program serves of itself: what it shows, to which requests, and what it withstands.
 
 mod limits;
+mod numbers;
 
 use super::requests::{Answer, body, connect, get, json, read, request, send};
 use crate::guard::{exactly, guarded, until, workers};
@@ -186,7 +187,8 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
 fn check_labels(mut labels: &str) {
     while !labels.is_empty() {
         let (name, rest) = labels.split_once("=\"").unwrap();
-        assert!(name.bytes().all(|byte| byte.is_ascii_lowercase()), "{name}");
+        let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+        assert!(name.bytes().all(is_allowed), "{name}");
         let mut escaped = false;
         let end = rest.find(|c| {
             let ends = c == '"' && !escaped;

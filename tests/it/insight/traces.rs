@@ -6,10 +6,12 @@ use liten::insight::{Builder, Event, EventKind, PollOutcome, Trace};
 use liten::runtime::{self, Handle, LocalRuntime, Runtime};
 use liten::sync::mpsc;
 use liten::task::{TaskId, yield_now};
+use liten::time::sleep;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// As a viewer reads it.
 pub(super) struct Events(Vec<Value>);
@@ -122,6 +124,33 @@ fn polls_of_one_worker_do_not_overlap() {
                 assert!(pair[0].0 + pair[0].1 <= pair[1].0 + 0.001, "{pair:?}");
             }
         }
+    });
+}
+
+/// A worker that has nothing to do but a timer is asleep until then. On a machine that is busy with something
+/// else, another thread may have looked after the timer.
+#[test]
+fn sleeps_and_rounds_of_events_are_recorded() {
+    guarded(|| {
+        let runtime = exactly(1).build().unwrap();
+        let mut seen = Vec::new();
+        let is_recorded = (0..50).any(|_| {
+            let recording = runtime.handle().record().unwrap();
+            let sleeps = async {
+                // The worker begins to record with a poll.
+                yield_now().await;
+                sleep(Duration::from_millis(50)).await;
+            };
+            runtime.block_on(liten_task(&runtime, sleeps));
+            let events = Events::of(&recording.stop());
+            let longest = events.with("cat", "sleep").map(|event| event["dur"].as_f64().unwrap());
+            let longest = longest.fold(0.0, f64::max);
+            let fired = events.with("cat", "driver").map(|event| &event["args"]["of_timers"]);
+            let fired: u64 = fired.map(|count| count.as_u64().unwrap()).sum();
+            seen.push((longest, fired));
+            longest >= 40_000.0 && fired >= 1
+        });
+        assert!(is_recorded, "the longest sleeps in microseconds, and timers: {seen:?}");
     });
 }
 

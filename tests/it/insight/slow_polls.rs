@@ -42,6 +42,38 @@ fn a_slow_poll_is_told_of_once_while_another_worker_is_idle() {
     });
 }
 
+/// Once, with the settings of a runtime that says nothing of slow polls. On a machine that is busy with
+/// something else, the look may come too late, or find a thread that runs.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_block_of_200_ms_is_named_with_its_place_and_call() {
+    guarded(|| {
+        let (sender, told) = mpsc::channel();
+        let tell = move |slow: &SlowPoll| drop(sender.send(slow.clone()));
+        let runtime = exactly(2).on_slow_poll(tell).build().unwrap();
+        let line = line!() + 1;
+        let block = || runtime.spawn(async { thread::sleep(200 * MS) });
+        let place = format!("{}:{line}:", file!());
+        let mut seen = Vec::new();
+        let is_named = (0..50).any(|_| {
+            let task = block();
+            let id = task.id();
+            runtime.block_on(task).unwrap();
+            let Ok(slow) = told.recv_timeout(200 * MS) else { return false };
+            let text = slow.to_string();
+            if slow.task().map(|task| task.id()) != Some(id) {
+                // That of an earlier one, which came late.
+                return false;
+            }
+            assert!(slow.duration() >= 100 * MS && text.contains(&place), "{text}");
+            let is_named = text.contains("nanosleep");
+            seen.push(text);
+            is_named
+        });
+        assert!(is_named, "{seen:?}");
+    });
+}
+
 /// Each is shorter, and so is the time between two looks.
 #[test]
 fn polls_that_follow_each_other_are_not_one_slow_poll() {

@@ -16,8 +16,9 @@
 //! `curl`, ask, and ask again a little later. For half a minute after a request the page's thread goes on to
 //! look.
 //!
-//! "Proven" means that it cannot be otherwise. "Suspected" means that it looks like that, and that a healthy
-//! program can look like that, too.
+//! "Proven" means that it cannot be otherwise; a deadlock by locks is "proven unless a guard was given to
+//! another task". "Suspected" means that it looks like that, and that a healthy program can look like that,
+//! too.
 //!
 //! | it says | it is | to try |
 //! |---|---|---|
@@ -54,8 +55,9 @@
 //! None of them ever goes on. With handles: let a third task wait for both, or wait for a message in place of
 //! an end. With locks ("waits for a Mutex … held by task 11"): take them in one order everywhere, put what
 //! they guard under one lock, or do not hold one while you wait for the other. Proven it is only for tasks
-//! that wait for nothing else; see [`Finding::Deadlock`](crate::insight::Finding::Deadlock). A circle through
-//! channels, or through locks of other crates, is not found as one: look at what the tasks of the page's
+//! that wait for nothing else; see [`Finding::Deadlock`](crate::insight::Finding::Deadlock). With
+//! [`lock_owned`](crate::sync::Mutex::lock_owned) it is "suspected": does the task still have the guard, or
+//! another one that goes on? A circle through channels, or through locks of other crates, is not found as one: look at what the tasks of the page's
 //! table wait for.
 //!
 //! "Which task waits for which" has these tasks, and below each those that wait for it. The button "tree"

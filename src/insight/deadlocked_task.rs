@@ -7,8 +7,8 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// One of the tasks of a [`Finding::Deadlock`](super::Finding::Deadlock). Its `Display` says what it waits
-/// for.
+/// One of the tasks of a [`Finding::Deadlock`](super::Finding::Deadlock) or
+/// [`Finding::SuspectedDeadlock`](super::Finding::SuspectedDeadlock). Its `Display` says what it waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadlockedTask {
     pub(super) task: RunningTask,

@@ -1,4 +1,4 @@
-//! Tasks that wait for each other: which of them are proven never to go on.
+//! Tasks that wait for each other: which of them are proven, or suspected, never to go on.
 //!
 //! # The proof
 //!
@@ -24,6 +24,19 @@
 //! lock. But one of a lock that lives for ever can be given to another task, and so can a boxed future with
 //! guard and lock in it, and neither leaves a trace. So a finding about locks says so. A guard that owns its
 //! lock, as of `lock_owned`, is often given away, so nothing is proven by it.
+//!
+//! # What is suspected
+//!
+//! A circle in which the holder of a lock is not certain, because the guard owns the lock, is suspected. All
+//! its tasks have been cold from the first walk to the second, as above. A task alone is no such circle: one
+//! that locks, gives the guard to a task that it spawns, and locks again is healthy.
+//!
+//! # Channels
+//!
+//! Senders are not tied to tasks, so the task that a receiver waits for is not known. Rejected: to note in
+//! the channel the task that has sent last. Each message would pay, and two healthy actors that have answered
+//! each other and wait for news from outside would be a circle. To note the task that holds each sender takes
+//! a look into futures. What is shown is the channel for which each task waits, by number.
 
 use super::cold::{self, Marks};
 use super::deadlocked_task::DeadlockedTask;
@@ -54,15 +67,19 @@ pub(super) struct Suspects {
 pub(super) struct Blocked {
     suspects: Suspects,
     blockers: HashMap<TaskId, TaskId>,
+    /// Those of them that wait for a guard that may have left its task.
+    uncertain: HashSet<TaskId>,
 }
 
-/// What has been proven.
+/// What has been proven, and what is suspected.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deadlocks {
     /// All tasks that are proven to wait for ever, without those that have no waker.
     pub(super) tasks: HashSet<TaskId>,
     /// Those that wait for each other, each for the next one and the last one for the first.
     pub(super) circles: Vec<Circle>,
+    /// The same, but a guard may have been given to another task.
+    pub(super) suspected: Vec<Circle>,
 }
 
 #[derive(Debug, Clone)]
@@ -103,16 +120,18 @@ impl Suspects {
         if let Some(walk) = self.walk.take() {
             self.marks.end(&walk);
         }
-        let blockers = closed(blockers(&self.notes), &self.stuck);
+        let (blockers, uncertain) = blockers(&self.notes);
+        let blockers = closed(blockers, &self.stuck);
         self.notes.retain(|task, _| blockers.contains_key(task));
-        Blocked { suspects: self, blockers }
+        Blocked { suspects: self, blockers, uncertain }
     }
 }
 
 impl Blocked {
     /// Makes the second walk, if there is a reason to.
     pub(super) fn prove(self, handle: &Handle) -> Deadlocks {
-        let Self { suspects: Suspects { marks: _marks, notes, stuck, .. }, blockers } = self;
+        let Self { suspects: Suspects { marks: _marks, notes, stuck, .. }, blockers, uncertain } =
+            self;
         if notes.is_empty() {
             return Deadlocks::default();
         }
@@ -131,25 +150,41 @@ impl Blocked {
         // lock.
         let seen = blockers.into_iter().filter(|(task, _)| seen_again.contains_key(task));
         let blockers = closed(seen.collect(), &stuck);
-        let circles = circles(&blockers).into_iter().map(|(tasks, others)| {
+        let certain = blockers.iter().filter(|(task, _)| !uncertain.contains(task));
+        let proven = closed(certain.map(|(&task, &blocker)| (task, blocker)).collect(), &stuck);
+        let tell = |(tasks, others): (Vec<TaskId>, usize)| {
             let told = tasks.iter().filter_map(|id| {
                 let (entry, blocker) = (seen_again.get(id)?, *blockers.get(id)?);
                 let waits_for = entry.note.and_then(Wait::noted)?.held_by(Some(blocker));
                 Some(DeadlockedTask { task: entry.task, name: entry.name.clone(), waits_for })
             });
             Circle { tasks: told.collect(), others }
+        };
+        // A circle is proven as a whole or not at all.
+        let suspected = circles(&blockers).into_iter().filter(|(tasks, _)| {
+            let is_proven = tasks.iter().all(|task| proven.contains_key(task));
+            !is_proven && tasks.len() > 1
         });
-        Deadlocks { circles: circles.collect(), tasks: blockers.into_keys().collect() }
+        let suspected = suspected.map(tell).collect();
+        let circles = circles(&proven).into_iter().map(tell).collect();
+        Deadlocks { circles, suspected, tasks: proven.into_keys().collect() }
     }
 }
 
-/// The blockers of those suspects that have one.
-fn blockers(notes: &HashMap<TaskId, Note>) -> HashMap<TaskId, TaskId> {
-    let blocker = |note: Note| {
-        let holder = || holders::find(note.address()).filter(|holder| holder.is_certain);
-        note.joined().or_else(|| holder().map(|holder| holder.task))
-    };
-    notes.iter().filter_map(|(&task, &note)| Some((task, blocker(note)?))).collect()
+/// The blockers of those suspects that have one, and the suspects whose blocker is not certain.
+fn blockers(notes: &HashMap<TaskId, Note>) -> (HashMap<TaskId, TaskId>, HashSet<TaskId>) {
+    let (mut blockers, mut uncertain) = (HashMap::new(), HashSet::new());
+    for (&task, note) in notes {
+        if let Some(joined) = note.joined() {
+            blockers.insert(task, joined);
+        } else if let Some(holder) = holders::find(note.address()) {
+            blockers.insert(task, holder.task);
+            if !holder.is_certain {
+                uncertain.insert(task);
+            }
+        }
+    }
+    (blockers, uncertain)
 }
 
 /// The largest part of `blockers` in which each blocker has one itself, or is in `stuck`.

@@ -9,6 +9,7 @@
 //! | `old_jobs` | a job has been done for [`OLD_JOB`], of which the oldest is named |
 //! | `stuck_tasks` | tasks of one place wait, and no waker of theirs exists: proven, see `State::is_stuck` |
 //! | `deadlocks` | tasks that wait for each other in a circle: proven, see `deadlocks.rs` |
+//! | `suspected_deadlocks` | the same where a guard may have been given away, see `deadlocks.rs` |
 //! | `crowds` | [`CROWD`] tasks and more of one place, which are more than half of all |
 //! | `large_futures` | a future of [`LARGE_FUTURE`] and more |
 //! | `growth.rs` | tasks of one place become more and more: suspected |
@@ -156,12 +157,26 @@ pub enum Finding {
     /// timer, and no [`AbortHandle`](crate::task::AbortHandle) of them exists. Whether a task has given a
     /// lock's guard to another one cannot be seen, so that with locks the proof is for guards that have
     /// stayed where they came to be. By the guards of [`lock_owned`](crate::sync::Mutex::lock_owned) nothing
-    /// is proven.
+    /// is proven: see [`SuspectedDeadlock`](Self::SuspectedDeadlock).
     #[non_exhaustive]
     Deadlock {
         /// The tasks, each of which waits for the next one, and the last one for the first.
         tasks: Vec<DeadlockedTask>,
         /// How many other tasks wait for them, and never go on, either.
+        others: usize,
+    },
+    /// Tasks wait for each other, but a guard that owns its lock, as of
+    /// [`lock_owned`](crate::sync::Mutex::lock_owned), may have been given to another task, which may release
+    /// it: so this is not proven. All of them have waited at the same moment, for nothing else.
+    ///
+    /// It is no longer found once the guard is released. It is not found of one task that waits for itself,
+    /// because one that locks, gives the guard to a task that it spawns, and locks again looks like that.
+    #[non_exhaustive]
+    SuspectedDeadlock {
+        /// The tasks, each of which waits for what the next one has locked, or for its end, and the last one
+        /// for the first.
+        tasks: Vec<DeadlockedTask>,
+        /// How many other tasks wait for them.
         others: usize,
     },
     /// Most of very many tasks come from one place.
@@ -197,6 +212,7 @@ impl Dump {
         found.extend(old_jobs(self));
         found.extend(deadlocks(self));
         found.extend(stuck_tasks(self));
+        found.extend(suspected_deadlocks(self));
         found.extend_from_slice(&self.over_time);
         found.extend(crowds(self));
         found.extend(large_futures(self));
@@ -250,6 +266,11 @@ fn old_jobs(dump: &Dump) -> Option<Finding> {
 fn deadlocks(dump: &Dump) -> impl Iterator<Item = Finding> {
     let circles = dump.deadlocks.circles.iter().cloned();
     circles.map(|Circle { tasks, others }| Finding::Deadlock { tasks, others })
+}
+
+fn suspected_deadlocks(dump: &Dump) -> impl Iterator<Item = Finding> {
+    let circles = dump.deadlocks.suspected.iter().cloned();
+    circles.map(|Circle { tasks, others }| Finding::SuspectedDeadlock { tasks, others })
 }
 
 fn stuck_tasks(dump: &Dump) -> impl Iterator<Item = Finding> {
@@ -347,10 +368,11 @@ impl fmt::Display for Finding {
                 "{tasks} tasks spawned at {spawned_at} are stuck, proven: no waker of theirs exists, so only \
                  an abort can end them ({type_name})"
             ),
+            Self::Deadlock { tasks, others } => deadlock(tasks, *others, true, f),
+            Self::SuspectedDeadlock { tasks, others } => deadlock(tasks, *others, false, f),
             Self::GrowingTasks { .. } | Self::BusyTask { .. } | Self::SilentPeer { .. } => {
                 self.fmt_suspicion(f)
             }
-            Self::Deadlock { tasks, others } => deadlock(tasks, *others, f),
             Self::Crowd { spawned_at, tasks } => write!(
                 f,
                 "{tasks} tasks have been spawned at {spawned_at} and are alive: if the number grows, they \
@@ -371,15 +393,25 @@ pub(super) mod storms;
 /// The most tasks of one circle that are named.
 const NAMED: usize = 8;
 
-fn deadlock(tasks: &[DeadlockedTask], others: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn deadlock(
+    tasks: &[DeadlockedTask],
+    others: usize,
+    is_proven: bool,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
     match tasks.len() {
         1 => f.write_str("a task waits for itself")?,
         count => write!(f, "{count} tasks wait for each other")?,
     }
-    f.write_str(": deadlock, proven")?;
-    if tasks.iter().any(|task| matches!(task.waits_for, Wait::Primitive { .. })) {
-        f.write_str(" unless a guard was given to another task")?;
-    }
+    let has_lock = tasks.iter().any(|task| matches!(task.waits_for, Wait::Primitive { .. }));
+    f.write_str(match (is_proven, has_lock) {
+        (true, false) => ": deadlock, proven",
+        (true, true) => ": deadlock, proven unless a guard was given to another task",
+        (false, _) => {
+            ": suspected deadlock, not proven because a guard that owns its lock may have been given to \
+             another task"
+        }
+    })?;
     for (index, task) in tasks.iter().take(NAMED).enumerate() {
         write!(f, "{} {task}", if index == 0 { ":" } else { ";" })?;
     }

@@ -60,7 +60,7 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 11] = [
+    pub(super) const KINDS: [&str; 12] = [
         "all_workers_blocked",
         "blocked_worker",
         "pool_full",
@@ -72,6 +72,7 @@ impl Finding {
         "busy_task",
         "deadlock",
         "silent_peer",
+        "suspected_deadlock",
     ];
 
     pub(super) fn kind(&self) -> &'static str {
@@ -87,6 +88,7 @@ impl Finding {
             Self::BusyTask { .. } => 8,
             Self::Deadlock { .. } => 9,
             Self::SilentPeer { .. } => 10,
+            Self::SuspectedDeadlock { .. } => 11,
         }]
     }
 }

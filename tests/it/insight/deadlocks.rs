@@ -175,6 +175,103 @@ fn a_lock_that_passes_from_task_to_task_is_held_by_the_last() {
     });
 }
 
+/// The ids of each circle that is suspected, and its sentence.
+fn suspected(runtime: &Runtime) -> Vec<(Vec<TaskId>, String)> {
+    let findings = runtime.handle().dump().findings();
+    let circles = findings.iter().filter_map(|finding| match finding {
+        Finding::SuspectedDeadlock { tasks, .. } => {
+            Some((tasks.iter().map(|task| task.id()).collect(), finding.to_string()))
+        }
+        _ => None,
+    });
+    circles.collect()
+}
+
+#[test]
+fn crossed_owned_guards_are_suspected() {
+    guarded(|| {
+        let runtime = workers(2);
+        let lock = || Arc::new(Mutex::new(()));
+        let mut ids = crossed!(runtime, lock_owned, lock(), lock());
+        ids.sort_unstable();
+        until(|| !suspected(&runtime).is_empty());
+        let circles = suspected(&runtime);
+        let [(circle, sentence)] = &circles[..] else { panic!("{circles:?}") };
+        assert_eq!(circle[..], ids);
+        let expected = "2 tasks wait for each other: suspected deadlock, not proven because a guard \
+                        that owns its lock may have been given to another task: task ";
+        assert!(sentence.starts_with(expected), "{sentence}");
+        assert!(sentence.contains(&format!("held by task {}", ids[1])), "{sentence}");
+        assert_eq!(found(&runtime), Default::default(), "nothing is proven");
+        assert!(runtime.handle().dump().to_string().contains(sentence.as_str()));
+    });
+}
+
+/// One task of two that seem to wait for each other has given its guard to a third.
+#[test]
+fn a_suspicion_ends_when_the_guard_that_was_given_away_is_released() {
+    guarded(|| {
+        let runtime = workers(2);
+        let (left, right) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+        let (give, given) = oneshot::channel();
+        let (release, released) = oneshot::channel::<()>();
+        runtime.spawn(async {
+            let _guard = given.await;
+            _ = released.await;
+        });
+        let meeting = Arc::new(liten::sync::Barrier::new(2));
+        let of_first = (left.clone(), right.clone(), meeting.clone());
+        let first = runtime.spawn(async move {
+            let (left, right, meeting) = of_first;
+            _ = give.send(left.lock_owned().await);
+            meeting.wait().await;
+            drop(right.lock_owned().await);
+        });
+        let second = runtime.spawn(async move {
+            let _guard = right.lock_owned().await;
+            meeting.wait().await;
+            drop(left.lock_owned().await);
+        });
+        until(|| suspected(&runtime).len() == 1);
+        release.send(()).unwrap();
+        runtime.block_on(async { (first.await.unwrap(), second.await.unwrap()) });
+        assert_eq!(suspected(&runtime), []);
+    });
+}
+
+/// As a server does that lets no more than one request be worked on.
+#[test]
+fn a_task_that_locks_again_what_it_has_given_away_is_not_suspected() {
+    guarded(|| {
+        let runtime = workers(2);
+        let lock = Arc::new(Mutex::new(()));
+        let (release, released) = oneshot::channel::<()>();
+        let task = runtime.spawn(async move {
+            let guard = lock.clone().lock_owned().await;
+            liten::spawn(async move {
+                _ = released.await;
+                drop(guard);
+            });
+            drop(lock.lock_owned().await);
+        });
+        let id = task.id();
+        let held_by_itself = |wait: &Wait| {
+            matches!(wait, Wait::Primitive { holder: Some(holder), .. } if *holder == id)
+        };
+        let seems_to_wait_for_itself = |runtime: &Runtime| {
+            let dump = runtime.handle().dump();
+            let mut seen = dump.tasks().iter().filter(|seen| seen.id() == id);
+            seen.any(|seen| seen.waits().iter().any(held_by_itself))
+        };
+        until(|| seems_to_wait_for_itself(&runtime));
+        for _ in 0..100 {
+            assert_eq!((suspected(&runtime), found(&runtime)), Default::default());
+        }
+        release.send(()).unwrap();
+        runtime.block_on(task).unwrap();
+    });
+}
+
 #[test]
 fn what_may_go_on_is_not_said_to_be_proven() {
     guarded(|| {

@@ -255,8 +255,9 @@ fn a_task_that_locks_again_what_it_has_given_away_is_not_suspected() {
             drop(lock.lock_owned().await);
         });
         let id = task.id();
-        let held_by_itself = |wait: &Wait| {
-            matches!(wait, Wait::Primitive { holder: Some(holder), .. } if *holder == id)
+        let held_by_itself = |wait: &Wait| match wait {
+            Wait::Primitive { holder, .. } => *holder == Some(id),
+            _ => false,
         };
         let seems_to_wait_for_itself = |runtime: &Runtime| {
             let dump = runtime.handle().dump();

@@ -68,6 +68,9 @@ fn a_worker_takes_part_in_the_recording_that_is_under_way() {
 /// The worker is a thread of its own: loom gives a thread no old value that it has seen before a yield.
 #[test]
 fn a_worker_that_a_stop_sends_away_sees_the_close() {
+    fn stop(shared: &Arc<Shared>) {
+        shared.stop_recording();
+    }
     fn leave(shared: &Arc<Shared>) {
         if shared.size.is_surplus(0) {
             assert!(shared.shutdown.is_closed(), "the worker would take itself for a surplus one");

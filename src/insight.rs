@@ -63,12 +63,15 @@
 //! of more, the older part is left out and counted as lost.
 //!
 //! The query of `/json` says which tasks are listed: `sort=-size` (`id`, `name`, `state`, `place`, `type`,
-//! `size` or `wait`, for how long it has waited; with a minus the largest first), `filter=reader` (in the
-//! name, the place, the type or the state, or the whole id), `rows=50`. All tasks are searched, and those
-//! without a row are counted.
+//! `size`, `polls`, or `wait`, for how long it has waited; with a minus the largest first), `filter=reader`
+//! (in the name, the place, the type or the state, or the whole id), `rows=50`. All tasks are searched, and
+//! those without a row are counted.
 //!
 //! A task's `cold_ms` and a socket's `quiet_ms` are bounds: for so long at least the task has waited, or
 //! there has been no event. They begin with the first look, so they are null in the first answer.
+//!
+//! A task's `polls` are counted while the page is open, of 65,536 tasks at the most, and are null otherwise:
+//! a task counts nothing itself, and costs the same whether it is looked at or not.
 //!
 //! While the page is open, and for five seconds after the last request for `/live`, the workers record what
 //! they do, as for a [`Recording`]: that costs each poll two readings of the clock. The page's thread empties

@@ -14,27 +14,37 @@ use super::task_info::{TaskInfo, TaskState};
 use super::wait_graph::WaitGraph;
 use super::worker_info::WorkerInfo;
 use crate::engine::scheduler::histogram::{HistogramCounts, Quantile};
-use crate::engine::task::RunningTask;
+use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::{Id, RuntimeFlavor};
 use std::fmt::{Display, Write};
+
+/// What is not in the dumps.
+pub(super) struct Extra<'a> {
+    pub(super) cost: Cost,
+    /// How often a task was polled at least, if that is known.
+    pub(super) polls: &'a dyn Fn(Id, TaskId) -> Option<u64>,
+}
 
 /// `tables` has the rows of each runtime whose tasks are not shown in the order of the dump.
 pub(super) fn json(
     picture: &Picture,
     rows: usize,
     tables: &[(Id, Selected)],
-    cost: Cost,
+    extra: &Extra<'_>,
 ) -> String {
     let mut text = String::new();
     Object::write(&mut text, |all| {
         all.text("program", program());
         all.number("process", std::process::id());
         all.text("liten", env!("CARGO_PKG_VERSION"));
-        all.object("cost", |object| write_cost(cost, object));
+        all.object("cost", |object| write_cost(extra.cost, object));
         all.list("runtimes", &picture.runtimes, |seen, object| {
             runtime(seen, object);
             let table = tables.iter().find(|(id, _)| *id == seen.id);
-            task_table(&seen.dump, rows, table.map(|(_, table)| table), object);
+            let row = |task: &TaskInfo, object: &mut Object<'_>| {
+                write_task(task, (extra.polls)(seen.id, task.id()), object);
+            };
+            task_table(&seen.dump, rows, table.map(|(_, table)| table), row, object);
         });
         all.number("runtimes_left_out", picture.left_out);
         all.number("runtimes_ended", picture.ended);
@@ -139,15 +149,21 @@ fn tasks(dump: &Dump, object: &mut Object<'_>) {
 }
 
 /// The rows, how many tasks the filter lets through, and how many of those have no row.
-fn task_table(dump: &Dump, rows: usize, table: Option<&Selected>, object: &mut Object<'_>) {
+fn task_table(
+    dump: &Dump,
+    rows: usize,
+    table: Option<&Selected>,
+    row: impl Fn(&TaskInfo, &mut Object<'_>),
+    object: &mut Object<'_>,
+) {
     let matching = match table {
         Some(table) => {
-            object.list("task_list", &table.rows, task);
+            object.list("task_list", &table.rows, row);
             object.number("task_list_left_out", table.matching - table.rows.len());
             table.matching
         }
         None => {
-            object.list("task_list", shown::tasks(dump).take(rows), task);
+            object.list("task_list", shown::tasks(dump).take(rows), row);
             object.number("task_list_left_out", shown::tasks_left_out(dump, rows));
             shown::listed_tasks(dump)
         }
@@ -166,7 +182,7 @@ fn group(group: &TaskGroup, object: &mut Object<'_>) {
     object.number("stuck", group.stuck());
 }
 
-fn task(task: &TaskInfo, object: &mut Object<'_>) {
+fn write_task(task: &TaskInfo, polls: Option<u64>, object: &mut Object<'_>) {
     object.number("id", task.id());
     object.optional_text("name", task.name());
     object.text("state", task.state().word());
@@ -178,6 +194,7 @@ fn task(task: &TaskInfo, object: &mut Object<'_>) {
         object.optional_number("task", wait.other_task());
     });
     object.optional_number("cold_ms", task.cold_for().map(|time| time.as_millis()));
+    object.optional_number("polls", polls);
     object.text("spawned_at", &task.spawned_at().to_string());
     object.optional_text("type_name", task.type_name());
     object.optional_number("future_size", task.future_size());

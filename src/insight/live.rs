@@ -11,6 +11,7 @@ use super::last_place::LastPlace;
 use super::tap::Tap;
 use crate::engine::recorder::{Event, Record};
 use crate::engine::scheduler::{NextRecords, Track};
+use crate::engine::task::header::Polled;
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::Handle;
 use std::collections::{HashMap, VecDeque};
@@ -28,6 +29,8 @@ const MOST_PLACES: usize = 256;
 const MOST_SHARES: usize = 24;
 /// How many long events are kept.
 const MOST_SPANS: usize = 1_000;
+/// Of how many tasks the polls are counted. If there are more, all counts begin anew.
+const MOST_POLLED: usize = 1 << 16;
 /// How many tasks that are ready are remembered until they are polled, and in how many events a read looks
 /// for them. With more events, only some tasks are followed.
 const MOST_READY: usize = 10_000;
@@ -56,6 +59,8 @@ pub(super) struct Live {
     ready: HashMap<TaskId, u64>,
     /// It has followed the tasks whose numbers this divides.
     stride: u64,
+    /// How often tasks that have not ended were polled.
+    polls: HashMap<TaskId, u64>,
     pub(super) lost: u64,
     pub(super) events: u64,
 }
@@ -114,6 +119,7 @@ impl Live {
             earlier_spans: 0,
             ready: HashMap::new(),
             stride: 1,
+            polls: HashMap::new(),
             lost: 0,
             events: 0,
         })
@@ -189,7 +195,8 @@ impl Live {
         self.events += 1;
         let end = record.at;
         match record.event {
-            Event::Poll { task, duration, .. } => {
+            Event::Poll { task, duration, outcome } => {
+                self.count_poll(task.id(), outcome);
                 let place = self.place(task.spawned_at());
                 if let Some(bin) = self.bin(end) {
                     bin.polls[doubling(duration)] += 1;
@@ -206,6 +213,23 @@ impl Live {
             }
             Event::Wake(_) | Event::Spawn(_) | Event::Panic(_) => {}
         }
+    }
+
+    /// A task that has ended is not shown any more.
+    fn count_poll(&mut self, task: TaskId, outcome: Polled) {
+        if outcome == Polled::Ready {
+            self.polls.remove(&task);
+            return;
+        }
+        if self.polls.len() >= MOST_POLLED && !self.polls.contains_key(&task) {
+            self.polls.clear();
+        }
+        *self.polls.entry(task).or_default() += 1;
+    }
+
+    /// How often the task was polled at least: since the recording began, as far as events were not lost.
+    pub(super) fn polls(&self, task: TaskId) -> u64 {
+        self.polls.get(&task).copied().unwrap_or(0)
     }
 
     /// Adds what ended at `end` to the bins that it was in, with the number of ends there; of what was longer
@@ -348,7 +372,6 @@ fn doubling(nanoseconds: u64) -> usize {
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;
-    use crate::engine::task::header::Polled;
 
     fn live() -> (crate::runtime::Runtime, Live) {
         let runtime =
@@ -423,6 +446,22 @@ mod tests {
         assert_eq!(live.waits(), before + 1);
         live.follow_one(vec![poll(task, 10_000, 10)], 0);
         assert_eq!(live.waits(), before + 1);
+    }
+
+    #[test]
+    fn polls_are_counted_of_a_bounded_number_of_tasks_until_they_end() {
+        let (_runtime, mut live) = live();
+        let (task, ends) = (TaskId::next(), TaskId::next());
+        (0..3).for_each(|_| live.count_poll(task, Polled::Pending));
+        live.count_poll(ends, Polled::Yielded);
+        assert_eq!([task, ends].map(|task| live.polls(task)), [3, 1]);
+        live.count_poll(ends, Polled::Ready);
+        assert_eq!((live.polls(ends), live.polls.len()), (0, 1));
+        (1..MOST_POLLED).for_each(|_| live.count_poll(TaskId::next(), Polled::Pending));
+        live.count_poll(task, Polled::Pending);
+        assert_eq!((live.polls(task), live.polls.len()), (4, MOST_POLLED));
+        live.count_poll(TaskId::next(), Polled::Pending);
+        assert_eq!((live.polls(task), live.polls.len()), (0, 1), "there were more");
     }
 
     /// A reader has some of the bins before the poll ends, and would not learn of the time in those.

@@ -3,6 +3,7 @@
 
 use super::last_place::LastPlace;
 use super::task_info::TaskInfo;
+use crate::engine::task::TaskId;
 use std::cmp::Ordering;
 
 /// How many rows there are at most.
@@ -18,6 +19,7 @@ enum Column {
     Type,
     Size,
     Wait,
+    Polls,
 }
 
 /// What the query of a request says: `sort=-size&filter=reader&rows=50`.
@@ -69,8 +71,12 @@ impl Selection {
         self.rows
     }
 
-    /// Goes through `tasks`; keeps no more than twice the rows.
-    pub(super) fn select(&self, tasks: impl Iterator<Item = TaskInfo>) -> Selected {
+    /// Goes through `tasks`; keeps no more than twice the rows. `polls` says how often a task was polled.
+    pub(super) fn select(
+        &self,
+        tasks: impl Iterator<Item = TaskInfo>,
+        polls: impl Fn(TaskId) -> Option<u64>,
+    ) -> Selected {
         let mut place = LastPlace::new();
         let mut selected = Selected { rows: Vec::new(), matching: 0, all: 0 };
         for task in tasks {
@@ -81,19 +87,24 @@ impl Selection {
             selected.matching += 1;
             selected.rows.push(task);
             if selected.rows.len() >= 2 * self.rows.max(1) {
-                self.cut(&mut selected.rows);
+                self.cut(&mut selected.rows, &polls);
             }
         }
-        self.cut(&mut selected.rows);
+        self.cut(&mut selected.rows, &polls);
         selected
     }
 
-    fn cut(&self, rows: &mut Vec<TaskInfo>) {
-        rows.sort_by(|a, b| self.compare(a, b));
+    fn cut(&self, rows: &mut Vec<TaskInfo>, polls: impl Fn(TaskId) -> Option<u64>) {
+        rows.sort_by(|a, b| self.compare(a, b, &polls));
         rows.truncate(self.rows);
     }
 
-    fn compare(&self, a: &TaskInfo, b: &TaskInfo) -> Ordering {
+    fn compare(
+        &self,
+        a: &TaskInfo,
+        b: &TaskInfo,
+        polls: impl Fn(TaskId) -> Option<u64>,
+    ) -> Ordering {
         let Some((column, is_descending)) = self.sort else {
             return (a.state() as u8, a.id()).cmp(&(b.state() as u8, b.id()));
         };
@@ -107,6 +118,7 @@ impl Selection {
             Column::Type => a.type_name().cmp(&b.type_name()),
             Column::Size => a.future_size().cmp(&b.future_size()),
             Column::Wait => a.cold_for().cmp(&b.cold_for()),
+            Column::Polls => polls(a.id()).cmp(&polls(b.id())),
         };
         let order = order.then_with(|| a.id().cmp(&b.id()));
         let order = if is_descending { order.reverse() } else { order };
@@ -134,7 +146,7 @@ impl Column {
             Self::Type => task.type_name().is_none(),
             Self::Size => task.future_size().is_none(),
             Self::Wait => task.cold_for().is_none(),
-            Self::Id | Self::State | Self::Place => false,
+            Self::Id | Self::State | Self::Place | Self::Polls => false,
         }
     }
 
@@ -147,6 +159,7 @@ impl Column {
             "type" => Self::Type,
             "size" => Self::Size,
             "wait" => Self::Wait,
+            "polls" => Self::Polls,
             _ => return None,
         })
     }

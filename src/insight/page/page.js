@@ -184,6 +184,7 @@ function tasks(runtime) {
     ["state", "", (task) => element("span", { class: task.state }, task.state + (isForEver(task) ? " for ever" : "")), "state"],
     ["waits for", "", (task) => task.waits_for.map((wait) => wait.text).join("; ")],
     ["for at least", "number", (task) => duration(task.cold_ms), "wait"],
+    ["polls", "number", (task) => (task.polls === null ? "" : count(task.polls)), "polls"],
     ["spawned at", "place", (task) => task.spawned_at, "place"],
     ["bytes", "number", (task) => task.future_size === null ? "" : count(task.future_size), "size"],
     ["type of the future", "type", (task) => task.type_name, "type"],

@@ -7,6 +7,7 @@
 use super::observed::Observed;
 use super::picture::{Cost, MOST_RUNTIMES};
 use crate::engine::sync_shim::clock;
+use crate::engine::task::TaskId;
 use crate::insight::live::Live;
 use crate::insight::live_json::{Shown, live_json};
 use crate::runtime::Id;
@@ -66,6 +67,12 @@ impl Lives {
             Shown { id: *id, live, after: after(*id) }
         });
         live_json(shown.collect(), cost)
+    }
+
+    /// How often the task was polled at least, since the page draws what is recorded.
+    pub(super) fn polls(&self, runtime: Id, task: TaskId) -> Option<u64> {
+        let (_, live) = self.lives.iter().find(|(id, _)| *id == runtime)?;
+        Some(live.polls(task))
     }
 
     pub(super) fn cost(&self) -> Cost {

@@ -11,6 +11,7 @@ use super::tree;
 use super::watch::Watch;
 use crate::engine::cancellation::CancellationToken;
 use crate::engine::task::TaskId;
+use crate::insight::json::Extra;
 use crate::insight::selection::{Selected, Selection};
 use crate::insight::{Recording, cold, json, prometheus, report};
 use crate::runtime::{Handle, Id};
@@ -172,17 +173,20 @@ impl Page {
             true => Vec::new(),
             false => self.watch.observed().living().0,
         };
+        let lives = self.lives.borrow();
         let shown = handles.iter().take(MOST_RUNTIMES);
         let tables = shown.map(|handle| {
-            let mut selected = selection.select(cold::told(handle));
+            let mut selected =
+                selection.select(cold::told(handle), |task| lives.polls(handle.id(), task));
             if let Some(seen) = picture.runtimes.iter().find(|seen| seen.id == handle.id()) {
                 seen.dump.complete(handle, &mut selected.rows);
             }
             (handle.id(), selected)
         });
         let tables: Vec<(Id, Selected)> = tables.collect();
-        let cost = self.lives.borrow().cost();
-        Answer::ok("application/json", json::json(&picture, selection.rows(), &tables, cost))
+        let extra =
+            Extra { cost: lives.cost(), polls: &|runtime, task| lives.polls(runtime, task) };
+        Answer::ok("application/json", json::json(&picture, selection.rows(), &tables, &extra))
     }
 
     /// What the workers have done since the reader's last request.

@@ -218,6 +218,43 @@ fn of_more_than_sixteen_runtimes_the_others_are_counted() {
     });
 }
 
+/// Only while what is recorded is asked for, too, as the page in a browser does.
+#[test]
+fn a_task_is_listed_with_its_polls() {
+    guarded(|| {
+        let runtime = exactly(1).build().unwrap();
+        let page = page_of(&runtime);
+        let notify = Arc::new(liten::sync::Notify::new());
+        let waits = notify.clone();
+        let often = runtime.spawn(async move {
+            loop {
+                waits.notified().await;
+            }
+        });
+        let never = runtime.spawn(pending::<()>());
+        until(|| runtime.metrics().num_cold_tasks() == 2);
+        let rows = |query: &str| fetch(&page, query)["runtimes"][0]["task_list"].clone();
+        let polls = |query: &str, task: u64| {
+            let rows = rows(query);
+            let row = rows.as_array().unwrap().iter().find(|row| row["id"] == task);
+            row.unwrap()["polls"].as_u64()
+        };
+        let [often, never] = [often.id(), never.id()].map(|id| id.to_string().parse().unwrap());
+        assert_eq!(polls("/json", often), None, "nothing is recorded");
+        drop(fetch(&page, "/live"));
+        until(|| {
+            notify.notify_one();
+            drop(fetch(&page, "/live"));
+            polls("/json", often).is_some_and(|polls| polls >= 5)
+        });
+        assert_eq!(polls("/json", never), Some(0), "it was polled before");
+        let sorted = rows("/json?sort=-polls");
+        assert_eq!([&sorted[0]["id"], &sorted[1]["id"]], [often, never]);
+        assert_eq!(rows("/json?sort=polls")[0]["id"], never);
+        assert!(polls("/json?sort=-polls", often) >= Some(5));
+    });
+}
+
 #[test]
 fn the_table_of_tasks_is_sorted_and_filtered_here() {
     guarded(|| {

@@ -39,6 +39,13 @@ pub(super) fn go_home(shared: &Shared) {
     (0..workers).for_each(|worker| shared.unpark(worker));
 }
 
+/// Counts these workers as alive, and closes.
+pub(super) fn close(shared: &Arc<Shared>, workers: usize) {
+    // Ordering: Relaxed, no other thread looks at it before the close.
+    shared.size.alive.store(workers, Ordering::Relaxed);
+    shared.close();
+}
+
 /// A task that counts its polls, and sends the workers home with the last one that `left` waits for.
 pub(super) fn last_of(
     shared: &Arc<Shared>,

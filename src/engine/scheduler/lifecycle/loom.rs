@@ -1,7 +1,7 @@
 //! Models of the comings and goings: a worker that leaves, and the end of them all.
 
 use super::*;
-use crate::engine::scheduler::loom::{bounded, last_of, scheduler, worker};
+use crate::engine::scheduler::loom::{bounded, close, last_of, scheduler, worker};
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize};
 use crate::engine::sync_shim::{Condvar, Mutex, both_ways};
 use crate::engine::task::JoinHandle;
@@ -49,13 +49,6 @@ impl Waiting {
 fn is_cancelled(mut join: JoinHandle<()>) -> bool {
     let polled = Pin::new(&mut join).poll(&mut Context::from_waker(Waker::noop()));
     matches!(polled, Poll::Ready(Err(error)) if error.is_cancelled())
-}
-
-/// Counts these workers as alive, and closes.
-fn close(shared: &Arc<Shared>, workers: usize) {
-    // Ordering: Relaxed, no other thread is there yet.
-    shared.size.alive.store(workers, Ordering::Relaxed);
-    shared.close();
 }
 
 /// A task is woken while its home worker, the only one, leaves: it ends up in the injector, where the next

@@ -2,9 +2,8 @@
 
 use super::super::{Shared, Worker};
 use crate::engine::recorder::Event;
-use crate::engine::scheduler::loom::{bounded, scheduler, up_to, worker};
+use crate::engine::scheduler::loom::{bounded, close, scheduler, up_to, worker};
 use crate::engine::scheduler::recorder::Recording;
-use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::sync_shim::{Arc, thread};
 use crate::engine::task::{RunningTask, TaskId};
 use std::num::NonZeroUsize;
@@ -13,13 +12,6 @@ use std::panic::Location;
 /// Starts a recording with small rings.
 fn start(shared: &Shared) -> Arc<Recording> {
     shared.start_recording(NonZeroUsize::new(2)).expect("a runtime that is not closed")
-}
-
-/// Counts the worker as alive, and closes.
-fn close(shared: &Arc<Shared>) {
-    // Ordering: Relaxed, the other thread does not look at it.
-    shared.size.alive.store(1, Ordering::Relaxed);
-    shared.close();
 }
 
 impl Worker {
@@ -79,7 +71,7 @@ fn a_worker_that_a_stop_sends_away_sees_the_close() {
     up_to(3, || {
         let shared = scheduler(1);
         drop(start(&shared));
-        let steps = [close, stop, leave];
+        let steps = [|shared: &Arc<Shared>| close(shared, 1), stop, leave];
         let threads = steps.map(|step| {
             let shared = shared.clone();
             thread::spawn(move || step(&shared))

@@ -1,13 +1,14 @@
-//! Random graphs of tasks that lock, join, sleep and hand things to each other: whatever is said to be proven
-//! is true.
+//! Random graphs of tasks that lock, join, sleep, send, notify and hand things to each other: whatever is
+//! said to be proven is true.
 
 use crate::guard::{within, workers};
 use liten::runtime::Runtime;
-use liten::sync::{Mutex, MutexGuard, OwnedMutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use liten::sync::{Mutex, MutexGuard, Notify, OwnedMutexGuard};
+use liten::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc};
 use liten::task::{AbortHandle, JoinHandle, TaskId, yield_now};
 use liten::time::{Duration, Instant, sleep, timeout};
 use std::collections::HashSet;
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,8 +28,11 @@ const RUNTIMES: usize = 8;
 const LOCKS: usize = 3;
 
 /// What the tasks of one graph share.
-#[derive(Default)]
 struct Shared {
+    sender: mpsc::Sender<()>,
+    /// Empty while a task receives.
+    receivers: std::sync::Mutex<Vec<mpsc::Receiver<()>>>,
+    notify: Notify,
     mutexes: [Arc<Mutex<()>>; LOCKS],
     locks: [RwLock<()>; LOCKS],
     /// The handles of the tasks, in the order of their spawns, until others take them.
@@ -36,6 +40,23 @@ struct Shared {
     aborts: std::sync::Mutex<Vec<AbortHandle>>,
     guards: std::sync::Mutex<Vec<OwnedMutexGuard<()>>>,
     futures: std::sync::Mutex<Vec<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+}
+
+impl Shared {
+    fn new() -> Self {
+        let (sender, receiver) = mpsc::channel(1);
+        Self {
+            sender,
+            receivers: std::sync::Mutex::new(vec![receiver]),
+            notify: Notify::new(),
+            mutexes: Default::default(),
+            locks: Default::default(),
+            handles: Default::default(),
+            aborts: Default::default(),
+            guards: Default::default(),
+            futures: Default::default(),
+        }
+    }
 }
 
 #[allow(dead_code, reason = "held, not read")]
@@ -84,13 +105,38 @@ async fn poll_once(future: &mut Pin<Box<dyn Future<Output = ()> + Send>>) -> Pol
     poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await
 }
 
+/// One step that sends, receives, notifies or waits for that. Few of them are ever proven to wait for ever.
+async fn message(shared: &Shared, random: &mut Random) {
+    let (index, pause) = (random.index(), random.pause());
+    match random.below(16) {
+        0 | 1 => _ = shared.sender.send(()).await,
+        2 | 3 => {
+            if let Some(mut receiver) = take(&shared.receivers, random) {
+                _ = receiver.recv().await;
+                shared.receivers.lock().unwrap().push(receiver);
+            }
+        }
+        4 => shared.notify.notified().await,
+        5 | 6 => _ = timeout(pause, shared.notify.notified()).await,
+        7..=10 => shared.notify.notify_one(),
+        11 | 12 => shared.notify.notify_waiters(),
+        13 | 14 => liten::select! {
+            _ = shared.mutexes[index].lock() => {}
+            () = shared.notify.notified() => {}
+        },
+        // Of these it is proven at once.
+        _ if random.below(4) == 0 => pending().await,
+        _ => {}
+    }
+}
+
 /// One task: some steps, of which each may wait for another task. Of three locks it keeps about `kept`. It
 /// joins tasks that were spawned later than the task `after`.
 async fn life(shared: Arc<Shared>, mut random: Random, kept: u64, after: Option<u64>) {
     let mut held = Vec::new();
     for _ in 0..2 + random.below(5) {
         let (index, pause) = (random.index(), random.pause());
-        match random.below(16) {
+        match random.below(20) {
             0..=3 => held.push(Held::Mutex(shared.mutexes[index].lock().await)),
             4 => held.push(Held::Write(shared.locks[index].write().await)),
             5 => held.push(Held::Read(shared.locks[index].read().await)),
@@ -129,12 +175,13 @@ async fn life(shared: Arc<Shared>, mut random: Random, kept: u64, after: Option<
                     shared.futures.lock().unwrap().push(future);
                 }
             }
-            _ => {
+            15 => {
                 let future = take(&shared.futures, &mut random);
                 if let Some(future) = future {
                     future.await;
                 }
             }
+            _ => message(&shared, &mut random).await,
         }
         if random.below(3) >= kept && !held.is_empty() {
             sleep(random.pause()).await;
@@ -143,7 +190,7 @@ async fn life(shared: Arc<Shared>, mut random: Random, kept: u64, after: Option<
     }
 }
 
-/// Everything that a dump says is proven of tasks of `graph`.
+/// The tasks of `graph` that wait for ever, as a dump says; and whether all tasks wait, for no timer.
 fn proven(runtime: &Runtime, graph: &HashSet<TaskId>) -> (HashSet<TaskId>, bool) {
     let dump = runtime.handle().dump();
     let mut proven: HashSet<_> = HashSet::new();
@@ -152,8 +199,8 @@ fn proven(runtime: &Runtime, graph: &HashSet<TaskId>) -> (HashSet<TaskId>, bool)
             proven.extend(tasks.iter().map(|task| task.id()));
         }
     }
-    let deadlocked = dump.tasks().iter().filter(|task| task.is_deadlocked());
-    proven.extend(deadlocked.map(|task| task.id()).filter(|id| graph.contains(id)));
+    let for_ever = dump.tasks().iter().filter(|task| task.is_deadlocked() || task.is_stuck());
+    proven.extend(for_ever.map(|task| task.id()).filter(|id| graph.contains(id)));
     let waiting =
         |task: &liten::insight::TaskInfo| task.state() == liten::insight::TaskState::Waiting;
     let is_quiet = dump.timers() == 0
@@ -162,10 +209,10 @@ fn proven(runtime: &Runtime, graph: &HashSet<TaskId>) -> (HashSet<TaskId>, bool)
     (proven, is_quiet)
 }
 
-/// Makes one graph, and looks at it until nothing moves any more; returns how many tasks are proven to be
-/// deadlocked.
+/// Makes one graph, and looks at it until nothing moves any more; returns how many tasks are proven to wait
+/// for ever.
 fn graph(runtime: &Runtime, seed: u64) -> usize {
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(Shared::new());
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut ids = HashSet::new();
     let kept = random.below(4);
@@ -194,6 +241,8 @@ fn graph(runtime: &Runtime, seed: u64) -> usize {
     // What was left over may free others: not those that are proven to wait for ever.
     drop(std::mem::take(&mut *shared.guards.lock().unwrap()));
     drop(std::mem::take(&mut *shared.futures.lock().unwrap()));
+    drop(std::mem::take(&mut *shared.receivers.lock().unwrap()));
+    shared.notify.notify_waiters();
     let mut looks_of_quiet = 0;
     while looks_of_quiet < 2 {
         looks_of_quiet = if proven(runtime, &ids).1 { looks_of_quiet + 1 } else { 0 };
@@ -246,7 +295,7 @@ impl Graphs {
 
 /// In several runtimes at the same time, so that proofs of one come between those of another.
 #[test]
-fn in_random_graphs_nothing_that_goes_on_is_said_to_be_deadlocked() {
+fn in_random_graphs_no_task_that_goes_on_is_said_to_wait_for_ever() {
     let wanted: Option<u64> = std::env::var(GRAPHS).ok().map(|count| count.parse().unwrap());
     within(LIMIT, || {
         let graphs = Graphs {
@@ -267,7 +316,7 @@ fn in_random_graphs_nothing_that_goes_on_is_said_to_be_deadlocked() {
         });
         let made = wanted.unwrap_or_else(|| graphs.next.load(Relaxed));
         let proven = graphs.proven.load(Relaxed);
-        println!("{proven} of {made} graphs have a deadlock that is proven");
+        println!("{proven} of {made} graphs have tasks that are proven to wait for ever");
         assert!(made < 100 || proven > 0);
     });
 }

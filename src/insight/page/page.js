@@ -5,6 +5,8 @@
 const PERIOD = 1000;
 const byId = (id) => document.getElementById(id);
 let paused = false;
+// A click is a press and a release on one element, so what is shown stays while one of its buttons is pressed.
+let pressed = false;
 // Polls at the last look, by runtime and worker, for the polls per second.
 let before = new Map();
 let beforeAt = 0;
@@ -351,7 +353,7 @@ async function look() {
     }
     const [live, seen] = await Promise.all(answers.map((answer) => answer.json()));
     takeLive(live);
-    update({ ...seen, filter: asked });
+    if (!pressed) update({ ...seen, filter: asked });
   } catch (error) {
     status(`the program does not answer (${error.name}); what stands here is from before`, true);
   }
@@ -412,6 +414,8 @@ byId("runtimes").addEventListener("click", (event) => {
   sort = sort === column ? `-${column}` : sort === `-${column}` ? "" : column;
   lookNow();
 });
+byId("runtimes").addEventListener("pointerdown", (event) => { pressed = event.target.closest("button") !== null; });
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { pressed = false; });
 addEventListener("resize", draw);
 addEventListener("hashchange", lookNow);
 watch();

@@ -116,15 +116,68 @@ impl Page {
     }
 
     /// The value of a script in the page.
+    #[track_caller]
     pub(crate) fn evaluate(&mut self, script: &str) -> Value {
         let parameters = json!({ "expression": script, "returnByValue": true });
-        self.call("Runtime.evaluate", parameters)["result"]["value"].take()
+        let mut answer = self.call("Runtime.evaluate", parameters);
+        assert!(answer["exceptionDetails"].is_null(), "{script}: {answer}");
+        answer["result"]["value"].take()
+    }
+
+    /// Waits until the value of a script is `true`. Any other value says how far it has come.
+    #[track_caller]
+    pub(crate) fn until(&mut self, script: &str) {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            let value = self.evaluate(script);
+            if value == true {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{script}: still {value}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Types a text where the page has its focus.
+    pub(crate) fn insert(&mut self, text: &str) {
+        self.call("Input.insertText", json!({ "text": text }));
+    }
+
+    /// What the mouse does at a place of the window, as the browser calls it: `mouseMoved`, `mousePressed`
+    /// or `mouseReleased`, these with the left button.
+    pub(crate) fn mouse(&mut self, event: &str, [x, y]: [f64; 2]) {
+        let button = if event == "mouseMoved" { "none" } else { "left" };
+        let event = json!({ "type": event, "x": x, "y": y, "button": button, "clickCount": 1 });
+        self.call("Input.dispatchMouseEvent", event);
+    }
+
+    /// Where the middle of an element is in the window.
+    pub(crate) fn middle_of(&mut self, element: &str) -> [f64; 2] {
+        let script = format!(
+            "(() => {{ const box = {element}.getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
+        );
+        let middle = self.evaluate(&script);
+        [0, 1].map(|at| middle[at].as_f64().expect("it is a number"))
+    }
+
+    /// Returns the folder in which the browser keeps, from now on, the files that the page gives.
+    pub(crate) fn keep_files(&mut self) -> PathBuf {
+        let folder = self.profile.join("files");
+        let way = json!({ "behavior": "allow", "downloadPath": folder });
+        self.call("Browser.setDownloadBehavior", way);
+        folder
+    }
+
+    /// From now on the window has this size.
+    pub(crate) fn resize(&mut self, width: u32, height: u32) {
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
     /// A picture of what can be seen of the page, as PNG.
     pub(crate) fn screenshot(&mut self) -> Vec<u8> {
-        let size = json!({ "width": 1200, "height": 720, "deviceScaleFactor": 1, "mobile": false });
-        self.call("Emulation.setDeviceMetricsOverride", size);
         let picture = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         base64(picture["data"].as_str().expect("it is text"))
     }

@@ -12,6 +12,8 @@ mod sick_cases;
 mod axum_serve;
 mod axum_todo;
 mod chromium;
+mod controls;
+mod drawn;
 mod file;
 mod grpc;
 mod https;

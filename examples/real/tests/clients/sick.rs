@@ -35,6 +35,7 @@ fn each_sickness_stands_on_top_of_the_page() {
         if case.kind == "deadlock" {
             expect_circle(&mut page);
         }
+        page.resize(1200, 720);
         let picture = page.screenshot();
         assert!(picture.starts_with(b"\x89PNG"), "{} is no picture", case.name);
         fs::write(picture_of(case), picture).unwrap();

@@ -7,10 +7,11 @@ use crate::engine::task::header::ListEntry;
 use crate::engine::task::{Mark, TaskId};
 use crate::insight::deadlocks::Deadlocks;
 use crate::insight::pool_info::{JobInfo, PoolInfo};
+use crate::insight::slow_poll_info::SlowPollInfo;
 use crate::insight::sockets::Targets;
 use crate::insight::task_info::TaskInfo;
 use crate::insight::worker_info::WorkerInfo;
-use crate::runtime::RuntimeFlavor;
+use crate::runtime::{RuntimeFlavor, SlowPoll};
 use std::panic::AssertUnwindSafe;
 
 const MS: Duration = Duration::from_millis(1);
@@ -91,6 +92,7 @@ fn healthy() -> Dump {
         timers: 0,
         sources: 0,
         slow_polls: 0,
+        last_slow_polls: Vec::new(),
         blocked_polls: 0,
         trees: Vec::new(),
         over_time: Vec::new(),
@@ -253,4 +255,44 @@ fn the_text_begins_with_what_is_wrong() {
     let tasks = "7 tasks alive: 0 running, 0 ready, 5 waiting, 2 in a queue that have never waited";
     assert!(text.contains(tasks), "{text}");
     assert!(text.contains("0 running, 0 ready, 5 waiting, a::type, 40 bytes"), "{text}");
+}
+
+#[test]
+fn slow_polls_of_the_last_minute_are_said_after_what_is_wrong() {
+    let of = |duration, ended: Option<Duration>, activity| {
+        let (task, name) = (Some(task()), Some("sorts".into()));
+        SlowPollInfo { slow: SlowPoll { worker: 1, task, name, duration, activity }, ended }
+    };
+    let (short, long) = (120 * MS, 450 * MS);
+    let mut dump = healthy();
+    let text = |dump: &Dump, slow: &[SlowPollInfo]| {
+        let text = Dump { last_slow_polls: slow.to_vec(), ..dump.clone() }.to_string();
+        text.split_once("\n\n").unwrap().0.to_owned()
+    };
+    let calm = "nothing is wrong that a dump shows";
+    let under_way = of(long, None, ThreadActivity::Computes);
+    let old = of(long, Some(60_000 * MS), ThreadActivity::Computes);
+    assert_eq!(text(&dump, &[under_way.clone(), old.clone()]), calm);
+    let new = of(short, Some(5_900 * MS), ThreadActivity::Computes);
+    let one = text(&dump, &[under_way.clone(), new.clone(), old.clone()]);
+    let begin = format!(
+        "{calm}\nin the last minute 1 slow poll has ended: worker 1 was held up for 120 ms until 5 s ago: \
+         task {} \"sorts\", spawned at ",
+        new.task().unwrap().id()
+    );
+    assert!(one.starts_with(&begin), "{one}");
+    assert!(one.ends_with(", computes; use spawn_blocking, or yield more often"), "{one}");
+    let longest = of(long, Some(59_999 * MS), ThreadActivity::WaitsForProcessor);
+    let findings = text(&dump, &[new, longest.clone(), old.clone()]);
+    let begin =
+        format!("{calm}\nin the last minute 2 slow polls have ended; the longest: {longest}; ");
+    assert_eq!(findings, format!("{begin}other threads have the processors"));
+    dump.last_slow_polls = vec![under_way, old];
+    let all = dump.to_string();
+    let rows: Vec<_> = all.lines().filter(|line| line.contains("held up for")).collect();
+    assert!(rows[0].starts_with("  worker 1 has been held up for 450 ms: task "), "{all}");
+    assert!(
+        rows[1].starts_with("  worker 1 was held up for 450 ms until 60 s ago: task "),
+        "{all}"
+    );
 }

@@ -2,6 +2,7 @@
 
 mod limits;
 mod numbers;
+mod past;
 
 use super::requests::{Answer, body, connect, get, json, read, request, send};
 use crate::guard::{exactly, guarded, until, workers};

@@ -60,7 +60,8 @@
 //! | `/live` | what they did in the last two minutes, for the page's pictures; fields may change | yes |
 //!
 //! One trace at a time is recorded, made and sent; meanwhile `/trace` answers 409. It has 64 MiB at the most:
-//! of more, the older part is left out and counted as lost.
+//! of more, the older part is left out and counted as lost. If the program panics while it makes a trace or a
+//! tree, the answer is 500.
 //!
 //! The query of `/json` says which tasks are listed: `sort=-size` (`id`, `name`, `state`, `place`, `type`,
 //! `size`, `polls`, or `wait`, for how long it has waited; with a minus the largest first), `filter=reader`

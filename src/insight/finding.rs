@@ -423,5 +423,7 @@ fn deadlock(
     }
 }
 
+#[cfg(all(test, liten_loom))]
+mod loom;
 #[cfg(test)]
 mod tests;

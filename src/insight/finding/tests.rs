@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::blocking::PoolCounts;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::header::ListEntry;
-use crate::engine::task::{Mark, TaskId};
+use crate::engine::task::{Mark, PrimitiveKind, TaskId};
 use crate::insight::deadlocks::Deadlocks;
 use crate::insight::pool_info::{JobInfo, PoolInfo};
 use crate::insight::slow_poll_info::SlowPollInfo;
@@ -233,6 +233,48 @@ fn tasks_that_are_stuck_are_said_by_place() {
     let stuck =
         " are stuck, proven: no waker of theirs exists, so only an abort can end them (a::type)";
     assert!(said[0].contains(stuck));
+}
+
+/// Tasks that wait for a lock of the next one each.
+fn circle(count: usize, others: usize) -> Circle {
+    let waits = |number| DeadlockedTask {
+        task: task(),
+        name: Some(format!("clerk {number}").into()),
+        waits_for: Wait::Primitive { kind: PrimitiveKind::Mutex, number, holder: None },
+    };
+    Circle { tasks: (0..count as u32).map(waits).collect(), others }
+}
+
+#[test]
+#[cfg(not(any(liten_loom, liten_shuttle)))]
+fn a_suspected_deadlock_says_why_it_is_not_proven() {
+    check_suspected_deadlocks();
+}
+
+/// Also a model, for the mutations.
+pub(super) fn check_suspected_deadlocks() {
+    let reason = "suspected deadlock, not proven because a guard that owns its lock may have been given to \
+                  another task: task ";
+    let suspected = said(|dump| dump.deadlocks.suspected = vec![circle(2, 0), circle(10, 3)]);
+    let begins = [2, 10].map(|count| format!("{count} tasks wait for each other: {reason}"));
+    assert_says(&suspected, &[&begins[0], &begins[1]]);
+    assert!(
+        suspected[0].contains(" \"clerk 1\", spawned at ")
+            && !suspected[0].contains("other task w")
+    );
+    assert!(suspected[1].ends_with("; and 2 more; 3 other tasks wait for them"), "{suspected:?}");
+    assert!(suspected.iter().all(|said| !said.contains(", proven")), "{suspected:?}");
+    let both = said(|dump| {
+        dump.deadlocks.suspected = vec![circle(2, 1)];
+        dump.deadlocks.circles = vec![circle(3, 0)];
+    });
+    let proven =
+        "3 tasks wait for each other: deadlock, proven unless a guard was given to another task: ";
+    assert_says(&both, &[proven, &begins[0]]);
+    assert!(both[1].ends_with("; 1 other task waits for them"), "{both:?}");
+    let mut dump = healthy();
+    dump.deadlocks.suspected = vec![circle(2, 1)];
+    assert_eq!(dump.findings()[0].kind(), "suspected_deadlock");
 }
 
 #[test]

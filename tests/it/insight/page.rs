@@ -1,6 +1,8 @@
 //! The page that a program serves of itself: what it shows, to which requests, and what it withstands.
 
 mod limits;
+#[cfg(target_os = "linux")]
+mod no_proc;
 mod numbers;
 mod past;
 

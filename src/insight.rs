@@ -60,15 +60,26 @@
 //! | `/live` | what they did in the last two minutes, for the page's pictures; fields may change | yes |
 //!
 //! One trace at a time is recorded, made and sent; meanwhile `/trace` answers 409. It has 64 MiB at the most:
-//! of more, the older part is left out and counted as lost.
+//! of more, the older part is left out and counted as lost. If the program panics while it makes a trace or a
+//! tree, the answer is 500.
 //!
 //! The query of `/json` says which tasks are listed: `sort=-size` (`id`, `name`, `state`, `place`, `type`,
 //! `size`, `polls`, or `wait`, for how long it has waited; with a minus the largest first), `filter=reader`
 //! (in the name, the place, the type or the state, or the whole id), `rows=50`. All tasks are searched, and
 //! those without a row are counted.
 //!
-//! A task's `cold_ms` and a socket's `quiet_ms` are bounds: for so long at least the task has waited, or
-//! there has been no event. They begin with the first look, so they are null in the first answer.
+//! `last_slow_polls` has the last 16 polls that were slow, as [`Dump::slow_polls`] returns them, also those
+//! that were over before the page was opened. `lately` is a sentence about those of them that have ended
+//! within the last minute, or null. `/text` has the same sentence below the findings, and one line for each
+//! of the 16.
+//!
+//! A task's `cold_ms` is how long it has waited at least, and a socket's `quiet_ms` is how long there has
+//! been no event at least. Both begin with the page's first look at the task or the socket, and not with the
+//! wait. So they are null in the first answer, and a task that had waited for an hour before counts from
+//! zero. The page looks while requests come, and for half a minute after the last one; then it forgets the
+//! times. To have them from the start, request `/json` or `/text` every ten seconds, from the start of the
+//! program on, or keep the page open in a browser tab that is in front. [`Handle::dump`] alone does not count
+//! these times: in its dumps they are missing unless a page counts them.
 //!
 //! A task's `polls` are counted while the page is open, of 65,536 tasks at the most, and are null otherwise:
 //! a task counts nothing itself, and costs the same whether it is looked at or not.
@@ -128,6 +139,7 @@ mod report;
 mod selection;
 mod server;
 mod shown;
+mod slow_poll_info;
 mod socket_info;
 mod sockets;
 mod tap;
@@ -152,6 +164,7 @@ pub use flight_recorder::{FlightRecorder, FlightRecorderBuilder, Snapshot, Snaps
 pub use pool_info::{JobInfo, PoolInfo};
 pub use recording::Recording;
 pub use server::{Builder, Server, serve};
+pub use slow_poll_info::SlowPollInfo;
 pub use socket_info::SocketInfo;
 pub use task_group::TaskGroup;
 pub use task_info::{TaskInfo, TaskState};

@@ -299,6 +299,10 @@ const CLOCK: Confined = Confined {
             "src/runtime/thread_activity/linux.rs",
             "when a thread had used so much, twice per slow poll",
         ),
+        (
+            "src/runtime/slow_polls.rs",
+            "when a slow poll was told of and when it was over, once each",
+        ),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
         ("src/engine/scheduler/recorder.rs", "when what is recorded has happened"),
         ("src/engine/scheduler/worker/recorded.rs", "when a recorded poll begins and ends"),

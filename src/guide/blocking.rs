@@ -8,7 +8,8 @@
 //! It [counts](crate::runtime::RuntimeMetrics::blocked_poll_count) each of them, and with the feature
 //! `tracing` warns which task it is and where it was spawned. A task that blocks beside workers that are free
 //! is *slow* after [100 ms](crate::runtime::Builder::slow_poll_threshold): that is counted and warned of,
-//! too, and [a function of yours](crate::runtime::Builder::on_slow_poll) is called.
+//! too, and [a function of yours](crate::runtime::Builder::on_slow_poll) is called. The last ones can be
+//! [asked for](crate::insight::Dump::slow_polls) when they are over.
 //!
 //! | the code | belongs |
 //! |---|---|

@@ -16,6 +16,11 @@
 //! `curl`, ask, and ask again a little later. For half a minute after a request the page's thread goes on to
 //! look.
 //!
+//! For how long a task has waited is counted from the first look at it, and not from the begin of its wait:
+//! the page shows the time of a task that had waited for an hour as some seconds when it has just been
+//! opened. After half a minute without a request, all these times begin anew. To have them from the start,
+//! request `/text` every ten seconds from the start of the program on, or leave the page open.
+//!
 //! "Proven" means that it cannot be otherwise; a deadlock by locks is "proven unless a guard was given to
 //! another task". "Suspected" means that it looks like that, and that a healthy program can look like that,
 //! too.
@@ -30,6 +35,7 @@
 //! | [times a second](#a-task-wakes-itself) | a busy loop | `sick_self_wake_storm` |
 //! | [threads of the blocking pool](#the-blocking-pool-is-full) | too much blocking work | `sick_full_pool` |
 //! | [has waited for 12 s at least](#a-peer-is-silent) | no answer comes | `sick_silent_peer` |
+//! | [in the last minute](#a-worker-is-blocked) | the same, and it is over | |
 //! | [nothing, for it is over](#it-was-last-night) | what a flight recorder has kept | |
 //!
 //! The names in the last column are examples in the repository, each with that illness:
@@ -46,6 +52,16 @@
 //! another thread. "computes" is a loop: [`yield_now`](crate::task::yield_now) in it, or `spawn_blocking`.
 //! "waits for a processor" is no fault of the task: other threads or a limit of the container take the
 //! processors. The other tasks go on meanwhile, on other workers; [`blocking`](super::blocking) says how far.
+//!
+//! A block that is over is still named. In the minute after it, a sentence below the findings says so:
+//!
+//! > in the last minute 3 slow polls have ended; the longest: worker 1 was held up for 204 ms until 5 s ago:
+//! > task 10, spawned at examples/sick/blocked_worker.rs:20:14, in clock_nanosleep; use spawn_blocking, or
+//! > yield more often
+//!
+//! "The last slow polls" has the last 16, however long ago they were:
+//! [`Dump::slow_polls`](crate::insight::Dump::slow_polls). The runtime keeps them from its start on, so it
+//! does not matter when the page is opened.
 //!
 //! # Tasks wait for each other
 //!

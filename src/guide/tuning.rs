@@ -23,7 +23,7 @@
 //! | the metric | says |
 //! |---|---|
 //! | [`blocked_poll_count`] grows | tasks block all workers; warnings say which (feature `tracing`) |
-//! | [`slow_poll_count`] grows | a task holds up its worker; [`on_slow_poll`] says which, and by what |
+//! | [`slow_poll_count`] grows | a task holds up its worker; [`Dump::slow_polls`] says which, and by what |
 //! | [`global_queue_depth`] stays high | the workers do not keep up |
 //! | [`blocking_queue_depth`] stays high | the pool is too small, or its jobs too long |
 //! | [`running_tasks`] names the same task again and again | that is where the time goes |
@@ -58,7 +58,7 @@
 //! [`global_queue_depth`]: crate::runtime::RuntimeMetrics::global_queue_depth
 //! [`blocking_queue_depth`]: crate::runtime::RuntimeMetrics::blocking_queue_depth
 //! [`Handle::dump`]: crate::runtime::Handle::dump
-//! [`on_slow_poll`]: crate::runtime::Builder::on_slow_poll
+//! [`Dump::slow_polls`]: crate::insight::Dump::slow_polls
 //! [`slow_poll_count`]: crate::runtime::RuntimeMetrics::slow_poll_count
 //! [`running_tasks`]: crate::runtime::RuntimeMetrics::running_tasks
 //! [`worker_threads`]: crate::runtime::Builder::worker_threads

@@ -137,3 +137,67 @@ impl Drop for Following {
         marks.followed.retain(|followed| followed.followers != 0);
     }
 }
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::engine::task::RunningTask;
+    use crate::engine::task::header::ListEntry;
+    use crate::runtime::LocalRuntime;
+    use std::panic::Location;
+
+    /// One that waits, as a walk that marks has found it.
+    fn found(id: TaskId, mark: Mark) -> TaskInfo {
+        let entry = ListEntry {
+            task: RunningTask::new(id, Location::caller()),
+            name: None,
+            type_name: "a::type",
+            future_size: 10,
+            is_hot: mark == Mark::Hot,
+            is_stuck: false,
+            wakers: None,
+            note: None,
+            mark,
+            waits_for_good: None,
+        };
+        TaskInfo::listed(entry, false, true)
+    }
+
+    /// For how long each of the tasks has waited, if it is known, after a walk that has found these marks.
+    fn walk(marks: &mut Marks, runtime: Id, tasks: &[(TaskId, Mark)]) -> Vec<Option<Instant>> {
+        let walk = marks.begin(runtime).unwrap();
+        let told = tasks.iter().map(|&(id, mark)| {
+            let mut task = found(id, mark);
+            marks.meet(&walk, &mut task);
+            task.cold_for().map(|time| walk.begun - time)
+        });
+        let told = told.collect();
+        marks.end(&walk);
+        told
+    }
+
+    #[test]
+    fn times_are_kept_of_a_bounded_number_of_tasks() {
+        let local = LocalRuntime::new().unwrap();
+        let runtime = local.handle().id();
+        let (followers, tasks) = (1, HashMap::new());
+        let followed = vec![Followed { runtime, followers, walk: 0, tasks }];
+        let mut marks = Marks { followed };
+        let ids: Vec<_> = (0..MOST_TASKS + 10).map(|_| TaskId::next()).collect();
+        let all = |mark| ids.iter().map(|&id| (id, mark)).collect::<Vec<_>>();
+        let kept = |marks: &Marks| marks.followed[0].tasks.len();
+        assert!(walk(&mut marks, runtime, &all(Mark::New)).iter().all(Option::is_none));
+        assert_eq!(kept(&marks), MOST_TASKS);
+        let told = walk(&mut marks, runtime, &all(Mark::Old));
+        assert!(told[..MOST_TASKS].iter().all(Option::is_some));
+        assert!(told[MOST_TASKS..].iter().all(Option::is_none), "there is no room");
+        assert_eq!(kept(&marks), MOST_TASKS);
+        // Those that have ended or are polled make room.
+        let late = ids[MOST_TASKS];
+        let few = [(ids[0], Mark::Old), (ids[1], Mark::Hot), (late, Mark::Old)];
+        assert!(walk(&mut marks, runtime, &few)[2].is_none(), "the first look that has room");
+        assert_eq!(kept(&marks), 2);
+        assert!(walk(&mut marks, runtime, &few)[2].is_some());
+        assert_eq!(kept(&marks), 2);
+    }
+}

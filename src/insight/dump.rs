@@ -4,6 +4,7 @@ use super::await_tree::{AwaitTree, trees};
 use super::deadlocks::{Deadlocks, Suspects};
 use super::finding::Finding;
 use super::pool_info::PoolInfo;
+use super::slow_poll_info::SlowPollInfo;
 use super::socket_info::SocketInfo;
 use super::sockets::Targets;
 use super::task_group::{Groups, TaskGroup};
@@ -28,7 +29,8 @@ const MOST_TREES: usize = 100;
 /// A picture of a runtime at one moment: its workers, tasks, blocking work, timers and sources, and what is
 /// wrong with them. From [`Handle::dump`] and [`Handle::dump_with_trees`].
 ///
-/// Its `Display` is a text for people. It begins with sentences that say what is wrong.
+/// Its `Display` is a text for people. It begins with sentences that say what is wrong. Then it says which
+/// poll was slow, if slow polls have ended within the last minute.
 ///
 /// Each part is read while the runtime goes on. So a task may be in one part and no longer in another.
 #[derive(Debug, Clone)]
@@ -51,7 +53,9 @@ pub struct Dump {
     pub(super) sockets: Vec<SocketInfo>,
     /// Why it is not known what some of them lead to.
     pub(super) sockets_trouble: Option<String>,
+    /// How many there were in all, and the last of them.
     pub(super) slow_polls: u64,
+    pub(super) last_slow_polls: Vec<SlowPollInfo>,
     pub(super) blocked_polls: u64,
     pub(super) trees: Vec<AwaitTree>,
     /// What several looks have shown. Empty unless the dump is the page's.
@@ -124,6 +128,7 @@ impl Handle {
             sockets,
             sockets_trouble,
             slow_polls: metrics.slow_poll_count(),
+            last_slow_polls: SlowPollInfo::list(self),
             blocked_polls: metrics.blocked_poll_count(),
             trees: Vec::new(),
             over_time: Vec::new(),
@@ -222,6 +227,39 @@ impl Dump {
     /// Returns all tasks of [`Handle::tasks`] by the places of their spawns, the largest group first.
     pub fn groups(&self) -> &[TaskGroup] {
         &self.groups
+    }
+
+    /// Returns the last slow polls, 16 at the most: first those that are under way, then those that are over,
+    /// of which the last one comes first. Empty without workers.
+    ///
+    /// They are kept from the start of the runtime on, whether or not anyone looks. So this says which task
+    /// has blocked its worker before, where it was spawned, for how long, and in which system call: the
+    /// findings say it only while it blocks.
+    /// [`RuntimeMetrics::slow_poll_count`](crate::runtime::RuntimeMetrics::slow_poll_count) counts all.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::insight::SlowPollInfo;
+    /// use std::time::Duration;
+    ///
+    /// let runtime = liten::runtime::Builder::new_multi_thread()
+    ///     .slow_poll_threshold(Duration::from_millis(20))
+    ///     .build()
+    ///     .unwrap();
+    /// let blocks = runtime.spawn(async { std::thread::sleep(Duration::from_millis(500)) });
+    /// let id = blocks.id();
+    /// runtime.block_on(blocks).unwrap();
+    /// let dump = runtime.handle().dump();
+    /// let is_it = |slow: &&SlowPollInfo| slow.task().is_some_and(|task| task.id() == id);
+    /// let slow = dump.slow_polls().iter().find(is_it).unwrap();
+    /// assert!(slow.ended_ago().is_some());
+    /// // Says for instance: worker 0 was held up for 498 ms until 2 ms ago: task 1, spawned at
+    /// // src/main.rs:7:22, in clock_nanosleep
+    /// println!("{slow}");
+    /// ```
+    pub fn slow_polls(&self) -> &[SlowPollInfo] {
+        &self.last_slow_polls
     }
 
     /// Returns the await trees, if they were asked for: see [`Handle::dump_with_trees`].

@@ -23,6 +23,7 @@ use super::deadlocked_task::DeadlockedTask;
 use super::deadlocks::Circle;
 use super::dump::Dump;
 use super::pool_info::JobInfo;
+use super::slow_poll_info::advice;
 use super::task_group::TaskGroup;
 use super::wait::Wait;
 use super::worker_info::WorkerState;
@@ -334,10 +335,7 @@ impl fmt::Display for Finding {
                 "worker {worker} has been in one poll for {} ms: {}, {activity}; {}",
                 duration.as_millis(),
                 NamedTask(*task, name.as_deref()),
-                match activity {
-                    ThreadActivity::WaitsForProcessor => "other threads have the processors",
-                    _ => "use spawn_blocking, or yield more often",
-                }
+                advice(activity)
             ),
             Self::BlockedWorker { worker, task: None, duration, activity, .. } => write!(
                 f,
@@ -425,5 +423,7 @@ fn deadlock(
     }
 }
 
+#[cfg(all(test, liten_loom))]
+mod loom;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ use super::pool_info::{JobInfo, PoolInfo};
 use super::selection::Selected;
 use super::server::picture::{Cost, Counts, Picture, Seen};
 use super::shown::{self, program, short};
+use super::slow_poll_info::{Lately, SlowPollInfo};
 use super::task_group::TaskGroup;
 use super::task_info::{TaskInfo, TaskState};
 use super::wait_graph::WaitGraph;
@@ -71,6 +72,8 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     let findings = dump.findings();
     object.list("findings", findings.iter().take(shown::MOST_FINDINGS), finding);
     object.number("findings_left_out", findings.len().saturating_sub(shown::MOST_FINDINGS));
+    let lately = Lately::of(dump.slow_polls()).map(|lately| lately.to_string());
+    object.optional_text("lately", lately.as_deref());
     let workers = dump.workers().iter().zip(&seen.counts).take(shown::MOST_WORKERS);
     object.list("workers", workers, |(info, counts), object| {
         worker(info, counts, object);
@@ -91,6 +94,7 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     let slow_after = u64::try_from(dump.slow_after.as_micros()).ok();
     object.optional_number("slow_poll_threshold_us", slow_after);
     object.number("slow_polls", dump.slow_polls);
+    object.list("last_slow_polls", dump.slow_polls(), slow_poll);
     object.number("blocked_polls", dump.blocked_polls);
     for (name, histogram) in dump.histograms() {
         object.object(name, |object| times(histogram, object));
@@ -129,6 +133,15 @@ fn worker(worker: &WorkerInfo, counts: &Counts, object: &mut Object<'_>) {
     object.number("poll_ms", worker.poll_duration().as_millis());
     let activity = worker.activity().map(|activity| activity.to_string());
     object.optional_text("activity", activity.as_deref());
+}
+
+fn slow_poll(slow: &SlowPollInfo, object: &mut Object<'_>) {
+    object.number("worker", slow.worker());
+    object.optional("task", slow.task().as_ref(), running);
+    object.optional_text("task_name", slow.task_name());
+    object.number("duration_ms", slow.duration().as_millis());
+    object.optional_number("ended_ms_ago", slow.ended_ago().map(|ago| ago.as_millis()));
+    object.text("activity", &slow.activity().to_string());
 }
 
 fn running(task: &RunningTask, object: &mut Object<'_>) {

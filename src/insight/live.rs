@@ -480,4 +480,55 @@ mod tests {
         assert_eq!(shares().map(|share| share.polls).sum::<u32>(), 1);
         assert_eq!(lanes.iter().map(|lane| lane.asleep).max(), Some(0));
     }
+
+    /// Whatever is recorded, and for however long.
+    #[test]
+    fn all_that_is_kept_is_bounded() {
+        let (_runtime, mut live) = live();
+        let mut time = live.now();
+        for round in 0..1_000 {
+            // Two seconds, of which each worker has one in a poll, and more workers than have lanes.
+            time += 10 * BIN;
+            live.make_room(time);
+            for worker in 0..2 * MOST_LANES {
+                live.count(worker.min(MOST_LANES), &poll(new_task(), time - 5 * BIN, 5 * BIN));
+            }
+            assert!(live.bins.len() <= BINS && live.spans.len() <= MOST_SPANS, "{round}");
+        }
+        let places = |bin: &Bin| bin.lanes.iter().map(|lane| lane.shares.len()).max();
+        assert_eq!((live.bins.len(), live.spans.len()), (BINS, MOST_SPANS));
+        assert_eq!(live.earlier_spans, (1_000 * MOST_LANES - MOST_SPANS) as u64);
+        assert_eq!(live.bins.iter().map(|bin| bin.lanes.len()).max(), Some(MOST_LANES + 1));
+        assert_eq!(live.bins.iter().filter_map(places).max(), Some(1));
+        live.make_room(time + 2 * BINS as u64 * BIN);
+        assert_eq!((live.bins.len(), live.first), (1, time / BIN + 2 * BINS as u64));
+    }
+
+    #[test]
+    fn beyond_so_many_places_all_are_counted_as_one() {
+        let (_runtime, mut live) = live();
+        let (first, second) = (Location::caller(), Location::caller());
+        live.places = vec![new_task().spawned_at(); MOST_PLACES - 2];
+        let last = MOST_PLACES as u16 - 1;
+        let numbers = [first, second, first].map(|place| live.place(place));
+        assert_eq!((numbers, live.places.len()), ([last, 0, last], MOST_PLACES - 1));
+        let mut lane = Lane::default();
+        (1..=100).for_each(|place| lane.add(place, 10, 2));
+        assert_eq!(lane.shares.len(), MOST_SHARES + 1);
+        let others = lane.shares.iter().find(|share| share.place == 0).unwrap();
+        let left = 100 - MOST_SHARES;
+        assert_eq!((others.time, others.polls), (10 * left as u64, 2 * left as u32));
+    }
+
+    /// Such as tasks that are woken and never polled.
+    #[test]
+    fn tasks_that_are_ready_are_remembered_within_bounds() {
+        let (_runtime, mut live) = live();
+        for _ in 0..10 {
+            live.follow_one((0..FOLLOWED as u64).map(|at| wake(new_task(), at)).collect(), 0);
+            assert!(live.ready.len() <= MOST_READY + FOLLOWED, "{}", live.ready.len());
+        }
+        live.follow_one((0..40 * FOLLOWED as u64).map(|at| wake(new_task(), at)).collect(), 0);
+        assert!(live.ready.len() <= MOST_READY + 2 * FOLLOWED, "{}", live.ready.len());
+    }
 }

@@ -18,6 +18,7 @@ mod answer;
 mod connection;
 mod listener;
 mod lives;
+mod made;
 mod observed;
 mod page;
 pub(super) mod picture;

@@ -196,10 +196,12 @@ impl TaskInfo {
     }
 
     /// Returns for how long the task has waited, at least, if that is known: since a look has found it
-    /// waiting, and later looks that it had not been polled in between. It may have waited for longer.
+    /// waiting, and later looks that it had not been polled in between. The time begins with the first look
+    /// and not with the wait, so the task may have waited for much longer.
     ///
     /// Known only while a [page](super::serve) that shows the runtime is looked at, from its second look on,
-    /// and of no more than 100,000 tasks of a runtime.
+    /// and of no more than 100,000 tasks of a runtime. Without a page, no dump has it, however many are made.
+    /// [The page](crate::insight#the-page) says how to have the time from the start.
     pub fn cold_for(&self) -> Option<Duration> {
         self.cold_for
     }

@@ -1,6 +1,7 @@
 //! A dump as a text for people.
 
 use super::dump::Dump;
+use super::slow_poll_info::Lately;
 use super::task_info::TaskState;
 use crate::engine::blocking::PoolCounts;
 use crate::runtime::RuntimeFlavor;
@@ -20,6 +21,9 @@ impl fmt::Display for Dump {
         if findings.is_empty() {
             writeln!(f, "nothing is wrong that a dump shows")?;
         }
+        if let Some(lately) = Lately::of(&self.last_slow_polls) {
+            writeln!(f, "{lately}")?;
+        }
         f.write_str("\nruntime")?;
         if let Some(name) = &self.name {
             write!(f, " {name:?}")?;
@@ -31,6 +35,7 @@ impl fmt::Display for Dump {
         writeln!(f, " {flavor}, {} timers, {} sources", self.timers, self.sources)?;
         let (slow, blocked) = (self.slow_polls, self.blocked_polls);
         writeln!(f, "slow polls: {slow}; polls that have blocked the last free worker: {blocked}")?;
+        self.last_slow_polls.iter().try_for_each(|slow| writeln!(f, "  {slow}"))?;
         for (name, times) in self.histograms().filter(|(_, times)| times.total() != 0) {
             let what = if name == "poll_times" { "polls take" } else { "woken tasks wait" };
             let [half, most, all] = [0.5, 0.99, 1.0].map(|share| times.quantile(share));

@@ -230,8 +230,9 @@ impl Builder {
         /// A slow poll holds up its worker, whether or not other workers are free. It is
         /// [counted](super::RuntimeMetrics::slow_poll_count), the feature `tracing` warns of it (target
         /// `liten::slow`), and the function of [`Builder::on_slow_poll`] is called; all that while it lasts,
-        /// and once. A worker that [blocks in place](crate::task::block_in_place) has said so, and is not
-        /// slow.
+        /// and once. The last 16 are kept, also when they are over: see
+        /// [`Dump::slow_polls`](crate::insight::Dump::slow_polls). A worker that
+        /// [blocks in place](crate::task::block_in_place) has said so, and is not slow.
         ///
         /// Without meaning for a runtime without workers: it has no thread that could look. The look is one
         /// that is made anyway while a worker is busy, every few milliseconds. So this costs the tasks

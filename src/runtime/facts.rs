@@ -3,6 +3,8 @@
 
 use super::blocking_task::{BlockingJob, RunningJob};
 use super::handle::Handle;
+use super::slow_poll::SlowPoll;
+use super::slow_polls::KeptPoll;
 use super::thread_activity::ThreadActivity;
 use crate::engine::blocking::PoolCounts;
 use crate::engine::driver::SourceEntry;
@@ -56,6 +58,30 @@ impl Handle {
     pub(crate) fn tasks_of_workers(&self) -> usize {
         let tasks = self.scheduler().map_or(0, |scheduler| scheduler.alive_tasks());
         usize::try_from(tasks).unwrap_or(usize::MAX)
+    }
+
+    /// The last slow polls, and how long ago each has ended; `None` if it is under way.
+    pub(crate) fn last_slow_polls(&self) -> Vec<(SlowPoll, Option<Duration>)> {
+        let kept = self.inner.slow_polls.kept();
+        // Not before that: a worker that has moved since has ended the poll.
+        let entries = |scheduler: &Arc<Shared>| scheduler.worker_entries().collect::<Vec<_>>();
+        let entries = self.scheduler().map(entries).unwrap_or_default();
+        let now = clock::now();
+        let ended = |KeptPoll { mut slow, position, ended }: KeptPoll| {
+            let same = |(index, entry): &&(usize, WorkerEntry)| {
+                (*index, entry.position) == (slow.worker(), position)
+            };
+            let ended = ended.map(|ended| now.saturating_duration_since(ended));
+            match entries.iter().find(same) {
+                Some((_, entry)) if ended.is_none() => {
+                    slow.extend(entry.time);
+                    (slow, None)
+                }
+                // The driver thread has not seen yet that it is over.
+                _ => (slow, Some(ended.unwrap_or_default())),
+            }
+        };
+        kept.into_iter().map(ended).collect()
     }
 
     /// How long a poll lasts that is slow.

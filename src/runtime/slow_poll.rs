@@ -10,14 +10,19 @@ use std::time::Duration;
 /// [`Builder::on_slow_poll`](super::Builder::on_slow_poll).
 #[derive(Debug, Clone)]
 pub struct SlowPoll {
-    pub(super) worker: usize,
-    pub(super) task: Option<RunningTask>,
-    pub(super) name: Option<std::sync::Arc<str>>,
-    pub(super) duration: Duration,
-    pub(super) activity: ThreadActivity,
+    pub(crate) worker: usize,
+    pub(crate) task: Option<RunningTask>,
+    pub(crate) name: Option<std::sync::Arc<str>>,
+    pub(crate) duration: Duration,
+    pub(crate) activity: ThreadActivity,
 }
 
 impl SlowPoll {
+    /// It has lasted for so long at least.
+    pub(super) fn extend(&mut self, time: Duration) {
+        self.duration = self.duration.max(time);
+    }
+
     /// Returns the worker's index.
     pub fn worker(&self) -> usize {
         self.worker

@@ -2,16 +2,20 @@
 //!
 //! The watchdog reports such a poll twice (watchdog/decision.rs): after half of the time, when what the
 //! worker's thread has used of the processor is noted, and after all of it. The difference says whether the
-//! thread computes or waits for a processor, which one look cannot tell apart.
+//! thread computes or waits for a processor, which one look cannot tell apart. When the poll is over, it
+//! reports that as well, and the last such polls are kept (record.rs).
 
 mod event;
+mod record;
 
 use super::incidents::Incidents;
 use super::slow_poll::SlowPoll;
 use super::thread_activity::{self, ThreadActivity, ThreadUse};
 use crate::engine::scheduler::{StallHook, WorkerStall};
-use crate::engine::sync_shim::{Arc, Mutex};
+use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::wakers;
+pub(super) use record::KeptPoll;
+use record::Record;
 use std::time::Duration;
 
 /// What a user wants to be called.
@@ -23,6 +27,7 @@ pub(super) struct SlowPolls {
     told: Mutex<Option<OnSlowPoll>>,
     incidents: Arc<Incidents>,
     halves: Mutex<Halves>,
+    record: Mutex<Record>,
 }
 
 /// The last polls that have lasted for half of the time. More than these are forgotten, and it is not known
@@ -62,6 +67,7 @@ impl SlowPolls {
             told: Mutex::new(told),
             incidents: Incidents::new(),
             halves: Mutex::new(Halves::default()),
+            record: Mutex::new(Record::new()),
         }
     }
 
@@ -83,6 +89,11 @@ impl SlowPolls {
         let activity =
             thread.map_or(ThreadActivity::Unknown, |thread| thread_activity::look(thread, half));
         (!is_over()).then_some(activity)
+    }
+
+    /// The last slow polls.
+    pub(super) fn kept(&self) -> Vec<KeptPoll> {
+        self.record.lock().kept()
     }
 
     /// How long a poll lasts that is slow.
@@ -112,19 +123,27 @@ impl StallHook for SlowPolls {
             return;
         }
         let told = self.told.lock().clone();
-        let is_wanted = self.incidents.want_slow_poll();
-        if told.is_none() && !event::is_told() && !is_wanted {
-            return;
-        }
-        // First the thread: the poll may end while the name is looked for.
-        let activity = self.activity(worker, position, thread, stall.is_over);
-        let name = (stall.name)();
+        let is_wanted = self.incidents.want_slow_poll() || told.is_some() || event::is_told();
+        let (activity, name) = if is_wanted || self.record.lock().may_look(clock::now()) {
+            // First the thread: the poll may end while the name is looked for.
+            (self.activity(worker, position, thread, stall.is_over), (stall.name)())
+        } else {
+            (None, None)
+        };
         let activity = activity.unwrap_or(ThreadActivity::Unknown);
         let slow = SlowPoll { worker, task, name, duration: time, activity };
+        self.record.lock().keep(slow.clone(), position);
+        if !is_wanted {
+            return;
+        }
         // First: the others are the program's code, and may take their time.
         self.incidents.slow_poll(&slow);
         event::tell(&slow);
         told.iter().for_each(|told| told(&slow));
+    }
+
+    fn ended(&self, worker: usize, time: Duration) {
+        self.record.lock().end(worker, time, clock::now());
     }
 }
 

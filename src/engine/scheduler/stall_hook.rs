@@ -29,4 +29,8 @@ pub(crate) trait StallHook: Send + Sync {
 
     /// Called twice for a slow poll, on the driver thread: after half of the time, and after all of it.
     fn stalled(&self, stall: WorkerStall<'_>);
+
+    /// Called on the driver thread when the poll that was told of last of this worker, after all of the time,
+    /// is over: it has lasted for `time` at least. Before the next one of the worker is told of.
+    fn ended(&self, worker: usize, time: Duration);
 }

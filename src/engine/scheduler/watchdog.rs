@@ -48,7 +48,8 @@
 //! runtime makes no look. It stores `asleep`, fences, looks at the idle word once more, and sleeps. A worker
 //! that leaves its park, or comes back from blocking in place, says so (clears its bit, or leaves the count
 //! of those that do), fences, then reads `asleep`. One of the two sees the other (models
-//! `a_worker_that_leaves_its_park_wakes_the_watchdog`, `a_worker_that_is_back_wakes_the_watchdog`).
+//! `a_worker_that_leaves_its_park_wakes_the_watchdog`, `a_worker_that_is_back_wakes_the_watchdog`). It does
+//! not sleep before it has seen the end of each poll that it has told of as slow.
 //!
 //! A new worker counts as alive before its thread starts, fences before its first task, and reads `asleep`
 //! (model `a_worker_with_its_first_task_wakes_the_watchdog`). So the thread is not needed before: a runtime
@@ -246,7 +247,8 @@ impl WatchdogThread {
         let (regular, staying) = (shared.size.regular(), shared.size.staying());
         let slots =
             (0..shared.slots.high().max(staying)).map(|index| (index, shared.slots.get(index)));
-        let tells = shared.threads.stall_hook().is_some();
+        let hook = shared.threads.stall_hook();
+        let tells = hook.is_some();
         self.workers.clear();
         self.workers.extend(slots.map(|(index, slot)| WorkerSnapshot {
             progress: slot.progress(),
@@ -281,11 +283,14 @@ impl WatchdogThread {
                 slot.poll_times.add_rare(time);
             }
         }
-        if tells {
+        if let Some(hook) = hook {
             for (index, worker) in snapshot.workers.iter().enumerate() {
                 let lasted = self.history.lasted(index);
                 let position = position(worker.progress, worker.between);
                 shared.slots.get(index).note_stall(position, lasted);
+                if let Some(time) = self.history.slow_ended(index) {
+                    hook.ended(index, time);
+                }
             }
         }
         let all = self.history.spares_take_all(&snapshot);
@@ -367,7 +372,8 @@ impl WatchdogThread {
         };
         shared.add_awake();
         while self.wakes.is_empty() && !shared.shutdown.is_drained() {
-            let after = announce_sleep(shared, || nothing_to_do(shared));
+            let may_sleep = || nothing_to_do(shared) && !self.history.awaits_end();
+            let after = announce_sleep(shared, may_sleep);
             let limit = (after == AfterLook::LookAgain).then_some(LOOK);
             if self.parker.enter_seat() {
                 shared.turn(&mut seat, limit, &mut self.wakes);

@@ -4,13 +4,14 @@ use super::*;
 use crate::engine::blocking::PoolCounts;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::header::ListEntry;
-use crate::engine::task::{Mark, TaskId};
+use crate::engine::task::{Mark, PrimitiveKind, TaskId};
 use crate::insight::deadlocks::Deadlocks;
 use crate::insight::pool_info::{JobInfo, PoolInfo};
+use crate::insight::slow_poll_info::SlowPollInfo;
 use crate::insight::sockets::Targets;
 use crate::insight::task_info::TaskInfo;
 use crate::insight::worker_info::WorkerInfo;
-use crate::runtime::RuntimeFlavor;
+use crate::runtime::{RuntimeFlavor, SlowPoll};
 use std::panic::AssertUnwindSafe;
 
 const MS: Duration = Duration::from_millis(1);
@@ -91,6 +92,7 @@ fn healthy() -> Dump {
         timers: 0,
         sources: 0,
         slow_polls: 0,
+        last_slow_polls: Vec::new(),
         blocked_polls: 0,
         trees: Vec::new(),
         over_time: Vec::new(),
@@ -233,6 +235,48 @@ fn tasks_that_are_stuck_are_said_by_place() {
     assert!(said[0].contains(stuck));
 }
 
+/// Tasks that wait for a lock of the next one each.
+fn circle(count: usize, others: usize) -> Circle {
+    let waits = |number| DeadlockedTask {
+        task: task(),
+        name: Some(format!("clerk {number}").into()),
+        waits_for: Wait::Primitive { kind: PrimitiveKind::Mutex, number, holder: None },
+    };
+    Circle { tasks: (0..count as u32).map(waits).collect(), others }
+}
+
+#[test]
+#[cfg(not(any(liten_loom, liten_shuttle)))]
+fn a_suspected_deadlock_says_why_it_is_not_proven() {
+    check_suspected_deadlocks();
+}
+
+/// Also a model, for the mutations.
+pub(super) fn check_suspected_deadlocks() {
+    let reason = "suspected deadlock, not proven because a guard that owns its lock may have been given to \
+                  another task: task ";
+    let suspected = said(|dump| dump.deadlocks.suspected = vec![circle(2, 0), circle(10, 3)]);
+    let begins = [2, 10].map(|count| format!("{count} tasks wait for each other: {reason}"));
+    assert_says(&suspected, &[&begins[0], &begins[1]]);
+    assert!(
+        suspected[0].contains(" \"clerk 1\", spawned at ")
+            && !suspected[0].contains("other task w")
+    );
+    assert!(suspected[1].ends_with("; and 2 more; 3 other tasks wait for them"), "{suspected:?}");
+    assert!(suspected.iter().all(|said| !said.contains(", proven")), "{suspected:?}");
+    let both = said(|dump| {
+        dump.deadlocks.suspected = vec![circle(2, 1)];
+        dump.deadlocks.circles = vec![circle(3, 0)];
+    });
+    let proven =
+        "3 tasks wait for each other: deadlock, proven unless a guard was given to another task: ";
+    assert_says(&both, &[proven, &begins[0]]);
+    assert!(both[1].ends_with("; 1 other task waits for them"), "{both:?}");
+    let mut dump = healthy();
+    dump.deadlocks.suspected = vec![circle(2, 1)];
+    assert_eq!(dump.findings()[0].kind(), "suspected_deadlock");
+}
+
 #[test]
 fn a_large_future_is_named_with_its_type() {
     let said = said(|dump| dump.groups = vec![group(2, 16_384, false), group(1, 20_000, false)]);
@@ -253,4 +297,44 @@ fn the_text_begins_with_what_is_wrong() {
     let tasks = "7 tasks alive: 0 running, 0 ready, 5 waiting, 2 in a queue that have never waited";
     assert!(text.contains(tasks), "{text}");
     assert!(text.contains("0 running, 0 ready, 5 waiting, a::type, 40 bytes"), "{text}");
+}
+
+#[test]
+fn slow_polls_of_the_last_minute_are_said_after_what_is_wrong() {
+    let of = |duration, ended: Option<Duration>, activity| {
+        let (task, name) = (Some(task()), Some("sorts".into()));
+        SlowPollInfo { slow: SlowPoll { worker: 1, task, name, duration, activity }, ended }
+    };
+    let (short, long) = (120 * MS, 450 * MS);
+    let mut dump = healthy();
+    let text = |dump: &Dump, slow: &[SlowPollInfo]| {
+        let text = Dump { last_slow_polls: slow.to_vec(), ..dump.clone() }.to_string();
+        text.split_once("\n\n").unwrap().0.to_owned()
+    };
+    let calm = "nothing is wrong that a dump shows";
+    let under_way = of(long, None, ThreadActivity::Computes);
+    let old = of(long, Some(60_000 * MS), ThreadActivity::Computes);
+    assert_eq!(text(&dump, &[under_way.clone(), old.clone()]), calm);
+    let new = of(short, Some(5_900 * MS), ThreadActivity::Computes);
+    let one = text(&dump, &[under_way.clone(), new.clone(), old.clone()]);
+    let begin = format!(
+        "{calm}\nin the last minute 1 slow poll has ended: worker 1 was held up for 120 ms until 5 s ago: \
+         task {} \"sorts\", spawned at ",
+        new.task().unwrap().id()
+    );
+    assert!(one.starts_with(&begin), "{one}");
+    assert!(one.ends_with(", computes; use spawn_blocking, or yield more often"), "{one}");
+    let longest = of(long, Some(59_999 * MS), ThreadActivity::WaitsForProcessor);
+    let findings = text(&dump, &[new, longest.clone(), old.clone()]);
+    let begin =
+        format!("{calm}\nin the last minute 2 slow polls have ended; the longest: {longest}; ");
+    assert_eq!(findings, format!("{begin}other threads have the processors"));
+    dump.last_slow_polls = vec![under_way, old];
+    let all = dump.to_string();
+    let rows: Vec<_> = all.lines().filter(|line| line.contains("held up for")).collect();
+    assert!(rows[0].starts_with("  worker 1 has been held up for 450 ms: task "), "{all}");
+    assert!(
+        rows[1].starts_with("  worker 1 was held up for 450 ms until 60 s ago: task "),
+        "{all}"
+    );
 }

@@ -77,6 +77,7 @@ function findings(runtime) {
   if (sentences.length === 0) {
     sentences.push(element("li", { class: "good" }, "nothing is wrong that a dump shows"));
   }
+  if (runtime.lately !== null) sentences.push(element("li", { class: "past" }, runtime.lately));
   return [element("ul", { class: "findings" }, ...sentences), ...more(runtime.findings_left_out, "findings")];
 }
 
@@ -100,6 +101,21 @@ function workers(runtime, seconds) {
   ];
   const slow = (worker) => worker.is_slow;
   return section("Workers", table(columns, runtime.workers, slow), ...more(runtime.workers_left_out, "workers"));
+}
+
+function slowPolls(runtime) {
+  const ended = (poll) => (poll.ended_ms_ago === null ? "under way" : `${duration(poll.ended_ms_ago) || "0 ms"} ago`);
+  const columns = [
+    ["ended", "number", ended],
+    ["lasted", "number", (poll) => duration(poll.duration_ms)],
+    ["worker", "number", (poll) => poll.worker],
+    ["task", "number", (poll) => poll.task?.id],
+    ["name", "", (poll) => poll.task_name],
+    ["spawned at", "place", (poll) => poll.task?.spawned_at],
+    ["the thread", "", (poll) => poll.activity],
+  ];
+  const underWay = (poll) => poll.ended_ms_ago === null;
+  return section("The last slow polls", table(columns, runtime.last_slow_polls, underWay));
 }
 
 function elsewhere(runtime) {
@@ -280,6 +296,7 @@ function show(runtime, seconds) {
       heat("How long ready tasks waited", live.waits, lately.counts.waits, runtime.schedule_latencies)));
   }
   if (runtime.workers.length > 0) parts.push(workers(runtime, seconds));
+  if (runtime.last_slow_polls.length > 0) parts.push(slowPolls(runtime));
   if (runtime.polled_elsewhere.length > 0) parts.push(elsewhere(runtime));
   if (runtime.places.length > 0 || lately?.places.size > 0) parts.push(places(runtime, live, lately));
   parts.push(...waitGraph(runtime));

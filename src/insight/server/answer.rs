@@ -20,6 +20,8 @@ pub(super) enum Status {
     /// Another trace is being recorded, made or sent.
     OtherTrace,
     HeadTooLarge,
+    /// The thread that was to make the answer has panicked.
+    NotMade,
 }
 
 impl Status {
@@ -34,6 +36,7 @@ impl Status {
             Self::Timeout => "408 Request Timeout",
             Self::NoTrace | Self::OtherTree | Self::OtherTrace => "409 Conflict",
             Self::HeadTooLarge => "431 Request Header Fields Too Large",
+            Self::NotMade => "500 Internal Server Error",
         }
     }
 
@@ -59,6 +62,10 @@ impl Status {
             Self::OtherTree => "one await tree is made at a time: ask again\n",
             Self::OtherTrace => "one trace is recorded and sent at a time: ask again\n",
             Self::HeadTooLarge => "the head of the request is too large\n",
+            Self::NotMade => {
+                "the program has failed to make this answer: mostly its standard error says that a thread \
+                 has panicked, and where\n"
+            }
         }
     }
 

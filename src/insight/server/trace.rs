@@ -1,10 +1,10 @@
 //! The trace that a request has asked for. One at a time: it may take tens of megabytes, and its reader may
 //! never read it.
 
-use super::answer::{Answer, Status};
+use super::answer::Answer;
+use super::made::made;
 use super::place::Taken;
 use crate::insight::{Recording, Trace, chrome};
-use crate::task::spawn_blocking;
 use crate::time::{Duration, sleep};
 
 /// The most bytes of a trace: twice what a runtime with four workers has by default. Of one that would be
@@ -16,11 +16,11 @@ pub(super) async fn answer(recordings: Vec<Recording>, time: Duration, place: Ta
     sleep(time).await;
     // The thread that serves the page answers others meanwhile. The place goes along: while the trace is
     // being made, there is no other one, even if the connection has ended.
-    let answer = spawn_blocking(move || {
+    made(move || {
         let traces = recordings.into_iter().map(Recording::stop).collect();
         Answer::ok("application/json", json(traces, LARGEST)).keeping(place)
-    });
-    answer.await.unwrap_or_else(|_| Answer::refusal(Status::OtherTrace)).trusted()
+    })
+    .await
 }
 
 /// What is there of `traces`, or as much of its end as fits in `most` bytes.

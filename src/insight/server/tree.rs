@@ -1,12 +1,12 @@
 //! The await tree of one task. One at a time: each may last, on a thread of its own.
 
 use super::answer::{Answer, Status, TEXT};
+use super::made::made;
 use crate::engine::cancellation::CancellationToken;
 use crate::engine::sync_shim::StaticMutex;
 use crate::engine::task::TaskId;
 use crate::insight::AwaitTreeError;
 use crate::runtime::Handle;
-use crate::task::spawn_blocking;
 use std::time::Duration;
 
 /// How long to wait until the task is polled.
@@ -23,7 +23,7 @@ pub(super) fn task(query: Option<&str>) -> Option<TaskId> {
 /// thread waits for it any more.
 pub(super) async fn answer(runtimes: Vec<Handle>, task: TaskId, end: CancellationToken) -> Answer {
     // The thread that serves the page does not wait for the task, nor for the symbols to be read.
-    let answer = spawn_blocking(move || {
+    made(move || {
         let Some(_one) = ONE.try_lock() else { return Answer::refusal(Status::OtherTree) };
         let tree = |runtime: &Handle| runtime.await_tree_unless(task, LIMIT, || end.is_cancelled());
         let trees = runtimes.iter().map(tree);
@@ -35,8 +35,8 @@ pub(super) async fn answer(runtimes: Vec<Handle>, task: TaskId, end: Cancellatio
                 Err(error) => format!("{error}\n"),
             },
         )
-    });
-    answer.await.unwrap_or_else(|_| Answer::refusal(Status::OtherTree)).trusted()
+    })
+    .await
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ pub(super) struct Watch {
     album: RefCell<Album>,
     histories: RefCell<HashMap<Id, History>>,
     asked: Cell<Instant>,
+    /// [`LINGER`], but for tests.
+    linger: Duration,
     is_under_way: Cell<bool>,
 }
 
@@ -43,6 +45,7 @@ impl Watch {
             album: RefCell::default(),
             histories: RefCell::default(),
             asked: Cell::new(clock::now()),
+            linger: LINGER,
             is_under_way: Cell::new(false),
         }
     }
@@ -79,7 +82,7 @@ impl Watch {
 
     async fn run(self: Rc<Self>) {
         let (mut next_picture, mut next_walk) = (clock::now() + PICTURES, clock::now());
-        while clock::now().saturating_duration_since(self.asked.get()) < LINGER {
+        while clock::now().saturating_duration_since(self.asked.get()) < self.linger {
             sleep(GLANCES).await;
             let begun = clock::now();
             if self.glance(begun >= next_walk) {
@@ -117,4 +120,48 @@ impl Watch {
 fn resume(begun: Instant) -> Instant {
     let now = clock::now();
     now + now.saturating_duration_since(begun) * SHARE
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::runtime::{Builder, LocalRuntime};
+
+    /// The tasks that look have a reference each, and nothing else looks without a request.
+    fn lookers(watch: &Rc<Watch>) -> usize {
+        Rc::strong_count(watch) - 1
+    }
+
+    async fn until_none_looks(watch: &Rc<Watch>) {
+        while lookers(watch) != 0 {
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    #[test]
+    fn a_page_that_nobody_watches_makes_no_looks() {
+        let seen = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let observed = Arc::new(Observed::new());
+        observed.add(seen.handle());
+        let page = LocalRuntime::new().unwrap();
+        page.block_on(async {
+            let linger = Duration::from_millis(200);
+            let watch = Rc::new(Watch { linger, ..Watch::new(observed) });
+            assert_eq!(lookers(&watch), 0, "nobody has asked");
+            drop(watch.look());
+            assert!(
+                !watch.is_under_way.get() && lookers(&watch) == 1,
+                "it throws the picture away"
+            );
+            until_none_looks(&watch).await;
+            for _ in 0..2 {
+                drop((watch.picture(), watch.picture()));
+                assert!(watch.is_under_way.get() && lookers(&watch) == 2, "each once");
+                until_none_looks(&watch).await;
+                assert!(clock::now() >= watch.asked.get() + linger);
+                assert!(!watch.is_under_way.get() && watch.histories.borrow().is_empty());
+                assert!(!watch.album.borrow_mut().throw_away(), "no picture is kept");
+            }
+        });
+    }
 }

@@ -1,7 +1,10 @@
 //! The page that a program serves of itself: what it shows, to which requests, and what it withstands.
 
 mod limits;
+#[cfg(target_os = "linux")]
+mod no_proc;
 mod numbers;
+mod past;
 
 use super::requests::{Answer, body, connect, get, json, read, request, send};
 use crate::guard::{exactly, guarded, until, workers};

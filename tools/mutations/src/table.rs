@@ -5,6 +5,7 @@ mod cells;
 mod clock;
 mod driver;
 mod hand_over;
+mod insight;
 mod notify;
 mod oneshot;
 mod permits;
@@ -47,4 +48,5 @@ pub const TABLE: &[&[Mutation]] = &[
     permits::ROWS,
     broadcast::ROWS,
     cells::ROWS,
+    insight::ROWS,
 ];

@@ -204,6 +204,9 @@ struct WorkerHistory {
     /// The last look has found that a poll is over which looks had seen: how long it took, give or take a
     /// pause between two looks. Not of one that has blocked in place.
     ended: Option<Duration>,
+    /// The last look has found that a poll is over of which was told that it is slow, or that it blocks in
+    /// place now: how long it has lasted at least.
+    slow_ended: Option<Duration>,
 }
 
 impl WorkerHistory {
@@ -226,9 +229,11 @@ impl WorkerHistory {
         self.slow = LONG_POLL.saturating_mul(polls) <= passed && !rested;
         // What the worker does after a poll is not a part of it.
         let ended = std::mem::replace(&mut self.between, seen.between) != seen.between;
+        self.slow_ended = None;
         if self.stalled && !ended && !seen.blocked_in_place {
             self.lasted += passed.min(share);
         } else {
+            self.slow_ended = self.is_slow_told().then_some(self.lasted);
             self.lasted = Duration::ZERO;
             self.told = None;
         }
@@ -252,6 +257,11 @@ impl WorkerHistory {
         self.told
     }
 
+    /// Whether it is in a poll of which was told that it is slow.
+    fn is_slow_told(&self) -> bool {
+        matches!(self.told, Some(Order::Slow(_)))
+    }
+
     /// How long it has been in one poll at least; zero if it is in none or in another than at the last look.
     fn still(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.moved)
@@ -273,6 +283,7 @@ impl History {
             lasted: Duration::ZERO,
             told: None,
             ended: None,
+            slow_ended: None,
         };
         let workers = vec![worker; workers];
         Self {
@@ -299,6 +310,17 @@ impl History {
     /// have seen it.
     pub(super) fn ended(&self, index: usize) -> Option<Duration> {
         self.workers[index].ended
+    }
+
+    /// How long the slow poll of worker `index` has lasted at least that was told of, if the last look has
+    /// found it over.
+    pub(super) fn slow_ended(&self, index: usize) -> Option<Duration> {
+        self.workers[index].slow_ended
+    }
+
+    /// Whether the end of a poll is awaited of which was told that it is slow.
+    pub(super) fn awaits_end(&self) -> bool {
+        self.workers.iter().any(WorkerHistory::is_slow_told)
     }
 
     /// How long it has been in one poll, in steps.

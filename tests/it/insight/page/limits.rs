@@ -49,6 +49,60 @@ fn traces_that_are_not_read_keep_no_other_out() {
     });
 }
 
+/// The trace has what there was until the end.
+#[test]
+fn a_runtime_that_ends_while_it_is_recorded_ends_and_its_trace_is_answered() {
+    guarded(|| {
+        let runtime = exactly(2).build().unwrap();
+        storm(&runtime, 2);
+        let page = page_of(&runtime);
+        let trace = ask(&page, "/trace?seconds=1");
+        // That one is under way.
+        assert_eq!(get(&page, "/trace?seconds=0").status, 409);
+        drop(runtime);
+        let answer = read(trace).unwrap();
+        assert_eq!((answer.status, answer.header("Content-Type")), (200, Some("application/json")));
+        let trace: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+        assert!(!trace["traceEvents"].as_array().unwrap().is_empty());
+        assert!(body(&page, "/text").starts_with("no runtime is left to be observed"));
+        until(|| {
+            let answer = get(&page, "/trace?seconds=0");
+            assert_eq!(answer.status, 409, "{answer:?}");
+            answer.body.starts_with("there is no runtime with workers")
+        });
+    });
+}
+
+/// Nobody has the page open. A scraper that asks for numbers does not change that.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_thread_of_a_page_that_nobody_watches_sleeps() {
+    use crate::process::{alone, threads};
+    let test = "insight::page::limits::the_thread_of_a_page_that_nobody_watches_sleeps";
+    guarded(|| {
+        alone(test, || {
+            let runtime = exactly(1).build().unwrap();
+            let page = page_of(&runtime);
+            let sleeps = || {
+                let [thread] = &threads("liten-insight")[..] else { panic!("one thread") };
+                thread.sleeps
+            };
+            let rests = || {
+                let before = sleeps();
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                sleeps() == before
+            };
+            // So soon after the last request, a page that is watched does not rest.
+            let rests_soon = || (0..30).any(|_| rests());
+            assert!(rests_soon());
+            let before = sleeps();
+            assert!(body(&page, "/metrics").contains("liten_runtimes 1"));
+            assert!(sleeps() > before, "it has answered");
+            assert!(rests_soon());
+        });
+    });
+}
+
 /// Another thread has more work with a trace than the page's, which goes on answering.
 #[cfg(target_os = "linux")]
 #[test]

@@ -567,6 +567,44 @@ fn how_long_a_poll_took_is_known_when_it_is_over() {
     assert_eq!(house.history.ended(0), Some(10 * TICK + TICK / 2 + LONGEST_PAUSE / 2));
 }
 
+#[test]
+fn the_end_of_a_slow_poll_is_awaited_and_told_once() {
+    const SLOW: Duration = Duration::from_millis(100);
+    let end = |change: fn(&mut WorkerSnapshot)| {
+        let mut house = House { slow_after: SLOW, ..House::new(&[BUSY, PARKED]) };
+        while house.look() != [Order::Slow(0)] {
+            assert!(!house.history.awaits_end() && house.history.slow_ended(0).is_none());
+        }
+        house.looks(40);
+        assert!(house.history.awaits_end());
+        assert_eq!(house.history.slow_ended(0), None, "it lasts");
+        change(&mut house.workers[0]);
+        house.look_after(Duration::from_secs(10));
+        let ended = house.history.slow_ended(0);
+        assert!(!house.history.awaits_end());
+        house.look();
+        assert_eq!(house.history.slow_ended(0), None, "told once");
+        ended.unwrap()
+    };
+    // Another poll; nothing for now; a sleep; and the same poll, in which it says that it blocks.
+    let ends: [fn(&mut WorkerSnapshot); 4] = [
+        |seen| seen.progress += 1,
+        |seen| seen.between = true,
+        |seen| (seen.progress, seen.at_rest) = (seen.progress + 1, true),
+        |seen| seen.blocked_in_place = true,
+    ];
+    for time in ends.map(end) {
+        assert!(time >= SLOW + 40 * TICK && time <= SLOW + 42 * TICK, "{time:?}");
+    }
+    // One that was not slow.
+    let mut house = House { slow_after: SLOW, ..House::new(&[BUSY, PARKED]) };
+    house.looks(120);
+    assert!(house.history.lasted(0) > SLOW / 2, "it was suspected");
+    house.polls(&[0], 1);
+    house.look();
+    assert_eq!(house.history.slow_ended(0), None);
+}
+
 /// The watchdog has slept, and the worker, which begins a poll, wakes it.
 #[test]
 fn a_poll_that_wakes_the_watchdog_has_begun_just_now() {

@@ -1,0 +1,68 @@
+//! What the page answers where there is no `/proc`, as in some sandboxes.
+
+use super::super::requests::{body, json};
+use super::{block, page_of, samples};
+use crate::guard::{exactly, guarded, until};
+use crate::process::{child, is_child};
+use liten::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs what follows it in a namespace of its own, where an empty folder lies over `/proc`.
+const HIDE: &str = "mount -t tmpfs none /proc && exec \"$0\" \"$@\"";
+
+fn without_proc() -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", HIDE]);
+    command
+}
+
+/// On a system that gives no namespaces to a program like this one, it sees nothing.
+#[test]
+fn without_proc_all_answers_come_and_say_what_is_not_known() {
+    let test = "insight::page::no_proc::without_proc_all_answers_come_and_say_what_is_not_known";
+    if is_child() {
+        return guarded(check);
+    }
+    if !without_proc().arg("true").status().is_ok_and(|status| status.success()) {
+        return eprintln!("there are no namespaces: nothing was tested");
+    }
+    let child = child(test, &[]);
+    let mut command = without_proc();
+    command.arg(child.get_program()).args(child.get_args());
+    for (name, value) in child.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let output = command.output().unwrap();
+    let said = [output.stdout, output.stderr].map(|said| String::from_utf8(said).unwrap());
+    assert!(output.status.success() && said[0].contains("1 passed"), "{said:?}");
+}
+
+fn check() {
+    assert!(!Path::new("/proc/self").exists());
+    let runtime = exactly(2).build().unwrap();
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    drop(runtime.spawn(async move { drop(listener.accept().await) }));
+    let (release, place) = block(&runtime);
+    until(|| runtime.metrics().slow_poll_count() == 1 && runtime.metrics().num_cold_tasks() == 1);
+    let page = page_of(&runtime);
+    let trouble = "what they lead to is not known: /proc/self/fd";
+    let unknown = "what its thread does is not known";
+    until(|| !runtime.handle().dump().findings().is_empty());
+    let text = body(&page, "/text");
+    let finding = text.lines().next().unwrap();
+    assert!(finding.contains(&place) && finding.contains(unknown), "{text}");
+    assert!(text.contains(trouble) && text.contains("waiting for readable"), "{text}");
+    let all = json(&page);
+    let seen = &all["runtimes"][0];
+    assert!(all["cost"]["processor_us"].is_null(), "{all}");
+    assert!(seen["sockets_trouble"].as_str().unwrap().contains("/proc/self/fd"), "{seen}");
+    assert_eq!(seen["sockets"].as_array().unwrap().len(), 1);
+    assert_eq!(seen["last_slow_polls"][0]["activity"], unknown);
+    let samples = samples(&body(&page, "/metrics"));
+    assert!(!samples.contains_key("liten_insight_cpu_seconds_total"), "{samples:?}");
+    drop(release);
+}

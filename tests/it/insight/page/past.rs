@@ -1,0 +1,107 @@
+//! What has blocked before is named when it is over, also if nobody has listened.
+
+use super::super::requests::{body, json};
+use super::page_of;
+use crate::guard::{exactly, guarded, until};
+use liten::runtime::{Handle, Runtime};
+use liten::task;
+use liten::time::sleep;
+use serde_json::Value;
+use std::thread;
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// What the page says of the last slow polls of the task.
+fn past(page: &liten::insight::Server, task: u64) -> Option<Value> {
+    let all = json(page);
+    let polls = all["runtimes"][0]["last_slow_polls"].as_array().unwrap();
+    polls.iter().find(|poll| poll["task"]["id"] == task).cloned()
+}
+
+/// With the settings of a runtime that says nothing of slow polls. On a machine that is busy with something
+/// else, the look may come too late, or find a thread that runs.
+#[test]
+fn a_block_of_200_ms_is_named_when_it_is_over() {
+    guarded(|| {
+        let runtime = exactly(2).build().unwrap();
+        let line = line!() + 4;
+        let block = || {
+            let builder = task::Builder::new().name("reads-config");
+            // A name is found after the first wait.
+            let task = builder.spawn_on(
+                async {
+                    sleep(MS).await;
+                    thread::sleep(200 * MS);
+                },
+                runtime.handle(),
+            );
+            let task = task.unwrap();
+            let id = u64::from(task.id());
+            runtime.block_on(task).unwrap();
+            id
+        };
+        let place = format!("{}:{line}:", file!());
+        let mut seen = Vec::new();
+        let is_named = (0..50).any(|_| {
+            let task = block();
+            // Nobody has looked before.
+            let page = page_of(&runtime);
+            let Some(poll) = past(&page, task) else { return false };
+            assert!(poll["task"]["spawned_at"].as_str().unwrap().starts_with(&place), "{poll}");
+            assert!(poll["duration_ms"].as_u64().unwrap() >= 100, "{poll}");
+            assert!(poll["ended_ms_ago"].is_u64() && poll["worker"].as_u64() < Some(2), "{poll}");
+            let activity = poll["activity"].as_str().unwrap();
+            let is_known = activity.contains("nanosleep") || !cfg!(target_os = "linux");
+            let (text, lately) = (body(&page, "/text"), &json(&page)["runtimes"][0]["lately"]);
+            let sentence = text.lines().find(|line| line.starts_with("in the last minute "));
+            let sentence = sentence.unwrap_or_else(|| panic!("{text}"));
+            assert!(sentence.contains(&place), "{sentence}");
+            assert!(lately.as_str().unwrap().contains(&place), "{lately}");
+            let row = format!("task {task} \"reads-config\", spawned at {place}");
+            let row = text.lines().find(|line| line.starts_with("  ") && line.contains(&row));
+            let is_long = poll["duration_ms"].as_u64().unwrap() >= 180;
+            seen.push(format!("{row:?} {poll}"));
+            is_known && is_long && row.is_some_and(|row| row.contains(" ms until "))
+        });
+        assert!(is_named, "{seen:#?}");
+    });
+}
+
+/// Spawns a task that blocks its worker until the runtime has noticed.
+fn block_until_seen(runtime: &Runtime) -> u64 {
+    let task = runtime.spawn(async {
+        let (handle, task) = (Handle::current(), task::id());
+        until(|| {
+            let dump = handle.dump();
+            let of_task = dump
+                .slow_polls()
+                .iter()
+                .find(|slow| slow.task().is_some_and(|running| running.id() == task));
+            of_task.is_some_and(|slow| slow.ended_ago().is_none() && slow.duration() >= 10 * MS)
+        });
+    });
+    let id = u64::from(task.id());
+    runtime.block_on(task).unwrap();
+    id
+}
+
+#[test]
+fn of_many_blocks_the_last_sixteen_are_named_the_newest_first() {
+    guarded(|| {
+        let runtime = exactly(1).slow_poll_threshold(10 * MS).build().unwrap();
+        let mut tasks: Vec<_> = (0..20).map(|_| block_until_seen(&runtime)).collect();
+        tasks.reverse();
+        let page = page_of(&runtime);
+        let all = json(&page);
+        let polls = all["runtimes"][0]["last_slow_polls"].as_array().unwrap();
+        assert_eq!(polls.len(), 16, "{polls:?}");
+        assert!(all["runtimes"][0]["slow_polls"].as_u64().unwrap() >= 20);
+        // On a machine that is busy with something else, a worker between two polls may look slow, too.
+        let of_tasks = polls.iter().filter_map(|poll| poll["task"]["id"].as_u64());
+        let of_tasks: Vec<_> = of_tasks.filter(|task| tasks.contains(task)).collect();
+        assert!(!of_tasks.is_empty() && tasks.starts_with(&of_tasks), "{tasks:?} {polls:?}");
+        let ended = |poll: &Value| poll["ended_ms_ago"].as_u64();
+        assert!(polls.is_sorted_by_key(ended), "{polls:?}");
+    });
+}

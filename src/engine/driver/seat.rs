@@ -13,7 +13,7 @@ mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
-use crate::engine::words::NOTE;
+use crate::engine::tokio_note::NOTE;
 use std::io;
 use std::task::Waker;
 use std::time::Duration;

@@ -19,7 +19,7 @@ const PART_BITS: u32 = 2;
 
 /// The watchdog counts polls of so long and longer. A bound of buckets, and more than two of the watchdog's
 /// longest pauses, so that it sees each.
-pub(super) const LONG: Duration = Duration::from_nanos(1 << 24);
+pub(super) const LONG_POLL: Duration = Duration::from_nanos(1 << 24);
 
 /// How many buckets there are.
 pub(crate) const BUCKETS: usize = (((LAST_BITS - FIRST_BITS) << PART_BITS) + 2) as usize;
@@ -97,8 +97,8 @@ impl HistogramCounts {
         self.buckets.iter().sum()
     }
 
-    /// A time which that share of what was counted is below, or, if the share reaches into the last bucket,
-    /// which has no end, the time from which on that has counted. Zero if nothing was counted.
+    /// The upper bound of the bucket that this share of the counts ends in; for the last bucket, which has
+    /// none, its lower bound. Zero if nothing was counted.
     pub(crate) fn quantile(&self, share: f64) -> Quantile {
         let wanted = ((self.total() as f64 * share).ceil() as u64).max(1);
         let mut counted = 0;

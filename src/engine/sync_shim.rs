@@ -3,8 +3,8 @@
 //!
 //! Everything above takes its atomics, cells, locks, threads, thread-locals, deques and readings of the
 //! clock from here, so that the models and the explored schedules run the production code and not a copy of
-//! it. Rejected: re-exporting loom's whole surface (tokio's shim has 1,000 lines); what is not listed here is
-//! not used.
+//! it. What is not listed here is not used. Rejected: re-exporting loom's whole surface, so that one could
+//! not see what the models have to follow.
 
 #[cfg(all(test, liten_loom))]
 mod loom;

@@ -9,11 +9,11 @@
 //!
 //! # What a shard tells without its lock
 //!
-//! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it, only expiring
-//! raises it; cancelling leaves it alone. A timeout that is registered and cancelled again and again, each
-//! time a little later, therefore moves it once per timeout's length and not twice per round, and neither
-//! the poller nor its alarm hears of the others. The price is one turn for nothing when the bound has come
-//! and its timer is gone.
+//! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it, only expiring and
+//! closing raise it; cancelling leaves it alone. A timeout that is registered and cancelled again and again,
+//! each time a little later, therefore moves it once per timeout's length and not twice per round, and
+//! neither the poller nor its alarm hears of the others. The price is one turn for nothing when the bound has
+//! come and its timer is gone.
 //!
 //! # No deadline is missed
 //!

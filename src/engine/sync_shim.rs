@@ -8,6 +8,8 @@
 
 #[cfg(all(test, liten_loom))]
 mod loom;
+#[cfg(all(test, any(liten_loom, liten_shuttle)))]
+mod modelled;
 #[cfg(not(any(target_family = "wasm", all(test, any(liten_loom, liten_shuttle)))))]
 mod native;
 #[cfg(not(all(test, any(liten_loom, liten_shuttle))))]
@@ -23,6 +25,8 @@ mod wasm;
 
 #[cfg(all(test, liten_loom))]
 pub(crate) use self::loom::*;
+#[cfg(all(test, any(liten_loom, liten_shuttle)))]
+pub(crate) use self::modelled::*;
 #[cfg(not(any(target_family = "wasm", all(test, any(liten_loom, liten_shuttle)))))]
 pub(crate) use self::native::*;
 #[cfg(all(test, liten_shuttle))]
@@ -30,3 +34,7 @@ pub(crate) use self::shuttle::*;
 pub(crate) use self::used::Used;
 #[cfg(target_family = "wasm")]
 pub(crate) use self::wasm::*;
+#[cfg(all(test, liten_loom))]
+use ::loom as model;
+#[cfg(all(test, liten_shuttle))]
+use ::shuttle as model;

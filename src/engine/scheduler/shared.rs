@@ -351,6 +351,12 @@ impl Shared {
         self.quiet.check(|| self.is_quiet());
     }
 
+    /// Takes a task that completes out of the registry that it has entered.
+    #[inline]
+    pub(super) fn unregister(&self, key: RegistryKey) {
+        self.slots.get(usize::from(key.shard)).registry.remove(key.index);
+    }
+
     /// Runs `task` as cancelled on the calling thread, which has no slot.
     pub(super) fn cancel(&self, task: Hot) {
         self.cancel_noted(task, None);
@@ -412,7 +418,7 @@ struct Canceller<'a>(&'a Shared);
 
 impl Completer for Canceller<'_> {
     fn unregister(&self, key: RegistryKey) {
-        self.0.slots.get(usize::from(key.shard)).registry.remove(key.index);
+        self.0.unregister(key);
     }
 
     /// Counted by `cancel_noted`.

@@ -579,7 +579,7 @@ impl Worker {
 
 impl Completer for Worker {
     fn unregister(&self, key: RegistryKey) {
-        self.shared.slots.get(usize::from(key.shard)).registry.remove(key.index);
+        self.shared.unregister(key);
     }
 
     fn completed(&self) {

@@ -12,6 +12,7 @@
 //! |---|---|---|
 //! | `sync_shim` | 440 | std's locks, atomics and threads, or loom's, or shuttle's |
 //! | `location` | 30 | a place in the source, behind an atomic pointer |
+//! | `nanos` | 16 | durations as numbers |
 //! | `rng` | 50 | small random numbers, from one seed |
 //! | `slab` | 280 | a table whose entries are found by number |
 //! | `scoped` | 70 | a thread-local that has a value during a call |
@@ -174,6 +175,7 @@ pub(crate) mod abort;
 pub(crate) mod ended;
 pub(crate) mod impls;
 pub(crate) mod location;
+pub(crate) mod nanos;
 pub(crate) mod recycler;
 pub(crate) mod rng;
 pub(crate) mod scoped;

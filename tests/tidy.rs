@@ -39,6 +39,7 @@ const HOUSE: Plan = Plan {
         ("engine::sync_shim", 0),
         ("engine::location", 0),
         ("engine::recycler", 0),
+        ("engine::nanos", 0),
         ("engine::rng", 0),
         ("engine::slab", 0),
         ("engine::scoped", 0),

@@ -22,6 +22,7 @@
 //! no room.
 
 use super::Worker;
+use crate::engine::nanos::nanos;
 use crate::engine::rng::Rng;
 use crate::engine::scheduler::histogram::LONG_POLL;
 use crate::engine::scheduler::slots::Slot;
@@ -128,10 +129,10 @@ impl Samples {
     #[cold]
     fn draw(&self, now: Instant, polls: u64, first: u64) {
         let (since, before) = self.drawn.replace((now, polls));
-        let passed = u64::try_from(now.saturating_duration_since(since).as_nanos());
+        let passed = nanos(now.saturating_duration_since(since));
         let add = |sum: u64, more: u64| (sum - sum / FORGOTTEN).saturating_add(more);
         let (time, made) = if now < self.late.get() { self.pace.get() } else { (0, 0) };
-        let (time, made) = (add(time, passed.unwrap_or(u64::MAX)), add(made, polls - before));
+        let (time, made) = (add(time, passed), add(made, polls - before));
         self.pace.set((time, made));
         let mean = u128::from(made) * PERIOD.as_nanos() / u128::from(time.max(1));
         let mean = mean.clamp(1, u128::from(MOST_POLLS)) as usize;

@@ -5,19 +5,20 @@
 //! the other way round. Each module of the engine imports only modules that stand before it in the table, so
 //! that it can be read after those. Most readers want `task`, `driver` and `scheduler`, and look the others
 //! up. The lines are those of the code that is shipped, with comments; models and tests are not counted.
-//! `tests/tidy.rs` checks all this, that no modules import each other in a circle, and that files of one
-//! module do so only where it says why.
+//! `tests/tidy.rs` checks all this, and that no modules import each other in a circle. Files of one module do
+//! so only where `tests/tidy.rs` says why.
 //!
 //! | module | lines | what it is |
 //! |---|---|---|
 //! | `sync_shim` | 440 | std's locks, atomics and threads, or loom's, or shuttle's |
 //! | `location` | 30 | a place in the source, behind an atomic pointer |
+//! | `nanos` | 16 | durations as numbers |
 //! | `rng` | 50 | small random numbers, from one seed |
-//! | `slab` | 280 | things found by number, under many locks |
+//! | `slab` | 280 | a table whose entries are found by number |
 //! | `scoped` | 70 | a thread-local that has a value during a call |
-//! | `recycler` | 240 | memory for tasks, kept per thread |
+//! | `recycler` | 240 | memory for tasks and for channels of one value, kept per thread |
 //! | `wakers` | 668 | futures that wait in a list, and wakers called all at once |
-//! | `words` | 29 | what panics end with under tokio's name |
+//! | `tokio_note` | 29 | the suffix of panic messages in the package named `tokio` |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `impls` | 100 | std's traits, for types that implement them alike |
 //! | `ended` | 40 | the error of a runtime that has ended |
@@ -34,9 +35,9 @@
 //!
 //! Calls upwards go through traits. A task calls [`task::header::Schedule`], and the thread that polls or
 //! ends it as [`task::header::Runner`] and `Completer`; the scheduler, local executors and blocking tasks
-//! implement them. [`blocking::Job`], [`scheduler::CountsRoots`] and [`scheduler::StallHook`] are implemented
-//! in `runtime`, which also gives [`task::panics`] the function to call when a task has panicked. The driver
-//! knows wakers and no workers.
+//! implement them. [`blocking::Job`] and [`scheduler::StallHook`] are implemented in `runtime`, and so is
+//! [`scheduler::CountsRoots`] for runtimes without workers. `runtime` also gives [`task::panics`] the
+//! functions to call when a task has panicked. The driver knows wakers and no workers.
 //!
 //! # Terms to know first
 //!
@@ -84,7 +85,7 @@
 //! | `Deque` | A queue of one worker, from which the others can steal. |
 //! | `Dispatcher` | The driver thread while it calls wakers, and sends the woken tasks to the workers. |
 //! | `Driver` | The poller, the sources and the timers of a runtime. |
-//! | `Foreign` | Of threads outside the workers: what they have spawned and ended is counted apart. |
+//! | `Foreign` | Of tasks that are counted apart: spawned by threads outside the workers, or cancelled. |
 //! | `Found` | What a worker does when it has found a task, before it runs it. |
 //! | `Histogram` | How often something took how long. |
 //! | `History` | What the watchdog remembers from one look to the next. |
@@ -123,7 +124,7 @@
 //! | `Presence` | Whether the root of a `block_on` is awake. |
 //! | `Primitive` | A lock, a channel or something else by which tasks wait for each other. |
 //! | `Pusher` | The thread that queues a task. |
-//! | `Quantile` | A time which a share of all times that were counted is below. |
+//! | `Quantile` | The bound of the bucket in which a share of all counted times ends. |
 //! | `Queue` | Where a hot task waits for a worker. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
 //! | `Quiet` | A runtime is quiet when no task is alive. |
@@ -174,6 +175,7 @@ pub(crate) mod abort;
 pub(crate) mod ended;
 pub(crate) mod impls;
 pub(crate) mod location;
+pub(crate) mod nanos;
 pub(crate) mod recycler;
 pub(crate) mod rng;
 pub(crate) mod scoped;
@@ -181,8 +183,8 @@ pub(crate) mod slab;
 pub(crate) mod sync_shim;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod thread_name;
+pub(crate) mod tokio_note;
 pub(crate) mod wakers;
-pub(crate) mod words;
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod park;

@@ -67,7 +67,7 @@
 //! `tokio-name` and `tracing`.
 //!
 //! * `macros` (default): the attributes [`main`](macro@main) and [`test`](macro@test).
-//! * `net` (default): [`net`]; costs the crate socket2.
+//! * `net` (default): [`net`]; costs the crates socket2 and memoffset.
 //! * `futures-io` (default): the I/O traits of futures-io on everything that reads and writes, and the
 //!   extension methods and adapters in [`io`].
 //! * `insight` (default): what a running program does, in [`insight`]; costs nothing while it is not asked,
@@ -76,7 +76,7 @@
 //! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
 //! * `fs`: the module of that name; costs nothing.
 //! * `process`: child processes; includes `signal`, and costs nothing more.
-//! * `signal`: ctrl-c and signals; costs the crate signal-hook-registry.
+//! * `signal`: ctrl-c and signals; costs the crates signal-hook-registry and errno.
 //! * `tokio-context`: crates that know tokio only run unmodified ([how](runtime#crates-that-need-tokio)).
 //! * `tokio-name`: for the package named `tokio` (the folder of that name), and no other: the words of panics
 //!   are tokio's, or say whose this `tokio` is.

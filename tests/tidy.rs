@@ -39,6 +39,7 @@ const HOUSE: Plan = Plan {
         ("engine::sync_shim", 0),
         ("engine::location", 0),
         ("engine::recycler", 0),
+        ("engine::nanos", 0),
         ("engine::rng", 0),
         ("engine::slab", 0),
         ("engine::scoped", 0),
@@ -47,7 +48,7 @@ const HOUSE: Plan = Plan {
         ("engine::ended", 0),
         ("engine::abort", 0),
         ("engine::impls", 0),
-        ("engine::words", 0),
+        ("engine::tokio_note", 0),
         // Waiting and handing over.
         ("engine::park", 1),
         ("engine::queue", 1),
@@ -384,7 +385,7 @@ const CFG: Confined = Confined {
     homes: &[
         ("src/lib.rs", "features gate whole modules, on one line each"),
         ("src/engine.rs", "so do systems"),
-        ("src/engine/words.rs", "what messages end with under tokio's name"),
+        ("src/engine/tokio_note.rs", "what messages end with under tokio's name"),
         ("src/runtime/tokio_words.rs", "whether the name is tokio's"),
         ("src/engine/sync_shim.rs", "std, loom or shuttle; with threads or without"),
         ("src/task.rs", "what of tasks needs other threads, on a line each"),

@@ -278,8 +278,8 @@ impl CancellationToken {
         DropGuard { token: Some(self) }
     }
 
-    /// Runs `future` until it is done or the token is cancelled; then returns `None`, and `future` is
-    /// dropped.
+    /// Returns `Some` of the output of `future`, or `None` if the token is cancelled first; `future` is
+    /// dropped then.
     ///
     /// If the token is cancelled already, `future` is not polled at all. If both happen at once later, the
     /// result of `future` is returned.

@@ -3,6 +3,22 @@
 //! It knows sources (mio), deadlines, and `std::task::Waker`; of tasks and workers it knows
 //! nothing. It has no thread of its own either: any thread may drive it, one at a time.
 //!
+//! | file | what it is |
+//! |---|---|
+//! | `seat` | what the thread in the seat does, and for how long it may sleep |
+//! | `poller` | the system's poller behind its lock |
+//! | `selector` | the system's selector: mio's, or one without a system for the explored schedules |
+//! | `alarm` | how a thread that sleeps in the poller is woken |
+//! | `alarm_clock` | what ends its sleep at a deadline |
+//! | `sources` | the table from the tokens of events to their sources |
+//! | `registration` | a source's entry with the driver |
+//! | `readiness` | what is known about one source, and what waits for it |
+//! | `timers` | the timers of all workers, a wheel for each |
+//! | `wheel` | deadlines in the order of time; pure |
+//! | `coalescing` | when timers that are close together share a turn |
+//! | `clock`, `paused_clock` | the driver's time, and what can be done while it stands still |
+//! | `quiescent_points` | the futures that wait until nothing runs and nothing is queued |
+//!
 //! # A turn
 //!
 //! One round of the driver is a *turn*, made by the thread in the *seat* (`SeatGuard::turn`):

@@ -12,7 +12,7 @@
 //! | EMPTY    | ASLEEP or SEATED, sleep | NOTIFIED, nothing                     | EMPTY          |
 //! | ASLEEP   | impossible (one owner)  | NOTIFIED, futex wake done here        | EMPTY          |
 //! | SEATED   | impossible (one owner)  | NOTIFIED, `Unpark::Poller` to the caller | EMPTY       |
-//! | NOTIFIED | EMPTY, do not sleep | NOTIFIED, nothing                         | EMPTY, awake by token |
+//! | NOTIFIED | NOTIFIED, do not sleep | NOTIFIED, nothing                      | EMPTY, awake by token |
 //!
 //! Nothing is lost: both sides move the word by RMW, so they are ordered. If `unpark` comes first, `prepare`
 //! finds NOTIFIED and does not sleep. If `prepare` comes first, `unpark` finds where the thread sleeps and
@@ -125,7 +125,8 @@ impl Parker {
 
     fn finish(&self) {
         // Ordering: Acquire pairs with `unpark`'s Release, as in `prepare`. A swap and not a store: a token
-        // that arrives between the load above and here must be acquired too, otherwise it would be lost.
+        // that arrives after the caller's last look at the word ends here. With a store this thread would
+        // not see what was published before it.
         self.inner.state.swap(EMPTY, Ordering::Acquire);
     }
 }
@@ -133,9 +134,8 @@ impl Parker {
 impl Unparker {
     /// Leaves a token for the thread and wakes it if it sleeps on its own.
     pub(crate) fn unpark(&self) -> Unpark {
-        // Ordering: Release publishes what the caller did before to the parker's Acquire; Acquire is
-        // needed on no path, AcqRel only keeps the swap totally ordered with `prepare` on the same word,
-        // which RMWs are anyway: Release.
+        // Ordering: Release pairs with the Acquire in `prepare`, `park` and `finish`. No Acquire: nothing
+        // that the parker wrote is read here.
         match self.inner.state.swap(NOTIFIED, Ordering::Release) {
             ASLEEP => {
                 self.inner.thread.unpark();

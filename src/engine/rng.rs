@@ -1,4 +1,5 @@
-//! The one source of randomness, seedable so that a later simulation can replay a schedule.
+//! The random choices of the runtime. A generator has a seed, so that a schedule that is explored can be
+//! replayed. Secrets do not come from here, but from the system.
 //!
 //! xorshift64*: two multiplications' worth of work, good enough to choose where a thief begins to look.
 //!

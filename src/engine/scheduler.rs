@@ -28,6 +28,7 @@
 //! | `slots` | what others see of one worker |
 //! | `size` | how many workers there are, and how many there should be |
 //! | `count`, `sleeps` | what the metrics say of a worker: tasks, sleeps, how long it was busy |
+//! | `histogram` | how often polls, and waits for a poll, took how long |
 //! | `recorder` | starts and stops a recording of what the workers do |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
 //! | `stall_hook` | what the watchdog tells of polls that last |
@@ -60,12 +61,11 @@
 //!
 //! *Pushed by a worker.* It runs its own queues empty before it parks, so the task is run by it or taken
 //! by a thief. It reads the idle word without a fence, and may miss a parked peer: only parallelism is
-//! lost, until the next push, a fair turn of this worker, or the watchdog's second look that finds it slow.
+//! lost, until the next push, a fair turn of this worker, or the second look of the watchdog at which this
+//! worker has not moved.
 //!
-//! *Pushed from outside* (injector, wake channel; and what a helper leaves to the workers, for
-//! those that may take it: a helper that is awake does not count, so its push wakes one of the others if one
-//! is parked, and those that are awake look there when they run dry). The pusher P and a worker W that is
-//! about to park form a Dekker pair:
+//! *Pushed from outside* (injector, wake channel, and what a helper leaves to the workers). The pusher P and
+//! a worker W that is about to park form a Dekker pair:
 //!
 //! ```text
 //!   P: push;                SeqCst fence;  read the idle word
@@ -91,6 +91,10 @@
 //! A wake channel is an extra queue in this argument, but only the pusher of its empty → non-empty edge
 //! wakes. Pushers that come later rely on that one. It is between its push and its fence at the latest, so it
 //! wakes a worker after *their* push, too.
+//!
+//! What a helper leaves to the workers is for the regular ones only. A helper that is awake does not count
+//! here: the push wakes a regular worker if one is parked, and those that are awake look there when they run
+//! dry.
 //!
 //! *Moved in a batch* from a queue that all look at to a worker's deque. Between the two no look sees the
 //! tasks, so a searcher may look in vain and park. Therefore the worker tells a peer when it has queued more

@@ -1,8 +1,8 @@
 //! A generational slab. A key finds the value it was made for, or nothing.
 //!
-//! Two things stand on it: the timer wheel, whose entries link to each other by index, and the driver's
-//! table of I/O sources, whose keys travel through the operating system as event tokens and may come back
-//! late.
+//! Three things stand on it: the timer wheel, whose entries link to each other by index; the driver's table
+//! of I/O sources, whose keys travel through the operating system as event tokens and may come back late; and
+//! the pollables that a component waits for.
 //!
 //! - Values live in chunks of fixed size that never move: growing to a million entries copies chunk headers
 //!   only, so a lock held around `insert` is held shortly. Rejected: one `Vec`, which copies everything
@@ -11,7 +11,7 @@
 //! - The generation is a counter of the whole slab, written into the entry by each `insert`: no key equals
 //!   an earlier one within 2^32 inserts, and entries need no memory of their past, so that chunks can be
 //!   given back. Rejected: a counter per entry, which must survive its chunk.
-//! - It is never zero, so that an `Option<Key>` is no larger than a key and an entry needs no tag.
+//! - A generation is never zero, so that an `Option<Key>` is no larger than a key and an entry needs no tag.
 
 use std::mem;
 use std::num::NonZeroU32;
@@ -63,8 +63,8 @@ impl Key {
         (generation as usize) << token::INDEX_BITS | self.index as usize
     }
 
-    /// The key that [`Key::to_usize`] packed. Any other number gives a key that finds nothing, or what it
-    /// names.
+    /// The key that [`Key::to_usize`] packed. Any other number gives a key that finds the entry with that
+    /// index and generation, if there is one.
     pub(crate) fn from_usize(token: usize) -> Self {
         let index = token as u32 & (u32::MAX >> (u32::BITS - token::INDEX_BITS));
         match NonZeroU32::new((token >> token::INDEX_BITS) as u32) {

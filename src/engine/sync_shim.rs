@@ -3,11 +3,13 @@
 //!
 //! Everything above takes its atomics, cells, locks, threads, thread-locals, deques and readings of the
 //! clock from here, so that the models and the explored schedules run the production code and not a copy of
-//! it. Rejected: re-exporting loom's whole surface (tokio's shim has 1,000 lines); what is not listed here is
-//! not used.
+//! it. What is not listed here is not used. Rejected: re-exporting loom's whole surface, so that one could
+//! not see what the models have to follow.
 
 #[cfg(all(test, liten_loom))]
 mod loom;
+#[cfg(all(test, any(liten_loom, liten_shuttle)))]
+mod modelled;
 #[cfg(not(any(target_family = "wasm", all(test, any(liten_loom, liten_shuttle)))))]
 mod native;
 #[cfg(not(all(test, any(liten_loom, liten_shuttle))))]
@@ -23,6 +25,8 @@ mod wasm;
 
 #[cfg(all(test, liten_loom))]
 pub(crate) use self::loom::*;
+#[cfg(all(test, any(liten_loom, liten_shuttle)))]
+pub(crate) use self::modelled::*;
 #[cfg(not(any(target_family = "wasm", all(test, any(liten_loom, liten_shuttle)))))]
 pub(crate) use self::native::*;
 #[cfg(all(test, liten_shuttle))]
@@ -30,3 +34,7 @@ pub(crate) use self::shuttle::*;
 pub(crate) use self::used::Used;
 #[cfg(target_family = "wasm")]
 pub(crate) use self::wasm::*;
+#[cfg(all(test, liten_loom))]
+use ::loom as model;
+#[cfg(all(test, liten_shuttle))]
+use ::shuttle as model;

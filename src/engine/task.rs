@@ -23,8 +23,9 @@
 //! calls them. `traced` is a poll that notes where the task waits. `waiting` notes what a task waits for,
 //! such as something of a `primitive_kind`, and `holders` which tasks hold the locks that others wait for.
 //!
-//! A task calls upwards only through [`header::Schedule`], which the scheduler, local executors and blocking
-//! tasks implement. If it has panicked, `panics` also calls a function that `runtime` has given.
+//! A task calls upwards through three traits: [`header::Schedule`], and of the thread that polls or ends it
+//! [`header::Runner`] and [`header::Completer`]. The scheduler, local executors and blocking tasks implement
+//! them. If a task has panicked, `panics` also calls functions that `runtime` has given.
 
 pub(crate) mod budget;
 pub(crate) mod cell;

@@ -2,13 +2,14 @@
 //!
 //! | part | what it keeps | used by |
 //! |---|---|---|
-//! | [`WaitList`] | waiting futures, with places in them; a future can leave | all that futures wait for |
+//! | [`WaitList`] | waiting futures, with places in them; a future can leave | see there |
 //! | [`Line`] | wakers without a future, for `poll_` functions; no waker can leave | sources |
-//! | [`WakeList`] | wakers taken out under a lock, until they are called without it | both |
+//! | [`WakeList`] | wakers taken out under a lock, until they are called without it | `WaitList` |
 //!
 //! Two other things keep many wakers, each at a place of its own: a timer in its wheel, and a pollable of
-//! WASI beside its entry in the poller. Standard input keeps its wakers by itself, because a forked child
-//! must forget those of its parent.
+//! WASI beside its entry in the poller. What only one future at a time waits for keeps a single waker: a task
+//! for its `JoinHandle`, a oneshot channel, the receiving half of an mpsc channel. Standard input keeps its
+//! wakers by itself, because a forked child must forget those of its parent.
 //!
 //! A waker is user code, so it may panic. Such a panic must neither reach the thread that calls the waker nor
 //! keep other wakers from being called.

@@ -65,8 +65,10 @@
 //!
 //! A task is one piece of memory: a header of 72 bytes (on a 64-bit machine), and behind it the future, in
 //! whose place the output comes later. One word of the header says what the task is doing. It has the bits
-//! `SCHEDULED` (the task is hot), `WOKEN` (it was woken once more while hot), `CANCELLED`, `COMPLETE` and two
-//! for the `JoinHandle`. Above the bits is the reference count. During a life, this happens to it:
+//! `SCHEDULED` (the task is hot), `WOKEN` (it was woken once more while hot), `CANCELLED`, `COMPLETE`, two
+//! for the `JoinHandle`, and two for those who look at the task: `SEEN` (it has been cold since) and `TRACED`
+//! (its next poll notes where it waits). Above the bits is the reference count. During a life, this happens
+//! to it:
 //!
 //! | step | the word | atomic read-modify-writes |
 //! |---|---|---|
@@ -279,8 +281,9 @@
 //!
 //! # A waker is a pointer, and what its id is for
 //!
-//! A waker consists of two words: a pointer to the task's header, and a pointer to a table of functions,
-//! which is the same for all tasks. A task has the same waker all its life, whichever worker polls it:
+//! A waker consists of two words: a pointer to the task's header, and a pointer to a table of functions. All
+//! tasks share that table; only the waker that a traced poll borrows has another one. So a task has the same
+//! waker all its life, whichever worker polls it:
 //!
 //! ```
 //! use std::future::poll_fn;

@@ -7,7 +7,7 @@ use crate::engine::scheduler::{self, Presence, Shared};
 use crate::engine::scoped::while_replaced;
 use crate::engine::sync_shim::{Arc, clock, modelled_thread_local, thread, thread_local};
 use crate::engine::task::budget;
-use crate::engine::words::NOTE;
+use crate::engine::tokio_note::NOTE;
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::pin;

@@ -11,7 +11,7 @@ pub use self::platform::{is_inside, worker_index};
 use super::handle::Handle;
 use crate::engine::driver::{Driver, clock};
 use crate::engine::sync_shim::{self, Arc, thread_local};
-use crate::engine::words::NOTE;
+use crate::engine::tokio_note::NOTE;
 use std::cell::RefCell;
 use std::error::Error;
 use std::fmt;

@@ -3,7 +3,7 @@
 use super::local::{LocalExecutor, LocalShared};
 use crate::engine::scoped::{Scoped, while_replaced};
 use crate::engine::sync_shim::{Arc, modelled_thread_local, thread_local};
-use crate::engine::words::NOTE;
+use crate::engine::tokio_note::NOTE;
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::rc::{Rc, Weak};

@@ -3,7 +3,7 @@
 //! told what to do.
 
 use crate::engine::task::panics;
-use crate::engine::words::NOTE;
+use crate::engine::tokio_note::NOTE;
 use std::any::Any;
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write};

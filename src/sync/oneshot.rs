@@ -52,7 +52,7 @@ use self::error::{RecvError, TryRecvError};
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::task::waker::leave_note;
 use crate::engine::task::{PrimitiveKind, budget};
-use crate::engine::words::noted;
+use crate::engine::tokio_note::noted;
 use crate::runtime::block_on::wait_outside;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

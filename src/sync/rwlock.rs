@@ -11,7 +11,7 @@ pub use self::write::{OwnedRwLockWriteGuard, RwLockWriteGuard};
 use super::guarded::{Guarded, Held};
 use super::mutex::TryLockError;
 use crate::engine::sync_shim::const_fn;
-use crate::engine::words::{NOTE, noted};
+use crate::engine::tokio_note::{NOTE, noted};
 use crate::runtime::block_on::wait_outside;
 use std::sync::Arc;
 

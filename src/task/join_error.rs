@@ -2,7 +2,7 @@
 
 use crate::engine::task::JoinError;
 use crate::engine::task::join_error::{Cause, Payload};
-use crate::engine::words::NOTE;
+use crate::engine::tokio_note::NOTE;
 use crate::runtime::tokio_words;
 use std::any::Any;
 use std::error::Error;

@@ -7,7 +7,7 @@
 use super::{AbortHandle, JoinError, JoinHandle, TaskId};
 use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::task::budget;
-use crate::engine::words::NOTE;
+use crate::engine::tokio_note::NOTE;
 use crate::runtime::{Handle, LocalSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::poll_fn;

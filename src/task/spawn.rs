@@ -4,7 +4,7 @@ use crate::engine::task::JoinHandle;
 use crate::engine::task::TaskId;
 use crate::engine::task::current;
 use crate::engine::task::origin::Origin;
-use crate::engine::words::noted;
+use crate::engine::tokio_note::noted;
 use crate::runtime::local_thread::with_executor;
 use crate::runtime::{Handle, context};
 use std::future::Future;

@@ -1,7 +1,7 @@
 //! Regular ticks.
 
 use super::{Duration, Instant, Sleep, after, sleep_until};
-use crate::engine::words::noted;
+use crate::engine::tokio_note::noted;
 use futures_core::Stream;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

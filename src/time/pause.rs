@@ -1,8 +1,8 @@
 //! Stopping the clock of a runtime and moving it by hand.
 
 use super::{Duration, Instant};
+use crate::engine::tokio_note::{NOTE, noted};
 use crate::engine::wakers;
-use crate::engine::words::{NOTE, noted};
 use crate::runtime::context;
 
 /// What is wrong with a clock that goes.

@@ -1,6 +1,7 @@
 //! The pool for work that blocks: bounded, named, out of the way of tasks.
 
 use crate::guard::{guarded, named, until, workers};
+use crate::pool::{occupy, pool};
 use crate::probe::{Bell, Count};
 use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use std::cell::RefCell;
@@ -9,23 +10,6 @@ use std::fs;
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
-
-fn pool(max: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(1).max_blocking_threads(max).thread_name("pools").build().unwrap()
-}
-
-/// A job that lasts until the sender is dropped; returns when it has begun.
-fn occupy(runtime: &Runtime) -> mpsc::Sender<()> {
-    let (release, released) = mpsc::channel();
-    let (begun, has_begun) = mpsc::channel();
-    drop(runtime.spawn_blocking(move || {
-        begun.send(()).unwrap();
-        let _ = released.recv();
-    }));
-    has_begun.recv().unwrap();
-    release
-}
 
 #[test]
 fn a_job_gives_its_value_and_its_panic_back() {

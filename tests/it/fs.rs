@@ -9,12 +9,11 @@ mod file;
 mod model;
 
 use crate::guard::guarded;
-use liten::runtime::{Builder, Runtime};
+use crate::pool::{occupy, pool};
 use std::fmt::Debug;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 /// A directory of a test's own, which goes with everything in it.
 struct Folder(PathBuf);
@@ -44,24 +43,6 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-/// A runtime whose blocking pool has so many threads.
-fn pool(threads: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(1).max_blocking_threads(threads).build().unwrap()
-}
-
-/// Keeps a thread of the pool busy until the sender is dropped; returns when it is.
-fn occupy(runtime: &Runtime) -> mpsc::Sender<()> {
-    let (release, released) = mpsc::channel();
-    let (begun, has_begun) = mpsc::channel();
-    drop(runtime.spawn_blocking(move || {
-        begun.send(()).unwrap();
-        let _ = released.recv();
-    }));
-    has_begun.recv().unwrap();
-    release
 }
 
 /// Runs a test in a runtime of its own, with a bound.

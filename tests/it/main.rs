@@ -3,6 +3,7 @@
 
 mod guard;
 mod loopback;
+mod pool;
 mod probe;
 mod process;
 

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `AWAKE` (0) | no thread sleeps: the thread that enters next looks at the timers first |
 //! | `NOTIFIED` (1) | as above, and the next sleep is called off |
-//! | `FIRST_DEADLINE` (2) | the holder coalesces timers, or is about to: it sleeps for some 100 µs |
+//! | `FIRST_DEADLINE` (2) | the holder coalesces timers, or is about to: it sleeps for `DELAY` at the most |
 //! | larger: a deadline | the holder sleeps until then, or is about to; `u64::MAX`: no end |
 //!
 //! | from | by | to | and then |
@@ -54,7 +54,7 @@
 
 use super::selector::{Bell, Registry};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
-use crate::engine::words::NOTE;
+use crate::engine::tokio_note::NOTE;
 use mio::Token;
 use std::io;
 

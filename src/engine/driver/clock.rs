@@ -61,7 +61,8 @@ impl Time {
         match self {
             Time::Real => sync_shim::clock::now(),
             Time::Stopped(at) => at,
-            // Beyond the last moment there is, it stays where it was.
+            // `unwrap_or` is never needed: no clock is moved further than its timers can count to, and a sum
+            // that near to the beginning is a moment.
             Time::Resumed { at, since } => {
                 let passed = sync_shim::clock::now().saturating_duration_since(since);
                 at.checked_add(passed).unwrap_or(at)

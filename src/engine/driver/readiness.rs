@@ -69,8 +69,8 @@ use std::task::{Context, Poll, Waker};
 
 use crate::engine::ended::ended;
 use crate::engine::sync_shim::atomic::{AtomicI32, AtomicU64, Ordering};
+use crate::engine::tokio_note;
 use crate::engine::wakers::{self, Place};
-use crate::engine::words;
 use pin_project_lite::pin_project;
 
 pub use ready::{Direction, Ready};
@@ -303,7 +303,7 @@ fn event(state: u64, mask: Ready) -> ReadyEvent {
 /// What every wait and registration returns once the driver is closed.
 #[cold]
 pub(crate) fn shutdown_error() -> io::Error {
-    ended(words::SOURCE_ENDED)
+    ended(tokio_note::SOURCE_ENDED)
 }
 
 pin_project! {

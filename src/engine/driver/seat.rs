@@ -13,7 +13,8 @@ mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
-use crate::engine::words::NOTE;
+use crate::engine::nanos::nanos;
+use crate::engine::tokio_note::NOTE;
 use std::io;
 use std::task::Waker;
 use std::time::Duration;
@@ -23,7 +24,6 @@ use super::alarm::{ALARM, FIRST_DEADLINE};
 use super::alarm_clock::{CLOCK, LONGEST_SLEEP};
 use super::poller::{Poller, SleepEnd};
 use super::sources::Sources;
-use super::timers::nanos;
 use crate::engine::sync_shim::{Mutex, MutexGuard};
 
 /// Callers' limits are rounded up to this, so that the alarm word names the true end of the sleep: it is

@@ -9,11 +9,11 @@
 //!
 //! # What a shard tells without its lock
 //!
-//! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it, only expiring
-//! raises it; cancelling leaves it alone. A timeout that is registered and cancelled again and again, each
-//! time a little later, therefore moves it once per timeout's length and not twice per round, and neither
-//! the poller nor its alarm hears of the others. The price is one turn for nothing when the bound has come
-//! and its timer is gone.
+//! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it, only expiring and
+//! closing raise it; cancelling leaves it alone. A timeout that is registered and cancelled again and again,
+//! each time a little later, therefore moves it once per timeout's length and not twice per round, and
+//! neither the poller nor its alarm hears of the others. The price is one turn for nothing when the bound has
+//! come and its timer is gone.
 //!
 //! # No deadline is missed
 //!
@@ -53,6 +53,7 @@ use std::time::{Duration, Instant};
 use crate::engine::driver::Alarm;
 use crate::engine::driver::clock::Clock;
 use crate::engine::driver::wheel::{self, Wheel};
+use crate::engine::nanos::nanos;
 use crate::engine::slab::Key;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
@@ -474,18 +475,6 @@ impl Drop for TimerEntry {
 /// years later.
 fn since(epoch: Instant, instant: Instant) -> u64 {
     nanos(instant.saturating_duration_since(epoch))
-}
-
-/// `u64::MAX` for what is longer than 584 years.
-#[inline]
-pub(super) fn nanos(duration: Duration) -> u64 {
-    // In 64 bits: where those are the widest registers, a product of 128 is a function of its own.
-    const PER_SECOND: u64 = 1_000_000_000;
-    if duration.as_secs() < u64::MAX / PER_SECOND {
-        duration.as_secs() * PER_SECOND + u64::from(duration.subsec_nanos())
-    } else {
-        u64::MAX
-    }
 }
 
 #[cfg(all(test, liten_loom))]

@@ -71,7 +71,7 @@ pub(crate) struct Wheel<T> {
     /// Per level, one bit for each bucket that holds entries.
     pub(super) occupied: [u64; LEVELS],
     /// `level * BUCKETS + digit`, then `OVERDUE`. None before the first insertion, and after a drain: they
-    /// are 12 KiB, and most shards of most runtimes never have a timer.
+    /// are 8 KiB, and most shards of most runtimes never have a timer.
     pub(super) buckets: Box<[Bucket]>,
     pub(super) entries: Slab<Entry<T>>,
 }

@@ -1,8 +1,8 @@
 //! The pollables that are waited for, and the one place that asks the host about them.
 //!
 //! The host speaks of positions in the list that it was given; a future that waits needs a name that lasts
-//! longer than one call. So each pollable gets a key, and [`Poller::block_until`] translates. A key is never
-//! used twice (slab.rs), so that a late one finds nothing instead of another pollable.
+//! longer than one call. So each pollable gets a key, and [`Poller::block_until`] translates. A key is not
+//! used again within 2^32 inserts (slab.rs), so that a late one finds nothing instead of another pollable.
 //!
 //! # No borrow is held while anything foreign runs
 //!
@@ -32,7 +32,7 @@ use std::time::Duration;
 static POLLABLES: Used = Used::new();
 
 /// So many pollables are asked about one by one rather than in a list.
-const FEW: usize = 2;
+const FEW_POLLABLES: usize = 2;
 
 /// Names one pollable in a [`Poller`]: eight bytes, and not used again for another one within 2^32 inserts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -199,7 +199,7 @@ impl<H: Host> Poller<H> {
         if !POLLABLES.is_noted() {
             return Vec::new();
         }
-        if self.len() > FEW {
+        if self.len() > FEW_POLLABLES {
             let now = self.now.take().unwrap_or_else(|| self.host.clock(Duration::ZERO));
             let ready = self.ask(Some(&now));
             self.now.set(Some(now));

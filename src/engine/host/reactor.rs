@@ -16,9 +16,9 @@
 //! | any, dropped | – | nothing | – |
 //!
 //! The turn that learns that a pollable is ready removes the entry at once and calls the waker. Keys are
-//! never used twice, so "my key finds nothing" is all that a waiter has to ask: there is no second table of
-//! results, and the tables are empty although no future was polled again. A waiter that is leaked is, for all
-//! that can be known, one that waits: its entry goes when its pollable is ready.
+//! not used again (poller.rs), so "my key finds nothing" is all that a waiter has to ask: there is no second
+//! table of results, and the tables are empty although no future was polled again. A waiter that is leaked
+//! is, for all that can be known, one that waits: its entry goes when its pollable is ready.
 //!
 //! A first poll registers without asking the host. Rejected: to ask, and to be ready at once. A future that
 //! finds its pollables ready each time would never come back to its caller, and starve everything

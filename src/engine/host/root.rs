@@ -13,10 +13,11 @@
 //!
 //! All moves are RMWs of one word, so they are ordered. If the wake comes before `enter_host`, the owner
 //! finds WOKEN and the host is not allowed to block. If it comes after, the wake finds ASLEEP and calls the
-//! interrupter. By then the thread may not have reached the host: the interrupter's promise (host.rs) is that
-//! the next `poll` then returns at once. It may also have left the host for another reason: then `leave_host`
-//! keeps WOKEN, and the interrupt ends a later `poll` for nothing, once. A second wake that finds WOKEN
-//! leaves the interrupt to the first. Model `a_wake_is_not_lost_while_the_thread_goes_to_the_host`.
+//! interrupter. By then the thread may not have reached the host: the interrupter's promise (contract.rs) is
+//! that the next `poll` then returns at once. It may also have left the host for another reason: then
+//! `leave_host` keeps WOKEN, and the interrupt ends a later `poll` for nothing, once. A second wake that
+//! finds WOKEN leaves the interrupt to the first. Model
+//! `a_wake_is_not_lost_while_the_thread_goes_to_the_host`.
 //!
 //! A wake from the root's own thread, while it is polled or while wakers are called after a turn, finds
 //! AWAKE: the word is then all that is touched. Where there are no other threads it is so always.

@@ -1,6 +1,7 @@
 //! The host that a component runs in: WASI 0.2, without threads.
 
 use super::contract::Host;
+use crate::engine::nanos::nanos;
 use std::task::Waker;
 use std::time::Duration;
 use wasip2::clocks::monotonic_clock;
@@ -31,21 +32,11 @@ impl Host for WasiHost {
     }
 
     fn clock(&self, duration: Duration) -> Pollable {
-        monotonic_clock::subscribe_duration(nanoseconds(duration))
+        monotonic_clock::subscribe_duration(nanos(duration))
     }
 
     /// `None`: a component has one thread.
     fn interrupter(&self) -> Option<Waker> {
         None
-    }
-}
-
-/// 584 years are as good as never. In 64 bits: a multiplication in 128 is a function of its own here.
-fn nanoseconds(duration: Duration) -> u64 {
-    const PER_SECOND: u64 = 1_000_000_000;
-    if duration.as_secs() < u64::MAX / PER_SECOND {
-        duration.as_secs() * PER_SECOND + u64::from(duration.subsec_nanos())
-    } else {
-        u64::MAX
     }
 }

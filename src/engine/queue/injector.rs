@@ -6,7 +6,7 @@
 
 #[cfg(not(all(test, liten_loom)))]
 mod imp {
-    use super::super::local::Local;
+    use super::super::local::{Local, settled};
     use crate::engine::sync_shim::deque::{Injector as Queue, Steal};
 
     /// The most tasks a worker takes at once: a whole block of crossbeam's list holds 63, and a larger
@@ -64,13 +64,7 @@ mod imp {
         }
 
         pub(crate) fn pop(&self) -> Option<T> {
-            loop {
-                match self.0.steal() {
-                    Steal::Success(item) => return Some(item),
-                    Steal::Empty => return None,
-                    Steal::Retry => std::hint::spin_loop(),
-                }
-            }
+            settled(|| self.0.steal())
         }
 
         pub(crate) fn is_empty(&self) -> bool {

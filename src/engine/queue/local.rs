@@ -76,6 +76,18 @@ mod imp {
         }
     }
 
+    /// Steals until that is decided. A race that is lost means that another thread took something: there is
+    /// progress.
+    pub(in crate::engine::queue) fn settled<T>(steal: impl Fn() -> Steal<T>) -> Option<T> {
+        loop {
+            match steal() {
+                Steal::Success(item) => return Some(item),
+                Steal::Empty => return None,
+                Steal::Retry => std::hint::spin_loop(),
+            }
+        }
+    }
+
     impl<T> Stealer<T> {
         /// Moves up to half of the victim's queue into `dest` and returns the oldest of it.
         pub(crate) fn steal_into(&self, dest: &Local<T>) -> Option<T> {
@@ -95,14 +107,7 @@ mod imp {
 
         /// Takes the oldest item.
         pub(crate) fn steal(&self) -> Option<T> {
-            loop {
-                match self.0.steal() {
-                    Steal::Success(item) => return Some(item),
-                    Steal::Empty => return None,
-                    // Another thread took one: there is progress.
-                    Steal::Retry => std::hint::spin_loop(),
-                }
-            }
+            settled(|| self.0.steal())
         }
 
         /// Moves up to half of the victim's queue, and no more than `limit`, to the back of `dest`.
@@ -191,6 +196,8 @@ mod imp {
     }
 }
 
+#[cfg(not(all(test, liten_loom)))]
+pub(super) use imp::settled;
 pub(crate) use imp::{Local, Stealer};
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]

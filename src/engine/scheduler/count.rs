@@ -22,7 +22,8 @@ impl Count {
     }
 }
 
-/// Tasks spawned on threads without a slot of their own, and tasks cancelled on any thread.
+/// Tasks spawned on threads without a slot of their own, and tasks that any thread has ended by
+/// `Shared::cancel_noted`: it may be a worker.
 pub(super) struct ForeignTasks {
     pub(super) spawned: CachePadded<AtomicU64>,
     pub(super) completed: CachePadded<AtomicU64>,

@@ -78,9 +78,9 @@ impl Shared {
     pub(super) fn spawned_outside(&self, task: Hot) {
         // Ordering: Relaxed, the fence below publishes it.
         self.foreign.spawned.fetch_add(1, Ordering::Relaxed);
-        // Ordering: Dekker with the end of the runtime: count, fence, look at `closed`; close, fence,
-        // look at the counts. A caller that finds the runtime open is seen by the last worker, which does
-        // not end before it has found the task.
+        // Ordering: SeqCst fence, Dekker with `worker_ends`: here, count, fence, read `closed`; there, read
+        // `closed`, fence, look for tasks and at the counts. A caller that finds the runtime open is seen by
+        // the last worker, which does not end before it has found the task.
         fence(Ordering::SeqCst);
         if self.shutdown.is_closed() {
             self.cancel(task);

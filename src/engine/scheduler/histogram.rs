@@ -4,6 +4,7 @@
 //! numbers are fixed, so histograms of several threads can be added up, and to count one takes no division.
 
 use super::count::Count;
+use crate::engine::nanos::nanos;
 use std::array;
 use std::fmt;
 use std::ops::Range;
@@ -19,7 +20,7 @@ const PART_BITS: u32 = 2;
 
 /// The watchdog counts polls of so long and longer. A bound of buckets, and more than two of the watchdog's
 /// longest pauses, so that it sees each.
-pub(super) const LONG: Duration = Duration::from_nanos(1 << 24);
+pub(super) const LONG_POLL: Duration = Duration::from_nanos(1 << 24);
 
 /// How many buckets there are.
 pub(crate) const BUCKETS: usize = (((LAST_BITS - FIRST_BITS) << PART_BITS) + 2) as usize;
@@ -56,7 +57,7 @@ impl Histogram {
 
     /// Counts `times` times what took so long.
     pub(super) fn add(&self, time: Duration, times: u64) {
-        let nanoseconds = nanoseconds(time);
+        let nanoseconds = nanos(time);
         self.counts[bucket(nanoseconds)].add(times);
         add(&self.sum, nanoseconds.saturating_mul(times));
     }
@@ -64,7 +65,7 @@ impl Histogram {
     /// As [`Histogram::add`], once, for a thread that counts what lasts so long that the other one does not
     /// count it.
     pub(super) fn add_rare(&self, time: Duration) {
-        let nanoseconds = nanoseconds(time);
+        let nanoseconds = nanos(time);
         self.counts[bucket(nanoseconds)].add(1);
         add(&self.rare_sum, nanoseconds);
     }
@@ -97,8 +98,8 @@ impl HistogramCounts {
         self.buckets.iter().sum()
     }
 
-    /// A time which that share of what was counted is below, or, if the share reaches into the last bucket,
-    /// which has no end, the time from which on that has counted. Zero if nothing was counted.
+    /// The upper bound of the bucket that this share of the counts ends in; for the last bucket, which has
+    /// none, its lower bound. Zero if nothing was counted.
     pub(crate) fn quantile(&self, share: f64) -> Quantile {
         let wanted = ((self.total() as f64 * share).ceil() as u64).max(1);
         let mut counted = 0;
@@ -126,11 +127,6 @@ impl fmt::Display for Quantile {
 /// Adds to a sum, up to the largest number. Only the thread that counts in it may call this.
 fn add(sum: &Count, nanoseconds: u64) {
     sum.add(nanoseconds.min(u64::MAX - sum.get()));
-}
-
-/// In 64 bits, which last for 584 years.
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Where so many nanoseconds are counted.

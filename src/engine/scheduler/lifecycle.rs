@@ -313,9 +313,9 @@ impl Shared {
         self.threads.wait_until(deadline, |_| self.shutdown.is_drained())
     }
 
-    /// After `wait_for_tasks`: waits until all threads are through with all that is to be done on them, what
-    /// the user wants to be called at the end included; with `deadline`, that long. For foreign threads, and
-    /// the driver thread's last act.
+    /// After `wait_for_tasks`: waits until all threads have finished, with the user's stop hooks; until
+    /// `deadline` at the latest. `false`: the deadline came first. For foreign threads, and the driver
+    /// thread's last act.
     pub(crate) fn wait_for_workers(&self, deadline: Option<Instant>) -> bool {
         let ended = self.threads.wait_until(deadline, |working| working == 0);
         let workers = self.threads.lock().take_workers();
@@ -375,8 +375,8 @@ impl Shared {
     /// A worker thread ends because the runtime does.
     fn worker_ends(&self, index: usize) {
         let note = Some(&self.slots.get(index).running);
-        // Ordering: SeqCst, the closing side's fence once more, by the thread that drains: see closed,
-        // fence, drain; push, fence, look at `closed`.
+        // Ordering: SeqCst fence, Dekker with `spawned_outside`: here, read `closed`, fence, look for tasks
+        // and at the counts; there, count the task, fence, read `closed`.
         fence(Ordering::SeqCst);
         self.drain(note);
         // Ordering: AcqRel: the last one sees what all others did before they were counted out.
@@ -406,8 +406,8 @@ impl Shared {
         self.shutdown.drained.store(true, Ordering::Release);
         drop(working);
         self.threads.working_changed.notify_all();
-        // Ordering: SeqCst: drained, fence, look for the watchdog; a watchdog that has only begun: show
-        // itself, fence (`announce_sleep`), look at `drained`.
+        // Ordering: SeqCst fence, Dekker with a watchdog that is just starting: here, store `drained`, fence,
+        // read its unparker; there, set the unparker, fence (`announce_sleep`), read `drained`.
         fence(Ordering::SeqCst);
         self.watchdog.wake(&self.driver);
     }

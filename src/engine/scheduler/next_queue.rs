@@ -12,7 +12,7 @@ pub(super) const NEXT_CAP: u32 = 3;
 /// yields until an event has come then finds the event after a few yields, and not after those of 200 µs.
 ///
 /// At most once in a row of yields: the poll is a call to the system, which a task that yields for long pays
-/// by the clock (pace.rs). A pop of the ready deque, and a park, begin a new row; a task from the next slot
+/// as often as `pace` says. A pop of the ready deque, and a park, begin a new row; a task from the next slot
 /// does not. tokio polls its driver at each of these yields.
 pub(super) const YIELDS_ALONE: usize = 4;
 

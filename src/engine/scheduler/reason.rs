@@ -89,7 +89,7 @@ pub(super) enum Notice<O> {
     Outside,
     /// As above, one that runs what has yielded.
     Regular,
-    /// The worker whose channel it is, by the task that found that empty.
+    /// The worker whose channel it is; told only of the first task in an empty channel.
     Home(usize),
     /// No worker: the caller tells one when it has queued all, or this one runs the task next.
     Nothing,

@@ -26,6 +26,7 @@
 //! half of it. When too little is left, a worker gets a ring with room for one record, which is overwritten
 //! before it can be read. So such a worker runs as the others do, and all that it does is counted as lost.
 
+use crate::engine::nanos::nanos;
 use crate::engine::recorder::{Event, Record, Ring};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, clock};
@@ -200,11 +201,11 @@ impl Recording {
     ) -> Record {
         // Not before the recording, which a poll or a sleep may be older than.
         let duration = now.saturating_duration_since(since.max(self.begin));
-        Record { at: self.time(now), event: event(nanoseconds(duration)) }
+        Record { at: self.time(now), event: event(nanos(duration)) }
     }
 
     fn time(&self, now: Instant) -> u64 {
-        nanoseconds(now.saturating_duration_since(self.begin))
+        nanos(now.saturating_duration_since(self.begin))
     }
 
     /// How long it has lasted, in nanoseconds.
@@ -277,11 +278,6 @@ impl NextRecord {
         let number = ring.written();
         Self { number, poll_from: (number != 0).then_some(0) }
     }
-}
-
-/// In 64 bits, which last for 584 years.
-fn nanoseconds(time: Duration) -> u64 {
-    time.as_secs() * 1_000_000_000 + u64::from(time.subsec_nanos())
 }
 
 impl Track {

@@ -1,5 +1,5 @@
 //! What the calling thread is to a scheduler: one of its workers, or one that blocks in place, one in
-//! `block_on`, a dispatcher, or nothing.
+//! `block_on`, a dispatcher, one that drops the tasks of a closed runtime, or nothing.
 //!
 //! A wake or a spawn asks this first: it decides which queue the task goes to.
 

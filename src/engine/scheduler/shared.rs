@@ -93,7 +93,7 @@ impl Shared {
     /// Between a push and the look at the idle word: lets workers that are busy know.
     pub(super) fn announce_outside(&self) {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
-        // word. The other half is in Worker::park.
+        // word. The other half is in `Worker::sleep`.
         fence(Ordering::SeqCst);
         self.outside.announce();
     }
@@ -238,7 +238,8 @@ impl Shared {
     /// between the two readings at which no task was alive. Acquire on the completions: a task that a
     /// completed task spawned is counted.
     pub(crate) fn alive_tasks(&self) -> u64 {
-        // Ordering: Acquire pairs with the Release increments in `completed`; see above.
+        // Ordering: Acquire pairs with the Release increment in `cancel_noted`, and `Count::get` below has
+        // its own pair; see above.
         let foreign = self.foreign.completed.load(Ordering::Acquire);
         let completed =
             self.slots.iter().map(|slot| slot.stats.completed.get()).sum::<u64>() + foreign;
@@ -283,7 +284,7 @@ impl Shared {
             let mut from = Some(0);
             while let Some(next) = from.filter(|_| left != 0) {
                 from = self.list_tasks(slot, next, false, &mut chunk);
-                left = left.saturating_sub(chunk.len().max(LOOK));
+                left = left.saturating_sub(chunk.len().max(LEAST_PER_LOOK));
                 if let Some(found) = chunk.drain(..).find(|entry| entry.task.id() == task) {
                     return found.name;
                 }
@@ -350,6 +351,12 @@ impl Shared {
         self.quiet.check(|| self.is_quiet());
     }
 
+    /// Takes a task that completes out of the registry that it has entered.
+    #[inline]
+    pub(super) fn unregister(&self, key: RegistryKey) {
+        self.slots.get(usize::from(key.shard)).registry.remove(key.index);
+    }
+
     /// Runs `task` as cancelled on the calling thread, which has no slot.
     pub(super) fn cancel(&self, task: Hot) {
         self.cancel_noted(task, None);
@@ -375,7 +382,7 @@ impl Shared {
 const NAMES: usize = 10_000;
 
 /// One look into a list counts as so many, because it may pass entries that are free.
-const LOOK: usize = 500;
+const LEAST_PER_LOOK: usize = 500;
 
 /// See [`Shared::worker_counts`].
 pub(crate) struct WorkerCounts {
@@ -411,7 +418,7 @@ struct Canceller<'a>(&'a Shared);
 
 impl Completer for Canceller<'_> {
     fn unregister(&self, key: RegistryKey) {
-        self.0.slots.get(usize::from(key.shard)).registry.remove(key.index);
+        self.0.unregister(key);
     }
 
     /// Counted by `cancel_noted`.

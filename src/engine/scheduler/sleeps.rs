@@ -2,7 +2,7 @@
 //! user wants to be called around them.
 //!
 //! The clock is read twice per sleep, beside the system call that the sleep is, and at a worker's fair turns,
-//! which read it anyway. Rejected: to read it around each poll, which doubles the cost of a short one.
+//! which read it anyway. Rejected: to read it around each poll. What a reading costs is in pace.rs.
 
 use super::count::Count;
 use crate::engine::sync_shim::{Arc, clock};

@@ -63,7 +63,7 @@ mod report;
 
 pub(super) use decision::needs_replacement;
 
-use super::histogram::LONG;
+use super::histogram::LONG_POLL;
 use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
 use super::slice;
@@ -81,7 +81,7 @@ use std::time::{Duration, Instant};
 const EASY_LOOK: Duration = Duration::from_millis(50);
 
 /// How long a future waits for a quiescent point; then the wait ends although there was none.
-const PATIENCE: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// Looks without any work before the thread sleeps without a limit: long enough that sparse traffic does not
 /// wake it each time.
@@ -237,7 +237,7 @@ impl WatchdogThread {
         } else {
             self.parker.park_timeout(self.pause);
         }
-        // Ordering: Relaxed, only this thread sets it.
+        // Ordering: Relaxed; while this thread lives, only it stores `true`.
         shared.watchdog.asleep.store(false, Ordering::Relaxed);
     }
 
@@ -279,7 +279,7 @@ impl WatchdogThread {
         for index in 0..snapshot.workers.len() {
             let slot = shared.slots.get(index);
             slot.set_stall(self.history.stall(index, now));
-            if let Some(time) = self.history.ended(index).filter(|&time| time >= LONG) {
+            if let Some(time) = self.history.ended(index).filter(|&time| time >= LONG_POLL) {
                 slot.poll_times.add_rare(time);
             }
         }
@@ -379,7 +379,7 @@ impl WatchdogThread {
                 shared.turn(&mut seat, limit, &mut self.wakes);
             }
             self.parker.leave_seat();
-            // Ordering: Relaxed, only this thread sets it.
+            // Ordering: Relaxed; while this thread lives, only it stores `true`.
             shared.watchdog.asleep.store(false, Ordering::Relaxed);
             if self.wakes.is_empty() {
                 self.look_again(shared);
@@ -433,7 +433,7 @@ impl WatchdogThread {
             self.quiescent_wait.filter(|known| known.0 == count).unwrap_or((count, now))
         });
         self.quiescent_wait
-            .is_some_and(|(_, since)| now.saturating_duration_since(since) > PATIENCE)
+            .is_some_and(|(_, since)| now.saturating_duration_since(since) > LONGEST_WAIT)
     }
 
     /// Tells the tasks that have waited for a quiescent point for too long.

@@ -54,8 +54,8 @@
 //! Rejected: a pause of as many ticks as a look brought tasks, and no bound per pass. Where each task from
 //! outside woke another one, half of the ticks went to the next slot, the deque grew with each look, and a
 //! task that always had work waited for the whole backlog (33,654 polls of 40,000). And one deque for both
-//! kinds of tasks, as before: an event waited for a poll of each task that computed (`mixed_8ms` in
-//! `benches/`, 8 ms each).
+//! kinds of tasks: an event waited for a poll of each task that computed (`mixed_8ms` in `benches/`, 8 ms
+//! each).
 //!
 //! # Helpers
 //!
@@ -445,7 +445,7 @@ impl Worker {
                     came |= yielded.move_into(&self.own.yielded, INTAKE);
                 }
             } else {
-                // Said to one worker, which was the wrong one.
+                // `take_rescue` told this worker alone, and a helper may not take these: ask again.
                 self.shared.call_for_rescue();
             }
         }
@@ -579,7 +579,7 @@ impl Worker {
 
 impl Completer for Worker {
     fn unregister(&self, key: RegistryKey) {
-        self.shared.slots.get(usize::from(key.shard)).registry.remove(key.index);
+        self.shared.unregister(key);
     }
 
     fn completed(&self) {

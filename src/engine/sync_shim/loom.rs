@@ -1,14 +1,10 @@
-//! loom, with parking_lot's interface.
+//! What loom has of its own; modelled.rs has the rest.
 
+use super::{atomic, thread};
 pub(crate) use loom::cell::UnsafeCell;
-pub(crate) use loom::sync::{RwLockReadGuard, RwLockWriteGuard, atomic};
-pub(crate) use loom::thread;
 pub(crate) use num_cpus::get as cpus;
-/// A lock that lives in a static, which loom does not have: no model follows what it guards.
-pub(crate) use parking_lot::{Mutex as StaticMutex, MutexGuard as StaticMutexGuard};
 use std::cell::Cell;
 use std::future::Future;
-use std::ops::{Deref, DerefMut};
 use std::pin::pin;
 /// std's, because loom's knows no `Weak`. What it costs: an object that is passed on by the last
 /// drop alone, without any other synchronisation, would be reported as a race. Nothing here relies
@@ -18,7 +14,7 @@ use std::task::{Context, Poll, Wake, Waker};
 /// std's: no model follows what is kept per thread, but for `modelled_thread_local`.
 pub(crate) use std::thread::LocalKey;
 pub(crate) use std::thread_local;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A thread of a model gives way after each attempt to lock: loom explores no loop that does not.
 pub(super) const ATTEMPTS: u32 = 1;
@@ -39,11 +35,6 @@ pub(crate) fn pause(_time: Duration) {
     thread::yield_now();
 }
 
-/// Not known here: then its handle is kept.
-pub(crate) fn has_ended<T>(_: &thread::JoinHandle<T>) -> bool {
-    false
-}
-
 /// It stands still: whatever depends on how long something took would differ between two runs of one
 /// schedule, which loom compares.
 pub(crate) mod clock {
@@ -56,14 +47,10 @@ pub(crate) mod clock {
     }
 }
 
-/// A function that would be `const` with std's atomics.
-macro_rules! plain_fn {
-    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
-        $(#[$meta])*
-        $vis fn $($rest)*
-    };
+/// A timed wait waits without a limit.
+pub(super) fn times_out() -> bool {
+    false
 }
-pub(crate) use plain_fn as const_fn;
 
 /// A thread-local of a model's thread. A macro of its own, because loom's has no `get` and `set`.
 macro_rules! thread_local_of_loom {
@@ -188,109 +175,4 @@ impl Way {
             thread::yield_now();
         }
     }
-}
-
-/// loom's mutex with parking_lot's interface: a panicking model fails anyway, so poison says nothing.
-#[derive(Debug)]
-pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
-
-/// The guard is taken out while a [`Condvar`] waits.
-pub(crate) struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>);
-
-impl<T> Mutex<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self(loom::sync::Mutex::new(value))
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        MutexGuard(Some(self.0.lock().expect("a model panicked under this lock")))
-    }
-
-    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.0.try_lock().ok().map(|guard| MutexGuard(Some(guard)))
-    }
-
-    pub(crate) fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut().expect("a model panicked under this lock")
-    }
-}
-
-impl<T> Deref for MutexGuard<'_, T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        self.0.as_ref().expect("not waiting")
-    }
-}
-
-impl<T> DerefMut for MutexGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        self.0.as_mut().expect("not waiting")
-    }
-}
-
-/// loom's lock for readers and writers, with parking_lot's interface.
-#[derive(Debug)]
-pub(crate) struct RwLock<T>(loom::sync::RwLock<T>);
-
-impl<T> RwLock<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self(loom::sync::RwLock::new(value))
-    }
-
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
-        self.0.read().expect("a model panicked under this lock")
-    }
-
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
-        self.0.write().expect("a model panicked under this lock")
-    }
-}
-
-/// loom's condition variable with parking_lot's interface; a timed wait waits without a limit.
-#[derive(Debug)]
-pub(crate) struct Condvar(loom::sync::Condvar);
-
-pub(crate) struct WaitResult;
-
-impl WaitResult {
-    pub(crate) fn timed_out(&self) -> bool {
-        false
-    }
-}
-
-impl Condvar {
-    pub(crate) fn new() -> Self {
-        Self(loom::sync::Condvar::new())
-    }
-
-    pub(crate) fn notify_one(&self) {
-        self.0.notify_one();
-    }
-
-    pub(crate) fn notify_all(&self) {
-        self.0.notify_all();
-    }
-
-    pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
-        let inner = guard.0.take().expect("not waiting yet");
-        guard.0 = Some(self.0.wait(inner).expect("a model panicked under this lock"));
-    }
-
-    pub(crate) fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _: Duration) -> WaitResult {
-        self.wait(guard);
-        WaitResult
-    }
-
-    pub(crate) fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, _: Instant) -> WaitResult {
-        self.wait(guard);
-        WaitResult
-    }
-}
-
-/// The lock of the lists of waiting futures: the same here.
-pub(crate) use self::{Mutex as SpinMutex, MutexGuard as SpinMutexGuard};
-
-/// Locks what is held for a short time.
-pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }

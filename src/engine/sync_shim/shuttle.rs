@@ -1,20 +1,17 @@
-//! shuttle, with the interfaces of parking_lot, std and crossbeam.
+//! What shuttle has of its own, with the interfaces of std and crossbeam; modelled.rs has the rest.
 //!
 //! shuttle runs all threads of a schedule one at a time on one thread of the system, and changes between
 //! them only where it is called: before each access to an atomic, at locks, parks, yields. What is kept per
 //! thread is therefore kept by shuttle too. All orderings are sequentially consistent here; weaker ones are
 //! loom's part.
 
-/// A lock that lives in a static, which shuttle does not have.
-pub(crate) use parking_lot::{Mutex as StaticMutex, MutexGuard as StaticMutexGuard};
+use super::thread;
 use shuttle::rand::{Rng, thread_rng};
-pub(crate) use shuttle::sync::{Arc, RwLockReadGuard, RwLockWriteGuard, atomic};
-pub(crate) use shuttle::thread;
+pub(crate) use shuttle::sync::Arc;
 use std::cell::Cell;
-use std::ops::{Deref, DerefMut};
 /// A flag that the whole process shares.
 pub(crate) use std::sync::atomic::AtomicBool as ProcessFlag;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A constant, so that a schedule can be replayed on another machine.
 pub(crate) fn cpus() -> usize {
@@ -44,9 +41,10 @@ pub(crate) fn pause(time: Duration) {
     clock::advance(time);
 }
 
-/// Not known here: then its handle is kept.
-pub(crate) fn has_ended<T>(_: &thread::JoinHandle<T>) -> bool {
-    false
+/// A timed wait tosses a coin. What ends without a signal may therefore be reported as a deadlock: nothing
+/// may count on a timeout.
+pub(super) fn times_out() -> bool {
+    !clock::stands_still() && thread_rng().r#gen()
 }
 
 /// Calls `wait`, which blocks in the system for `limit` at most; its `true` says that something came.
@@ -89,15 +87,6 @@ pub(crate) mod clock {
         PASSED.set(PASSED.get() + time);
     }
 }
-
-/// A function that would be `const` with std's atomics.
-macro_rules! plain_fn {
-    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
-        $(#[$meta])*
-        $vis fn $($rest)*
-    };
-}
-pub(crate) use plain_fn as const_fn;
 
 /// A thread-local of a schedule's thread. A macro of its own, because shuttle's has no `get` and `set`.
 macro_rules! thread_local_of_shuttle {
@@ -175,119 +164,6 @@ impl<T> UnsafeCell<T> {
         let result = f(self.value.get());
         self.inside.set(0);
         result
-    }
-}
-
-/// shuttle's mutex with parking_lot's interface: a panic under a lock has failed the test already.
-#[derive(Debug)]
-pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
-
-pub(crate) struct MutexGuard<'a, T> {
-    /// Taken out while a [`Condvar`] waits.
-    inner: Option<shuttle::sync::MutexGuard<'a, T>>,
-    mutex: &'a Mutex<T>,
-}
-
-impl<T> Mutex<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self(shuttle::sync::Mutex::new(value))
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        MutexGuard { inner: Some(self.0.lock().expect("nothing panics here")), mutex: self }
-    }
-
-    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.0.try_lock().ok().map(|guard| MutexGuard { inner: Some(guard), mutex: self })
-    }
-
-    pub(crate) fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut().expect("nothing panics here")
-    }
-}
-
-impl<T> Deref for MutexGuard<'_, T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        self.inner.as_ref().expect("not waiting")
-    }
-}
-
-impl<T> DerefMut for MutexGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        self.inner.as_mut().expect("not waiting")
-    }
-}
-
-/// shuttle's lock for readers and writers, with parking_lot's interface.
-#[derive(Debug)]
-pub(crate) struct RwLock<T>(shuttle::sync::RwLock<T>);
-
-impl<T> RwLock<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self(shuttle::sync::RwLock::new(value))
-    }
-
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
-        self.0.read().expect("nothing panics here")
-    }
-
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
-        self.0.write().expect("nothing panics here")
-    }
-}
-
-/// shuttle's condition variable with parking_lot's interface.
-///
-/// A timed wait tosses a coin: it has no limit, or is over as soon as the others have had a chance to run.
-/// What ends without a signal may therefore be reported as a deadlock: nothing may count on a timeout.
-#[derive(Debug)]
-pub(crate) struct Condvar(shuttle::sync::Condvar);
-
-pub(crate) struct WaitResult(bool);
-
-impl WaitResult {
-    pub(crate) fn timed_out(&self) -> bool {
-        self.0
-    }
-}
-
-impl Condvar {
-    pub(crate) fn new() -> Self {
-        Self(shuttle::sync::Condvar::new())
-    }
-
-    pub(crate) fn notify_one(&self) {
-        self.0.notify_one();
-    }
-
-    pub(crate) fn notify_all(&self) {
-        self.0.notify_all();
-    }
-
-    pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
-        let inner = guard.inner.take().expect("not waiting yet");
-        guard.inner = Some(self.0.wait(inner).expect("nothing panics here"));
-    }
-
-    pub(crate) fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, limit: Duration) -> WaitResult {
-        let times_out = !clock::stands_still() && thread_rng().r#gen::<bool>();
-        if times_out {
-            guard.inner = None;
-            pause(limit);
-            guard.inner = guard.mutex.lock().inner;
-        } else {
-            self.wait(guard);
-        }
-        WaitResult(times_out)
-    }
-
-    pub(crate) fn wait_until<T>(
-        &self,
-        guard: &mut MutexGuard<'_, T>,
-        deadline: Instant,
-    ) -> WaitResult {
-        self.wait_for(guard, deadline.saturating_duration_since(clock::now()))
     }
 }
 
@@ -395,12 +271,4 @@ pub(crate) mod deque {
             self.0.len()
         }
     }
-}
-
-/// The lock of the lists of waiting futures: the same here.
-pub(crate) use self::{Mutex as SpinMutex, MutexGuard as SpinMutexGuard};
-
-/// Locks what is held for a short time.
-pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }

@@ -12,7 +12,7 @@
 //!
 //! An executor that polls inside our poll (a foreign `block_on` called by a task) takes our refusal for an
 //! ordinary wake and polls again at once; control never returns to the worker, which alone would refill the
-//! budget. So after [`PATIENCE`] refusals in a row the budget is refilled. Rejected: counting a waker that
+//! budget. So after [`REFUSALS`] refusals in a row the budget is refilled. Rejected: counting a waker that
 //! is not the task's as outside the task: children of `FuturesUnordered` look the same, and a set of ten
 //! thousand finished tasks would be emptied in one poll.
 //!
@@ -38,7 +38,7 @@ pub(crate) const INITIAL: u8 = 128;
 ///
 /// `FuturesUnordered` stops after two children that woke themselves, and a join asks each child once per
 /// poll, so combinators either stay below this or are bounded by their own size.
-const PATIENCE: i16 = 32;
+const REFUSALS: i16 = 32;
 
 const FULL: i16 = INITIAL as i16;
 
@@ -47,7 +47,7 @@ const fn take(units: i16) -> (i16, bool) {
     match units {
         UNLIMITED => (UNLIMITED, true),
         1.. => (units - 1, true),
-        _ if units > -PATIENCE => (units - 1, false),
+        _ if units > -REFUSALS => (units - 1, false),
         _ => (FULL - 1, true),
     }
 }

@@ -8,9 +8,10 @@
 //! makes `waker::yield_to` right under executors that are not ours: a combinator with wakers of its own
 //! (`FuturesUnordered`), or a foreign `block_on` inside the poll, passes another waker, and that one gets
 //! an ordinary wake. A foreign waker that was made of the task's may have the same data pointer: so the table
-//! of its functions is compared too, which is one for all tasks. Rejected: a flag "inside a task" alone,
-//! which leaves a child of `FuturesUnordered` unqueued, so that the task is requeued and the child sleeps on;
-//! and `Waker::will_wake` against a stored `Waker`, which costs a reference or an unsafe borrow per poll.
+//! of its functions is compared too. All tasks share that table; the waker of a traced poll has another one,
+//! and gets an ordinary wake, too. Rejected: a flag "inside a task" alone, which leaves a child of
+//! `FuturesUnordered` unqueued, so that the task is requeued and the child sleeps on; and `Waker::will_wake`
+//! against a stored `Waker`, which costs a reference or an unsafe borrow per poll.
 //!
 //! [`enter`] nests: an executor that polls our tasks inside one of our polls (`LocalExecutor`) hides the
 //! outer task until its own poll is over.

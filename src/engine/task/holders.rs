@@ -75,8 +75,9 @@ impl Holders<'_> {
     }
 
     fn of(&self, lock: usize) -> Option<&Entry> {
-        // Ordering: Acquire pairs with the Release in `enter`: the holder that is read is not one of a lock
-        // that had the place before.
+        // Ordering: Acquire pairs with the Release in `leave`, which cleared the holder of the lock that had
+        // the place before; the exchange in `enter` goes on with that release sequence. So the holder that is
+        // read is not one of that lock.
         self.places(lock).find(|entry| entry.lock.load(Ordering::Acquire) == lock)
     }
 

@@ -53,8 +53,8 @@ impl JoinError {
     }
 
     /// Returns whether the task was aborted, or dropped because its runtime was shut down, or, if it is
-    /// [blocking work](crate::spawn_blocking), not begun because there is no thread for it. `Display` tells
-    /// what the operating system says to the last.
+    /// [blocking work](crate::spawn_blocking), not begun because there is no thread for it. In the last case
+    /// `Display` gives the system's error.
     pub fn is_cancelled(&self) -> bool {
         matches!(self.inner.cause, Cause::Cancelled | Cause::Refused(_))
     }

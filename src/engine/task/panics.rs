@@ -1,7 +1,7 @@
 //! What is called when a task has panicked.
 //!
 //! The runtimes above explain the panic if they can, and a recording notes it. Where a task's panic becomes
-//! its output is the coldest place for that: a task that does not panic passes no look and has no field for
+//! its output is the coldest place for that: a task that does not panic is not asked and has no field for
 //! it. Rejected: a function in the table of each type of tasks, which all programs would have for each of
 //! their futures; and the panic hook of std, which is the program's, knows no task, and is called for panics
 //! that the task itself catches.

@@ -17,15 +17,15 @@ const KEPT: usize = 1024;
 /// How many tasks [`Registry::list`] looks at under the lock at the most, so that a worker which wants the
 /// lock never waits for long. `cargo bench --bench insight`, a million waiting tasks: of the thread's time,
 /// half of the calls took up to 1.8 µs, and 99 of 100 up to 7 µs; with 64 tasks each, up to 3 µs and 20 to
-/// 31 µs. All of them together took no longer with 32.
-const CHUNK: usize = 32;
+/// 31 µs. The whole walk takes as long with 32 as with 64.
+const LISTED_AT_ONCE: usize = 32;
 
 /// How many entries without a task it passes over under the lock at the most.
-const CHUNK_OF_FREE: usize = 2048;
+const FREE_AT_ONCE: usize = 2048;
 
 /// How many entries [`Registry::trace`] looks at under the lock at the most. To compare an id takes less time
 /// than to describe a task.
-const CHUNK_OF_TRACED: usize = 256;
+const TRACED_AT_ONCE: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct Registry {
@@ -98,9 +98,9 @@ impl Registry {
         entries.tasks.iter().flatten().filter_map(|task| unsafe { task.cancel() }).collect()
     }
 
-    /// Puts the tasks from entry `from` on into `list`, [`CHUNK`] of them at the most; returns where to go
-    /// on, or `None` at the end. `marks`: the walk is the one that [`State::mark`](super::state::State::mark)
-    /// speaks of.
+    /// Puts the tasks from entry `from` on into `list`, [`LISTED_AT_ONCE`] of them at the most. Returns where
+    /// to go on, or `None` at the end. `marks`: the walk is the one that
+    /// [`State::mark`](super::state::State::mark) speaks of.
     ///
     /// A task that is registered from the first call to the last is seen once, because it does not move. One
     /// that comes or goes in between may be seen or not.
@@ -111,11 +111,11 @@ impl Registry {
         list: &mut Vec<ListEntry>,
     ) -> Option<usize> {
         // Before the lock, or other threads would wait for the allocator.
-        list.reserve(CHUNK);
+        list.reserve(LISTED_AT_ONCE);
         let entries = self.entries.lock();
-        let mut left = CHUNK;
+        let mut left = LISTED_AT_ONCE;
         for (index, entry) in entries.tasks.iter().enumerate().skip(from) {
-            if left == 0 || index - from >= CHUNK_OF_FREE {
+            if left == 0 || index - from >= FREE_AT_ONCE {
                 return Some(index);
             }
             if let Some(task) = entry {
@@ -132,9 +132,9 @@ impl Registry {
         let (mut from, mut hot) = (0, Vec::new());
         loop {
             // Before the lock, as in `list`.
-            hot.reserve(CHUNK_OF_TRACED);
+            hot.reserve(TRACED_AT_ONCE);
             let entries = self.entries.lock();
-            let next = entries.tasks.len().min(from + CHUNK_OF_TRACED);
+            let next = entries.tasks.len().min(from + TRACED_AT_ONCE);
             for task in entries.tasks.iter().take(next).skip(from).flatten() {
                 // SAFETY: the task is registered, and stays so under this lock.
                 hot.extend(unsafe { task.trace(wanted) });

@@ -25,12 +25,14 @@
 //! | `complete` | running | complete | which side owns the output, see there |
 //!
 //! SCHEDULED stays set through the poll. So a round trip costs two RMWs: one for the wake that sets it,
-//! one for the `pending` that clears it; `start` is a load unless the task was woken twice. WOKEN is a
-//! bit and not a counter (as nexosim has it) so that a storm of wakes cannot overflow anything.
+//! one for the `pending` that clears it; `start` is a load unless the task was woken while it was hot, or
+//! is traced. WOKEN is a bit and not a counter (as nexosim has it) so that a storm of wakes cannot overflow
+//! anything.
 //!
 //! SEEN: a thread that looks at the task has found it cold, and the task has not gone cold again since.
-//! `pending` clears it, for no more than another number in its mask. So a cold task that is SEEN has been
-//! cold all the time since it was [marked](State::mark) (model `a_seen_task_has_been_cold_all_the_time`).
+//! `pending` clears it at no cost: its exchange clears SCHEDULED in any case. So a cold task that is SEEN has
+//! been cold all the time since it was [marked](State::mark). Model
+//! `a_seen_task_has_been_cold_all_the_time`.
 //!
 //! TRACED asks for a poll that notes where the task waits (traced.rs). It comes with a wake, so that a poll
 //! follows in which `start` clears it. A task that is cancelled keeps it, and is found to have ended with it.
@@ -59,9 +61,9 @@ const SEEN: usize = 1 << 6;
 const TRACED: usize = 1 << 7;
 const REF_ONE: usize = 1 << 8;
 
-/// More references than this and a leak (`mem::forget` of clones in a loop) is about to wrap the count:
-/// abort, as Arc does.
-const MAX_REFS: usize = isize::MAX as usize;
+/// With a larger word a leak (`mem::forget` of clones in a loop) is about to wrap the count: abort, as Arc
+/// does. That is at half of the references that fit, at 2^55 on a 64-bit machine.
+const MAX_WORD: usize = isize::MAX as usize;
 
 #[derive(Debug)]
 pub(crate) struct State(AtomicUsize);
@@ -467,7 +469,7 @@ impl State {
 
     pub(crate) fn add_ref(&self) {
         // Ordering: Relaxed, as in Arc: the new reference is made from one that exists.
-        if self.0.fetch_add(REF_ONE, Ordering::Relaxed) > MAX_REFS {
+        if self.0.fetch_add(REF_ONE, Ordering::Relaxed) > MAX_WORD {
             std::process::abort();
         }
     }

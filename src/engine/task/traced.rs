@@ -50,7 +50,7 @@ use std::time::Duration;
 /// stacks are alike.
 const MOST_STACKS: usize = 64;
 
-/// How often to ask for a trace at the same time: another request is refused.
+/// How many requests may be open at one time; a further one is refused.
 const MOST_REQUESTS: usize = 1024;
 
 /// The function of the frame below those of the task, in each of the stacks.

@@ -1,8 +1,9 @@
-//! The task-id waker: its data pointer is the task's header, which carries the [`TaskId`].
+//! The waker of a task: its data pointer is the task's header, which carries the [`TaskId`].
 //!
-//! The same pointer and the same vtable for the whole life of the task: `will_wake` is a comparison of
-//! two words, a clone is one RMW, and nothing is allocated. A waker kept for ever is harmless: it keeps
-//! the cell's memory, and a wake after completion stops at the state word.
+//! A waker that outlives a poll has the same pointer and the same table of functions for the whole life of
+//! the task: `will_wake` is a comparison of two words, a clone is one RMW, and nothing is allocated. Only the
+//! waker that a traced poll borrows has another table. A waker kept for ever is harmless: it keeps the cell's
+//! memory, and a wake after completion stops at the state word.
 #![allow(unsafe_code)]
 
 use super::current;
@@ -14,7 +15,8 @@ use super::waiting::{Note, Wait};
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-/// One table for all types of tasks, so that two wakers of one task always compare equal.
+/// One table for all types of tasks, so that two wakers of one task compare equal, unless one of them is the
+/// borrowed one of a traced poll.
 pub(super) static ORDINARY: RawWakerVTable =
     RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 

@@ -1,10 +1,10 @@
 //! A list of waiting futures whose places lie inside the futures: nothing is allocated to wait.
 //!
-//! The locks and channels of `sync` are built on it, `CancellationToken` and `TaskTracker`, and what else a
-//! future waits for in the engine and in the runtimes: a source, a quiescent point, a task for a local
-//! executor. A future that waits owns a [`Place`], pinned with it. The place contains the future's waker, and
-//! one word. The word says what the future waits for, or what it was given. The owner of the list defines
-//! what its values mean.
+//! The locks of `sync` are built on it, its channels where several futures may wait, `CancellationToken` and
+//! `TaskTracker`. In the engine and in the runtimes it has the futures that wait for a source, for a
+//! quiescent point, or for a task of a local executor. A future that waits owns a [`Place`], pinned with it.
+//! The place contains the future's waker, and one word. The word says what the future waits for, or what it
+//! was given. The owner of the list defines what its values mean.
 //!
 //! | place | `list` | `links` are reached by | `word` is written by |
 //! |---|---|---|---|

@@ -26,7 +26,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread::{self, Thread};
 
 /// How much one request reads: what the buffer of std's standard input holds.
-const CHUNK: usize = 8 * 1024;
+const READ_AT_ONCE: usize = 8 * 1024;
 
 /// The standard input of the process; see [`stdin`].
 #[derive(Debug)]
@@ -202,7 +202,7 @@ fn read_past_std(buf: &mut [u8]) -> io::Result<usize> {
 }
 
 fn read_when_asked(source: Source) {
-    let mut buf = vec![0; CHUNK];
+    let mut buf = vec![0; READ_AT_ONCE];
     loop {
         while !INPUT.lock().wanted {
             thread::park();

@@ -5,7 +5,7 @@ use crate::engine::driver::Driver;
 use crate::engine::scheduler;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
-use crate::engine::words::NOTE;
+use crate::engine::tokio_note::NOTE;
 use crate::runtime::tokio_context;
 use std::future::Future;
 use std::io;

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// How many turns in a row without a quiescent point are accepted while a quiescent point is waited for,
 /// because tasks may never pause.
-const PATIENCE: u32 = 5_000;
+const TURNS: u32 = 5_000;
 
 /// Fires the timers of one driver.
 pub(super) struct Timekeeper<'a> {
@@ -31,7 +31,7 @@ pub(super) struct Timekeeper<'a> {
 
 impl<'a> Timekeeper<'a> {
     pub(super) fn new(driver: &'a Driver) -> Self {
-        let patience = Cell::new(PATIENCE);
+        let patience = Cell::new(TURNS);
         Self { driver, polled: Cell::new(false), patience, wakes: Cell::default() }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Timekeeper<'a> {
         if self.polled.take() {
             return Some(Duration::ZERO);
         }
-        self.patience.set(PATIENCE);
+        self.patience.set(TURNS);
         // If no future waits for a quiescent point or a timer, only the host can help.
         self.wake(|wakes| self.driver.begin_quiescent_point(true, wakes)).then_some(Duration::ZERO)
     }
@@ -75,7 +75,7 @@ impl<'a> Timekeeper<'a> {
         }
         self.patience.set(self.patience.get() - 1);
         if self.patience.get() == 0 {
-            self.patience.set(PATIENCE);
+            self.patience.set(TURNS);
             self.wake(|wakes| quiescent_points.begin(wakes));
         }
     }

@@ -28,8 +28,8 @@
 use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Mutex, MutexGuard, lock_briefly};
+use crate::engine::tokio_note::noted;
 use crate::engine::wakers::{WaitList, WakeList};
-use crate::engine::words::noted;
 use crate::runtime::context;
 
 /// The most receivers that a channel may have.

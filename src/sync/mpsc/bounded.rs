@@ -9,7 +9,7 @@ use super::shared::{Shared, Tx};
 use super::weak::WeakSender;
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
-use crate::engine::words::{NOTE, noted};
+use crate::engine::tokio_note::{NOTE, noted};
 use crate::runtime::block_on::wait_outside;
 use crate::runtime::tokio_words;
 use crate::sync::permits::{Owner, Permits, Refusal};

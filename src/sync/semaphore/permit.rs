@@ -1,7 +1,7 @@
 //! Permits that are given back when they are dropped.
 
 use super::Semaphore;
-use crate::engine::words::noted;
+use crate::engine::tokio_note::noted;
 use std::ptr;
 use std::sync::Arc;
 

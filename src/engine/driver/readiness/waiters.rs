@@ -30,7 +30,7 @@ impl Lines {
         }
     }
 
-    #[cfg(all(test, not(liten_shuttle)))]
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
     pub(super) fn len(&self) -> usize {
         self.readers.len() + self.writers.len()
     }

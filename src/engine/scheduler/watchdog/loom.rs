@@ -249,7 +249,7 @@ fn the_clock_waits_for_tasks_that_the_watchdog_tells_of_no_quiescent_point() {
         let mut thread = WatchdogThread::new(&shared, Parker::new());
         let now = clock::now();
         thread.end_quiescent_point_wait(&shared, now);
-        thread.end_quiescent_point_wait(&shared, now + 2 * PATIENCE);
+        thread.end_quiescent_point_wait(&shared, now + 2 * LONGEST_WAIT);
         holder.join().expect("no panic");
     };
     ProcessFlag::while_set(|| up_to(2, model));

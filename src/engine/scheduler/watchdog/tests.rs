@@ -24,13 +24,13 @@ fn waits_for_one_quiescent_point_after_the_other_are_not_late() {
     for _ in 0..10 {
         let _waiting = wait(&shared);
         assert!(!thread.is_quiescent_point_overdue(&shared, now));
-        now += PATIENCE / 2;
+        now += LONGEST_WAIT / 2;
         assert!(!thread.is_quiescent_point_overdue(&shared, now));
         shared.driver.quiescent_points().begin(&mut wakes);
     }
     let _waiting = wait(&shared);
     assert!(!thread.is_quiescent_point_overdue(&shared, now));
-    assert!(thread.is_quiescent_point_overdue(&shared, now + 2 * PATIENCE));
+    assert!(thread.is_quiescent_point_overdue(&shared, now + 2 * LONGEST_WAIT));
 }
 
 #[test]

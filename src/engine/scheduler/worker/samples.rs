@@ -8,21 +8,23 @@
 //! pays nothing for those that are.
 //!
 //! * The chosen poll is timed. It stands for all polls since the one that was timed before, so that the
-//!   counts are those of all polls, and a worker whose polls are long, which has more fair turns than polls
-//!   of others, does not count them more often than they are. Polls of [`LONG`] and more are rare, and a
-//!   sample would mostly miss them or count one for hundreds. The watchdog sees each of these, and counts it.
+//!   counts are those of all polls. A worker whose polls are long, which has a fair turn after fewer polls,
+//!   does not count them more often than they are. Polls of [`LONG_POLL`] and more are rare, and a sample
+//!   would mostly miss them or count one for hundreds. The watchdog sees each of these, and counts it.
 //! * Of the tasks that are woken or spawned in that poll, or by the events that end the sleep that comes in
 //!   its place, one is chosen, and followed until it is polled. A thief may take it. Then nothing is counted,
 //!   so what a histogram of latencies has is that of tasks which run where they were made ready.
 //!
 //! Rejected: to take one of the next polls when the last sample was long ago. That time mostly ends in a long
-//! poll, and those that follow it are short: of polls of 2 ms, one in 20, none was sampled in 4 s, and they
-//! took all the time. Rejected as well: to read the clock at each poll, which makes a short one three times
-//! as long; and to stamp each task when it is woken, for which its header has no room.
+//! poll, and those that follow it are short. With one poll of 2 ms among 20, none of these was sampled in
+//! 4 s, although they took nearly all the time. Rejected as well: to read the clock before and after each
+//! poll (pace.rs has what a reading costs); and to stamp each task when it is woken, for which its header has
+//! no room.
 
 use super::Worker;
+use crate::engine::nanos::nanos;
 use crate::engine::rng::Rng;
-use crate::engine::scheduler::histogram::LONG;
+use crate::engine::scheduler::histogram::LONG_POLL;
 use crate::engine::scheduler::slots::Slot;
 use crate::engine::sync_shim::clock;
 use crate::engine::task::TaskId;
@@ -48,8 +50,8 @@ const REST: u64 = 64;
 
 /// A task that has not been polled after so many times the tasks before it is not here any more. See "Bounds"
 /// in worker.rs.
-const PATIENCE: u64 = 8;
-const FEW: u64 = 128;
+const GONE_AFTER: u64 = 8;
+const FEW_QUEUED: u64 = 128;
 
 /// What the worker waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,10 +129,10 @@ impl Samples {
     #[cold]
     fn draw(&self, now: Instant, polls: u64, first: u64) {
         let (since, before) = self.drawn.replace((now, polls));
-        let passed = u64::try_from(now.saturating_duration_since(since).as_nanos());
+        let passed = nanos(now.saturating_duration_since(since));
         let add = |sum: u64, more: u64| (sum - sum / FORGOTTEN).saturating_add(more);
         let (time, made) = if now < self.late.get() { self.pace.get() } else { (0, 0) };
-        let (time, made) = (add(time, passed.unwrap_or(u64::MAX)), add(made, polls - before));
+        let (time, made) = (add(time, passed), add(made, polls - before));
         self.pace.set((time, made));
         let mean = u128::from(made) * PERIOD.as_nanos() / u128::from(time.max(1));
         let mean = mean.clamp(1, u128::from(MOST_POLLS)) as usize;
@@ -188,7 +190,7 @@ impl Samples {
             Sought::Nothing => return,
             Sought::Poll => {
                 let times = polls - self.timed_at.replace(polls);
-                if time < LONG {
+                if time < LONG_POLL {
                     slot.poll_times.add(time, times);
                 }
             }
@@ -205,7 +207,7 @@ impl Samples {
         }
         self.sought.set(Sought::Followed);
         self.from.set(polls);
-        self.until.set(polls + PATIENCE * (queued as u64 + FEW));
+        self.until.set(polls + GONE_AFTER * (queued as u64 + FEW_QUEUED));
     }
 
     fn end_following(&self, polls: u64) {

@@ -6,10 +6,10 @@ use parking_lot::lock_api::{self, GuardNoSend, RawMutex};
 
 /// A lock that is held for a few dozen instructions at a time, and never while user code runs.
 ///
-/// The holder waits for nothing, with two exceptions, in which whatever else wants the lock sleeps after a
-/// while. [`broadcast`](crate::sync::broadcast)'s `send` waits, under the lock of the tail, for a receiver
-/// that clones a value in the slot that it overwrites. And a root that waits until no pinned task is alive
-/// looks at the threads of those tasks, which may be about to get one more.
+/// The holder waits for nothing, with two exceptions, in which a waiter may sleep.
+/// [`broadcast`](crate::sync::broadcast)'s `send` waits, under the lock of the tail, for a receiver that
+/// clones a value in the slot that it overwrites. And a root that waits until no pinned task is alive looks
+/// at the threads of those tasks, which may be about to get one more.
 pub(crate) type SpinMutex<T> = lock_api::Mutex<RawSpinMutex, T>;
 pub(crate) type SpinMutexGuard<'a, T> = lock_api::MutexGuard<'a, RawSpinMutex, T>;
 

@@ -299,8 +299,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: REGISTRY,
         models: "task::",
-        from: "        let entries = self.entries.lock();\n        let mut left = CHUNK;\n        for (index, entry) in entries.tasks.iter().enumerate().skip(from) {",
-        to: "        let tasks = self.entries.lock().tasks.clone();\n        let mut left = CHUNK;\n        for (index, entry) in tasks.iter().enumerate().skip(from) {",
+        from: "        let entries = self.entries.lock();\n        let mut left = LISTED_AT_ONCE;\n        for (index, entry) in entries.tasks.iter().enumerate().skip(from) {",
+        to: "        let tasks = self.entries.lock().tasks.clone();\n        let mut left = LISTED_AT_ONCE;\n        for (index, entry) in tasks.iter().enumerate().skip(from) {",
         breaks: "tasks are listed without the lock that keeps them in the registry",
     },
     // The rings of a recording.

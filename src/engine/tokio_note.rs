@@ -1,7 +1,8 @@
-//! What the messages of panics end with under the name `tokio`: whose it is.
+//! The suffix of panic messages in the package named `tokio`: it says that this `tokio` is liten's.
 //!
-//! A program uses this crate under that name by the feature `tokio-name`. The texts that are then tokio's are
-//! in `runtime/tokio_words.rs`, but for the driver's one.
+//! The feature `tokio-name` is on in that package only; everywhere else the suffix is empty. The messages
+//! that the feature replaces by tokio's own are in `runtime/tokio_words.rs`, except that the driver's is
+//! here.
 
 #[cfg(not(feature = "tokio-name"))]
 macro_rules! noted {

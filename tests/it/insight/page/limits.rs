@@ -191,7 +191,8 @@ fn no_more_than_sixteen_connections_are_open() {
             let page = page_of(&runtime);
             assert_eq!(get(&page, "/").status, 200);
             // Not a path for which the page looks at anything: that may open files.
-            let before = descriptors_at_rest();
+            // One more for the clock, which the page's thread makes with its first timer, perhaps later.
+            let before = descriptors_at_rest() + 1;
             let mut open = Vec::new();
             for count in 1..=40 {
                 let mut stream = connect(page.local_addr());
@@ -199,7 +200,7 @@ fn no_more_than_sixteen_connections_are_open() {
                 open.push(stream);
                 // All that came before it have been taken from the system.
                 assert_eq!(get(&page, "/").status, 200);
-                let of_page = descriptors() - before - count;
+                let of_page = descriptors().saturating_sub(before + count);
                 // Those of the last two answers may not be closed yet.
                 assert!(of_page <= 16 + 2, "{of_page} of {count}");
             }

@@ -20,7 +20,7 @@ const PART_BITS: u32 = 2;
 
 /// The watchdog counts polls of so long and longer. A bound of buckets, and more than two of the watchdog's
 /// longest pauses, so that it sees each.
-pub(super) const LONG_POLL: Duration = Duration::from_nanos(1 << 24);
+pub(super) const RARE_POLL: Duration = Duration::from_nanos(1 << 24);
 
 /// How many buckets there are.
 pub(crate) const BUCKETS: usize = (((LAST_BITS - FIRST_BITS) << PART_BITS) + 2) as usize;

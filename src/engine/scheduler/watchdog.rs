@@ -63,7 +63,7 @@ mod report;
 
 pub(super) use decision::needs_replacement;
 
-use super::histogram::LONG_POLL;
+use super::histogram::RARE_POLL;
 use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
 use super::slice;
@@ -279,7 +279,7 @@ impl WatchdogThread {
         for index in 0..snapshot.workers.len() {
             let slot = shared.slots.get(index);
             slot.set_stall(self.history.stall(index, now));
-            if let Some(time) = self.history.ended(index).filter(|&time| time >= LONG_POLL) {
+            if let Some(time) = self.history.ended(index).filter(|&time| time >= RARE_POLL) {
                 slot.poll_times.add_rare(time);
             }
         }

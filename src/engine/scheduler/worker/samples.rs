@@ -9,7 +9,7 @@
 //!
 //! * The chosen poll is timed. It stands for all polls since the one that was timed before, so that the
 //!   counts are those of all polls. A worker whose polls are long, which has a fair turn after fewer polls,
-//!   does not count them more often than they are. Polls of [`LONG_POLL`] and more are rare, and a sample
+//!   does not count them more often than they are. Polls of [`RARE_POLL`] and more are rare, and a sample
 //!   would mostly miss them or count one for hundreds. The watchdog sees each of these, and counts it.
 //! * Of the tasks that are woken or spawned in that poll, or by the events that end the sleep that comes in
 //!   its place, one is chosen, and followed until it is polled. A thief may take it. Then nothing is counted,
@@ -24,7 +24,7 @@
 use super::Worker;
 use crate::engine::nanos::nanos;
 use crate::engine::rng::Rng;
-use crate::engine::scheduler::histogram::LONG_POLL;
+use crate::engine::scheduler::histogram::RARE_POLL;
 use crate::engine::scheduler::slots::Slot;
 use crate::engine::sync_shim::clock;
 use crate::engine::task::TaskId;
@@ -190,7 +190,7 @@ impl Samples {
             Sought::Nothing => return,
             Sought::Poll => {
                 let times = polls - self.timed_at.replace(polls);
-                if time < LONG_POLL {
+                if time < RARE_POLL {
                     slot.poll_times.add(time, times);
                 }
             }

@@ -143,23 +143,14 @@ mod tests {
     use super::*;
     use crate::engine::task::RunningTask;
     use crate::engine::task::header::ListEntry;
+    use crate::insight::finding::tests::entry;
     use crate::runtime::LocalRuntime;
     use std::panic::Location;
 
     /// One that waits, as a walk that marks has found it.
     fn found(id: TaskId, mark: Mark) -> TaskInfo {
-        let entry = ListEntry {
-            task: RunningTask::new(id, Location::caller()),
-            name: None,
-            type_name: "a::type",
-            future_size: 10,
-            is_hot: mark == Mark::Hot,
-            is_stuck: false,
-            wakers: None,
-            note: None,
-            mark,
-            waits_for_good: None,
-        };
+        let task = RunningTask::new(id, Location::caller());
+        let entry = ListEntry { task, is_hot: mark == Mark::Hot, mark, ..entry() };
         TaskInfo::listed(entry, false, true)
     }
 

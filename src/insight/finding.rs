@@ -426,4 +426,4 @@ fn deadlock(
 #[cfg(all(test, liten_loom))]
 mod loom;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -38,7 +38,7 @@ fn group(tasks: usize, future_size: usize, is_hot: bool) -> TaskGroup {
 }
 
 /// A waiting task.
-pub(super) fn entry() -> ListEntry {
+pub(in crate::insight) fn entry() -> ListEntry {
     let (task, type_name) = (task(), "a::type");
     let (name, note, mark, waits_for_good) = (None, None, Mark::New, None);
     let (future_size, is_hot, is_stuck) = (10, false, false);

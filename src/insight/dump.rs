@@ -232,7 +232,7 @@ impl Dump {
     /// Returns the last slow polls, 16 at the most: first those that are under way, then those that are over,
     /// of which the last one comes first. Empty without workers.
     ///
-    /// They are kept from the start of the runtime on, whether or not anyone looks. So this says which task
+    /// They are kept from the start of the runtime on, whether or not a page is open. So this says which task
     /// has blocked its worker before, where it was spawned, for how long, and in which system call: the
     /// findings say it only while it blocks.
     /// [`RuntimeMetrics::slow_poll_count`](crate::runtime::RuntimeMetrics::slow_poll_count) counts all.

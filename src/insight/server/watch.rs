@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_nobody_watches_makes_no_looks() {
+    fn a_page_without_requests_makes_no_looks() {
         let seen = Builder::new_multi_thread().worker_threads(1).build().unwrap();
         let observed = Arc::new(Observed::new());
         observed.add(seen.handle());
@@ -147,7 +147,7 @@ mod tests {
         page.block_on(async {
             let linger = Duration::from_millis(200);
             let watch = Rc::new(Watch { linger, ..Watch::new(observed) });
-            assert_eq!(lookers(&watch), 0, "nobody has asked");
+            assert_eq!(lookers(&watch), 0, "no request has come");
             drop(watch.look());
             assert!(
                 !watch.is_under_way.get() && lookers(&watch) == 1,

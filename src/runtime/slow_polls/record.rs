@@ -1,4 +1,4 @@
-//! The last slow polls, for those who ask when they are over.
+//! The last slow polls, which a dump shows when they are over, too.
 //!
 //! The driver thread writes here when it finds that a poll is slow, and when it finds that poll over. The
 //! workers write nothing. What a poll does costs the driver thread some reads of files, and the task's name a

@@ -1,4 +1,4 @@
-//! What has blocked before is named when it is over, also if nobody has listened.
+//! What has blocked before is named when it is over, also without a callback.
 
 use super::super::requests::{body, json};
 use super::page_of;
@@ -45,7 +45,7 @@ fn a_block_of_200_ms_is_named_when_it_is_over() {
         let mut seen = Vec::new();
         let is_named = (0..50).any(|_| {
             let task = block();
-            // Nobody has looked before.
+            // The first look of all.
             let page = page_of(&runtime);
             let Some(poll) = past(&page, task) else { return false };
             assert!(poll["task"]["spawned_at"].as_str().unwrap().starts_with(&place), "{poll}");

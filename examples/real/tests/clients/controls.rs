@@ -21,7 +21,7 @@ const HELPERS: &str = "
     const statusText = () => byId('status').innerText;
     const note = () => head('id').closest('section').querySelector('small').innerText;
     const [real, turn] = [fetch, watch];
-    let [requests, turns, first] = [[], 0, null];
+    let [requests, turns, first, isOver] = [[], 0, null, false];
     window.fetch = (path, options) => { requests.push(path); return real(path, options); };
     window.watch = () => { turns += 1; return turn(); };";
 
@@ -63,11 +63,18 @@ fn the_head_of_a_column_sorts_up_then_down_then_no_more(page: &mut Page) {
     page.until("head('size').innerText === 'bytes' && !rises(sizes().reverse()) || sizes()");
 }
 
+/// Pauses the page, and waits for the looks that are under way: also for those that clicks have asked for.
+fn pause(page: &mut Page) {
+    page.evaluate(
+        "byId('pause').click(); isOver = false; looking.then(() => { isOver = true; }); true",
+    );
+    page.until("isOver");
+}
+
 /// Looks make what is shown anew, but not while it is pressed.
 fn a_click_may_take_longer_than_a_look(page: &mut Page) {
     // So that nothing moves until the press.
-    page.evaluate("byId('pause').click(); turns = 0");
-    page.until("turns > 0");
+    pause(page);
     page.evaluate("head('id').scrollIntoView({ block: 'center' })");
     let middle = page.middle_of("head('id')");
     page.mouse("mousePressed", middle);
@@ -103,11 +110,8 @@ fn a_tree_is_closed(page: &mut Page) {
 }
 
 fn a_paused_page_asks_for_nothing_until_it_goes_on(page: &mut Page) {
-    page.evaluate("byId('pause').click()");
+    pause(page);
     assert_eq!(page.evaluate("byId('pause').innerText"), "go on");
-    // A look that was under way is over when it is the page's turn again.
-    page.evaluate("turns = 0");
-    page.until("turns > 0");
     let requests = page.evaluate("turns = 0; first = rows()[0]; requests.length");
     page.until("turns > 1");
     assert_eq!(page.evaluate("requests.length"), requests, "requests while it is paused");

@@ -67,6 +67,7 @@
 //! |---|---|
 //! | `Alarm` | What ends a sleep in the poller: a call by another thread, or the time. |
 //! | `Alone` | What to do before a task that has yielded runs, when no task is ready. |
+//! | `Announced` | What a thread does that has announced its sleep: it does, or it has been unparked. |
 //! | `Answer` | What a request gets: what a traced poll has noted, or that the task has ended. |
 //! | `Around` | A function that encloses the life of a thread of the runtime. |
 //! | `Asked` | A pollable that a host was asked about. |
@@ -123,6 +124,7 @@
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |
 //! | `Primitive` | A lock, a channel or something else by which tasks wait for each other. |
+//! | `Pushed` | What a push has found in the wake channel: nothing, or other tasks. |
 //! | `Pusher` | The thread that queues a task. |
 //! | `Quantile` | The bound of the bucket in which a share of all counted times ends. |
 //! | `Queue` | Where a hot task waits for a worker. |

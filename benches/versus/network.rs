@@ -24,6 +24,8 @@ pub(crate) mod lane;
 pub(crate) mod load;
 #[path = "network/paced.rs"]
 mod paced;
+#[path = "network/page.rs"]
+mod page;
 #[path = "network/poller.rs"]
 mod poller;
 #[path = "network/server.rs"]
@@ -39,6 +41,7 @@ use crate::sockets::{Sockets, echo};
 use http::{Http, HttpTimer};
 use lane::{Connections, Loaded, WrkLoaded};
 use load::Protocol;
+use page::Watched;
 use server::{Server, TcpServer, UdpServer};
 use std::time::Duration;
 
@@ -50,6 +53,11 @@ const LONG_SLICE: Duration = Duration::from_millis(400);
 const FEW_ROUNDS: usize = 5;
 /// Each measurement by wrk takes a second at least.
 const WRK_ROUNDS: usize = 11;
+/// Long enough that the page asks three times.
+const PAGE_SLICE: Duration = Duration::from_secs(3);
+/// An open page may cost 3 % of the requests.
+const TIME_WITH_PAGE: Figure = Figure { suffix: "", unit: "ns", goal: Some(1.0 / 0.97) };
+const CPU_WITH_PAGE: Figure = Figure { suffix: "cpu", unit: "ns", goal: Some(1.05) };
 /// Files beside the connections: listeners, pollers, pipes.
 const SPARE: usize = 100;
 const EPOLL: &str = "epoll";
@@ -68,6 +76,7 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
     contests.extend([64, 500].map(|connections| http(workers, connections)));
     if wrk::is_there() {
         contests.extend([64, 500].map(|connections| wrk(workers, connections)));
+        contests.extend([64, 500].map(|connections| page(workers, connections)));
     }
     contests
 }
@@ -169,14 +178,27 @@ fn wrk(workers: usize, connections: usize) -> Contest {
 }
 
 fn wrk_lane<R: HttpTimer>(workers: usize, width: usize) -> (&'static str, Start) {
-    lane::<R, _>(move || {
-        // wrk connects anew each time, so that the lanes never have their connections at the same time.
-        connections(width, 1);
-        let server = TcpServer::<R>::start(workers, http::hello_in_time::<R>);
-        WrkLoaded::start(server, width, |sample| {
-            vec![sample.elapsed, sample.cpu, 1e9 / sample.elapsed]
-        })
-    })
+    lane::<R, _>(move || loaded_by_wrk::<R>(workers, width))
+}
+
+/// What insight's page costs while it is open: the same server on liten, with and without it.
+fn page(workers: usize, connections: usize) -> Contest {
+    let watched = boxed(move || Watched(loaded_by_wrk::<Liten>(workers, connections)));
+    let alone = boxed(move || loaded_by_wrk::<Liten>(workers, connections));
+    Contest {
+        name: format!("page_{connections}"),
+        figures: vec![TIME_WITH_PAGE, CPU_WITH_PAGE, PER_SECOND],
+        lanes: vec![("liten with the page", watched), ("liten", alone)],
+        slice: PAGE_SLICE,
+        rounds: WRK_ROUNDS,
+    }
+}
+
+fn loaded_by_wrk<R: HttpTimer>(workers: usize, width: usize) -> WrkLoaded<TcpServer<R>> {
+    // wrk connects anew each time, so that the lanes never have their connections at the same time.
+    connections(width, 1);
+    let server = TcpServer::<R>::start(workers, http::hello_in_time::<R>);
+    WrkLoaded::start(server, width, |sample| vec![sample.elapsed, sample.cpu, 1e9 / sample.elapsed])
 }
 
 fn boxed<L: Lane + 'static>(start: impl Fn() -> L + 'static) -> Start {

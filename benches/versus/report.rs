@@ -78,10 +78,13 @@ impl Report {
         let costs = names.clone().zip(&score.medians);
         let costs: String =
             costs.map(|(name, cost)| format!(",\"{name}\":{}", json(*cost))).collect();
+        let first = contest.lanes[0].0;
         let ratio = |(name, spread): (&str, &Spread)| {
             let [median, lowest, highest] =
                 [spread.median, spread.lowest, spread.highest].map(json);
-            format!(",\"liten/{name}\":{{\"median\":{median},\"min\":{lowest},\"max\":{highest}}}")
+            format!(
+                ",\"{first}/{name}\":{{\"median\":{median},\"min\":{lowest},\"max\":{highest}}}"
+            )
         };
         let ratios: String = names.skip(1).zip(&score.ratios).map(ratio).collect();
         let goal = figure.goal.map_or("null".to_owned(), json);

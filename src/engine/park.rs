@@ -7,15 +7,15 @@
 //!
 //! State table (rows: state before; entries: state after → action):
 //!
-//! | before   | `prepare(place)`    | `unpark`                                  | `finish`       |
+//! | before   | `announce(place)`   | `unpark`                                  | `finish`       |
 //! |----------|---------------------|-------------------------------------------|----------------|
 //! | EMPTY    | ASLEEP or SEATED, sleep | NOTIFIED, nothing                     | EMPTY          |
 //! | ASLEEP   | impossible (one owner)  | NOTIFIED, futex wake done here        | EMPTY          |
 //! | SEATED   | impossible (one owner)  | NOTIFIED, `Unpark::Poller` to the caller | EMPTY       |
 //! | NOTIFIED | NOTIFIED, do not sleep | NOTIFIED, nothing                      | EMPTY, awake by token |
 //!
-//! Nothing is lost: both sides move the word by RMW, so they are ordered. If `unpark` comes first, `prepare`
-//! finds NOTIFIED and does not sleep. If `prepare` comes first, `unpark` finds where the thread sleeps and
+//! Nothing is lost: both sides move the word by RMW, so they are ordered. If `unpark` comes first, `announce`
+//! finds NOTIFIED and does not sleep. If `announce` comes first, `unpark` finds where the thread sleeps and
 //! wakes it there. A futex wake that comes before the futex sleep is kept by `std::thread::park`'s own token;
 //! a poller wake that comes before the poll is kept by the poller (an eventfd stays readable). The word of
 //! our own exists because user code may call `std::thread::park` inside a poll and consume std's token
@@ -48,6 +48,15 @@ pub(crate) struct Unparker {
 struct ParkerInner {
     state: AtomicU32,
     thread: Thread,
+}
+
+/// What a thread does that has announced its sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a thread that sleeps although it has been unparked may sleep for ever"]
+pub(crate) enum Announced {
+    Sleep,
+    /// Not sleep: it has been unparked already.
+    Unparked,
 }
 
 /// What the caller of [`Unparker::unpark`] still has to do.
@@ -83,7 +92,7 @@ impl Parker {
 
     /// Sleeps until another thread unparks this one; returns at once if that happened since the last call.
     pub(crate) fn park(&self) {
-        if self.prepare(ASLEEP) {
+        if self.announce(ASLEEP) == Announced::Sleep {
             // std's park may return for no reason, or for a token meant for user code: only our word
             // counts. Ordering: Acquire pairs with the Release half of the swap in `unpark`, so that
             // what was published before the unpark is seen after the park.
@@ -96,17 +105,16 @@ impl Parker {
 
     /// As [`Parker::park`], but for `limit` at most.
     pub(crate) fn park_timeout(&self, limit: Duration) {
-        if self.prepare(ASLEEP) {
+        if self.announce(ASLEEP) == Announced::Sleep {
             // One sleep and no loop: a caller with a limit looks around when the sleep is over, early or not.
             park_timeout(limit);
         }
         self.finish();
     }
 
-    /// Announces that this thread is about to block in the poller. `false`: it has been unparked
-    /// already, do not block.
-    pub(crate) fn enter_seat(&self) -> bool {
-        self.prepare(SEATED)
+    /// Announces that this thread is about to block in the poller.
+    pub(crate) fn enter_seat(&self) -> Announced {
+        self.announce(SEATED)
     }
 
     /// Ends what [`Parker::enter_seat`] began, whether the poller returned for us or for an event.
@@ -114,17 +122,17 @@ impl Parker {
         self.finish();
     }
 
-    fn prepare(&self, place: u32) -> bool {
+    fn announce(&self, place: u32) -> Announced {
         // Ordering: Acquire on success and on failure pairs with `unpark`'s Release (a token carries what was
         // published before it). No thread acquires the announcement: what its owner has looked at before is
         // ordered by the idle word (scheduler.rs).
         let entered =
             self.inner.state.compare_exchange(EMPTY, place, Ordering::Acquire, Ordering::Acquire);
-        entered.is_ok()
+        if entered.is_ok() { Announced::Sleep } else { Announced::Unparked }
     }
 
     fn finish(&self) {
-        // Ordering: Acquire pairs with `unpark`'s Release, as in `prepare`. A swap and not a store: a token
+        // Ordering: Acquire pairs with `unpark`'s Release, as in `announce`. A swap and not a store: a token
         // that arrives after the caller's last look at the word ends here. With a store this thread would
         // not see what was published before it.
         self.inner.state.swap(EMPTY, Ordering::Acquire);
@@ -134,7 +142,7 @@ impl Parker {
 impl Unparker {
     /// Leaves a token for the thread and wakes it if it sleeps on its own.
     pub(crate) fn unpark(&self) -> Unpark {
-        // Ordering: Release pairs with the Acquire in `prepare`, `park` and `finish`. No Acquire: nothing
+        // Ordering: Release pairs with the Acquire in `announce`, `park` and `finish`. No Acquire: nothing
         // that the parker wrote is read here.
         match self.inner.state.swap(NOTIFIED, Ordering::Release) {
             ASLEEP => {
@@ -179,14 +187,14 @@ mod tests {
     #[test]
     fn a_seated_thread_is_woken_through_the_poller() {
         let parker = Parker::new();
-        assert!(parker.enter_seat());
+        assert_eq!(parker.enter_seat(), Announced::Sleep);
         assert_eq!(parker.unparker().unpark(), Unpark::Poller);
         assert_eq!(parker.unparker().unpark(), Unpark::Done);
         parker.leave_seat();
         assert_eq!(parker.unparker().unpark(), Unpark::Done);
-        assert!(!parker.enter_seat(), "the token is still there");
+        assert_eq!(parker.enter_seat(), Announced::Unparked, "the token is still there");
         parker.leave_seat();
-        assert!(parker.enter_seat());
+        assert_eq!(parker.enter_seat(), Announced::Sleep);
         parker.leave_seat();
     }
 }

@@ -33,7 +33,7 @@
 //! | `tokio::sync` | [`sync`]; `tokio::sync` itself works as it is, it needs no runtime of tokio |
 //! | `Builder::enable_all` | nothing: I/O and time are always there |
 //! | dropping a `Runtime` in async code panics | it does not, and does not wait for itself |
-//! | a blocked worker may stall the driver | it stalls no other task |
+//! | a blocked worker may stall the driver | other tasks wait for some milliseconds, not for its poll |
 //! | a failed write to a `fs::File` is told by `write`, `flush` | and by `sync_all`, `sync_data`, `set_len` |
 //! | `process::Child::kill` is an error when the end has been seen | it is none |
 //! | `LocalSet` for tasks that are not `Send` | the same; and [`LocalExecutor`] for those that borrow |

@@ -99,8 +99,8 @@ fn a_seated_thread_is_never_left_behind() {
                 signal.store(true, Ordering::Release);
             }
         });
-        let blocked = parker.enter_seat();
-        if blocked {
+        let announced = parker.enter_seat();
+        if announced == Announced::Sleep {
             // The poller would block here until the signal comes: it must come.
             while !poller.load(Ordering::Acquire) {
                 thread::yield_now();
@@ -151,7 +151,7 @@ fn a_token_follows_the_thread_from_the_seat_to_its_own_sleep() {
             seen.store(true, Ordering::Relaxed);
             unparker.unpark()
         });
-        let entered = parker.enter_seat();
+        let announced = parker.enter_seat();
         parker.leave_seat();
         let in_the_seat = flag.load(Ordering::Relaxed);
         if !in_the_seat {
@@ -160,6 +160,6 @@ fn a_token_follows_the_thread_from_the_seat_to_its_own_sleep() {
         }
         let left = other.join().expect("no panic");
         // The other way round it may be: the token came just before the thread left the seat.
-        assert!(left == Unpark::Done || (entered && in_the_seat));
+        assert!(left == Unpark::Done || (announced == Announced::Sleep && in_the_seat));
     });
 }

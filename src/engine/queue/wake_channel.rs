@@ -170,6 +170,16 @@ impl<T: Linked> Drop for Chain<T> {
     }
 }
 
+/// What a push has found in the channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "the pusher of the first item has to wake a worker, or it may never be taken"]
+pub(crate) enum Pushed {
+    /// Nothing: the pusher has to wake a worker.
+    First,
+    /// Other items, so their first pusher wakes a worker for these as well. Or nothing was pushed.
+    Further,
+}
+
 /// The shared inbox.
 #[derive(Debug)]
 pub(crate) struct WakeChannel<T: Linked> {
@@ -187,19 +197,17 @@ impl<T: Linked> WakeChannel<T> {
         Self { head: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
     }
 
-    /// Sends one item. `true`: the channel was empty, so this caller has to wake a worker.
-    #[must_use = "the pusher of an edge has to wake a worker, or the item may never be taken"]
-    pub(crate) fn push(&self, item: T) -> bool {
+    /// Sends one item.
+    pub(crate) fn push(&self, item: T) -> Pushed {
         let mut chain = Chain::new();
         chain.push(item);
         self.push_chain(chain)
     }
 
-    /// Sends a chain as one batch. `true` as for [`WakeChannel::push`]; an empty chain sends nothing.
-    #[must_use = "the pusher of an edge has to wake a worker, or the items may never be taken"]
-    pub(crate) fn push_chain(&self, mut chain: Chain<T>) -> bool {
+    /// Sends a chain as one batch. An empty chain sends nothing.
+    pub(crate) fn push_chain(&self, mut chain: Chain<T>) -> Pushed {
         let Some((newest, oldest)) = chain.ends.take() else {
-            return false;
+            return Pushed::Further;
         };
         // Ordering: Relaxed, the value is only a guess that the CAS verifies.
         let mut head = self.head.load(Ordering::Relaxed);
@@ -215,7 +223,8 @@ impl<T: Linked> WakeChannel<T> {
                 Ordering::Relaxed,
             );
             match sent {
-                Ok(_) => return head.is_null(),
+                Ok(_) if head.is_null() => return Pushed::First,
+                Ok(_) => return Pushed::Further,
                 Err(current) => head = current,
             }
         }
@@ -336,17 +345,17 @@ mod tests {
     #[test]
     fn comes_out_in_the_order_in_which_it_went_in() {
         let channel = WakeChannel::new();
-        assert!(channel.push(boxed(0)));
-        assert!(!channel.push(boxed(1)));
+        assert_eq!(channel.push(boxed(0)), Pushed::First);
+        assert_eq!(channel.push(boxed(1)), Pushed::Further);
         let mut chain = Chain::new();
         chain.push(boxed(2));
         chain.push(boxed(3));
-        assert!(!channel.push_chain(chain));
-        assert!(!channel.push_chain(Chain::new()), "an empty chain is not an edge");
+        assert_eq!(channel.push_chain(chain), Pushed::Further);
+        assert_eq!(channel.push_chain(Chain::new()), Pushed::Further, "it is empty");
         let taken: Vec<_> = channel.take_all().map(|b| b.0.value).collect();
         assert_eq!(taken, [0, 1, 2, 3]);
         assert!(channel.is_empty());
-        assert!(channel.push(boxed(4)), "after take_all the next push is an edge again");
+        assert_eq!(channel.push(boxed(4)), Pushed::First, "after take_all");
     }
 
     #[test]

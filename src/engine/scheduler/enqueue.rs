@@ -8,7 +8,7 @@ use super::idle::Search;
 use super::own_queues::OwnQueues;
 use super::reason::{Notice, Pusher, Queue, Reason, place};
 use super::shared::Shared;
-use crate::engine::queue::wake_channel::Chain;
+use crate::engine::queue::wake_channel::{Chain, Pushed};
 use crate::engine::recorder::Event;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::task::header::Hot;
@@ -30,7 +30,7 @@ impl Shared {
             Queue::Yielded(own) => own.yielded.push(task),
             Queue::Chain(chains, home) => add(&mut chains.borrow_mut(), home, task),
             Queue::Channel(home) => {
-                if !self.slots.get(home).channel.push(task) {
+                if self.slots.get(home).channel.push(task) == Pushed::Further {
                     // The first one in there has told the worker, or is about to: scheduler.rs.
                     return;
                 }
@@ -96,7 +96,7 @@ impl Shared {
         // Taken out, so that nothing is borrowed while other threads are woken.
         let mut sent = chains.take();
         for (home, chain) in sent.drain(..) {
-            if self.slots.get(home).channel.push_chain(chain) {
+            if self.slots.get(home).channel.push_chain(chain) == Pushed::First {
                 self.sent(home);
             }
         }

@@ -7,7 +7,7 @@ use super::worker::Worker;
 use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark, Unparker};
 use crate::engine::queue::injector::Injector;
-use crate::engine::queue::wake_channel::{Link, Linked, WakeChannel};
+use crate::engine::queue::wake_channel::{Link, Linked, Pushed, WakeChannel};
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
 use crate::engine::sync_shim::{Arc, Condvar, Mutex, Way, thread};
 use std::future::Future;
@@ -166,7 +166,7 @@ impl House {
 
     /// `Shared::enqueue`, to the channel of worker 0.
     fn send(&self) {
-        if self.channel.push(Box::new(Item { link: Link::new() })) {
+        if self.channel.push(Box::new(Item { link: Link::new() })) == Pushed::First {
             fence(Ordering::SeqCst);
             if self.idle.claim(0) == Search::Begins {
                 self.unpark(0);

@@ -69,7 +69,7 @@ use super::shared::Shared;
 use super::slice;
 use super::slots::position;
 use super::stall_hook::WorkerStall;
-use crate::engine::park::Parker;
+use crate::engine::park::{Announced, Parker};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::wakers;
@@ -375,7 +375,7 @@ impl WatchdogThread {
             let may_sleep = || nothing_to_do(shared) && !self.history.awaits_end();
             let after = announce_sleep(shared, may_sleep);
             let limit = (after == AfterLook::LookAgain).then_some(LOOK);
-            if self.parker.enter_seat() {
+            if self.parker.enter_seat() == Announced::Sleep {
                 shared.turn(&mut seat, limit, &mut self.wakes);
             }
             self.parker.leave_seat();

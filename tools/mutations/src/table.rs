@@ -3,6 +3,7 @@
 mod broadcast;
 mod cells;
 mod clock;
+mod decision;
 mod driver;
 mod hand_over;
 mod insight;
@@ -40,6 +41,7 @@ pub const TABLE: &[&[Mutation]] = &[
     hand_over::ROWS,
     driver::ROWS,
     scheduler::ROWS,
+    decision::ROWS,
     sync::ROWS,
     clock::ROWS,
     threads::ROWS,

@@ -9,7 +9,7 @@ use ::loom::thread;
 
 use super::Driver;
 use crate::engine::driver::alarm::{AlarmWord, FIRST_DEADLINE};
-use crate::engine::park::{Parker, Unpark};
+use crate::engine::park::{Announced, Parker, Unpark};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 
 /// Stands for the poller: a ring is kept until the next poll, which uses it up.
@@ -223,7 +223,7 @@ fn a_thread_in_the_seat_is_woken_through_the_poller() {
             }
         });
         let mut seat = driver.try_seat().expect("the seat is free");
-        if parker.enter_seat() {
+        if parker.enter_seat() == Announced::Sleep {
             seat.turn(None, &mut Vec::new());
         }
         parker.leave_seat();

@@ -17,7 +17,8 @@ fn two_pushers_and_one_taker() {
             })
             .collect();
         let mut got: Vec<_> = channel.take_all().map(|b| b.0.value).collect();
-        let edges = pushers.into_iter().map(|p| p.join().expect("no panic")).filter(|&e| e).count();
+        let pushed = pushers.into_iter().map(|pusher| pusher.join().expect("no panic"));
+        let edges = pushed.filter(|&pushed| pushed == Pushed::First).count();
         let early = got.len();
         got.extend(channel.take_all().map(|b| b.0.value));
         got.sort_unstable();
@@ -90,10 +91,10 @@ fn a_push_that_is_no_edge_is_taken_with_the_one_before_it() {
         };
         let mut taken = 0;
         way.here();
-        if channel.push(boxed(0)) {
+        if channel.push(boxed(0)) == Pushed::First {
             taken += channel.take_all().count();
         }
-        if other.join().expect("no panic") {
+        if other.join().expect("no panic") == Pushed::First {
             taken += channel.take_all().count();
         }
         assert_eq!(taken, 2);
@@ -114,8 +115,8 @@ fn a_note_and_a_link_are_not_mistaken_for_each_other() {
         let link = noted.link();
         link.set_note(Some(note));
         let looker = thread::spawn(move || assert!(link.note().is_none_or(|seen| seen == note)));
-        assert!(channel.push(first));
-        assert!(!channel.push(noted));
+        assert_eq!(channel.push(first), Pushed::First);
+        assert_eq!(channel.push(noted), Pushed::Further);
         link.forget_note(note);
         looker.join().expect("no panic");
         let taken: Vec<_> = channel.take_all().map(|taken| taken.0.value).collect();

@@ -3,6 +3,7 @@
 use super::decision::SPARE_AFTER;
 use super::*;
 use crate::engine::driver::timers::TimerEntry;
+use crate::engine::queue::wake_channel::Pushed;
 use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::in_place::BlockedInPlace;
 use crate::engine::scheduler::loom::{last_of, scheduler, up_to, worker};
@@ -129,7 +130,7 @@ impl Stuck {
         let left = Arc::new(AtomicUsize::new(3));
         let to_channel = |stuck: &Worker, task| {
             let channel = &stuck.shared().slots.get(0).channel;
-            assert!(channel.push(task), "it was empty");
+            assert_eq!(channel.push(task), Pushed::First, "it was empty");
         };
         let joins = [Worker::woken, Worker::spawned, to_channel].map(|push| {
             let (task, join) = new_send_task(last_of(&shared, &left), &shared, Location::caller());

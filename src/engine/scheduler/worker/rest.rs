@@ -1,6 +1,7 @@
 //! How a worker rests: it parks, on its own or in the driver's seat; and how it polls the driver in passing.
 
 use super::Worker;
+use crate::engine::park::Announced;
 use crate::engine::scheduler::idle::{LastLook, Unparked};
 use crate::engine::scheduler::sleeps::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
@@ -119,7 +120,7 @@ impl Worker {
         // Ordering: Relaxed, a hint for `wake_one`.
         self.shared.seated.store(self.own.index, Ordering::Relaxed);
         let mut wakes = self.wakes.take();
-        if self.parker.enter_seat() {
+        if self.parker.enter_seat() == Announced::Sleep {
             self.shared.turn(&mut seat, None, &mut wakes);
         }
         self.parker.leave_seat();

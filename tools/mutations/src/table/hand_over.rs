@@ -47,8 +47,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: CHANNEL,
         models: "loom",
-        from: "Ok(_) => return head.is_null(),",
-        to: "Ok(_) => return false,",
+        from: "Ok(_) if head.is_null() => return Pushed::First,",
+        to: "Ok(_) if head.is_null() => return Pushed::Further,",
         breaks: "the caller is not told that the channel was empty",
     },
     Mutation {
@@ -104,8 +104,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PARK,
         models: "park::loom",
-        from: "        entered.is_ok()",
-        to: "        let _ = entered;\n        self.inner.state.store(place, Ordering::Release);\n        true",
+        from: "if entered.is_ok() { Announced::Sleep } else { Announced::Unparked }",
+        to: "let _ = entered;\n        self.inner.state.store(place, Ordering::Release);\n        Announced::Sleep",
         breaks: "a park overwrites a token",
     },
     Mutation {

@@ -257,8 +257,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ENQUEUE,
         models: "worker::loom",
-        from: "if self.slots.get(home).channel.push_chain(chain) {",
-        to: "if self.slots.get(home).channel.push_chain(chain) && false {",
+        from: "if self.slots.get(home).channel.push_chain(chain) == Pushed::First {",
+        to: "if self.slots.get(home).channel.push_chain(chain) == Pushed::First && false {",
         breaks: "a chain of the driver thread wakes no worker",
     },
     Mutation {

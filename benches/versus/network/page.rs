@@ -1,0 +1,65 @@
+//! insight's page, open while a server is under load.
+
+use crate::contest::Lane;
+use liten::insight::{Builder, Server};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How often the page asks: `PERIOD` in `src/insight/page/page.js`.
+const PERIOD: Duration = Duration::from_secs(1);
+/// What it asks for each time.
+const PATHS: [&str; 2] = ["/live", "/json"];
+
+/// A lane that is watched during each of its measurements, and only then: the page shows all runtimes of the
+/// process, those of other lanes as well. Its thread counts as processor time of the server, and so does the
+/// client's, which runs in this process.
+pub(super) struct Watched<L>(pub(super) L);
+
+impl<L: Lane> Lane for Watched<L> {
+    fn measure(&mut self, slice: Duration) -> Vec<f64> {
+        let page = OpenPage::open();
+        let values = self.0.measure(slice);
+        page.close();
+        values
+    }
+}
+
+struct OpenPage {
+    over: Sender<()>,
+    client: JoinHandle<()>,
+}
+
+impl OpenPage {
+    fn open() -> Self {
+        let page = Builder::new().serve("127.0.0.1:0").expect("a port is free");
+        let (over, is_over) = mpsc::channel();
+        let client = thread::spawn(move || {
+            loop {
+                PATHS.iter().for_each(|path| ask(&page, path));
+                if is_over.recv_timeout(PERIOD) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+            }
+        });
+        Self { over, client }
+    }
+
+    fn close(self) {
+        drop(self.over);
+        self.client.join().expect("the page answers");
+    }
+}
+
+fn ask(page: &Server, path: &str) {
+    let (host, token) = (page.local_addr(), page.token());
+    let mut stream = TcpStream::connect(host).expect("the page is there");
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("the page reads");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("the page answers");
+    assert!(answer.starts_with(b"HTTP/1.1 200 "), "{path}");
+}

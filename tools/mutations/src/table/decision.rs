@@ -1,0 +1,85 @@
+//! The watchdog's decision. Its table is checked by plain tests, which run with the models.
+
+use super::Mutation;
+
+const DECISION: &str = "src/engine/scheduler/watchdog/decision.rs";
+
+pub const ROWS: &[Mutation] = &[
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "if !snapshot.attended && before == snapshot.attendance {",
+        to: "if !snapshot.attended {",
+        breaks: "the watchdog takes the seat that a worker leaves and takes all the time",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "if !snapshot.attended && before == snapshot.attendance {",
+        to: "if !snapshot.attended && before != snapshot.attendance {",
+        breaks: "a seat that stays empty is not taken",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "stalled || (spares == 0 && self.pressure >= SLOW_FOR)",
+        to: "stalled || spares == 0",
+        breaks: "one moment in which all workers are slow starts a spare",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "stalled || (spares == 0 && self.pressure >= SLOW_FOR)",
+        to: "stalled",
+        breaks: "slow polls that end before the limit never start a spare",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "(SPARE_AFTER * (1 << spares)).min(LONGEST_SPARE_AFTER)",
+        to: "SPARE_AFTER",
+        breaks: "spares follow each other although each one is stuck at once",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "let idle = snapshot.staying > snapshot.regular && !blocked;",
+        to: "let idle = snapshot.staying > snapshot.regular;",
+        breaks: "spares are let go while a worker blocks in place",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "(idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)",
+        to: "idle.then_some(Order::RetireSpares)",
+        breaks: "a spare goes at the first quick look, and has to be started again",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "((0..snapshot.staying).any(moves) && self.stalled(snapshot).any(waits))",
+        to: "((0..snapshot.regular).any(moves) && self.stalled(snapshot).any(waits))",
+        breaks: "a spare that moves is not told to take what waits at a stalled worker",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "seen.blocked_in_place || stuck",
+        to: "stuck",
+        breaks: "a worker that blocks in place counts as free",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "self.lasted += passed.min(share);",
+        to: "self.lasted += passed;",
+        breaks: "a process that the system has stopped for minutes has made a slow poll",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "(stuck && !snapshot.parked).then_some(Order::Drain)",
+        to: "stuck.then_some(Order::Drain)",
+        breaks: "a thread drops the tasks of a closed runtime while a worker is free to do so",
+    },
+];

@@ -1,4 +1,4 @@
-//! Tasks that give way, on the one thread that runs the root and the driver too: each of them has one turn,
+//! Tasks that yield, on the one thread that runs the root and the driver too: each of them has one turn,
 //! then the root has its own, and soon after that the driver.
 
 use crate::guard::guarded;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Spawns tasks that give way for ever, and then gives way itself.
+/// Spawns tasks that yield for ever, and then yields itself.
 async fn takes_turns() {
     const TASKS: usize = 3;
     let polls = Rc::new(Cell::new(0));
@@ -60,7 +60,7 @@ fn the_root_of_a_current_thread_runtime_has_its_turn_as_often_as_a_task() {
     });
 }
 
-/// What is ready runs before, and what gives way still has its turn.
+/// What is ready runs before, and what yields still has its turn.
 #[test]
 fn ready_tasks_and_those_that_give_way_do_not_starve_each_other() {
     guarded(|| {
@@ -89,7 +89,7 @@ fn ready_tasks_and_those_that_give_way_do_not_starve_each_other() {
     });
 }
 
-/// The connection is there before the task gives way for the first time.
+/// The connection is there before the task yields for the first time.
 #[cfg(unix)]
 #[test]
 fn an_event_is_fetched_after_a_few_turns_of_a_task_that_only_gives_way() {

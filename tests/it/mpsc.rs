@@ -387,7 +387,7 @@ fn waiting_for_the_end_wakes_every_sender() {
     });
 }
 
-/// A receiver that always finds a message gives way to other tasks, as tokio's: 128 messages per poll.
+/// A receiver that always finds a message yields to other tasks, as tokio's: 128 messages per poll.
 #[test]
 fn receiving_takes_part_in_the_budget() {
     guarded(|| {

@@ -288,7 +288,7 @@ async fn polls<F: Future>(future: F) -> usize {
     count
 }
 
-/// A task that finds values and ends always there gives way after as many as anywhere else.
+/// A task that finds values and ends always there yields after as many as anywhere else.
 #[test]
 fn what_is_ready_costs_a_unit_of_the_budget() {
     guarded(|| {

@@ -368,7 +368,7 @@ fn a_loop_of_ready_branches_gives_way_when_one_of_them_takes_from_the_budget() {
     });
 }
 
-/// The look at the budget takes nothing of it: else a task that selects often would give way twice as often.
+/// The look at the budget takes nothing of it: else a task that selects often would yield twice as often.
 #[test]
 fn a_select_costs_no_budget_itself() {
     guarded(|| {

@@ -154,7 +154,7 @@ fn a_waker_with_the_data_of_a_task_is_woken_all_the_same() {
                 let mut cx = Context::from_waker(&other);
                 let before = WAKES.load(Ordering::SeqCst);
                 assert!(pin!(yield_now()).poll(&mut cx).is_pending());
-                assert_eq!(WAKES.load(Ordering::SeqCst), before + 1, "gave way");
+                assert_eq!(WAKES.load(Ordering::SeqCst), before + 1, "yielded");
                 while pin!(consume_budget()).poll(&mut cx).is_ready() {}
                 assert_eq!(WAKES.load(Ordering::SeqCst), before + 2, "at the end of the budget");
                 Poll::Ready(())

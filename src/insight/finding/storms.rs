@@ -6,7 +6,7 @@
 //! answers many messages is polled often, too, but it waits in between. So a task with [`MANY_POLLS`] is
 //! looked at [`WAITS_ASKED`] times, and is named only if it was hot each time.
 //!
-//! What remains is a task that always has more to do than it can, and gives way again and again. It looks the
+//! What remains is a task that always has more to do than it can, and yields again and again. It looks the
 //! same from the outside, and so the finding is a suspicion.
 
 use super::Finding;

@@ -314,8 +314,8 @@ impl<'a> LocalExecutor<'a> {
                     self.shared.running.end();
                 }
                 Next::Idle => return,
-                Next::GivenWay if is_root_woken() || self.ends_round(rounds) => break,
-                Next::GivenWay => {
+                Next::Yielded if is_root_woken() || self.ends_round(rounds) => break,
+                Next::Yielded => {
                     rounds += 1;
                     visit.begin();
                 }
@@ -672,7 +672,7 @@ impl Runner for Here<'_> {
     }
 
     fn requeue(&self, task: Hot) {
-        self.home.give_way(task);
+        self.home.yielded(task);
     }
 
     fn home(&self) -> u16 {

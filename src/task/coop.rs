@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_over_consume_budget_gives_way_every_128_rounds() {
+    fn a_loop_over_consume_budget_yields_every_128_rounds() {
         let rounds = Cell::new(0);
         let work = async {
             while rounds.get() < 1_000 {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn ready_futures_give_way_when_they_are_cooperative() {
+    fn ready_futures_yield_when_they_are_cooperative() {
         let work = async {
             for _ in 0..1_000 {
                 cooperative(std::future::ready(())).await;

@@ -63,7 +63,7 @@ fn an_echo_is_served_beside_tasks_that_compute_until_it_is() {
 /// A wake from outside, beside a thousand tasks that only yield: the woken task does not wait for a turn
 /// of each.
 #[test]
-fn a_woken_task_runs_before_those_that_have_given_way() {
+fn a_woken_task_runs_before_those_that_have_yielded() {
     const CROWD: usize = 1_000;
     guarded(|| {
         let runtime = workers(1);
@@ -97,7 +97,7 @@ fn a_woken_task_runs_before_those_that_have_given_way() {
 
 /// All workers block until a task has run that yields on the helper: it comes back in spite of that.
 #[test]
-fn what_gives_way_on_a_helper_runs_although_no_worker_takes_it() {
+fn what_yields_on_a_helper_runs_although_no_worker_takes_it() {
     guarded(|| {
         // The last one has no other spare that could follow.
         for (workers, spares) in [(1, 4), (2, 2), (1, 1)] {
@@ -165,7 +165,7 @@ fn a_helper_takes_the_place_of_a_worker_that_blocks_in_place() {
 /// A worker that does not come back to its queue, one that always has work, and a helper that is idle: what
 /// has yielded at the first is brought to the second.
 #[test]
-fn what_has_given_way_behind_a_blocked_worker_is_brought_to_its_busy_peer() {
+fn what_has_yielded_behind_a_blocked_worker_is_brought_to_its_busy_peer() {
     guarded(|| {
         let runtime = with_spares(2, 2);
         let stop = Stop::default();

@@ -350,7 +350,7 @@ fn each_poll_polls_each_branch_once() {
 }
 
 #[test]
-fn a_loop_of_ready_branches_gives_way_when_one_of_them_takes_from_the_budget() {
+fn a_loop_of_ready_branches_yields_when_one_of_them_takes_from_the_budget() {
     guarded(|| {
         let runtime = workers(1);
         let (work, polls) = Polls::of(async {

@@ -36,7 +36,7 @@
 //! tasks wakes the idle, as it may have been the one that would have looked. Models:
 //! `a_foreign_wake_is_not_left_to_an_executor_that_sleeps`, `own_and_foreign_wakes_at_once_are_all_answered`,
 //! `what_a_visit_leaves_behind_is_run_by_an_idle_one`, `a_push_between_two_polls_wakes_the_idle`,
-//! `a_task_that_gives_way_is_not_left_to_a_visit_that_is_dropped`.
+//! `a_task_that_yields_is_not_left_to_a_visit_that_is_dropped`.
 #![allow(unsafe_code)]
 
 use super::{Hot, TASKS};
@@ -210,7 +210,7 @@ impl<'a> Home<'a> {
     /// Queues a task that asks for another poll, behind all that are ready. Called in a visit's poll, which
     /// asks for another one if it does not come to the task.
     #[inline]
-    pub(super) fn give_way(self, task: Hot) {
+    pub(super) fn yielded(self, task: Hot) {
         self.own(|own| {
             own.yielded.push_back(task);
             self.note_length(own);
@@ -282,7 +282,7 @@ impl<'a> Home<'a> {
 pub(super) enum Next {
     Task(Hot),
     /// Nothing is ready, and tasks have yielded.
-    GivenWay,
+    Yielded,
     /// It waits for its waker, which it has left behind.
     Idle,
 }
@@ -319,7 +319,7 @@ impl<'a> Visit<'a> {
                 return Next::Task(task);
             }
             if self.home.own(|own| !own.yielded.is_empty()) {
-                return Next::GivenWay;
+                return Next::Yielded;
             }
         }
         self.fetch_or_leave(cx).map_or(Next::Idle, Next::Task)

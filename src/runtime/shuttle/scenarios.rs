@@ -143,7 +143,7 @@ fn a_task_that_is_woken_beside_burners_and_a_blocked_worker_runs() {
 /// All regular workers are blocked until two other tasks have run, one that is ready and one that yields
 /// first: a spare runs the one, and after long the other.
 #[test]
-fn a_spare_runs_what_is_ready_and_what_has_given_way_behind_blocked_workers() {
+fn a_spare_runs_what_is_ready_and_what_has_yielded_behind_blocked_workers() {
     explore_some(1_000, || {
         let tested = TestedRuntime::with_time(2);
         let (spawner, meeting) = (tested.spawner(), Meeting::of(4));

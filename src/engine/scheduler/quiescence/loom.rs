@@ -294,7 +294,7 @@ fn the_clock_waits_for_what_is_queued_behind_a_look() {
 
 /// The same for a task that has yielded.
 #[test]
-fn the_clock_waits_for_what_has_given_way_behind_a_look() {
+fn the_clock_waits_for_what_has_yielded_behind_a_look() {
     a_task_moves_behind_a_look(Runner::yielded);
 }
 

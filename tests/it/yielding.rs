@@ -31,7 +31,7 @@ async fn takes_turns() {
 }
 
 #[test]
-fn a_root_that_gives_way_waits_for_one_poll_of_each_task() {
+fn a_root_that_yields_waits_for_one_poll_of_each_task() {
     guarded(|| {
         LocalRuntime::new().unwrap().block_on(takes_turns());
         liten::block_on(LocalSet::new().run_until(takes_turns()));
@@ -62,7 +62,7 @@ fn the_root_of_a_current_thread_runtime_has_its_turn_as_often_as_a_task() {
 
 /// What is ready runs before, and what yields still has its turn.
 #[test]
-fn ready_tasks_and_those_that_give_way_do_not_starve_each_other() {
+fn ready_tasks_and_those_that_yield_do_not_starve_each_other() {
     guarded(|| {
         LocalRuntime::new().unwrap().block_on(async {
             let polls = Rc::new([Cell::new(0), Cell::new(0)]);
@@ -92,7 +92,7 @@ fn ready_tasks_and_those_that_give_way_do_not_starve_each_other() {
 /// The connection is there before the task yields for the first time.
 #[cfg(unix)]
 #[test]
-fn an_event_is_fetched_after_a_few_turns_of_a_task_that_only_gives_way() {
+fn an_event_is_fetched_after_a_few_turns_of_a_task_that_only_yields() {
     const MOST: usize = 16;
     guarded(|| {
         let runtime = Builder::new_current_thread().build().unwrap();

@@ -183,7 +183,7 @@ mod tests {
         assert!(told[..MOST_TASKS].iter().all(Option::is_some));
         assert!(told[MOST_TASKS..].iter().all(Option::is_none), "there is no room");
         assert_eq!(kept(&marks), MOST_TASKS);
-        // Those that have ended or are polled make room.
+        // Tasks that have ended or are polled make room.
         let late = ids[MOST_TASKS];
         let few = [(ids[0], Mark::Old), (ids[1], Mark::Hot), (late, Mark::Old)];
         assert!(walk(&mut marks, runtime, &few)[2].is_none(), "the first look that has room");

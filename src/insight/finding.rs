@@ -38,10 +38,10 @@ use std::time::Duration;
 /// A job that waits for a thread of the pool for so long is late.
 const LONG_WAIT: Duration = Duration::from_millis(100);
 
-/// A job that lasts so long keeps a thread of the pool, perhaps for ever.
+/// A job that lasts this long keeps a thread of the pool, perhaps for ever.
 const OLD_JOB: Duration = Duration::from_secs(10);
 
-/// So many tasks of one place are worth a look.
+/// From this many tasks of one place on, a finding names the place.
 const CROWD: usize = 10_000;
 
 /// A future is moved when it is spawned, and lies in memory for as long as its task.
@@ -297,7 +297,7 @@ fn large_futures(dump: &Dump) -> impl Iterator<Item = Finding> {
 }
 
 impl Finding {
-    /// Those that follow from several looks.
+    /// Writes the findings that follow from several looks.
     fn fmt_suspicion(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::GrowingTasks { spawned_at, type_name, before, tasks, duration } => write!(

@@ -45,7 +45,7 @@ pub(super) struct Live {
     pub(super) number: u64,
     tap: Tap,
     next: NextRecords,
-    /// Those that have been met, by number.
+    /// The places that have been met, by number.
     pub(super) places: Vec<Place>,
     numbers: HashMap<Place, u16>,
     last_place: LastPlace<u16>,
@@ -316,7 +316,7 @@ impl Live {
         steps.retain(|(time, ..)| whole.is_none_or(|whole| *time >= whole));
         steps.sort_unstable();
         if self.ready.len() > MOST_READY {
-            // Those of tasks that are never polled, or were not recorded.
+            // Most are of tasks that are never polled, or whose polls were not recorded.
             self.ready.clear();
         }
         for (time, is_poll, task) in steps {

@@ -36,7 +36,7 @@ pub(crate) trait Buffer {
     ///
     /// # Safety
     ///
-    /// So many bytes at the beginning of what is not filled are initialised.
+    /// The first `length` bytes of what is not filled are initialised.
     unsafe fn fill(&mut self, length: usize);
 }
 

@@ -372,7 +372,7 @@ impl Handle {
         workers.into_iter().flatten()
     }
 
-    /// Those that threads other than workers poll: pinned tasks, and tasks of a runtime without workers.
+    /// The tasks that threads other than workers poll: pinned tasks, and tasks of a runtime without workers.
     pub(crate) fn tasks_polled_elsewhere(&self) -> impl Iterator<Item = RunningTask> {
         let local = self.inner.flavor.local().and_then(|local| local.running_task());
         local.into_iter().chain(self.inner.pinned.running())

@@ -235,7 +235,7 @@ impl RuntimeMetrics {
         counts.map(pick).unwrap_or_default()
     }
 
-    /// Those of the one thread that runs the tasks of a runtime without workers.
+    /// The sleeps of the one thread that runs the tasks of a runtime without workers.
     fn sleeps(&self, worker: usize) -> Option<&Sleeps> {
         (worker == 0 && self.local().is_some()).then_some(&self.handle.inner.sleeps)
     }

@@ -63,7 +63,7 @@ pub(crate) struct Recording {
     number: u64,
     pub(crate) begin: Instant,
     workers: Mutex<Rings>,
-    /// That of all other threads, which write under the lock. To read it takes none.
+    /// The ring of all other threads. Writers take the lock; readers do not.
     others: Ring,
     others_write: Mutex<()>,
 }

@@ -77,7 +77,7 @@ use decision::{History, LOOK, ORDERS, ORDERS_PER_WORKER, Order, Snapshot, Worker
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// Time between two looks while only spares are to be let go.
+/// Time between looks while the only work left is retiring spares.
 const EASY_LOOK: Duration = Duration::from_millis(50);
 
 /// How long a future waits for a quiescent point; then the wait ends although there was none.

@@ -414,7 +414,7 @@ impl Worker {
         came |= brought.is_some();
         let after = self.own.ready.len();
         self.intake.end_look(room, brought.unwrap_or(0), after.saturating_sub(before));
-        // Not by the lengths, which thieves change.
+        // The lengths do not say it: thieves change them.
         if came || !self.may_keep() {
             self.notify_surplus();
         }

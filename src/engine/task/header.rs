@@ -134,9 +134,9 @@ pub(super) struct Vtable {
 pub(crate) struct ListEntry {
     pub(crate) task: RunningTask,
     pub(crate) name: Option<std::sync::Arc<str>>,
-    /// That of the future.
+    /// The name of the future's type.
     pub(crate) type_name: &'static str,
-    /// That of the future, in bytes.
+    /// The future's size in bytes.
     pub(crate) future_size: usize,
     /// In a queue, or running.
     pub(crate) is_hot: bool,

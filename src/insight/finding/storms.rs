@@ -15,19 +15,19 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So many polls of one task in a second are too many.
+/// A task with this many polls in a second is suspected.
 const MANY_POLLS: u64 = 20_000;
 
-/// What happened before is forgotten.
+/// Looks that are older are forgotten.
 const WINDOW: Duration = Duration::from_secs(2);
 
-/// So much of it must have been looked at.
+/// The shortest part of the window that the looks have to cover.
 const SHORTEST: Duration = Duration::from_secs(1);
 
-/// So many different polls of a task must have been met.
+/// The fewest different polls of a task that the looks have to meet.
 const FEWEST_MET: u64 = 5;
 
-/// So many times in turn a task must have been hot.
+/// How many times in a row a suspect has to be hot before it is named.
 const WAITS_ASKED: u32 = 32;
 
 /// What one worker does.

@@ -105,7 +105,7 @@ impl Watch {
         let mut has_walked = false;
         let mut histories = self.histories.borrow_mut();
         for handle in living {
-            // Those that pictures do not show have none.
+            // Runtimes that the pictures do not show have none.
             let Some(history) = histories.get_mut(&handle.id()) else { continue };
             if history.glance(clock::now(), &handle) && may_walk {
                 history.ask(&handle);

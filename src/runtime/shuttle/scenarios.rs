@@ -169,7 +169,7 @@ fn a_spare_runs_what_is_ready_and_what_has_yielded_behind_blocked_workers() {
     });
 }
 
-/// So many tasks from outside, each of which blocks its worker until all of them run.
+/// Spawns `count` tasks from outside, each of which blocks its worker until all of them run.
 fn all_meet(tested: &TestedRuntime, spawner: &Spawner, count: usize) {
     let meeting = Meeting::of(count);
     let task = |_| {

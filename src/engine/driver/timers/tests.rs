@@ -58,7 +58,7 @@ fn a_delayed_poll_waits_a_little_after_a_deadline_that_has_just_passed() {
     let poll = |timer: &mut TimerEntry, delay| {
         timer.poll_delayed(&mut Context::from_waker(&waker), delay).map(|fired| fired.is_ok())
     };
-    // So long that this thread is not held up for that time.
+    // An hour: longer than this thread can be held up.
     let mut late = entry(&driver, 0, Duration::ZERO);
     assert!(poll(&mut late, HOUR).is_pending());
     assert_eq!(driver.timers().shard(0).len(), 1);

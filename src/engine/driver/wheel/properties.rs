@@ -20,7 +20,7 @@ enum Op {
     Cancel(usize),
     Replace(usize),
     Advance(When),
-    /// As the poller does: to `next_deadline`, plus this.
+    /// Advances to `next_deadline` plus this, like the poller.
     AdvanceToNext(i64),
 }
 

@@ -132,7 +132,7 @@ fn serve(shared: &Arc<Shared>) {
     shared.remove_awake();
 }
 
-/// As the driver thread, which the caller has counted: sits until the clock has jumped.
+/// Plays the driver thread, which the caller has counted: sits until the clock has jumped.
 fn hold(shared: &Shared, mut seat: SeatGuard<'_>) {
     let mut wakes = Vec::new();
     while wakes.is_empty() {
@@ -298,7 +298,7 @@ fn the_clock_waits_for_what_has_yielded_behind_a_look() {
     a_task_moves_behind_a_look(Runner::yielded);
 }
 
-/// As the driver thread, for one turn, in which something is queued or awake all the time.
+/// Plays the driver thread for one turn, in which something is queued or awake all the time.
 fn look_once(shared: &Shared) {
     let mut seat = shared.driver.try_seat().expect("the seat is free");
     let mut wakes = Vec::new();

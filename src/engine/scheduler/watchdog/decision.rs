@@ -210,8 +210,8 @@ struct WorkerHistory {
 }
 
 impl WorkerHistory {
-    /// Compares with the look before, which was `passed` ago; of that, `share` counts at the most for a poll
-    /// that may be slow.
+    /// Compares with the previous look, `passed` ago; at most `share` of that time counts towards a slow
+    /// poll.
     fn look(&mut self, seen: WorkerSnapshot, now: Instant, passed: Duration, share: Duration) {
         let before = std::mem::replace(&mut self.progress, seen.progress);
         let polls = u32::try_from(seen.progress.wrapping_sub(before)).unwrap_or(u32::MAX);
@@ -477,8 +477,8 @@ impl History {
         (idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
     }
 
-    /// While the regular workers are slow and ready tasks wait: whether no spare serves them. There is none,
-    /// or all are stalled, for the longer the more there are.
+    /// Whether no spare serves the ready tasks that wait while the regular workers are slow: there is no
+    /// spare, or all are stalled. The more spares there are, the longer the stall has to be.
     fn no_spare_serves(&self, snapshot: &Snapshot<'_>) -> bool {
         let spares = snapshot.staying.saturating_sub(snapshot.regular).min(MANY);
         let limit = (SPARE_AFTER * (1 << spares)).min(LONGEST_SPARE_AFTER);

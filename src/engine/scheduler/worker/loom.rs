@@ -83,7 +83,7 @@ fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
             awaited.wake();
             join
         });
-        // As the wakers of that round would give them to the driver thread.
+        // The wakers of that round would give them to the driver thread like this.
         let hot: Vec<_> = shared.slots.get(0).channel.take_all().collect();
         let other = {
             let shared = shared.clone();

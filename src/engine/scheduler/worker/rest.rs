@@ -46,8 +46,8 @@ impl Worker {
             self.awake();
             self.end_search();
             if look == LastLook::Everywhere {
-                // As the searcher that it was: pushes relied on its search, and it has taken one task of
-                // theirs.
+                // This worker was the last searcher, so pushes relied on it. It took one task; a peer must
+                // look for the rest.
                 self.pass_on();
             }
             // It may have been a whole chain. While this worker had it in its hands, a searcher has perhaps

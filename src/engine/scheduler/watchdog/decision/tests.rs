@@ -106,7 +106,7 @@ impl House {
         self.look()
     }
 
-    /// So many looks; everything that was ordered, and how often.
+    /// Takes `count` looks; returns everything that was ordered, and how often.
     fn looks(&mut self, count: u32) -> Vec<(Order, u32)> {
         let mut sums: Vec<(Order, u32)> = Vec::new();
         for order in (0..count).flat_map(|_| self.look()) {

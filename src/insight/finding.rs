@@ -35,7 +35,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A job that waits for a thread of the pool for so long is late.
+/// A job that waits for a thread of the pool for this long is late.
 const LONG_WAIT: Duration = Duration::from_millis(100);
 
 /// A job that lasts this long keeps a thread of the pool, perhaps for ever.

@@ -115,7 +115,7 @@ pub(crate) fn fill<R: AsyncRead>(
 pub(crate) fn receive(socket: SockRef<'_>, buf: &mut impl Buffer) -> io::Result<usize> {
     // SAFETY: a receive makes no byte uninitialised.
     let length = socket.recv(unsafe { buf.unfilled() })?;
-    // SAFETY: the system has received so many bytes into the beginning of that memory.
+    // SAFETY: the system has received `length` bytes into the beginning of that memory.
     unsafe {
         buf.fill(length);
     }

@@ -37,7 +37,7 @@ const MAX_BLOCKING: usize = 512;
 /// one.
 const SPARES: usize = 16;
 
-/// Polls that last so long are reported by default: a request that waits for such a poll is late.
+/// Polls that last this long are reported by default: a request that waits for such a poll is late.
 const SLOW_POLL: Duration = Duration::from_millis(100);
 
 /// How long an idle thread of the blocking pool stays by default, as in tokio.

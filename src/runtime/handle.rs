@@ -47,7 +47,7 @@ pub(super) struct RuntimeState {
     pub(super) blocking_tasks: Arc<BlockingTasks>,
     pub(super) pinned: Arc<Pinned>,
     pub(super) hooks: Hooks,
-    /// Of the thread that runs the tasks of a runtime without workers.
+    /// The sleeps of the thread that runs the tasks of a runtime without workers.
     pub(super) sleeps: Sleeps,
     pub(super) slow_polls: Arc<SlowPolls>,
     pub(super) tokio: tokio_context::Door,

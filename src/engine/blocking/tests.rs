@@ -433,7 +433,7 @@ fn a_thread_that_has_ended_leaves_no_handle_behind() {
     assert!(pool.wait(None));
 }
 
-/// As a runtime that is kept in a thread-local of one of its own threads.
+/// Like a runtime that is kept in a thread-local of one of its own threads.
 #[test]
 fn a_destructor_of_a_thread_local_may_close_and_wait_for_its_own_pool() {
     for keep_alive in [Duration::ZERO, FOREVER] {

@@ -89,7 +89,7 @@ impl Pace {
         self.rested.replace(false)
     }
 
-    /// The clock is read, and so many tasks `ran` in the `busy` nanoseconds since its last reading.
+    /// The clock is read; `ran` tasks have run in the `busy` nanoseconds since its last reading.
     ///
     /// The caller counts those nanoseconds for the busy time of the thread anyway, so they are computed once.
     pub(super) fn ran(&self, ran: u32, busy: u64) {

@@ -381,7 +381,7 @@ impl Shared {
 /// event waits meanwhile.
 const NAMES: usize = 10_000;
 
-/// One look into a list counts as so many, because it may pass entries that are free.
+/// One look into a list counts as this many tasks at the least, because it may pass entries that are free.
 const LEAST_PER_LOOK: usize = 500;
 
 /// See [`Shared::worker_counts`].

@@ -134,7 +134,7 @@ fn all_rest(shared: &Shared) -> bool {
         && !shared.is_quiescent_point_awaited()
 }
 
-/// As above, and no spare is to be let go.
+/// Whether [`all_rest`], and no spare is to be let go.
 fn nothing_to_do(shared: &Shared) -> bool {
     all_rest(shared) && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)
 }

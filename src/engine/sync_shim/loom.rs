@@ -85,7 +85,7 @@ impl<T: Copy + 'static> ModelledKey<Cell<T>> {
 }
 
 std::thread_local! {
-    /// Of the system's thread, on which all threads of a model run.
+    /// A thread-local of the system's thread, on which all threads of a model run.
     static FLAG: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -150,8 +150,8 @@ mod tests {
         RunningTask::new(TaskId::next(), Location::caller())
     }
 
-    /// Looks for two seconds at one worker, which begins so many polls between two looks and is met at the
-    /// polls of these tasks in turn; each time the tasks are asked of, and wait if `waits` says so.
+    /// Looks for two seconds at one worker, which begins `polls_between` polls between two looks and is met
+    /// at the polls of these tasks in turn; each time the tasks are asked of, and wait if `waits` says so.
     fn said(
         polls_between: u64,
         tasks: &[Option<RunningTask>],

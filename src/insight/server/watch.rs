@@ -25,7 +25,7 @@ const LINGER: Duration = Duration::from_secs(30);
 const GLANCES: Duration = Duration::from_millis(20);
 const PICTURES: Duration = Duration::from_secs(1);
 
-/// What goes through all tasks takes no more than one part in so many of the time.
+/// What goes through all tasks takes no more than one part in this many of the time.
 const SHARE: u32 = 20;
 
 pub(super) struct Watch {

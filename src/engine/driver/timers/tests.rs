@@ -27,7 +27,7 @@ fn poll(entry: &mut TimerEntry, waker: &Waker) -> Poll<()> {
     entry.poll(&mut Context::from_waker(waker)).map(|fired| fired.expect("the driver is there"))
 }
 
-/// A registered timer that is due soon: in `delay`, or later if this thread was held up for so long.
+/// A registered timer that is due soon: in `delay`, or later if this thread was held up for longer.
 fn soon(driver: &Driver, shard: usize, mut delay: Duration, waker: &Waker) -> TimerEntry {
     loop {
         let mut timer = entry(driver, shard, delay);

@@ -30,7 +30,7 @@ pub(in crate::engine::driver) enum When {
     In(u64),
     Ago(u64),
     At(u64),
-    /// The border of a slot on this level, so many slots ahead, plus a few nanoseconds.
+    /// The border of a slot: the level, how many slots ahead, and nanoseconds to add.
     Border(usize, u64, i64),
     /// The deadline that was asked for last.
     Again,

@@ -27,7 +27,7 @@ use std::task::{Context, Poll, Wake};
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
 
-/// Explores `model` with so many preemptions.
+/// Explores `model` with at most `preemptions` preemptions.
 fn standing(preemptions: usize, model: impl Fn(Way) + Copy + Send + Sync + 'static) {
     ProcessFlag::while_set(|| {
         for way in Way::BOTH {

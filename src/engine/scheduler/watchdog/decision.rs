@@ -129,7 +129,7 @@ pub(super) struct Snapshot<'a> {
     pub(super) delivered: bool,
     /// Ready tasks wait where all workers look.
     pub(super) outside: bool,
-    /// As above, tasks that have yielded.
+    /// Tasks that have yielded wait where all workers look.
     pub(super) yielded_outside: bool,
     /// Whether a worker is parked.
     pub(super) parked: bool,
@@ -191,7 +191,7 @@ struct WorkerHistory {
     /// The last look that saw it move, or saw it at work after a sleep; it has been in one poll since then at
     /// the earliest. Not the last look that saw it asleep: the watchdog may have slept since.
     moved: Instant,
-    /// The poll has begun so long before that look, about.
+    /// About how long before that look the poll has begun.
     before: Duration,
     at_rest: bool,
     stalled: bool,
@@ -342,7 +342,7 @@ impl History {
         self.attendance = attendance;
     }
 
-    /// Whether regular workers have all been stuck for so long that spares run what has yielded, too.
+    /// Whether all regular workers have been stuck long enough that spares run what has yielded, too.
     pub(super) fn spares_take_all(&self, snapshot: &Snapshot<'_>) -> bool {
         let limit = if snapshot.may_add_spare { YIELDED_AFTER } else { LAST_RESORT };
         self.none_free(snapshot, 0..snapshot.regular, limit)

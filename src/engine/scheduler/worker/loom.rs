@@ -276,7 +276,7 @@ fn a_worker_that_parks_ends_the_wait_for_the_last_task() {
     });
 }
 
-/// A scheduler with one regular worker, and a place for so many helpers.
+/// A scheduler with one regular worker, and places for `helpers` helpers.
 fn with_helpers(helpers: usize) -> Arc<Shared> {
     let shared = scheduler(1 + helpers);
     shared.size.set_regular(1);

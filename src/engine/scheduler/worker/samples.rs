@@ -68,7 +68,7 @@ enum Sought {
 
 pub(super) struct Samples {
     sought: Cell<Sought>,
-    /// After so many polls the next sample comes.
+    /// The number of polls after which the next sample comes.
     target: Cell<u64>,
     /// It is drawn anew if it has not come by then.
     late: Cell<Instant>,
@@ -81,16 +81,16 @@ pub(super) struct Samples {
     rng: RefCell<Rng>,
     /// How many polls the worker had made when one was timed last.
     timed_at: Cell<u64>,
-    /// As above, when a task's wait was counted last.
+    /// How many polls it had made when a task's wait was counted last.
     counted_at: Cell<u64>,
     /// The task that is followed, and since when it is ready.
     followed: Cell<Option<(TaskId, Instant)>>,
     /// How many tasks it was chosen from.
     candidates: Cell<u64>,
-    /// At so many polls its worker began to follow it, and gives it up.
+    /// The numbers of polls at which its worker began to follow it, and gives it up.
     from: Cell<u64>,
     until: Cell<u64>,
-    /// No task is followed before so many polls.
+    /// The number of polls before which no task is followed.
     next: Cell<u64>,
 }
 

@@ -160,7 +160,7 @@ mod tests {
             self.own.ready.push(new_send_task(async {}, &self.shared, Location::caller()).0);
         }
 
-        /// As if its tasks had cost so much for a while.
+        /// Pretends that its tasks have cost `cost` each for a while.
         fn learn(&self, cost: Duration) {
             for _ in 0..20 {
                 self.pace.ran(1, cost.as_nanos().try_into().expect("a short time"));

@@ -57,7 +57,7 @@ impl House {
         Self { regular: regular.len(), ..Self::new(&[regular, spares].concat()) }
     }
 
-    /// The workers at `indices` go on: so many polls each.
+    /// The workers at `indices` make `polls` polls each.
     fn polls(&mut self, indices: &[usize], polls: u64) {
         for &index in indices {
             self.workers[index].progress += polls;
@@ -100,7 +100,7 @@ impl House {
         self.look_after(TICK)
     }
 
-    /// Both workers make so many polls, then a look.
+    /// Both workers make `polls` polls, then comes a look.
     fn polls_and_looks(&mut self, polls: u64) -> Vec<Order> {
         self.polls(&[0, 1], polls);
         self.look()

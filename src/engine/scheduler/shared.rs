@@ -126,7 +126,7 @@ impl Shared {
 
     #[cold]
     fn wake_below(&self, near: usize, limit: usize) {
-        // Ordering: Relaxed, a hint that `Worker::sit` writes.
+        // Ordering: Relaxed: `Worker::sit` stores it. A stale answer costs a system call at the most.
         let seated = self.seated.load(Ordering::Relaxed);
         let avoid = (seated != usize::MAX).then_some(seated);
         if let Some(worker) = self.idle.pick(near, avoid, limit) {

@@ -294,7 +294,8 @@ impl WatchdogThread {
             }
         }
         let all = self.history.spares_take_all(&snapshot);
-        // Ordering: Relaxed, a hint for `WatchdogFlags::spares_take_all`.
+        // Ordering: Relaxed: `WatchdogFlags::spares_take_all` reads it; the wakes that `act` makes order it
+        // for the spares that they wake.
         shared.watchdog.spares_take_all.store(all, Ordering::Relaxed);
         self.act(shared, now)
     }

@@ -124,7 +124,7 @@ fn a_task_that_is_woken_beside_burners_and_a_blocked_worker_runs() {
             async move {
                 signals.wait().await;
                 meeting.attend();
-                // Ordering: as above.
+                // Ordering: SeqCst, the only order there is here; `burn` reads it.
                 end.store(true, Ordering::SeqCst);
             }
         });

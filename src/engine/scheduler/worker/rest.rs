@@ -116,7 +116,7 @@ impl Worker {
         let Some(mut seat) = self.shared.driver.try_seat() else {
             return false;
         };
-        // Ordering: Relaxed, a hint for `wake_one`.
+        // Ordering: Relaxed: `Shared::wake_below` reads it, and only prefers another worker by it.
         self.shared.seated.store(self.own.index, Ordering::Relaxed);
         let mut wakes = self.wakes.take();
         if self.parker.enter_seat() {
@@ -124,8 +124,8 @@ impl Worker {
         }
         self.parker.leave_seat();
         self.end_sleep();
-        // Ordering: Relaxed, a hint for `wake_one`. Before the seat is free, so that the next holder's store
-        // comes later.
+        // Ordering: Relaxed: `Shared::wake_below` reads it, as it does what was stored above. Before the seat
+        // is free, so that the next holder's store comes later.
         self.shared.seated.store(usize::MAX, Ordering::Relaxed);
         let fired = seat.fired();
         drop(seat);

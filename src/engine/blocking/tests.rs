@@ -287,8 +287,8 @@ fn closing_ends_idle_threads_at_once() {
 
 #[test]
 fn a_panicking_job_harms_no_other_job() {
-    struct Bomb;
-    impl Drop for Bomb {
+    struct PanicsOnDrop;
+    impl Drop for PanicsOnDrop {
         fn drop(&mut self) {
             panic!("a payload's destructor, on purpose");
         }
@@ -296,7 +296,7 @@ fn a_panicking_job_harms_no_other_job() {
     let pool = pool(1, FOREVER);
     let (send, done) = channel();
     spawn(&pool, |_| panic!("a job, on purpose"));
-    spawn(&pool, |_| panic_any(Bomb));
+    spawn(&pool, |_| panic_any(PanicsOnDrop));
     let end = send.clone();
     spawn(&pool, move |run| end.send(run).expect("the test waits"));
     assert!(soon(&done));

@@ -2,6 +2,7 @@
 
 use crate::guard::{guarded, until, workers};
 use crate::loopback::poll_once;
+use crate::models::cases;
 use crate::probe::{Bell, Calls, Count, OnDrop, Polls, poll_with};
 use liten::select;
 use liten::task::{consume_budget, yield_now};
@@ -288,7 +289,7 @@ fn each_branch_begins_equally_often() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(cases(32))]
 
     /// Whichever branches are disabled: the others are reached, and no other one is.
     #[test]

@@ -3,6 +3,7 @@
 //! failure only as it was found; here the model is exact too, in what is overdue and in `next_deadline`.
 
 use super::{DIGIT_BITS, LEVELS, NEVER, TICK_BITS, Wheel, due_at};
+use crate::engine::rng::tests::cases;
 use crate::engine::slab::Key;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -236,17 +237,6 @@ impl Pair {
         assert_eq!(gone.len() as u64, self.model.inserted, "each ends once");
         assert!(gone.into_iter().all(|key| self.wheel.cancel(key).is_none()));
         assert_eq!((self.wheel.len(), self.wheel.next_deadline()), (0, None));
-    }
-}
-
-/// `PROPTEST_CASES` in the environment asks for more of them. A failure prints the operations, shortened:
-/// they become a test, and no file of seeds.
-pub(in crate::engine::driver) fn cases(count: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    ProptestConfig {
-        cases: asked.unwrap_or(count),
-        failure_persistence: None,
-        ..ProptestConfig::default()
     }
 }
 

@@ -117,7 +117,7 @@ const HOUSE: Plan = Plan {
         // Pipes and pidfds are sources, and elsewhere a signal tells of a child's end.
         ("process", "io"),
         ("process", "signal"),
-        // The page waits for its sockets, and for no reader for ever; between two connections it gives way.
+        // The page waits for its sockets, and for no reader for ever; between two connections it yields.
         ("insight", "io"),
         ("insight", "time"),
         ("insight", "task"),

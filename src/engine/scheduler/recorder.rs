@@ -199,7 +199,7 @@ impl Recording {
         now: Instant,
         event: impl FnOnce(u64) -> Event,
     ) -> Record {
-        // Not before the recording, which a poll or a sleep may be older than.
+        // A poll or a sleep may be older than the recording: then it counts from the recording's beginning.
         let duration = now.saturating_duration_since(since.max(self.begin));
         Record { at: self.time(now), event: event(nanos(duration)) }
     }

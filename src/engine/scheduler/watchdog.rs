@@ -354,7 +354,7 @@ impl WatchdogThread {
             if let Role::Dispatcher(dispatcher) = role {
                 dispatcher.flush();
             }
-            // Not before: a look may call the program's code, and events must not wait for that.
+            // The look comes last: it may call the program's code, and events must not wait for that.
             self.look_again(shared);
             shared.remove_awake();
             if !busy || shared.shutdown.is_drained() {

@@ -381,10 +381,11 @@ impl Worker {
         }
     }
 
-    /// Whether a peer may be left asleep although tasks are ready. Not while there are spares: then a worker
-    /// is stuck or blocks in place, this one may have to wait for its core, and its tasks with it.
+    /// Whether a peer may be left asleep although tasks are ready. It may not while there are spares: then a
+    /// worker is stuck or blocks in place, this one may have to wait for its core, and its tasks with it.
     ///
-    /// Nor without a watchdog: if the first of the tasks blocks, it alone wakes a peer for the others.
+    /// It may not without a watchdog either: if the first of the tasks blocks, only the watchdog wakes a peer
+    /// for the others.
     fn may_keep(&self) -> bool {
         self.shared.size.spares() == 0 && self.shared.watchdog.is_there()
     }

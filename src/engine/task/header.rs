@@ -93,7 +93,7 @@ pub(crate) struct RegistryKey {
 }
 
 impl RegistryKey {
-    /// Not registered: the task has never been cold.
+    /// The task is not registered: it has never been cold.
     const NONE: RegistryKey = RegistryKey { shard: u16::MAX, index: u32::MAX };
 }
 

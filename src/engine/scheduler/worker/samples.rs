@@ -169,7 +169,7 @@ impl Samples {
         if task != followed {
             return;
         }
-        // With this one.
+        // This poll is counted, too.
         let polls = slot.running.polls() + 1;
         if polls >= self.next.get() {
             let times = polls - self.counted_at.replace(polls);

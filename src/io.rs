@@ -35,7 +35,7 @@
 //! `read_to_string`, `read_until`, `read_line`, `write_all` and the `copy` family. Do not use those as a
 //! branch of `select!` or under a timeout, unless the stream is given up afterwards.
 //!
-//! # Giving way
+//! # Yielding
 //!
 //! Sockets, pipes and everything else that stands on [`Async`] take from the task's budget, so that a task
 //! which always finds them ready lets others run and can be timed out. So do [`duplex()`]'s streams,

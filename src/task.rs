@@ -14,7 +14,7 @@
 //! that computes for long should [yield](yield_now()) now and then, and one that blocks belongs to
 //! [`spawn_blocking`]. Sockets, timers, join handles, and the channels and locks of [`sync`](crate::sync)
 //! end the poll of a task that finds them always ready, by the same budget. Readers and writers that hold
-//! their bytes themselves do not (see [`io`](crate::io#giving-way)): a loop over these that never waits
+//! their bytes themselves do not (see [`io`](crate::io#yielding)): a loop over these that never waits
 //! calls [`consume_budget`].
 
 #[cfg(not(target_family = "wasm"))]

@@ -11,6 +11,7 @@ mod sick;
 #[path = "examples/sick_cases.rs"]
 mod sick_cases;
 
+use http::connect;
 use process::{Example, LIMIT};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -28,14 +29,6 @@ fn start(name: &str, arguments: &[&str]) -> Example {
 #[track_caller]
 fn error(example: &Example) -> String {
     example.errors.recv_timeout(LIMIT).expect("it reports an error")
-}
-
-/// Connects a client that fails instead of waiting for ever.
-fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(LIMIT)).unwrap();
-    stream.set_write_timeout(Some(LIMIT)).unwrap();
-    stream
 }
 
 /// Reads exactly `expected`.

@@ -2,8 +2,8 @@
 //!
 //! What is allowed where stands in the tables below, and nowhere else. To add a row is a decision: it
 //! comes with its reason, and the tests fail when nothing uses a permission any more. The rules
-//! themselves are in `tidy/rules.rs`, `tidy/floors.rs` and `tidy/circles.rs`; `tidy/bites.rs` feeds each of
-//! them a bad snippet, to prove that it can fail.
+//! themselves are in `tidy/rules.rs`, `tidy/floors.rs`, `tidy/circles.rs` and, for the engine's head, in
+//! `tidy/map.rs` and `tidy/words.rs`; `tidy/bites.rs` feeds rules a bad snippet, to prove that they can fail.
 
 #[path = "tidy/bites.rs"]
 mod bites;
@@ -11,6 +11,8 @@ mod bites;
 mod circles;
 #[path = "tidy/floors.rs"]
 mod floors;
+#[path = "tidy/map.rs"]
+mod map;
 #[path = "tidy/pages.rs"]
 mod pages;
 #[path = "tidy/rules.rs"]
@@ -115,7 +117,7 @@ const HOUSE: Plan = Plan {
         // Pipes and pidfds are sources, and elsewhere a signal tells of a child's end.
         ("process", "io"),
         ("process", "signal"),
-        // The page waits for its sockets, and for no reader for ever; between two connections it gives way.
+        // The page waits for its sockets, and for no reader for ever; between two connections it yields.
         ("insight", "io"),
         ("insight", "time"),
         ("insight", "task"),
@@ -529,52 +531,6 @@ fn files_of_a_room_use_each_other_in_known_circles_only() {
     report(circles::check(&read(&["src"]), CIRCLES));
     for (files, reason) in CIRCLES {
         assert!(files.is_sorted() && !reason.is_empty(), "{files:?} in order, with a reason");
-    }
-}
-
-/// The modules that the table at the head of `src/engine.rs` names, in its order, with the lines it says.
-fn map_of_the_engine(sources: &[Source]) -> Vec<(String, usize)> {
-    let engine = sources.iter().find(|source| source.path == "src/engine.rs").expect("it is there");
-    let rows =
-        engine.raw.iter().filter_map(|line| line.strip_prefix("//! | `")?.split_once("` | "));
-    let number = |rest: &str| rest.split(' ').next()?.replace(',', "").parse().ok();
-    rows.filter_map(|(name, rest)| Some((name.to_owned(), number(rest)?))).collect()
-}
-
-/// A number of lines may be wrong by a tenth, so that not each change of the code is one of the map.
-#[test]
-fn the_map_of_the_engine_names_each_module_with_its_size() {
-    let sources = read(&["src"]);
-    let map = map_of_the_engine(&sources);
-    let lines = |module: &str| -> usize {
-        let place = format!("src/engine/{module}");
-        let files = sources.iter().filter(|source| {
-            source.path.strip_prefix(&place).is_some_and(|rest| rest.starts_with(['.', '/']))
-        });
-        files.map(|source| source.in_test.iter().filter(|in_test| !**in_test).count()).sum()
-    };
-    let engine = sources.iter().find(|source| source.path == "src/engine.rs").expect("it is there");
-    let modules = engine.raw.iter().filter_map(|line| line.split_once("mod ")?.1.strip_suffix(';'));
-    for module in modules {
-        let said = map.iter().find(|(name, _)| name == module).map_or(0, |(_, lines)| *lines);
-        let is = lines(module);
-        assert!(said.abs_diff(is) * 10 <= is, "`{module}` has {is} lines, and the map says {said}");
-    }
-}
-
-#[test]
-fn modules_of_the_engine_import_what_stands_before_them_in_its_map() {
-    let sources = read(&["src"]);
-    let map = map_of_the_engine(&sources);
-    let place = |room: &str| {
-        let name = room.strip_prefix("engine::")?;
-        map.iter().position(|(known, _)| known == name)
-    };
-    for (from, to) in sources.iter().flat_map(floors::arrows) {
-        if from.starts_with("engine::") {
-            assert!(place(&to) < place(&from), "`{from}` imports `{to}`, which stands after it");
-            assert!(place(&to).is_some(), "`{from}` imports `{to}`, which is not of the engine");
-        }
     }
 }
 

@@ -76,7 +76,7 @@ pub const fn bit(place: usize) -> u64 {
 /// future that is always ready last, because no branch after it is ever polled. `biased;` also saves the cost
 /// of a random number.
 ///
-/// # Giving way
+/// # Yielding
 ///
 /// In a task that has used up its [budget](crate::task::coop), `select!` polls nothing, and lets other tasks
 /// run first. `select!` itself does not count against the budget. So a loop whose futures do not count

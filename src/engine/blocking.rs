@@ -62,7 +62,7 @@ pub(crate) struct Config {
     pub(crate) max_threads: usize,
     /// How long a thread waits for a job before it ends.
     pub(crate) keep_alive: Duration,
-    /// Of its threads, with `{kind}-{number}`.
+    /// The name of its threads, followed by `{kind}-{number}`.
     pub(crate) thread_name: ThreadName,
     pub(crate) kind: &'static str,
     /// `None` leaves it to std.
@@ -173,8 +173,8 @@ impl<J: Job> Pool<J> {
     /// Takes no more jobs, ends idle threads at once, and has the queued jobs cancelled by threads of the
     /// pool, but for those that [must run](Job::must_run), or that a thread has been started or woken for.
     ///
-    /// Those and the running ones run to their end; [`wait`](Self::wait) waits for all of this. Closing twice
-    /// does nothing more.
+    /// The exempted jobs and the running ones run to their end; [`wait`](Self::wait) waits for all of this.
+    /// Closing twice does nothing more.
     pub(crate) fn close(self: &Arc<Self>) {
         self.threads.lock().closed = true;
         self.locked.close(|number| self.start(number, Mode::Cancel).is_ok());

@@ -189,7 +189,7 @@ impl CancellationToken {
 
     /// Returns a token that is cancelled when this one is, and can be cancelled alone.
     ///
-    /// That stays so when this token is dropped: what cancels its parent cancels the child. The child of a
+    /// Dropping this token does not end that: what cancels its parent cancels the child. The child of a
     /// cancelled token is cancelled.
     pub fn child_token(&self) -> CancellationToken {
         let TokenInner { id, tree, .. } = &*self.inner;

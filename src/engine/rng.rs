@@ -52,8 +52,17 @@ impl Rng {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::{OF_THIS_THREAD, Rng, below};
+
+    /// For tests with random input: `PROPTEST_CASES` in the environment asks for more cases than `count`. A
+    /// failure prints its input, shortened: that becomes a test, and no file of seeds.
+    #[cfg(not(any(liten_loom, liten_shuttle)))]
+    pub(crate) fn cases(count: u32) -> proptest::test_runner::Config {
+        use proptest::test_runner::Config;
+        let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+        Config { cases: asked.unwrap_or(count), failure_persistence: None, ..Config::default() }
+    }
 
     #[test]
     fn stays_below_the_bound_and_reaches_every_value() {

@@ -12,8 +12,8 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::read`]: among them that the file is missing, that it is a directory, or that reading
-/// it is not allowed. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// The errors of [`std::fs::read`]: among them that the file is missing, that it is a directory, or that
+/// reading it is not allowed. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///
@@ -42,7 +42,7 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// Those of [`read`]; [`InvalidData`](io::ErrorKind::InvalidData) if the content is not UTF-8.
+/// The errors of [`read`]; [`InvalidData`](io::ErrorKind::InvalidData) if the content is not UTF-8.
 ///
 /// # Panics
 ///
@@ -74,7 +74,7 @@ pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::write`]; the file may hold a part of the contents then.
+/// The errors of [`std::fs::write`]; the file may hold a part of the contents then.
 /// [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
@@ -107,8 +107,8 @@ pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Re
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::copy`]; `to` may hold a part of the contents then. [`Other`](io::ErrorKind::Other)
-/// if the runtime is shutting down.
+/// The errors of [`std::fs::copy`]; `to` may hold a part of the contents then.
+/// [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///

@@ -12,7 +12,7 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::create_dir`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// The errors of [`std::fs::create_dir`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///
@@ -40,8 +40,8 @@ pub async fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::create_dir_all`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
-/// Some of the parents may have been made then.
+/// The errors of [`std::fs::create_dir_all`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+/// down. Some of the parents may have been made then.
 ///
 /// # Panics
 ///
@@ -69,7 +69,7 @@ pub async fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::remove_dir`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// The errors of [`std::fs::remove_dir`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///
@@ -97,8 +97,8 @@ pub async fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::remove_dir_all`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
-/// Some of the entries may be gone then.
+/// The errors of [`std::fs::remove_dir_all`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+/// down. Some of the entries may be gone then.
 ///
 /// # Panics
 ///
@@ -160,8 +160,8 @@ impl DirBuilder {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::DirBuilder::create`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
-    /// down.
+    /// The errors of [`std::fs::DirBuilder::create`]. [`Other`](io::ErrorKind::Other) if the runtime is
+    /// shutting down.
     ///
     /// # Panics
     ///

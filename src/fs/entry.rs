@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::metadata`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// The errors of [`std::fs::metadata`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///
@@ -42,7 +42,8 @@ pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::symlink_metadata`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// The errors of [`std::fs::symlink_metadata`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+/// down.
 ///
 /// # Panics
 ///
@@ -105,7 +106,7 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::canonicalize`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// The errors of [`std::fs::canonicalize`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///
@@ -133,7 +134,7 @@ pub async fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::read_link`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// The errors of [`std::fs::read_link`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///
@@ -161,7 +162,8 @@ pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::set_permissions`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// The errors of [`std::fs::set_permissions`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+/// down.
 ///
 /// # Panics
 ///
@@ -193,7 +195,7 @@ pub async fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::rename`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// The errors of [`std::fs::rename`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///
@@ -222,7 +224,7 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::hard_link`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// The errors of [`std::fs::hard_link`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///
@@ -253,7 +255,7 @@ pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::remove_file`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+/// The errors of [`std::fs::remove_file`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
 ///

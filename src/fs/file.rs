@@ -99,7 +99,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`OpenOptions::open`].
+    /// The errors of [`OpenOptions::open`].
     ///
     /// # Panics
     ///
@@ -116,7 +116,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`OpenOptions::open`].
+    /// The errors of [`OpenOptions::open`].
     ///
     /// # Panics
     ///
@@ -133,7 +133,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`OpenOptions::open`]; [`AlreadyExists`](io::ErrorKind::AlreadyExists).
+    /// The errors of [`OpenOptions::open`]; [`AlreadyExists`](io::ErrorKind::AlreadyExists).
     ///
     /// # Panics
     ///
@@ -264,7 +264,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::metadata`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+    /// The errors of [`std::fs::File::metadata`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
     /// down.
     ///
     /// # Panics
@@ -285,7 +285,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::try_clone`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+    /// The errors of [`std::fs::File::try_clone`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
     /// down.
     ///
     /// # Panics
@@ -309,7 +309,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::set_permissions`]. [`Other`](io::ErrorKind::Other) if the runtime is
+    /// The errors of [`std::fs::File::set_permissions`]. [`Other`](io::ErrorKind::Other) if the runtime is
     /// shutting down.
     ///
     /// # Panics
@@ -328,7 +328,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::set_times`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+    /// The errors of [`std::fs::File::set_times`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
     /// down.
     ///
     /// # Panics
@@ -346,7 +346,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`set_times`](Self::set_times).
+    /// The errors of [`set_times`](Self::set_times).
     ///
     /// # Panics
     ///

@@ -62,7 +62,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::OpenOptions::open`]: among them that the file is missing or is there already,
+    /// The errors of [`std::fs::OpenOptions::open`]: among them that the file is missing or is there already,
     /// that it is not allowed, or that the options contradict each other. [`Other`](io::ErrorKind::Other)
     /// if the runtime is shutting down. Unix opens a directory for reading without an error, which comes
     /// with the first read.

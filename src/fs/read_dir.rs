@@ -26,7 +26,7 @@ const PORTION: usize = 32;
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::read_dir`]: among them that the directory is missing, that it is a file, or that
+/// The errors of [`std::fs::read_dir`]: among them that the directory is missing, that it is a file, or that
 /// reading it is not allowed. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
 ///
 /// # Panics
@@ -98,7 +98,7 @@ impl ReadDir {
     ///
     /// # Errors
     ///
-    /// Those of [`next_entry`](Self::next_entry).
+    /// The errors of [`next_entry`](Self::next_entry).
     ///
     /// # Panics
     ///
@@ -187,7 +187,7 @@ impl DirEntry {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::DirEntry::metadata`], for instance if the entry has been removed meanwhile.
+    /// The errors of [`std::fs::DirEntry::metadata`], for instance if the entry has been removed meanwhile.
     /// [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
     ///
     /// # Panics
@@ -207,7 +207,7 @@ impl DirEntry {
     ///
     /// # Errors
     ///
-    /// Those of [`metadata`](Self::metadata).
+    /// The errors of [`metadata`](Self::metadata).
     ///
     /// # Panics
     ///

@@ -15,7 +15,7 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Those of [`std::os::unix::fs::symlink`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
+/// The errors of [`std::os::unix::fs::symlink`]. [`Other`](io::ErrorKind::Other) if the runtime is shutting
 /// down.
 ///
 /// # Panics

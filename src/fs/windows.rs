@@ -15,7 +15,7 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Those of [`std::os::windows::fs::symlink_dir`]. [`Other`](io::ErrorKind::Other) if the runtime is
+/// The errors of [`std::os::windows::fs::symlink_dir`]. [`Other`](io::ErrorKind::Other) if the runtime is
 /// shutting down.
 ///
 /// # Panics
@@ -45,7 +45,7 @@ pub async fn symlink_dir(original: impl AsRef<Path>, link: impl AsRef<Path>) -> 
 ///
 /// # Errors
 ///
-/// Those of [`std::os::windows::fs::symlink_file`]. [`Other`](io::ErrorKind::Other) if the runtime is
+/// The errors of [`std::os::windows::fs::symlink_file`]. [`Other`](io::ErrorKind::Other) if the runtime is
 /// shutting down.
 ///
 /// # Panics

@@ -36,7 +36,7 @@
 //! of the system together with the timers. One thread at a time waits for it: the one in the *seat*.
 //!
 //! A worker looks for a task in this order: next slot, ready deque, its own wake channel, injector, tasks
-//! that have given way, the deques of the other workers. When it finds none, it takes the seat if the seat is
+//! that have yielded, the deques of the other workers. When it finds none, it takes the seat if the seat is
 //! free, and sleeps. Two exceptions keep this order fair. After three tasks in a row from the next slot, the
 //! ready deque comes first. And a worker that always has work looks at its wake channel and at the injector
 //! all the same, between two tasks.
@@ -414,7 +414,7 @@
 //!
 //! - **One worker per CPU**: as many as there are CPUs for the process, and a spare one while all of them are
 //!   in long polls. Without it, nothing runs when each of them blocks.
-//! - **Local FIFO deque**: two of them, one for tasks that are ready and one for tasks that have given way.
+//! - **Local FIFO deque**: two of them, one for tasks that are ready and one for tasks that have yielded.
 //!   Those run when no task is ready, and now and then even so. With a single deque, an event waits for one
 //!   poll of each task that computes.
 //! - **Hot and cold**: states in one word of the task. Two collections would move the task twice per wake,
@@ -471,7 +471,7 @@
 //!
 //! *Tokio internals*:
 //! - **Does a socket that always has data starve the others?** No. A task may complete 128 operations in a
-//!   poll. Then it gives way to the tasks that are ready.
+//!   poll. Then it yields to the tasks that are ready.
 //! - **Are ten sockets in a `join_all` all polled for each packet?** Yes, by a plain join. In a
 //!   [`FuturesUnordered`](crate::future::FuturesUnordered), or in a task each, only the one that was woken.
 //! - **Must one datagram cost two turns of the event loop and a write to a pipe?** No. The thread that

@@ -28,7 +28,7 @@
 //! }
 //! // New clients go elsewhere.
 //! drop(listener);
-//! // Those that are here may finish, within reason. What is left then is stopped by the drop.
+//! // Clients that are here may finish, within reason. The drop stops what is left then.
 //! let _ = timeout(Duration::from_secs(30), async {
 //!     while conversations.join_next().await.is_some() {}
 //! })

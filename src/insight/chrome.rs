@@ -86,7 +86,7 @@ impl<W: io::Write> fmt::Write for Fallible<W> {
     }
 }
 
-/// Text of so many bytes at the most; after what has no room nothing more is taken.
+/// Text of a limited length; after what has no room nothing more is taken.
 struct Bounded {
     text: String,
     room: usize,

@@ -3,7 +3,7 @@
 //! A task notes no time when it goes cold: that would cost each wait a reading of the clock, and each task
 //! eight bytes. But a walk that marks (`State::mark`) finds out which tasks have been cold all the time since
 //! the walk before it that has marked. So a task that was marked at some time, and whose mark each walk since
-//! has found again, has waited for so long at least.
+//! has found again, has waited since that time at least.
 //!
 //! A mark does not say which walk has left it, so all walks that mark enter here what they have found, under
 //! one lock. That is done only for runtimes that are followed, which a page does.
@@ -15,7 +15,7 @@ use crate::runtime::{Handle, Id};
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// Of so many tasks of a runtime the times are kept: some 5 MB.
+/// The most tasks of a runtime whose times are kept: some 5 MB.
 const MOST_TASKS: usize = 100_000;
 
 /// The thread that makes a walk that marks holds it, from its beginning to the end of the proof that follows.
@@ -183,7 +183,7 @@ mod tests {
         assert!(told[..MOST_TASKS].iter().all(Option::is_some));
         assert!(told[MOST_TASKS..].iter().all(Option::is_none), "there is no room");
         assert_eq!(kept(&marks), MOST_TASKS);
-        // Those that have ended or are polled make room.
+        // Tasks that have ended or are polled make room.
         let late = ids[MOST_TASKS];
         let few = [(ids[0], Mark::Old), (ids[1], Mark::Hot), (late, Mark::Old)];
         assert!(walk(&mut marks, runtime, &few)[2].is_none(), "the first look that has room");

@@ -67,7 +67,7 @@ pub(super) struct Suspects {
 pub(super) struct Blocked {
     suspects: Suspects,
     blockers: HashMap<TaskId, TaskId>,
-    /// Those of them that wait for a guard that may have left its task.
+    /// The tasks among them that wait for a guard that may have left its task.
     uncertain: HashSet<TaskId>,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Blocked {
 pub(super) struct Deadlocks {
     /// All tasks that are proven to wait for ever, without those that have no waker.
     pub(super) tasks: HashSet<TaskId>,
-    /// Those that wait for each other, each for the next one and the last one for the first.
+    /// Tasks that wait for each other, each for the next one and the last one for the first.
     pub(super) circles: Vec<Circle>,
     /// The same, but a guard may have been given to another task.
     pub(super) suspected: Vec<Circle>,

@@ -42,7 +42,7 @@ pub struct Dump {
     pub(super) polled_elsewhere: Vec<RunningTask>,
     pub(super) slow_after: Duration,
     pub(super) alive_tasks: usize,
-    /// Those that are in a queue of the workers.
+    /// The tasks that are in a queue of the workers.
     pub(super) ready_for_workers: usize,
     pub(super) tasks: Vec<TaskInfo>,
     pub(super) groups: Vec<TaskGroup>,
@@ -105,7 +105,7 @@ impl Handle {
         let sockets = SocketInfo::list(self, &mut targets);
         let sockets_trouble = targets.trouble().map(str::to_owned);
         mark(&mut tasks, &deadlocks);
-        // Those that have ended during the walk are not in a queue.
+        // Tasks that have ended during the walk are not in a queue.
         let (alive_tasks, of_workers) = (before.0.min(alive().0), before.1.min(alive().1));
         for worker in &mut workers {
             let name = worker.task.and_then(|task| walk.names.get(&task));
@@ -170,7 +170,7 @@ struct Walk {
     groups: Groups,
     /// How many of them workers run.
     of_workers: usize,
-    /// Those of them that are ready and have waited before.
+    /// How many of those are ready and have waited before.
     ready: usize,
     /// The names of the tasks that the workers polled before.
     names: HashMap<RunningTask, Option<Arc<str>>>,

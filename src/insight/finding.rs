@@ -10,14 +10,14 @@
 //! | `stuck_tasks` | tasks of one place wait, and no waker of theirs exists: proven, see `State::is_stuck` |
 //! | `deadlocks` | tasks that wait for each other in a circle: proven, see `deadlocks.rs` |
 //! | `suspected_deadlocks` | the same where a guard may have been given away, see `deadlocks.rs` |
-//! | `crowds` | [`CROWD`] tasks and more of one place, which are more than half of all |
+//! | `many_tasks` | [`MANY_TASKS`] tasks and more of one place, which are more than half of all |
 //! | `large_futures` | a future of [`LARGE_FUTURE`] and more |
 //! | `growth.rs` | tasks of one place become more and more: suspected |
 //! | `storms.rs` | a task is polled all the time and never waits: suspected |
 //! | `silences.rs` | a task waits for nothing but a connection on which nothing happens: suspected |
 //!
-//! A finding says what was seen, and what it may mean only if that follows. So a crowd is no leak: one dump
-//! does not say whether the number grows.
+//! A finding says what was seen, and what it may mean only if that follows. So many tasks of one place are
+//! no leak: one dump does not say whether the number grows.
 
 use super::deadlocked_task::DeadlockedTask;
 use super::deadlocks::Circle;
@@ -35,14 +35,14 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A job that waits for a thread of the pool for so long is late.
+/// A job that waits for a thread of the pool for this long is late.
 const LONG_WAIT: Duration = Duration::from_millis(100);
 
-/// A job that lasts so long keeps a thread of the pool, perhaps for ever.
+/// A job that lasts this long keeps a thread of the pool, perhaps for ever.
 const OLD_JOB: Duration = Duration::from_secs(10);
 
-/// So many tasks of one place are worth a look.
-const CROWD: usize = 10_000;
+/// From this many tasks of one place on, a finding names the place.
+const MANY_TASKS: usize = 10_000;
 
 /// A future is moved when it is spawned, and lies in memory for as long as its task.
 const LARGE_FUTURE: usize = 16 * 1024;
@@ -182,7 +182,7 @@ pub enum Finding {
     },
     /// Most of very many tasks come from one place.
     #[non_exhaustive]
-    Crowd {
+    ManyTasks {
         /// The place from which they were spawned.
         spawned_at: &'static Location<'static>,
         /// How many there are.
@@ -215,7 +215,7 @@ impl Dump {
         found.extend(stuck_tasks(self));
         found.extend(suspected_deadlocks(self));
         found.extend_from_slice(&self.over_time);
-        found.extend(crowds(self));
+        found.extend(many_tasks(self));
         found.extend(large_futures(self));
         found
     }
@@ -281,11 +281,11 @@ fn stuck_tasks(dump: &Dump) -> impl Iterator<Item = Finding> {
     })
 }
 
-fn crowds(dump: &Dump) -> Option<Finding> {
+fn many_tasks(dump: &Dump) -> Option<Finding> {
     let total: usize = dump.groups.iter().map(TaskGroup::tasks).sum();
     let group = dump.groups.first()?;
-    (group.tasks() >= CROWD && 2 * group.tasks() > total)
-        .then_some(Finding::Crowd { spawned_at: group.spawned_at(), tasks: group.tasks() })
+    (group.tasks() >= MANY_TASKS && 2 * group.tasks() > total)
+        .then_some(Finding::ManyTasks { spawned_at: group.spawned_at(), tasks: group.tasks() })
 }
 
 fn large_futures(dump: &Dump) -> impl Iterator<Item = Finding> {
@@ -297,7 +297,7 @@ fn large_futures(dump: &Dump) -> impl Iterator<Item = Finding> {
 }
 
 impl Finding {
-    /// Those that follow from several looks.
+    /// Writes the findings that follow from several looks.
     fn fmt_suspicion(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::GrowingTasks { spawned_at, type_name, before, tasks, duration } => write!(
@@ -371,7 +371,7 @@ impl fmt::Display for Finding {
             Self::GrowingTasks { .. } | Self::BusyTask { .. } | Self::SilentPeer { .. } => {
                 self.fmt_suspicion(f)
             }
-            Self::Crowd { spawned_at, tasks } => write!(
+            Self::ManyTasks { spawned_at, tasks } => write!(
                 f,
                 "{tasks} tasks have been spawned at {spawned_at} and are alive: if the number grows, they \
                  leak"

@@ -90,7 +90,7 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     object.number("sources", dump.sources());
     sockets(dump, object);
     object.number("injected_tasks", seen.injected_tasks);
-    // So long that no poll is slow may be longer than what a reader takes for a number.
+    // A threshold that no poll reaches may be larger than what a reader takes for a number.
     let slow_after = u64::try_from(dump.slow_after.as_micros()).ok();
     object.optional_number("slow_poll_threshold_us", slow_after);
     object.number("slow_polls", dump.slow_polls);

@@ -45,7 +45,7 @@ pub(super) struct Live {
     pub(super) number: u64,
     tap: Tap,
     next: NextRecords,
-    /// Those that have been met, by number.
+    /// The places that have been met, by number.
     pub(super) places: Vec<Place>,
     numbers: HashMap<Place, u16>,
     last_place: LastPlace<u16>,
@@ -165,7 +165,7 @@ impl Live {
     fn make_room(&mut self, now: u64) {
         let current = now / BIN;
         if current >= self.first + (self.bins.len() + BINS) as u64 {
-            // Nothing was read for so long that nothing of it is left.
+            // The last read was so long ago that nothing of it is left.
             self.bins.clear();
             self.first = current;
         }
@@ -316,7 +316,7 @@ impl Live {
         steps.retain(|(time, ..)| whole.is_none_or(|whole| *time >= whole));
         steps.sort_unstable();
         if self.ready.len() > MOST_READY {
-            // Those of tasks that are never polled, or were not recorded.
+            // Most are of tasks that are never polled, or whose polls were not recorded.
             self.ready.clear();
         }
         for (time, is_poll, task) in steps {
@@ -364,7 +364,7 @@ fn scattered(task: TaskId) -> u64 {
     task.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
 }
 
-/// The number of the doubling that so many nanoseconds are in: 0 is all below 1,024.
+/// The number of the doubling that `nanoseconds` are in: 0 is all below 1,024.
 fn doubling(nanoseconds: u64) -> usize {
     ((nanoseconds >> 9 | 1).ilog2() as usize).min(DOUBLINGS - 1)
 }

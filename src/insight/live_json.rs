@@ -35,7 +35,7 @@ fn runtime(shown: Shown<'_>, object: &mut Object<'_>) {
     object.number("now_us", live.now() / 1_000);
     object.number("lost", live.lost);
     object.number("events", live.events);
-    // Those that may still change come with the next answer.
+    // Bins that may still change come with the next answer.
     let (first, open) = (live.first.max(bins), live.open());
     let skipped = (first - live.first) as usize;
     let count = open.saturating_sub(first) as usize;

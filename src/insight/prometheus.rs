@@ -250,7 +250,7 @@ impl Exposition<'_> {
     }
 }
 
-/// Those that say which runtime it is, and `more`.
+/// The labels that say which runtime it is, and `more`.
 fn labels(seen: &Seen, more: &[(&str, &dyn Display)]) -> String {
     let runtime = seen.dump.name().unwrap_or_default();
     let more = more.iter().map(|(label, value)| (*label, value.to_string()));

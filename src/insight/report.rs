@@ -35,7 +35,7 @@ fn write(text: &mut Bounded, picture: &Picture) -> fmt::Result {
     writeln!(text, "{:?}, process {}, liten {version}", program(), std::process::id())
 }
 
-/// Takes so much, and no more.
+/// Takes [`LARGEST_TEXT`] bytes, and no more.
 struct Bounded(String);
 
 impl Write for Bounded {

@@ -37,7 +37,7 @@ type IsDescending = bool;
 /// The rows, and how many tasks there are.
 pub(super) struct Selected {
     pub(super) rows: Vec<TaskInfo>,
-    /// Those that the filter lets through.
+    /// How many tasks the filter lets through.
     pub(super) matching: usize,
     pub(super) all: usize,
 }
@@ -122,7 +122,7 @@ impl Selection {
         };
         let order = order.then_with(|| a.id().cmp(&b.id()));
         let order = if is_descending { order.reverse() } else { order };
-        // Those of which there is nothing to compare come last in both directions.
+        // Tasks without a value to compare come last in both directions.
         column.is_unknown_of(a).cmp(&column.is_unknown_of(b)).then(order)
     }
 

@@ -6,7 +6,7 @@ use crate::runtime::{Handle, SlowPoll, ThreadActivity};
 use std::fmt;
 use std::time::Duration;
 
-/// For so long after its end a slow poll is among the first sentences.
+/// How long after its end a slow poll is among the first sentences.
 const LATELY: Duration = Duration::from_secs(60);
 
 /// One of the last slow polls of a runtime, under way or over; from

@@ -232,7 +232,7 @@ impl Kind {
 const ESTABLISHED: &str = "established";
 pub(super) const LISTENS: &str = "listens";
 
-/// As the kernel numbers them.
+/// The state with this number of the kernel's.
 fn tcp_state(number: &str) -> &'static str {
     match number {
         "01" => ESTABLISHED,

@@ -50,7 +50,7 @@ pub struct Tasks {
     is_of_workers: bool,
     /// The tasks that were being polled when `chunk` was read, with whether a worker did it.
     polled: Vec<(RunningTask, bool)>,
-    /// Those that were being polled at the beginning and have not been met. In the end the ones that have
+    /// The tasks that were being polled at the beginning and have not been met. At the end, those that have
     /// never waited are left.
     unmet: Vec<(RunningTask, bool)>,
 }

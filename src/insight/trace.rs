@@ -68,7 +68,7 @@ fn has_end(track: &Track, task: RunningTask, looked: u64) -> bool {
 impl Trace {
     /// What is there from `next` on, which then stands behind it.
     pub(super) fn of(tap: &Tap, next: &mut NextRecords) -> Self {
-        // Those that are under way before and after the rings are read: one that ends meanwhile may have its
+        // Polls that are under way before and after the rings are read: one that ends meanwhile may have its
         // record in there, and of one that begins meanwhile the rings do not say after what.
         let (looked, before) = (tap.now(), tap.under_way().collect::<Vec<_>>());
         let (mut workers, others) = tap.read(next);
@@ -114,7 +114,7 @@ impl Trace {
             return None;
         }
         let middle = ends.len() / 2;
-        // Those that end at the same moment go, too, so that each call drops one at least.
+        // Records that end at the same moment go, too, so that each call drops one at least.
         let (_, &mut until, _) = ends.select_nth_unstable(middle);
         let newer = |track: &Track| {
             let dropped = track.records.partition_point(|record| record.at <= until);

@@ -9,10 +9,10 @@ use crate::engine::task::TaskId;
 use crate::runtime::Handle;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// So many waits of one task are listed.
+/// The most waits of one task that are listed.
 const MOST_WAITS: usize = 8;
 
-/// So many descriptors are looked up.
+/// The most descriptors that are looked up.
 const MOST_LOOKED_UP: usize = 10_000;
 
 /// Adds what the runtime of `handle` knows to what is known of `tasks`.

@@ -201,7 +201,8 @@ impl<S: Source> Async<S> {
         self.registration.wait(Interest::WRITABLE).await.map(drop)
     }
 
-    /// Waits until the source is probably ready for anything in `interest`, and returns for what of that.
+    /// Waits until the source is probably ready for anything in `interest`, and returns
+    /// the part of `interest` that is ready.
     ///
     /// # Cancel safety
     ///

@@ -67,7 +67,7 @@ impl AsyncRead for DuplexStream {
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         budget::poll_leaf(cx, |cx| {
-            // In two steps, because the pipe's own operation that does both gives way by itself, by chance,
+            // In two steps, because the pipe's own operation that does both yields by itself, by chance,
             // once in a hundred times.
             if buf.is_empty() || !ready!(self.reader.poll(cx)) {
                 return Poll::Ready(Ok(0));

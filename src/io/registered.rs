@@ -76,8 +76,7 @@ impl Registered {
         Ok(Self { registration })
     }
 
-    /// Registers a source with the runtime of `handle`. It is ready for what the system reports, and for
-    /// nothing before.
+    /// Registers a source with the runtime of `handle`. It is not ready until the system reports readiness.
     ///
     /// # Errors
     ///
@@ -296,7 +295,8 @@ impl Registered {
         self.readiness().ready(interest).await
     }
 
-    /// Waits until the source is probably ready for anything in `interest`, and returns for what of that.
+    /// Waits until the source is probably ready for anything in `interest`, and returns
+    /// the part of `interest` that is ready.
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ pub struct Stderr(Output);
 ///
 /// # Errors
 ///
-/// Those of the operating system. [`Other`](io::ErrorKind::Other) if the runtime is shutting down, or if
+/// The operating system's errors. [`Other`](io::ErrorKind::Other) if the runtime is shutting down, or if
 /// there is no thread to write, with what the operating system says to that.
 ///
 /// # Examples

@@ -36,7 +36,7 @@ pub(crate) trait Buffer {
     ///
     /// # Safety
     ///
-    /// So many bytes at the beginning of what is not filled are initialised.
+    /// The first `length` bytes of what is not filled are initialised.
     unsafe fn fill(&mut self, length: usize);
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn fill<R: AsyncRead>(
 pub(crate) fn receive(socket: SockRef<'_>, buf: &mut impl Buffer) -> io::Result<usize> {
     // SAFETY: a receive makes no byte uninitialised.
     let length = socket.recv(unsafe { buf.unfilled() })?;
-    // SAFETY: the system has received so many bytes into the beginning of that memory.
+    // SAFETY: the system has received `length` bytes into the beginning of that memory.
     unsafe {
         buf.fill(length);
     }

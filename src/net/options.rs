@@ -40,7 +40,7 @@ macro_rules! tcp_options {
             /// Sets how long closing waits for unsent data (`SO_LINGER`).
             ///
             /// With [`Duration::ZERO`](std::time::Duration::ZERO) closing throws unsent data away and resets
-            /// the connection. With a longer time **dropping the stream may block the thread** for so long:
+            /// the connection. With a longer time **dropping the stream may block the thread** for that time:
             /// [`close`](crate::io::AsyncWriteExt::close) it and read to the end instead, if you must know
             /// that everything has arrived.
             set_linger(linger: Option<::std::time::Duration>) -> (): set_linger;

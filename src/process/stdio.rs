@@ -127,7 +127,7 @@ pub(super) async fn read_all(pipe: Option<&mut Output>) -> io::Result<Vec<u8>> {
 #[derive(Default)]
 struct Collected {
     memory: Vec<u8>,
-    /// So many of them are there.
+    /// How many bytes of it have been read.
     filled: usize,
 }
 

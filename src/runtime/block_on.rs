@@ -116,10 +116,13 @@ pub fn may_block() -> bool {
 
 /// The root's waker: unparks the thread.
 ///
-/// Three other wakers of roots do something else. That of a thread which drives ends its sleep in the poller
-/// (`DriverWaker` in drive.rs). That of a root beside the tasks of a local executor remembers that the root
-/// was woken and not a task, and wakes whatever polls the executor (`RootWakes` in local/root.rs). That of a
-/// root of WASI interrupts the host, and so does the drop of the last one (engine/host/root.rs).
+/// There are three other wakers of roots:
+///
+/// * `DriverWaker` (drive.rs), for a thread that drives: it ends the thread's sleep in the poller.
+/// * `RootWakes` (local/root.rs), for a root beside the tasks of a local executor: it remembers that the root
+///   was woken and not a task, and wakes whatever polls the executor.
+/// * `HostWaker` (engine/host/root.rs), for a root of WASI: it interrupts the host, and so does the drop of
+///   the last one.
 struct RootWaker {
     unparker: Unparker,
     presence: Option<Arc<Presence>>,
@@ -204,7 +207,7 @@ fn rest(parker: &Parker, presence: Option<&Presence>) {
 
 /// A sleep that is not worth two changes of thread, and a yield that cost no more than one.
 const SHORT: Duration = Duration::from_micros(50);
-/// So many short sleeps in a row are no accident.
+/// The number of short sleeps in a row from which on they are taken for a habit.
 const ENOUGH: i32 = 8;
 /// What yields that do not pay may cost in the mean of the sleeps that follow: a tenth of what a sleep costs.
 const SHARE: Duration = Duration::from_nanos(500);
@@ -234,7 +237,7 @@ impl Habit {
         self.0 >= ENOUGH
     }
 
-    /// After a yield that took so long, and did or did not bring the wake.
+    /// After a yield that took `taken`; `woken`: it has brought the wake.
     fn yielded(&mut self, woken: bool, taken: Duration) {
         if taken >= SHORT || !woken {
             let sleeps = taken.as_nanos() / SHARE.as_nanos();

@@ -141,8 +141,9 @@ impl BlockingTasks {
     }
 }
 
-/// The system's error, as the source of one of another kind: the system calls it `WouldBlock`, which must not
-/// come out of a poll function. A caller that knows no tasks takes it as "pending", and would never be woken.
+/// Wraps the system's error in one of another kind. The system calls it `WouldBlock`, which a poll function
+/// must not return: a caller that does not know of tasks takes it for "pending", and waits for a wake that
+/// never comes.
 #[derive(Debug)]
 struct NoThread(io::Error);
 

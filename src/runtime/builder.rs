@@ -37,7 +37,7 @@ const MAX_BLOCKING: usize = 512;
 /// one.
 const SPARES: usize = 16;
 
-/// Polls that last so long are reported by default: a request that waits for such a poll is late.
+/// Polls that last this long are reported by default: a request that waits for such a poll is late.
 const SLOW_POLL: Duration = Duration::from_millis(100);
 
 /// How long an idle thread of the blocking pool stays by default, as in tokio.
@@ -125,7 +125,7 @@ impl Builder {
         ///
         /// When all workers are busy with long polls (at the time of writing, of 150 µs and more) while other
         /// tasks are ready, the runtime starts a spare worker for those. It leaves tasks that compute and
-        /// [give way](crate::task::yield_now) to the workers, and the operating system shares the cores. When
+        /// [yield](crate::task::yield_now) to the workers, and the operating system shares the cores. When
         /// it is stuck as well, another one starts after some milliseconds, and the next after a longer time.
         /// [`block_in_place`](crate::task::block_in_place) starts one at once if no worker is idle. The
         /// spares leave when a regular worker has been free of long polls for a while.

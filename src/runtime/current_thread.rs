@@ -18,7 +18,7 @@
 //! The executor and the line are under one lock. A thread looks for the executor and enters the line under
 //! it. One that stops driving puts the executor back and takes all threads out of the line under it, and
 //! wakes them. So one that leaves the line without having driven need not tell the others. A thread that
-//! comes new may take the executor before those that were woken; they enter the line again, and the newcomer
+//! arrives later may take the executor first; those that were woken enter the line again, and that thread
 //! wakes them when it stops. Models: `the_driving_is_handed_over`,
 //! `a_root_that_is_ready_when_it_is_told_to_drive_leaves_it_to_the_next`.
 //!

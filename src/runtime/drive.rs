@@ -25,9 +25,10 @@ modelled_thread_local! {
 
 /// Wakes a thread that is, or is about to be, blocked in its own driver.
 ///
-/// Not by that thread itself, while it polls the future or calls the wakers of a turn: it looks at `woken`
-/// after the poll, and polls after the wakers whatever `woken` says, both before it goes to the driver. A
-/// driver that has been told all the same would call its next sleep off, and so cost a system call per turn.
+/// The thread never wakes itself through the driver, neither while it polls the future nor while it calls the
+/// wakers of a turn: it checks `woken` after the poll, and after the wakers it polls in any case, both before
+/// it goes to the driver. To tell the driver all the same would cancel its next sleep, and so cost a system
+/// call per turn.
 struct DriverWaker {
     woken: AtomicBool,
     driver: Arc<Driver>,
@@ -155,15 +156,16 @@ impl Rest {
 
 /// How long a task waits for a quiescent point at most, because tasks and roots may never pause.
 struct Patience {
-    /// So many more turns in a row without a pause.
+    /// Turns left, without a pause between them, before the wait ends.
     turns: u32,
-    /// So many more looks at roots that are awake on other threads.
+    /// Looks left at roots that are awake on other threads, before the wait ends.
     looks: u32,
 }
 
 const TURNS: u32 = 5_000;
-/// Of at most `LOOK` each, so a tenth of a second, as in a multithreaded runtime. A look ends sooner when the
-/// last root that is awake goes to sleep: if one is awake again by then, all have waited in between.
+/// Each takes `LOOK` at most, so together a tenth of a second, as in a multithreaded runtime. A look ends
+/// sooner when the last root that is awake goes to sleep: if one is awake again by then, all have waited in
+/// between.
 const LOOKS: u32 = 100;
 const LOOK: Duration = Duration::from_millis(1);
 

@@ -47,7 +47,7 @@ pub(super) struct RuntimeState {
     pub(super) blocking_tasks: Arc<BlockingTasks>,
     pub(super) pinned: Arc<Pinned>,
     pub(super) hooks: Hooks,
-    /// Of the thread that runs the tasks of a runtime without workers.
+    /// The sleeps of the thread that runs the tasks of a runtime without workers.
     pub(super) sleeps: Sleeps,
     pub(super) slow_polls: Arc<SlowPolls>,
     pub(super) tokio: tokio_context::Door,
@@ -372,7 +372,7 @@ impl Handle {
         workers.into_iter().flatten()
     }
 
-    /// Those that threads other than workers poll: pinned tasks, and tasks of a runtime without workers.
+    /// The tasks that threads other than workers poll: pinned tasks, and tasks of a runtime without workers.
     pub(crate) fn tasks_polled_elsewhere(&self) -> impl Iterator<Item = RunningTask> {
         let local = self.inner.flavor.local().and_then(|local| local.running_task());
         local.into_iter().chain(self.inner.pinned.running())

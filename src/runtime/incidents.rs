@@ -19,7 +19,7 @@ pub(crate) trait Listener: Send + Sync {
     fn slow_poll(&self, poll: &SlowPoll);
 }
 
-/// Those that listen to one runtime.
+/// The listeners of one runtime.
 pub(crate) struct Incidents(Mutex<Vec<Arc<dyn Listener>>>);
 
 impl Incidents {

@@ -46,11 +46,11 @@ use std::task::{Context, Poll};
 
 pub(crate) use settled::Settled;
 
-/// How many tasks one poll of [`LocalExecutor::run`] runs before it gives way to whatever else its
-/// thread polls, and to the driver. tokio's current-thread interval is of the same size.
+/// How many tasks one poll of [`LocalExecutor::run`] runs before it lets its thread poll whatever else
+/// it has, and the driver have a turn. tokio's current-thread interval is of the same size.
 const TURN: usize = 61;
 
-/// How often in one such poll tasks that have given way run again at the most, while nothing else is ready.
+/// How often in one such poll tasks that have yielded run again at the most, while nothing else is ready.
 /// After each poll comes a look at the driver, a system call that costs as much as twenty of theirs.
 const AGAIN: usize = 8;
 
@@ -85,7 +85,7 @@ pub struct LocalExecutor<'a> {
     waiting: Cell<usize>,
     /// `spawn_local` finds it while it runs.
     is_lent: bool,
-    /// How often tasks that have given way run again before the next look at the driver. Nothing but them has
+    /// How often tasks that have yielded run again before the next look at the driver. Nothing but them has
     /// run for a while if it is more than 0: the longer, the less the driver is likely to have anything.
     again: Cell<usize>,
     /// Invariant in `'a`, and on one thread: see the header.
@@ -300,7 +300,7 @@ impl<'a> LocalExecutor<'a> {
 
     /// Runs up to [`TURN`] tasks; asks for another poll if there are more.
     ///
-    /// Tasks that have given way run again when nothing else is ready, and `is_root_woken` says that the root
+    /// Tasks that have yielded run again when nothing else is ready, and `is_root_woken` says that the root
     /// is not either; and not before the driver has had its turn if anything but them has run since its last.
     fn turn(&self, visit: &Visit<'_>, cx: &Context<'_>, is_root_woken: impl Fn() -> bool) {
         let runner = Here { shared: &self.shared, home: self.home() };
@@ -314,8 +314,8 @@ impl<'a> LocalExecutor<'a> {
                     self.shared.running.end();
                 }
                 Next::Idle => return,
-                Next::GivenWay if is_root_woken() || self.ends_round(rounds) => break,
-                Next::GivenWay => {
+                Next::Yielded if is_root_woken() || self.ends_round(rounds) => break,
+                Next::Yielded => {
                     rounds += 1;
                     visit.begin();
                 }
@@ -324,7 +324,7 @@ impl<'a> LocalExecutor<'a> {
         cx.waker().wake_by_ref();
     }
 
-    /// Whether the driver's turn comes after so many rounds of tasks that have given way.
+    /// Whether the driver's turn comes after `rounds` rounds of tasks that have yielded.
     fn ends_round(&self, rounds: usize) -> bool {
         let again = self.again.get();
         if self.home().take_news() {
@@ -672,7 +672,7 @@ impl Runner for Here<'_> {
     }
 
     fn requeue(&self, task: Hot) {
-        self.home.give_way(task);
+        self.home.yielded(task);
     }
 
     fn home(&self) -> u16 {

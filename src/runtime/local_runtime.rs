@@ -126,7 +126,7 @@ impl LocalRuntime {
         self.shutdown_timeout(Duration::ZERO);
     }
 
-    /// As the multithreaded runtime's: waits for `timeout` at most, returns what still runs.
+    /// Waits for `timeout` at most, and returns what still runs, like the multithreaded runtime's.
     fn end(&mut self, timeout: Option<Duration>) -> Vec<RunningTask> {
         {
             // Destructors of tasks may use the runtime for the last time.

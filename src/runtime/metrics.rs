@@ -158,11 +158,11 @@ impl RuntimeMetrics {
     /// worker or a bucket that does not exist.
     ///
     /// The polls of a worker are not timed one by one, which would cost more than many of them. One at a
-    /// time, some 100 per second, is chosen at random, and counts for all since the last one. Polls
-    /// of 17 ms and more do not count in this way: each of them is seen from the outside and counted once,
-    /// some milliseconds after its end, with a time that may be wrong by the same. So one of about 17 ms may
-    /// be counted in both ways or in none. One that [blocks in place](crate::task::block_in_place) for so
-    /// long is not counted.
+    /// time, some 100 per second, is chosen at random, and counts for all since the last one. Long polls (at
+    /// the time of writing, of 17 ms and more) do not count in this way: each of them is seen from the outside
+    /// and counted once, some milliseconds after its end, with a time that may be wrong by the same. So one
+    /// of about that length may be counted in both ways or in none. A poll that [blocks in
+    /// place](crate::task::block_in_place) for that long is not counted.
     ///
     /// # Examples
     ///
@@ -235,7 +235,7 @@ impl RuntimeMetrics {
         counts.map(pick).unwrap_or_default()
     }
 
-    /// Those of the one thread that runs the tasks of a runtime without workers.
+    /// The sleeps of the one thread that runs the tasks of a runtime without workers.
     fn sleeps(&self, worker: usize) -> Option<&Sleeps> {
         (worker == 0 && self.local().is_some()).then_some(&self.handle.inner.sleeps)
     }

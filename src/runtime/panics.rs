@@ -1,4 +1,4 @@
-//! Of which runtime a task is that has panicked.
+//! Finds the runtime of a task that has panicked.
 //!
 //! It is the one that the thread has entered: workers, blocking and pinned threads have, and what they run is
 //! the runtime's. So no task has a field for it.

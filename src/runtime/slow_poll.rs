@@ -18,7 +18,7 @@ pub struct SlowPoll {
 }
 
 impl SlowPoll {
-    /// It has lasted for so long at least.
+    /// It has lasted for `time` at least.
     pub(super) fn extend(&mut self, time: Duration) {
         self.duration = self.duration.max(time);
     }

@@ -71,7 +71,7 @@ impl SlowPolls {
         }
     }
 
-    /// Those that listen to what goes wrong in the runtime.
+    /// The listeners of the runtime.
     pub(super) fn incidents(&self) -> &Arc<Incidents> {
         &self.incidents
     }

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 /// A walk through the tasks of a runtime that have waited once at least.
 pub(crate) struct TaskList {
     handle: Handle,
-    /// Those of a runtime without workers, and those of pinned tasks.
+    /// The executors of a runtime without workers, and of pinned tasks.
     executors: Vec<Arc<LocalShared>>,
     /// The registry that is next: first those of the scheduler, then those of the executors.
     registry: usize,

@@ -83,7 +83,7 @@ mod switched {
     }
 
     impl Setting {
-        /// That of a runtime whose threads need no tokio.
+        /// The setting of a runtime whose threads need no tokio.
         pub(in crate::runtime) fn off() -> Self {
             Self(false)
         }

@@ -113,7 +113,7 @@ impl Permits {
 
     /// As a task's note calls it.
     fn kind(&self) -> PrimitiveKind {
-        // Ordering: Relaxed, these bits never change.
+        // Ordering: Relaxed, the bits of `OWNER` never change.
         match self.holder.load(Ordering::Relaxed) & OWNER {
             0 => PrimitiveKind::Mutex,
             1 => PrimitiveKind::RwLock,
@@ -123,7 +123,7 @@ impl Permits {
     }
 
     fn is_lock(&self) -> bool {
-        // Ordering: Relaxed, as above.
+        // Ordering: Relaxed, the bits of `OWNER` never change.
         self.holder.load(Ordering::Relaxed) & OWNER <= Owner::RwLock as u64
     }
 
@@ -135,8 +135,9 @@ impl Permits {
         // Ordering: Relaxed: it is read under the lock that is taken to wait, after an exchange that has seen
         // this holder's or a later one. See `note_waited`.
         self.holder.store(holder << 2 | owner as u64, Ordering::Relaxed);
-        // Ordering: Relaxed, a hint. It is missed if the first future comes to wait at this moment: then that
-        // may have read the holder before. The holder is not known then, which is no harm.
+        // Ordering: Relaxed. `take_or_crowd` sets the bit. It is missed if the first future comes to wait at
+        // this moment: then `note_waited` may have read the holder before. The holder is not known then,
+        // which is no harm.
         if self.state.load(Ordering::Relaxed) & CROWDED != 0 {
             self.tell_holder(holder);
         }
@@ -153,10 +154,9 @@ impl Permits {
     /// The caller is about to release some of all permits of a lock: from now on it does not hold them all.
     #[inline]
     pub(crate) fn forget_holder(&self) {
-        // Ordering: Relaxed, the release publishes it: a future that waits from then on does not see this
-        // holder.
+        // Ordering: Relaxed, the bits of `OWNER` never change.
         let owner = self.holder.load(Ordering::Relaxed) & OWNER;
-        // Ordering: Relaxed, as above.
+        // Ordering: Relaxed: `release`, which follows, publishes it to `note_waited`.
         self.holder.store(owner, Ordering::Relaxed);
     }
 
@@ -166,7 +166,7 @@ impl Permits {
     /// the permits, so an earlier holder, which has cleared the word before its release, is not seen here.
     fn note_waited(&self, locked: &Locked<'_, ()>) {
         if locked.is_empty() && self.is_lock() {
-            // Ordering: Relaxed, see above.
+            // Ordering: Relaxed: the exchange of `take_or_crowd`, which comes before, is the Acquire.
             holders::enter(self, self.holder.load(Ordering::Relaxed) >> 2);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Each poll of a task begins with a budget of operations, 128 at the time of writing. Sockets, timers, join
 //! handles, channels and locks of this crate take one each when they are ready. When none is left they return
-//! `Pending`, and the task gives way to others, as by [`yield_now`](super::yield_now()). A leaf future from
+//! `Pending`, and the task yields to others, as by [`yield_now`](super::yield_now()). A leaf future from
 //! elsewhere takes part by [`cooperative`] or [`poll_proceed`].
 
 use crate::engine::task::budget;
@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Counts one operation against the task's budget, and gives way to other tasks if the budget is used up.
+/// Counts one operation against the task's budget, and yields to other tasks if the budget is used up.
 ///
 /// liten's own sockets, timers, join handles, channels and locks do this by themselves; cursors and slices do
 /// not. Call it in a loop that would otherwise run for long without waiting for any of the former. Unlike
@@ -145,7 +145,7 @@ impl<F: Future> Future for Coop<F> {
 
 /// Wraps `future` so that it is polled without a budget.
 ///
-/// The future then never gives way because it did much in one poll; if it always finds work, other tasks of
+/// The future then never yields because it did much in one poll; if it always finds work, other tasks of
 /// the same worker wait until another worker steals them. For a future that brings fairness of its own.
 ///
 /// # Cancel safety
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_over_consume_budget_gives_way_every_128_rounds() {
+    fn a_loop_over_consume_budget_yields_every_128_rounds() {
         let rounds = Cell::new(0);
         let work = async {
             while rounds.get() < 1_000 {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn ready_futures_give_way_when_they_are_cooperative() {
+    fn ready_futures_yield_when_they_are_cooperative() {
         let work = async {
             for _ in 0..1_000 {
                 cooperative(std::future::ready(())).await;

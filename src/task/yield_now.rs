@@ -1,4 +1,4 @@
-//! Giving way to other tasks.
+//! Yielding to other tasks.
 
 use crate::engine::task::waker;
 use std::future::poll_fn;

@@ -1,6 +1,7 @@
 //! Broadcast channels: what tokio's own tests do not look at.
 
 use crate::guard::{guarded, workers};
+use crate::models::cases;
 use crate::probe::{Calls, Count, OnDrop};
 use liten::sync::broadcast::error::{RecvError, TryRecvError};
 use liten::sync::broadcast::{self, Receiver, Sender};
@@ -64,7 +65,7 @@ impl Model {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn it_behaves_like_a_list_of_all_values(places in 1_usize..6, steps in vec(step(), 0..80)) {

@@ -1,5 +1,5 @@
 //! Tasks that compute, and what waits beside them: events and wakes come first, a spare worker helps, and
-//! what gives way on it is not lost.
+//! what yields on it is not lost.
 
 use crate::fairness::{Stop, StopOnDrop, yields};
 use crate::guard::{guarded, until, workers};
@@ -16,7 +16,7 @@ fn with_spares(workers: usize, spares: usize) -> Runtime {
     Builder::new_multi_thread().worker_threads(workers).max_spare_workers(spares).build().unwrap()
 }
 
-/// A task that computes in each poll until there are more than there were, then gives way.
+/// A task that computes in each poll until there are more than there were, then yields.
 async fn computes_until_more(of: Count, stop: Stop) {
     while !stop.is_set() {
         let before = of.get();
@@ -60,10 +60,10 @@ fn an_echo_is_served_beside_tasks_that_compute_until_it_is() {
     });
 }
 
-/// A wake from outside, beside a thousand tasks that only give way: the woken task does not wait for a turn
+/// A wake from outside, beside a thousand tasks that only yield: the woken task does not wait for a turn
 /// of each.
 #[test]
-fn a_woken_task_runs_before_those_that_have_given_way() {
+fn a_woken_task_runs_before_those_that_have_yielded() {
     const CROWD: usize = 1_000;
     guarded(|| {
         let runtime = workers(1);
@@ -95,9 +95,9 @@ fn a_woken_task_runs_before_those_that_have_given_way() {
     });
 }
 
-/// All workers block until a task has run that gives way on the helper: it comes back in spite of that.
+/// All workers block until a task has run that yields on the helper: it comes back in spite of that.
 #[test]
-fn what_gives_way_on_a_helper_runs_although_no_worker_takes_it() {
+fn what_yields_on_a_helper_runs_although_no_worker_takes_it() {
     guarded(|| {
         // The last one has no other spare that could follow.
         for (workers, spares) in [(1, 4), (2, 2), (1, 1)] {
@@ -129,7 +129,7 @@ fn what_gives_way_on_a_helper_runs_although_no_worker_takes_it() {
     });
 }
 
-/// A worker blocks in place for a task that it has queued and that has given way, while its helper is in a
+/// A worker blocks in place for a task that it has queued and that has yielded, while its helper is in a
 /// long poll: the helper is there in its place then, and finds the task when it looks for work.
 #[test]
 fn a_helper_takes_the_place_of_a_worker_that_blocks_in_place() {
@@ -163,9 +163,9 @@ fn a_helper_takes_the_place_of_a_worker_that_blocks_in_place() {
 }
 
 /// A worker that does not come back to its queue, one that always has work, and a helper that is idle: what
-/// has given way at the first is brought to the second.
+/// has yielded at the first is brought to the second.
 #[test]
-fn what_has_given_way_behind_a_blocked_worker_is_brought_to_its_busy_peer() {
+fn what_has_yielded_behind_a_blocked_worker_is_brought_to_its_busy_peer() {
     guarded(|| {
         let runtime = with_spares(2, 2);
         let stop = Stop::default();

@@ -345,7 +345,7 @@ fn polls_of(work: impl Future<Output = ()> + Send + 'static) -> usize {
 }
 
 #[test]
-fn a_duplex_stream_that_never_has_to_wait_gives_way() {
+fn a_duplex_stream_that_never_has_to_wait_yields() {
     crate::guard::guarded(|| {
         let polls = polls_of(async {
             let (mut near, mut far) = io::duplex(1);
@@ -363,7 +363,7 @@ fn a_duplex_stream_that_never_has_to_wait_gives_way() {
 }
 
 #[test]
-fn readers_and_writers_with_nothing_behind_them_give_way() {
+fn readers_and_writers_with_nothing_behind_them_yield() {
     const ROUNDS: usize = 10_000;
     const POLLS: usize = ROUNDS.div_ceil(128);
 

@@ -29,7 +29,6 @@ mod fairness;
 mod faulty;
 #[cfg(unix)]
 mod fork;
-mod giving_way;
 #[cfg(not(feature = "tokio-context"))]
 mod hint;
 #[cfg(target_os = "linux")]
@@ -89,6 +88,7 @@ mod turns;
 mod wake;
 mod wakers;
 mod watch;
+mod yielding;
 
 mod async_source;
 mod chat;

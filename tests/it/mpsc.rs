@@ -215,9 +215,9 @@ fn a_receiver_with_a_million_messages_drops_each_once() {
 }
 
 /// Panics when it is dropped, if it is told to.
-struct Bomb(bool, Count);
+struct PanicsOnDrop(bool, Count);
 
-impl Drop for Bomb {
+impl Drop for PanicsOnDrop {
     fn drop(&mut self) {
         self.1.add();
         assert!(!self.0, "a destructor that panics");
@@ -232,13 +232,13 @@ fn a_destructor_that_panics_does_not_keep_the_other_messages() {
             let (sender, mut receiver) = channel(1_000);
             for number in 0..300 {
                 sender
-                    .try_send(Bomb(number == armed, dropped.clone()))
+                    .try_send(PanicsOnDrop(number == armed, dropped.clone()))
                     .unwrap_or_else(|_| panic!());
             }
             std::mem::forget(receiver.try_recv());
             for number in 300..1_000 {
                 sender
-                    .try_send(Bomb(number == armed, dropped.clone()))
+                    .try_send(PanicsOnDrop(number == armed, dropped.clone()))
                     .unwrap_or_else(|_| panic!());
             }
             let drops = catch_unwind(AssertUnwindSafe(|| drop(receiver)));
@@ -387,7 +387,7 @@ fn waiting_for_the_end_wakes_every_sender() {
     });
 }
 
-/// A receiver that always finds a message gives way to other tasks, as tokio's: 128 messages per poll.
+/// A receiver that always finds a message yields to other tasks, as tokio's: 128 messages per poll.
 #[test]
 fn receiving_takes_part_in_the_budget() {
     guarded(|| {

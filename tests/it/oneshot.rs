@@ -107,9 +107,9 @@ fn a_waker_that_panics_when_it_is_replaced_is_replaced() {
     });
 }
 
-struct Bomb(Count);
+struct PanicsOnDrop(Count);
 
-impl Drop for Bomb {
+impl Drop for PanicsOnDrop {
     fn drop(&mut self) {
         self.0.add();
         if !thread::panicking() {
@@ -124,13 +124,13 @@ fn a_value_whose_destructor_panics_is_dropped_once() {
     guarded(|| {
         let count = Count::default();
         let (sender, receiver) = channel();
-        sender.send(Bomb(count.clone())).unwrap_or_else(|_| panic!("it is there"));
+        sender.send(PanicsOnDrop(count.clone())).unwrap_or_else(|_| panic!("it is there"));
         assert!(caught(|| drop(receiver)).is_none());
         assert_eq!(count.get(), 1);
 
         let (sender, receiver) = channel();
         drop(receiver);
-        let back = sender.send(Bomb(count.clone()));
+        let back = sender.send(PanicsOnDrop(count.clone()));
         assert_eq!(count.get(), 1, "it came back, and was not dropped");
         assert!(caught(|| drop(back)).is_none());
         assert_eq!(count.get(), 2);
@@ -138,7 +138,7 @@ fn a_value_whose_destructor_panics_is_dropped_once() {
         // In a task, the panic is the task's.
         let runtime = workers(1);
         let (sender, receiver) = channel();
-        sender.send(Bomb(count.clone())).unwrap_or_else(|_| panic!("it is there"));
+        sender.send(PanicsOnDrop(count.clone())).unwrap_or_else(|_| panic!("it is there"));
         let task = runtime.spawn(async move { drop(receiver) });
         assert!(runtime.block_on(task).unwrap_err().is_panic());
         assert_eq!(count.get(), 3);
@@ -288,7 +288,7 @@ async fn polls<F: Future>(future: F) -> usize {
     count
 }
 
-/// A task that finds values and ends always there gives way after as many as anywhere else.
+/// A task that finds values and ends always there yields after as many as anywhere else.
 #[test]
 fn what_is_ready_costs_a_unit_of_the_budget() {
     guarded(|| {

@@ -37,11 +37,11 @@ pub(crate) fn worker_ids(runtime: &Runtime, count: usize) -> HashSet<ThreadId> {
 }
 
 /// Panics when it is dropped.
-pub(crate) struct Bomb;
+pub(crate) struct PanicsOnDrop;
 
-impl Drop for Bomb {
+impl Drop for PanicsOnDrop {
     fn drop(&mut self) {
-        resume_unwind(Box::new("the bomb"));
+        resume_unwind(Box::new("in a destructor"));
     }
 }
 
@@ -150,35 +150,35 @@ fn a_panic_in_the_destructor_of_a_future_reaches_the_handle() {
         let runtime = named(2, "panicd");
         let before = worker_ids(&runtime, 2);
         for _ in 0..50 {
-            let bomb = Bomb;
+            let panics_on_drop = PanicsOnDrop;
             let ready = runtime.spawn(poll_fn(move |_| {
-                let _kept = &bomb;
+                let _kept = &panics_on_drop;
                 Poll::Ready(())
             }));
             assert!(runtime.block_on(ready).unwrap_err().is_panic());
 
-            let bomb = Bomb;
+            let panics_on_drop = PanicsOnDrop;
             let waits = runtime.spawn(poll_fn(move |_| {
-                let _kept = &bomb;
+                let _kept = &panics_on_drop;
                 Poll::<()>::Pending
             }));
             waits.abort();
             assert!(runtime.block_on(waits).unwrap_err().is_panic());
 
-            let bomb = Bomb;
+            let panics_on_drop = PanicsOnDrop;
             let panics = runtime.spawn(poll_fn(move |_| -> Poll<()> {
-                let _kept = &bomb;
+                let _kept = &panics_on_drop;
                 resume_unwind(Box::new("in poll"));
             }));
             assert!(runtime.block_on(panics).unwrap_err().is_panic());
         }
         assert_eq!(worker_ids(&runtime, 2), before);
         // And once more by the end of the runtime.
-        let bomb = Bomb;
+        let panics_on_drop = PanicsOnDrop;
         let polled = Count::default();
         let polls = polled.clone();
         let cold = runtime.spawn(poll_fn(move |_| {
-            let _kept = &bomb;
+            let _kept = &panics_on_drop;
             polls.add();
             Poll::<()>::Pending
         }));
@@ -199,15 +199,15 @@ fn a_panic_in_the_destructor_of_an_unwanted_output_is_swallowed() {
             let waits = bell.clone();
             drop(runtime.spawn(async move {
                 waits.wait().await;
-                Bomb
+                PanicsOnDrop
             }));
             bell.ring();
             // Dropped by the handle.
-            let task = runtime.spawn(async { Bomb });
+            let task = runtime.spawn(async { PanicsOnDrop });
             until(|| task.is_finished());
             drop(task);
             // A panic's payload that panics in turn.
-            drop(runtime.spawn(async { panic_any(Bomb) }));
+            drop(runtime.spawn(async { panic_any(PanicsOnDrop) }));
         }
         runtime.block_until_completion();
         assert_eq!(worker_ids(&runtime, 2), before);

@@ -2,7 +2,7 @@
 //! them at the end of a runtime.
 
 use crate::guard::{guarded, until, workers};
-use crate::panic::Bomb;
+use crate::panic::PanicsOnDrop;
 use crate::probe::{Bell, Count, OnDrop};
 use liten::runtime::{Builder, LocalRuntime, Runtime};
 use liten::task::{JoinSet, spawn_local, yield_now};
@@ -28,18 +28,18 @@ fn a_job_whose_destructors_panic_costs_no_thread() {
         let before = pool_thread(&runtime);
         for _ in 0..20 {
             // What it has captured goes when it has run.
-            let bomb = Bomb;
+            let panics_on_drop = PanicsOnDrop;
             let error = runtime.block_on(runtime.spawn_blocking(move || {
-                let _kept = &bomb;
+                let _kept = &panics_on_drop;
             }));
             assert!(error.unwrap_err().is_panic());
             // Its output goes with the handle, or where no task wants it.
-            let job = runtime.spawn_blocking(|| Bomb);
+            let job = runtime.spawn_blocking(|| PanicsOnDrop);
             until(|| job.is_finished());
             drop(job);
-            drop(runtime.spawn_blocking(|| Bomb));
+            drop(runtime.spawn_blocking(|| PanicsOnDrop));
             // The payload of its panic panics in turn.
-            drop(runtime.spawn_blocking(|| panic_any(Bomb)));
+            drop(runtime.spawn_blocking(|| panic_any(PanicsOnDrop)));
             assert_eq!(pool_thread(&runtime), before);
         }
     });
@@ -60,7 +60,7 @@ fn a_job_that_never_runs_may_panic_when_it_is_dropped() {
             begun.recv().unwrap();
             let queued: Vec<_> = (0..10)
                 .map(|_| {
-                    let kept = (OnDrop(dropped.clone()), Bomb);
+                    let kept = (OnDrop(dropped.clone()), PanicsOnDrop);
                     runtime.spawn_blocking(move || drop(kept))
                 })
                 .collect();
@@ -88,9 +88,9 @@ fn a_root_whose_destructor_panics_leaves_the_runtime_in_order() {
     guarded(|| {
         let (runtime, local) = (workers(1), LocalRuntime::new().unwrap());
         let root = || {
-            let bomb = Bomb;
+            let panics_on_drop = PanicsOnDrop;
             poll_fn(move |_| {
-                let _kept = &bomb;
+                let _kept = &panics_on_drop;
                 Poll::Ready(())
             })
         };
@@ -113,7 +113,7 @@ fn a_set_of_tasks_whose_destructors_panic_may_be_dropped() {
                 let mut set = JoinSet::new();
                 for i in 0..30 {
                     // In the future, or else in its output.
-                    let kept = (OnDrop(dropped.clone()), (i % 2 == 0).then(|| Bomb));
+                    let kept = (OnDrop(dropped.clone()), (i % 2 == 0).then(|| PanicsOnDrop));
                     set.spawn(async move {
                         let _kept = kept;
                         match i % 3 {
@@ -121,7 +121,7 @@ fn a_set_of_tasks_whose_destructors_panic_may_be_dropped() {
                             1 => pending().await,
                             _ => {}
                         }
-                        Bomb
+                        PanicsOnDrop
                     });
                 }
                 yield_now().await;
@@ -137,29 +137,29 @@ fn a_set_of_tasks_whose_destructors_panic_may_be_dropped() {
 fn local_tasks_whose_destructors_panic_cost_no_other() {
     guarded(|| {
         let (local, dropped) = (LocalRuntime::new().unwrap(), Count::default());
-        let kept = || (OnDrop(dropped.clone()), Bomb);
+        let kept = || (OnDrop(dropped.clone()), PanicsOnDrop);
         local.block_on(async {
             for _ in 0..20 {
-                let bomb = kept();
-                let ready = spawn_local(async move { drop(bomb) });
+                let panics_on_drop = kept();
+                let ready = spawn_local(async move { drop(panics_on_drop) });
                 assert!(ready.await.unwrap_err().is_panic());
-                let bomb = kept();
+                let panics_on_drop = kept();
                 let waits = spawn_local(async move {
-                    let _bomb = bomb;
+                    let _panics_on_drop = panics_on_drop;
                     pending::<()>().await;
                 });
                 yield_now().await;
                 waits.abort();
                 assert!(waits.await.unwrap_err().is_panic());
-                drop(spawn_local(async { Bomb }));
+                drop(spawn_local(async { PanicsOnDrop }));
                 assert_eq!(spawn_local(async { 7 }).await.unwrap(), 7);
             }
         });
         let left: Vec<_> = (0..20)
             .map(|_| {
-                let bomb = kept();
+                let panics_on_drop = kept();
                 local.spawn_local(async move {
-                    let _bomb = bomb;
+                    let _panics_on_drop = panics_on_drop;
                     pending::<()>().await;
                 })
             })
@@ -181,7 +181,7 @@ fn a_runtime_full_of_destructors_that_panic_drops_each_task_once() {
             let (runtime, dropped, bell) = (workers(count), Count::default(), Bell::default());
             let started = Count::default();
             let task = |i: usize| {
-                let (kept, started) = ((OnDrop(dropped.clone()), Bomb), started.clone());
+                let (kept, started) = ((OnDrop(dropped.clone()), PanicsOnDrop), started.clone());
                 let bell = bell.clone();
                 runtime.spawn(async move {
                     let _kept = kept;

@@ -362,9 +362,9 @@ fn a_panic_of_the_closure_waits_for_the_functions() {
 }
 
 /// Panics when it is dropped.
-struct Bomb;
+struct PanicsOnDrop;
 
-impl Drop for Bomb {
+impl Drop for PanicsOnDrop {
     fn drop(&mut self) {
         panic!("in a destructor");
     }
@@ -378,15 +378,15 @@ fn a_panic_of_a_function_reaches_its_handle_or_the_caller() {
         scope(|s| {
             let result = s.spawn_blocking(|| panic!("on purpose")).join();
             assert_eq!(message(result), "on purpose");
-            let bomb = Bomb;
-            let captured = s.spawn_blocking(move || drop(bomb));
+            let panics_on_drop = PanicsOnDrop;
+            let captured = s.spawn_blocking(move || drop(panics_on_drop));
             assert_eq!(message(captured.join()), "in a destructor");
         });
-        for bomb in [false, true] {
+        for panics_on_drop in [false, true] {
             let ended = Count::default();
             let unnoticed = AssertUnwindSafe(|| {
                 scope(|s| {
-                    drop(s.spawn_blocking(|| if bomb { Some(Bomb) } else { panic!("on purpose") }));
+                    drop(s.spawn_blocking(|| if panics_on_drop { Some(PanicsOnDrop) } else { panic!("on purpose") }));
                     s.spawn_blocking(|| ended.add());
                 })
             });

@@ -2,6 +2,7 @@
 
 use crate::guard::{guarded, until, workers};
 use crate::loopback::poll_once;
+use crate::models::cases;
 use crate::probe::{Bell, Calls, Count, OnDrop, Polls, poll_with};
 use liten::select;
 use liten::task::{consume_budget, yield_now};
@@ -288,7 +289,7 @@ fn each_branch_begins_equally_often() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(cases(32))]
 
     /// Whichever branches are disabled: the others are reached, and no other one is.
     #[test]
@@ -350,7 +351,7 @@ fn each_poll_polls_each_branch_once() {
 }
 
 #[test]
-fn a_loop_of_ready_branches_gives_way_when_one_of_them_takes_from_the_budget() {
+fn a_loop_of_ready_branches_yields_when_one_of_them_takes_from_the_budget() {
     guarded(|| {
         let runtime = workers(1);
         let (work, polls) = Polls::of(async {
@@ -368,7 +369,7 @@ fn a_loop_of_ready_branches_gives_way_when_one_of_them_takes_from_the_budget() {
     });
 }
 
-/// The look at the budget takes nothing of it: else a task that selects often would give way twice as often.
+/// The look at the budget takes nothing of it: else a task that selects often would yield twice as often.
 #[test]
 fn a_select_costs_no_budget_itself() {
     guarded(|| {

@@ -13,6 +13,7 @@ mod props;
 mod stage;
 
 use crate::guard::{guarded, within};
+use crate::models::cases;
 use life::Witness;
 use model::{Model, Plan};
 use props::Props;
@@ -350,12 +351,7 @@ fn any_sequence_of_wakes_aborts_polls_and_drops_ends_as_the_model_says() {
     let _alone = memory::alone();
     guarded(|| {
         // A failure is told before the guard's time is over, also if each attempt at a shorter one hangs.
-        let config = ProptestConfig {
-            cases: 300,
-            failure_persistence: None,
-            max_shrink_time: 20_000,
-            ..Default::default()
-        };
+        let config = ProptestConfig { max_shrink_time: 20_000, ..cases(300) };
         let flavor = prop::sample::select(Flavor::OF_FUTURES);
         proptest!(config, |(flavor in flavor, play in any_play())| {
             let mut stage = None;

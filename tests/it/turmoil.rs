@@ -3,7 +3,7 @@
 
 use crate::guard::{guarded, until, workers};
 use crate::loopback::tcp_pair;
-use crate::panic::Bomb;
+use crate::panic::PanicsOnDrop;
 use crate::probe::{Bell, Count, OnDrop};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::runtime::{Handle, Runtime};
@@ -59,7 +59,7 @@ async fn troublesome_tasks(guards: &Count) {
         yield_now().await;
         resume_unwind(Box::new("a task"));
     });
-    let kept = (guard(), Bomb);
+    let kept = (guard(), PanicsOnDrop);
     let explodes = liten::spawn(async move { drop(kept) });
     let kept = guard();
     let job = liten::spawn_blocking(move || {

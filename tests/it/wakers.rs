@@ -154,7 +154,7 @@ fn a_waker_with_the_data_of_a_task_is_woken_all_the_same() {
                 let mut cx = Context::from_waker(&other);
                 let before = WAKES.load(Ordering::SeqCst);
                 assert!(pin!(yield_now()).poll(&mut cx).is_pending());
-                assert_eq!(WAKES.load(Ordering::SeqCst), before + 1, "gave way");
+                assert_eq!(WAKES.load(Ordering::SeqCst), before + 1, "yielded");
                 while pin!(consume_budget()).poll(&mut cx).is_ready() {}
                 assert_eq!(WAKES.load(Ordering::SeqCst), before + 2, "at the end of the budget");
                 Poll::Ready(())
@@ -166,7 +166,7 @@ fn a_waker_with_the_data_of_a_task_is_woken_all_the_same() {
 }
 
 /// Polls `future` with wakers whose destructors panic, then with one that does not, and drops it.
-fn leave_bombs(what: &str, mut future: Pin<Box<dyn Future<Output = ()> + '_>>) {
+fn leave_panicking_wakers(what: &str, mut future: Pin<Box<dyn Future<Output = ()> + '_>>) {
     for _ in 0..2 {
         let (waker, _) = Faulty::waker(Fault::Drop);
         let polled = caught(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
@@ -185,11 +185,11 @@ fn leave_bombs(what: &str, mut future: Pin<Box<dyn Future<Output = ()> + '_>>) {
 fn a_wait_for_tasks_does_not_suffer_from_a_waker_left_before() {
     guarded(|| {
         let (token, tracker) = (CancellationToken::new(), TaskTracker::new());
-        leave_bombs("a token", Box::pin(token.cancelled()));
-        leave_bombs("a tracker", Box::pin(tracker.wait()));
+        leave_panicking_wakers("a token", Box::pin(token.cancelled()));
+        leave_panicking_wakers("a tracker", Box::pin(tracker.wait()));
         let executor = LocalExecutor::new();
         let task = executor.spawn(pending::<()>());
-        leave_bombs("an executor", Box::pin(executor.run(pending())));
+        leave_panicking_wakers("an executor", Box::pin(executor.run(pending())));
         assert!(!task.is_finished());
     });
 }

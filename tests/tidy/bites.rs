@@ -296,6 +296,13 @@ fn an_ordering_without_its_argument_is_rejected() {
         check("#[cfg(test)]\nmod tests {\n    fn f() {\n        a.load(SeqCst);\n    }\n}"),
         [0; 0]
     );
+    let argued = |text: &str| check(&format!("fn f() {{\n    {text}\n    a.load(Relaxed);\n}}"));
+    assert_eq!(argued("// Ordering: Relaxed, as above."), [2]);
+    assert_eq!(argued("// Ordering: Relaxed, see\n    // above."), [2], "in two lines");
+    assert_eq!(argued("// Ordering: Relaxed, a hint for those that look."), [2]);
+    assert_eq!(argued("// Ordering: Relaxed, a hint\n    // that `g` reads."), [0; 0]);
+    let next = "// Ordering: Relaxed, as above.\n    // Ordering: Relaxed, see `g`.";
+    assert_eq!(argued(next), [2], "the name in the next argument");
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn comment_block<'a>(
 }
 
 /// Each atomic ordering in shipped code stands at most `reach` lines below a comment, in the same
-/// function, that argues for it.
+/// function, that argues for it. No such comment, in tests either, refers to a partner without its name.
 pub(crate) fn ordering_comments(source: &Source, reach: usize) -> Vec<Violation> {
     let code = source.code_lines();
     let functions = source.functions();
@@ -191,7 +191,29 @@ pub(crate) fn ordering_comments(source: &Source, reach: usize) -> Vec<Violation>
             }
         }
     }
+    found.extend(nameless_arguments(source, &code));
     found
+}
+
+/// Arguments for an ordering that refer to something, and do not name it in backquotes.
+fn nameless_arguments(source: &Source, code: &[String]) -> Vec<Violation> {
+    const EVASIONS: [&str; 3] = ["as above", "see above", "a hint"];
+    let begins = |line: usize| source.comments[line].contains("Ordering:");
+    let evasion_at = |line: usize| {
+        let rest = (line + 1..code.len())
+            .take_while(|&next| is_comment_only(source, code, next) && !begins(next));
+        let words = std::iter::once(line)
+            .chain(rest)
+            .flat_map(|at| source.comments[at].split_whitespace())
+            .filter(|word| !["//", "///", "//!"].contains(word));
+        let text = words.collect::<Vec<_>>().join(" ");
+        EVASIONS.into_iter().find(|evasion| text.contains(evasion) && !text.contains('`'))
+    };
+    let evasive = (0..code.len()).filter(|&line| begins(line)).filter_map(|line| {
+        let reason = "in the argument for an ordering: name the partner, in backquotes";
+        Some(violation(source, line, format!("`{}` {reason}", evasion_at(line)?)))
+    });
+    evasive.collect()
 }
 
 /// Whether a comment that touches the lines `top..=line`, or ends just above `top`, speaks of orderings.

@@ -76,7 +76,7 @@ async fn yielding_lets_the_others_run() {
 
 /// It never waits: without the budget no other task would have a turn.
 #[liten::test]
-async fn a_task_that_always_finds_work_gives_way() {
+async fn a_task_that_always_finds_work_yields() {
     let stop = Rc::new(Cell::new(false));
     let theirs = stop.clone();
     let busy = spawn_local(async move {

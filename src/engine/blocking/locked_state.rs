@@ -143,7 +143,7 @@ impl<J: Job> LockedState<J> {
         }
     }
 
-    /// A thread goes without having been let go.
+    /// A thread exits early: it panicked, or ended without permission.
     pub(super) fn abandon(&self) {
         let jobs = {
             let mut state = self.state.lock();

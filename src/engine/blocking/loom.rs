@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Model {
     locked: LockedState<Counted>,
-    /// The job that makes it so many closes the queue.
+    /// The number of jobs; the last of them closes the queue.
     close_after: usize,
     /// The close cancels no job that was queued.
     must_run: bool,

@@ -53,7 +53,7 @@ pub(super) struct PoolState<J> {
     last: Option<J>,
     /// Threads that have been started, or are about to be, and have not been let go.
     threads: usize,
-    /// Those of them without a job.
+    /// Threads among these that have no job.
     free: usize,
     max: usize,
     /// How many threads have been started so far; numbers the next one.
@@ -214,8 +214,8 @@ impl<J> PoolState<J> {
         self.last.take()
     }
 
-    /// From here on nothing is queued. A job that a free thread is on its way to counts as begun, and stays:
-    /// its caller has done nothing else than one whose thread was faster. Jobs that `must_run` stay too, for
+    /// From here on nothing is queued. A job already assigned to a free thread counts as started and is kept:
+    /// whether its thread had begun it by now was only a matter of speed. Jobs that `must_run` stay too, for
     /// the threads that are there (there is one, if there are jobs). The others are cancelled by threads that
     /// find nothing else, all of which end when there is nothing left. The caller wakes all waiting threads.
     ///
@@ -242,7 +242,8 @@ impl<J> PoolState<J> {
         debug_assert!(self.threads > 0, "jobs were queued without a thread");
     }
 
-    /// A free thread goes without having asked. Returns the jobs that no thread is left to run.
+    /// A free thread exits early: it panicked, or ended without permission. Returns the jobs that no thread
+    /// is left to run.
     #[must_use]
     pub(super) fn abandon(&mut self) -> VecDeque<J> {
         self.free -= 1;

@@ -287,8 +287,8 @@ fn closing_ends_idle_threads_at_once() {
 
 #[test]
 fn a_panicking_job_harms_no_other_job() {
-    struct Bomb;
-    impl Drop for Bomb {
+    struct PanicsOnDrop;
+    impl Drop for PanicsOnDrop {
         fn drop(&mut self) {
             panic!("a payload's destructor, on purpose");
         }
@@ -296,7 +296,7 @@ fn a_panicking_job_harms_no_other_job() {
     let pool = pool(1, FOREVER);
     let (send, done) = channel();
     spawn(&pool, |_| panic!("a job, on purpose"));
-    spawn(&pool, |_| panic_any(Bomb));
+    spawn(&pool, |_| panic_any(PanicsOnDrop));
     let end = send.clone();
     spawn(&pool, move |run| end.send(run).expect("the test waits"));
     assert!(soon(&done));
@@ -433,7 +433,7 @@ fn a_thread_that_has_ended_leaves_no_handle_behind() {
     assert!(pool.wait(None));
 }
 
-/// As a runtime that is kept in a thread-local of one of its own threads.
+/// Like a runtime that is kept in a thread-local of one of its own threads.
 #[test]
 fn a_destructor_of_a_thread_local_may_close_and_wait_for_its_own_pool() {
     for keep_alive in [Duration::ZERO, FOREVER] {

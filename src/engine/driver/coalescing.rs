@@ -41,7 +41,7 @@ const DELAY: u64 = 400_000;
 /// How many ticks are looked at: about a millisecond.
 const OUTLOOK: u64 = 16;
 
-/// Timers are dense if so many ticks of the outlook hold some.
+/// Timers are dense if at least this many of the next [`OUTLOOK`] ticks have timers.
 const DENSE: u32 = 4;
 
 /// Entries looked at of a bucket that has not been opened yet. It is a hint: that there are more, and earlier

@@ -227,8 +227,8 @@ impl Readiness {
     /// A read or write moved fewer bytes than it could have: the data, or the room, is used up.
     /// Does nothing if an event came after the given one, or if urgent data may have stopped a read.
     ///
-    /// Not for a source on which a short count means nothing, such as a datagram socket, and not on
-    /// a system whose selector wants to see `WouldBlock` before it reports again (Windows).
+    /// It must not be called for a source on which a short count means nothing, such as a datagram socket,
+    /// nor on a system whose selector wants to see `WouldBlock` before it reports again (Windows).
     pub(crate) fn clear(&self, event: ReadyEvent, direction: Direction) {
         self.forget(event, direction.data(), direction.mark());
     }

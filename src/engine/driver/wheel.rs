@@ -356,7 +356,7 @@ pub(crate) fn due_at(deadline: u64) -> u64 {
 }
 
 pub(super) fn tick_of(deadline: u64) -> u64 {
-    // Not `(deadline + mask) >> bits`, which overflows at the end of time.
+    // `(deadline + mask) >> bits` would overflow at the end of time.
     let begun = u64::from(deadline & ((1 << TICK_BITS) - 1) != 0);
     ((deadline >> TICK_BITS) + begun).min(NEVER)
 }

@@ -31,7 +31,7 @@ use std::time::Duration;
 /// Noted when a pollable is added: until then every poller is empty.
 static POLLABLES: Used = Used::new();
 
-/// So many pollables are asked about one by one rather than in a list.
+/// Up to this many pollables are asked about one by one rather than in a list.
 const FEW_POLLABLES: usize = 2;
 
 /// Names one pollable in a [`Poller`]: eight bytes, and not used again for another one within 2^32 inserts.

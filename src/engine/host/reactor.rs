@@ -233,7 +233,7 @@ impl<H: Host> Reactor<H> {
             let mut wakers = self.inner.wakers.borrow_mut();
             let waker = wakers[key.slot()].take();
             if self.inner.poller.is_empty() {
-                // As the slab does: the memory of a burst goes back.
+                // The memory of a burst goes back, like the slab's.
                 wakers.truncate(KEPT);
                 wakers.shrink_to(KEPT);
             }

@@ -47,7 +47,7 @@ const ASLEEP: u8 = 2;
 /// Shared by the thread that polls the root future and by the wakers of it.
 pub(super) struct Root {
     word: AtomicU8,
-    /// How many [`RootWaker`]s there are. Clones of a waker share one.
+    /// How many [`HostWaker`]s there are. Clones of a waker share one.
     live_wakers: AtomicUsize,
     interrupter: Option<Waker>,
 }
@@ -62,7 +62,7 @@ impl Root {
     pub(super) fn waker(self: &Arc<Self>) -> Waker {
         // Ordering: Relaxed; only the owner adds wakers, and it is the one that reads the count.
         self.live_wakers.fetch_add(1, Ordering::Relaxed);
-        Waker::from(std::sync::Arc::new(RootWaker(self.clone())))
+        Waker::from(std::sync::Arc::new(HostWaker(self.clone())))
     }
 
     /// Whether the root is to be polled; forgets that it was woken.
@@ -125,9 +125,9 @@ impl Root {
 }
 
 /// What a waker of the root, and all clones of it, share.
-struct RootWaker(Arc<Root>);
+struct HostWaker(Arc<Root>);
 
-impl Wake for RootWaker {
+impl Wake for HostWaker {
     fn wake(self: std::sync::Arc<Self>) {
         self.0.wake();
     }
@@ -137,7 +137,7 @@ impl Wake for RootWaker {
     }
 }
 
-impl Drop for RootWaker {
+impl Drop for HostWaker {
     fn drop(&mut self) {
         // Ordering: Release pairs with the Acquire in `is_lost`; the fence with the one there.
         if self.0.live_wakers.fetch_sub(1, Ordering::Release) == 1 {

@@ -44,12 +44,12 @@ impl Link {
 
     /// The next node. For the list that the node is in.
     fn next(&self) -> *mut Link {
-        // Ordering: Relaxed, the list's head publishes the links.
+        // Ordering: Relaxed: what `push_chain` has released with the list's head, `take_all` has acquired.
         self.next.load(Ordering::Relaxed)
     }
 
     fn set_next(&self, next: *mut Link) {
-        // Ordering: Relaxed, as above.
+        // Ordering: Relaxed: `push_chain` releases the links with the list's head.
         self.next.store(next, Ordering::Relaxed);
     }
 

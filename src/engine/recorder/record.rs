@@ -24,7 +24,7 @@ pub(crate) enum Event {
     Panic(RunningTask),
     /// The worker slept.
     Sleep { duration: u64 },
-    /// The driver has called so many wakers, of which `fired` were those of timers.
+    /// The driver has called `wakers` wakers, of which `fired` were those of timers.
     Turn { duration: u64, wakers: u32, fired: u32 },
 }
 

@@ -35,7 +35,7 @@ struct Entry {
 }
 
 impl Ring {
-    /// A ring for so many records, rounded up to a power of two.
+    /// A ring for `records` records, rounded up to a power of two.
     pub(crate) fn new(records: usize) -> Self {
         let entries = iter::repeat_with(Entry::new).take(records.next_power_of_two()).collect();
         Self { written: AtomicU64::new(0), entries }

@@ -18,8 +18,8 @@ const LAST_BITS: u32 = 34;
 /// Two to the power of this is the number of buckets for one doubling.
 const PART_BITS: u32 = 2;
 
-/// The watchdog counts polls of so long and longer. A bound of buckets, and more than two of the watchdog's
-/// longest pauses, so that it sees each.
+/// The watchdog counts polls of this length and longer. It is a bound of buckets, and more than two of the
+/// watchdog's longest pauses, so that the watchdog sees each.
 pub(super) const RARE_POLL: Duration = Duration::from_nanos(1 << 24);
 
 /// How many buckets there are.
@@ -45,7 +45,7 @@ pub(crate) struct HistogramCounts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantile {
     Below(Duration),
-    /// No more is known than that it is so long, or longer.
+    /// It is this long or longer; no more is known.
     From(Duration),
 }
 
@@ -55,15 +55,15 @@ impl Histogram {
         Self { counts, sum: Count::default(), rare_sum: Count::default() }
     }
 
-    /// Counts `times` times what took so long.
+    /// Counts `times` times what took `time`.
     pub(super) fn add(&self, time: Duration, times: u64) {
         let nanoseconds = nanos(time);
         self.counts[bucket(nanoseconds)].add(times);
         add(&self.sum, nanoseconds.saturating_mul(times));
     }
 
-    /// As [`Histogram::add`], once, for a thread that counts what lasts so long that the other one does not
-    /// count it.
+    /// Counts once what took `time`. For the thread that counts the long times, which the caller of
+    /// [`Histogram::add`] does not count.
     pub(super) fn add_rare(&self, time: Duration) {
         let nanoseconds = nanos(time);
         self.counts[bucket(nanoseconds)].add(1);
@@ -129,7 +129,7 @@ fn add(sum: &Count, nanoseconds: u64) {
     sum.add(nanoseconds.min(u64::MAX - sum.get()));
 }
 
-/// Where so many nanoseconds are counted.
+/// The bucket in which a time of `nanoseconds` is counted.
 pub(crate) fn bucket(nanoseconds: u64) -> usize {
     // The highest bit says which doubling it is, the next ones which part of that.
     let bits = (nanoseconds | 1).ilog2();

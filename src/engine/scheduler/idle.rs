@@ -77,9 +77,9 @@ impl Word {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum LastLook {
-    /// At what waits outside. Another worker of the group searches, and will see everything else.
+    /// Looks at what waits outside. Another worker of the group searches, and will see everything else.
     Outside,
-    /// At the other workers' queues too: no worker of the group searches any more.
+    /// Looks at the other workers' queues too: no worker of the group searches any more.
     Everywhere,
 }
 
@@ -121,7 +121,7 @@ impl Search {
 
 #[derive(Debug)]
 pub(crate) struct Idle {
-    /// Not behind a pointer: each push asks it.
+    /// Each push asks it, so it is not behind a pointer.
     first: CachePadded<AtomicU64>,
     others: Box<[CachePadded<AtomicU64>]>,
 }

@@ -104,8 +104,8 @@ impl Shared {
         if self.idle.parked() != 0 {
             return;
         }
-        // Not `try_lock`, as the watchdog: no foreign code runs under this lock, and its holder may be
-        // starting a spare for another.
+        // The watchdog uses `try_lock`; here the thread may wait: no foreign code runs under this lock, and
+        // its holder may be starting a spare for another.
         let threads = self.threads.lock();
         let staying = self.size.staying();
         let blocked = |&index: &usize| self.slots.get(index).is_blocked_in_place();

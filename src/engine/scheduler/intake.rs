@@ -1,5 +1,5 @@
-//! When a worker that has tasks of its own looks at what waits outside, and how much of it it brings in.
-//! Pure: it is told what happened, and reads no queue.
+//! Decides when a worker that has tasks of its own looks at the queues outside, and how many tasks it brings
+//! in from there. Pure: the worker says what happened, and no queue is read here.
 //!
 //! After a look, the worker runs as many tasks as the look brought before it looks again: the *pause*. All
 //! looks of one *pass* bring in [`INTAKE`] tasks at the most. A pass begins with a look that brings
@@ -8,8 +8,8 @@
 use super::pace::FAIR_INTERVAL;
 use std::cell::Cell;
 
-/// The most tasks that one pass brings in from the injector, so that a backlog outside does
-/// not pile up in front of the tasks that are here. More means fewer looks, and a longer wait for a task
+/// The most tasks that one pass brings in from the injector, so that a backlog outside does not pile up in
+/// front of the tasks that are here. More means fewer looks, and a longer wait for a task
 /// that always has work.
 pub(super) const INTAKE: usize = 512;
 

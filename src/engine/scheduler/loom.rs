@@ -68,7 +68,7 @@ pub(super) fn bounded(f: impl Fn(Way) + Copy + Sync + Send + 'static) {
     }
 }
 
-/// Every order with so many preemptions.
+/// Explores every order with at most `preemptions` preemptions.
 pub(super) fn up_to(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut builder = ::loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -131,7 +131,7 @@ impl House {
         })
     }
 
-    /// Runs so many tasks, one after the other.
+    /// Runs `tasks` tasks, one after the other.
     fn run(&self, tasks: usize) {
         if let Some(started) = &self.started {
             let mut started = started.lock();

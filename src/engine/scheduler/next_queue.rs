@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_has_given_way_has_its_turn_among_ready_ones() {
+    fn a_task_that_has_yielded_has_its_turn_among_ready_ones() {
         // With one that waits, with many, and with more than a pass brings in.
         for (waiting, ready) in
             [(1, INTAKE), (2, INTAKE / 2), (100, 5), (INTAKE, 1), (9_999, 1), (0, INTAKE)]

@@ -74,7 +74,7 @@ impl OnFound {
 }
 
 impl OwnQueues {
-    /// Those of slot `index`, which the calling thread has taken.
+    /// The queues of slot `index`, which the calling thread has taken.
     pub(super) fn new(shared: &Shared, index: usize) -> Self {
         let slot = shared.slots.share(index);
         let Deques { ready, yielded } = slot.take_deques();

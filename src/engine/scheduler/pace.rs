@@ -39,9 +39,10 @@ const KEPT: Duration = Duration::from_millis(1);
 /// slice to threads that do not. Measured (`mixed_0.2ms`; two workers, the load on the same two cores): the
 /// 99th percentile is 0.8 to 1.2 of tokio's without it.
 ///
-/// Not beside spares that only replace workers which block in place: those compute, too, and the core does
-/// not come back for tens of milliseconds. Measured (`mixed_in_place`, 99th percentile in 32 runs of a second
-/// each): the median 9 ms, ten over 20 and up to 81; without it 7.5, none and up to 10.
+/// A worker does not offer its core beside spares that only replace workers which block in place: those
+/// compute, too, and the core does not come back for tens of milliseconds. Measured (`mixed_in_place`, 99th
+/// percentile in 32 runs of a second each): the median 9 ms, ten over 20 and up to 81; without it 7.5, none
+/// and up to 10.
 const OFFER: Duration = Duration::from_millis(1);
 
 /// In nanoseconds, for times that fit in 32 bits.
@@ -89,7 +90,7 @@ impl Pace {
         self.rested.replace(false)
     }
 
-    /// The clock is read, and so many tasks `ran` in the `busy` nanoseconds since its last reading.
+    /// The clock is read; `ran` tasks have run in the `busy` nanoseconds since its last reading.
     ///
     /// The caller counts those nanoseconds for the busy time of the thread anyway, so they are computed once.
     pub(super) fn ran(&self, ran: u32, busy: u64) {

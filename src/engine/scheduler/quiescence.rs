@@ -75,7 +75,7 @@ impl Shared {
         match self.awake_threads.get() {
             None => seat.turn(limit, wakes),
             Some(awake) => {
-                // Not `remove_awake`, which would wake this very thread.
+                // `remove_awake` would wake this very thread.
                 awake.remove();
                 if self.driver.clock().is_stopped() {
                     self.settle(awake, seat, wakes);

@@ -32,8 +32,8 @@ pub(super) enum Reason {
     Spawned,
     /// A waker has made it hot.
     Woken,
-    /// As above, by one of a batch: of several wakers that are called together (worker/wakes.rs), as those of
-    /// the events of one round of the driver are. So many tasks came before it.
+    /// One of a batch of wakers has made it hot: of several that are called together (worker/wakes.rs), such
+    /// as those for the events of one round of the driver. The number says how many tasks came before it.
     Batch(usize),
     /// It was woken in its poll, by another one.
     Requeued,
@@ -47,7 +47,7 @@ pub(super) enum Reason {
     Rescued,
     /// Its queue is given up.
     Abandoned,
-    /// As above, and it has yielded.
+    /// Its queue is given up, and it has yielded.
     AbandonedYielded,
 }
 
@@ -87,7 +87,7 @@ pub(super) enum Notice<O> {
     Again(O),
     /// A worker that is awake, or else a parked one: this thread will not run the task.
     Outside,
-    /// As above, one that runs what has yielded.
+    /// The same, but a worker that runs what has yielded.
     Regular,
     /// The worker whose channel it is; told only of the first task in an empty channel.
     Home(usize),

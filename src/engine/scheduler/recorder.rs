@@ -39,8 +39,8 @@ const RECORDS: usize = 1 << 17;
 /// How many one ring keeps at the least, and at the most.
 const LEAST: usize = 1 << 8;
 const MOST: usize = 1 << 15;
-/// Rings of workers that come later have room for so many of the first ones, and for no less than [`RECORDS`]
-/// together.
+/// Rings of workers that come later together have as much room as this many of the first rings, and for
+/// [`RECORDS`] at the least.
 const LATE_RINGS: usize = 4;
 
 pub(super) struct Recorder {
@@ -63,7 +63,7 @@ pub(crate) struct Recording {
     number: u64,
     pub(crate) begin: Instant,
     workers: Mutex<Rings>,
-    /// That of all other threads, which write under the lock. To read it takes none.
+    /// The ring of all other threads. Writers take the lock; readers do not.
     others: Ring,
     others_write: Mutex<()>,
 }
@@ -199,7 +199,7 @@ impl Recording {
         now: Instant,
         event: impl FnOnce(u64) -> Event,
     ) -> Record {
-        // Not before the recording, which a poll or a sleep may be older than.
+        // A poll or a sleep may be older than the recording: then it counts from the recording's beginning.
         let duration = now.saturating_duration_since(since.max(self.begin));
         Record { at: self.time(now), event: event(nanos(duration)) }
     }
@@ -254,7 +254,7 @@ impl Rings {
 
     /// How many records the ring of one more worker has room for.
     fn late_size(&mut self) -> usize {
-        // Of a half the next lower power of two, as a ring takes no other number.
+        // The next power of two below a half: a ring takes no other number.
         let half = (self.left / 2).checked_ilog2().map_or(0, |bits| 1 << bits);
         let size = self.size.min(half);
         if size < LEAST.min(self.size) {

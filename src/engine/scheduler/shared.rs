@@ -126,7 +126,7 @@ impl Shared {
 
     #[cold]
     fn wake_below(&self, near: usize, limit: usize) {
-        // Ordering: Relaxed, a hint that `Worker::sit` writes.
+        // Ordering: Relaxed: `Worker::sit` stores it. A stale answer costs a system call at the most.
         let seated = self.seated.load(Ordering::Relaxed);
         let avoid = (seated != usize::MAX).then_some(seated);
         if let Some(worker) = self.idle.pick(near, avoid, limit) {
@@ -381,7 +381,7 @@ impl Shared {
 /// event waits meanwhile.
 const NAMES: usize = 10_000;
 
-/// One look into a list counts as so many, because it may pass entries that are free.
+/// One look into a list counts as this many tasks at the least, because it may pass entries that are free.
 const LEAST_PER_LOOK: usize = 500;
 
 /// See [`Shared::worker_counts`].

@@ -28,7 +28,8 @@ impl PoolSize {
 
     /// How many workers there are without the spares, or are about to be.
     pub(super) fn regular(&self) -> usize {
-        // Ordering: Relaxed, a number for people, and written under the lock of the threads.
+        // Ordering: Relaxed: `set_regular` is called under the lock of the threads, which callers that start
+        // workers hold, too. To all others an old number is as good.
         self.regular.load(Ordering::Relaxed)
     }
 
@@ -42,7 +43,9 @@ impl PoolSize {
 
     /// How many workers there are with the spares; 0 once the runtime is closed.
     pub(super) fn staying(&self) -> usize {
-        // Ordering: Relaxed, the caller holds the lock of the threads or takes it for a hint.
+        // Ordering: Relaxed. Callers that start or end workers hold the lock of the threads, under which
+        // `store_staying` and `end` are called. To all others an old number is as good: it was right a moment
+        // ago.
         count_of(self.staying.load(Ordering::Relaxed))
     }
 
@@ -98,7 +101,9 @@ impl PoolSize {
 
     /// How many workers block in place.
     pub(super) fn blocked_in_place(&self) -> usize {
-        // Ordering: Relaxed: a worker that parks reads it after its fence, for all others it is a hint.
+        // Ordering: Relaxed: `Worker::sleep` and `announce_sleep` read it after their fences, and the callers
+        // of `block_in_place` and `unblock_in_place` fence after these. To all others an old number is as
+        // good.
         self.blocked_in_place.load(Ordering::Relaxed)
     }
 

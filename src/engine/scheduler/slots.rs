@@ -243,8 +243,9 @@ impl Slot {
     }
 
     pub(super) fn set_blocked_in_place(&self, blocked: bool) {
-        // Ordering: Relaxed: a thread that counts the workers that block in place holds the lock of the
-        // threads, and each has set its own mark before it took that lock; for the watchdog it is a hint.
+        // Ordering: Relaxed: `Shared::replace_blocked_worker` counts the marks under the lock of the threads,
+        // and each worker has set its own before it took that lock. The watchdog's look may read an old mark,
+        // and reads the new one the next time.
         self.blocked_in_place.store(blocked, Ordering::Relaxed);
     }
 
@@ -292,8 +293,8 @@ impl Slot {
 
     /// For the watchdog.
     pub(super) fn set_stall(&self, stall: Stall) {
-        // Ordering: Relaxed, a hint that `stall` reads; the wake that follows orders it for the worker that
-        // it wakes.
+        // Ordering: Relaxed: `stall` reads it; the wake that follows orders it for the worker that it wakes.
+        // Others may read an old value until they look again.
         self.stall.store(stall as u8, Ordering::Relaxed);
     }
 

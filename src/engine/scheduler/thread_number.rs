@@ -12,7 +12,7 @@ pub(super) fn current() -> u32 {
     u32::try_from(nix::unistd::gettid().as_raw()).unwrap_or(UNKNOWN)
 }
 
-/// Elsewhere there is nothing to ask by it.
+/// Other systems tell nothing about a thread by its number.
 #[cfg(not(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle)))))))]
 pub(super) fn current() -> u32 {
     UNKNOWN

@@ -77,7 +77,7 @@ use decision::{History, LOOK, ORDERS, ORDERS_PER_WORKER, Order, Snapshot, Worker
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// Time between two looks while only spares are to be let go.
+/// Time between looks while the only work left is retiring spares.
 const EASY_LOOK: Duration = Duration::from_millis(50);
 
 /// How long a future waits for a quiescent point; then the wait ends although there was none.
@@ -134,7 +134,7 @@ fn all_rest(shared: &Shared) -> bool {
         && !shared.is_quiescent_point_awaited()
 }
 
-/// As above, and no spare is to be let go.
+/// Whether [`all_rest`], and no spare is to be let go.
 fn nothing_to_do(shared: &Shared) -> bool {
     all_rest(shared) && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)
 }
@@ -294,7 +294,8 @@ impl WatchdogThread {
             }
         }
         let all = self.history.spares_take_all(&snapshot);
-        // Ordering: Relaxed, a hint for `WatchdogFlags::spares_take_all`.
+        // Ordering: Relaxed: `WatchdogFlags::spares_take_all` reads it; the wakes that `act` makes order it
+        // for the spares that they wake.
         shared.watchdog.spares_take_all.store(all, Ordering::Relaxed);
         self.act(shared, now)
     }
@@ -353,7 +354,7 @@ impl WatchdogThread {
             if let Role::Dispatcher(dispatcher) = role {
                 dispatcher.flush();
             }
-            // Not before: a look may call the program's code, and events must not wait for that.
+            // The look comes last: it may call the program's code, and events must not wait for that.
             self.look_again(shared);
             shared.remove_awake();
             if !busy || shared.shutdown.is_drained() {

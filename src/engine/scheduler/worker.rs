@@ -381,10 +381,11 @@ impl Worker {
         }
     }
 
-    /// Whether a peer may be left asleep although tasks are ready. Not while there are spares: then a worker
-    /// is stuck or blocks in place, this one may have to wait for its core, and its tasks with it.
+    /// Whether a peer may be left asleep although tasks are ready. It may not while there are spares: then a
+    /// worker is stuck or blocks in place, this one may have to wait for its core, and its tasks with it.
     ///
-    /// Nor without a watchdog: if the first of the tasks blocks, it alone wakes a peer for the others.
+    /// It may not without a watchdog either: if the first of the tasks blocks, only the watchdog wakes a peer
+    /// for the others.
     fn may_keep(&self) -> bool {
         self.shared.size.spares() == 0 && self.shared.watchdog.is_there()
     }
@@ -414,7 +415,7 @@ impl Worker {
         came |= brought.is_some();
         let after = self.own.ready.len();
         self.intake.end_look(room, brought.unwrap_or(0), after.saturating_sub(before));
-        // Not by the lengths, which thieves change.
+        // The lengths do not say it: thieves change them.
         if came || !self.may_keep() {
             self.notify_surplus();
         }

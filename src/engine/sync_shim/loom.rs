@@ -16,7 +16,7 @@ pub(crate) use std::thread::LocalKey;
 pub(crate) use std::thread_local;
 use std::time::Duration;
 
-/// A thread of a model gives way after each attempt to lock: loom explores no loop that does not.
+/// A thread of a model yields after each attempt to lock: loom explores no loop that does not.
 pub(super) const ATTEMPTS: u32 = 1;
 
 pub(super) fn back_off(_attempt: u32) {}
@@ -85,7 +85,7 @@ impl<T: Copy + 'static> ModelledKey<Cell<T>> {
 }
 
 std::thread_local! {
-    /// Of the system's thread, on which all threads of a model run.
+    /// A thread-local of the system's thread, on which all threads of a model run.
     static FLAG: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -149,12 +149,12 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Explores `model` twice: with a thread that goes on at [`Way::here`], and with one that gives way there.
+/// Explores `model` twice: with a thread that goes on at [`Way::here`], and with one that yields there.
 ///
 /// loom looks for other orders at the last access of a word only. A thread that looks at a word before it
 /// changes it therefore hides the look of another thread that came before, and some orders are never tried
 /// when that thread is the first. Where both begin with a look, either has to be the first once. The first
-/// way is not for nothing: to a thread that has given way loom shows no value that it had seen before and
+/// way is not for nothing: to a thread that has yielded loom shows no value that it had seen before and
 /// that has been replaced.
 pub(crate) fn both_ways(model: impl Fn(Way) + Copy + Send + Sync + 'static) {
     for way in Way::BOTH {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Said of a lock that is poisoned, which no test sees: the panic under it has failed the test already.
 const POISONED: &str = "a model panicked under this lock";
 
-/// Not known here: then its handle is kept.
+/// The models do not tell it: `false` lets the caller keep the handle.
 pub(crate) fn has_ended<T>(_: &thread::JoinHandle<T>) -> bool {
     false
 }

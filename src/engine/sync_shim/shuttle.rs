@@ -65,7 +65,7 @@ pub(crate) mod clock {
     static START: OnceLock<Instant> = OnceLock::new();
 
     std::thread_local! {
-        /// Of the system's thread, on which all threads of the schedule run.
+        /// A thread-local of the system's thread, on which all threads of the schedule run.
         static PASSED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
         static STANDS_STILL: Cell<bool> = const { Cell::new(false) };
     }

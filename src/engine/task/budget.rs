@@ -1,4 +1,4 @@
-//! The cooperative budget, which makes a task that always finds work give way to others.
+//! The cooperative budget, which makes a task that always finds work yield to others.
 //!
 //! A future made of operations that are ready at once (a socket that always has bytes, a set of tasks that
 //! have ended) never returns `Pending`, so the worker would never see its queue again. Therefore each poll of

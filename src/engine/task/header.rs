@@ -93,7 +93,7 @@ pub(crate) struct RegistryKey {
 }
 
 impl RegistryKey {
-    /// Not registered: the task has never been cold.
+    /// The task is not registered: it has never been cold.
     const NONE: RegistryKey = RegistryKey { shard: u16::MAX, index: u32::MAX };
 }
 
@@ -134,9 +134,9 @@ pub(super) struct Vtable {
 pub(crate) struct ListEntry {
     pub(crate) task: RunningTask,
     pub(crate) name: Option<std::sync::Arc<str>>,
-    /// That of the future.
+    /// The name of the future's type.
     pub(crate) type_name: &'static str,
-    /// That of the future, in bytes.
+    /// The future's size in bytes.
     pub(crate) future_size: usize,
     /// In a queue, or running.
     pub(crate) is_hot: bool,

@@ -98,7 +98,7 @@ impl Holders<'_> {
     /// `lock` has another holder, or none. The caller has the lock's own lock.
     fn set(&self, lock: usize, holder: u64) {
         if let Some(entry) = self.of(lock) {
-            // Ordering: Release, as above.
+            // Ordering: Release pairs with the Acquire in `find`, as that in `enter` does.
             entry.holder.store(holder, Ordering::Release);
         }
     }

@@ -74,8 +74,8 @@ impl Registry {
         let task = entries.tasks[index as usize].take();
         debug_assert!(task.is_some());
         if entries.tasks.len() == entries.free.len() + 1 {
-            // The last one is out: give the memory of a past crowd back, and keep what a few tasks need,
-            // so that one task that comes and goes does not allocate each time.
+            // The last one is out: give the memory of a past burst back, and keep what a few tasks need, so
+            // that one task that comes and goes does not allocate each time.
             entries.tasks.clear();
             entries.tasks.shrink_to(KEPT);
             entries.free.clear();

@@ -211,7 +211,7 @@ impl State {
                 Ok(change) => change,
                 Err(action) => return action,
             };
-            // Ordering: see above.
+            // Ordering: AcqRel and Acquire, for the reasons that the comment on `update` gives.
             match self.0.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return action,
                 Err(current) => word = current,
@@ -368,7 +368,8 @@ impl State {
 
     /// Whether the task is in a queue, or running. A hint.
     pub(crate) fn is_hot(&self) -> bool {
-        // Ordering: Relaxed, a hint for people: nothing is read because of it.
+        // Ordering: Relaxed: any transition in `update` may come next. The answer is for people, and nothing
+        // else is read because of it.
         self.0.load(Ordering::Relaxed) & SCHEDULED != 0
     }
 

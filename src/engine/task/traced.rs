@@ -121,7 +121,7 @@ impl Request {
         Some(Self { number, answer })
     }
 
-    /// Waits for the answer, for so long at the most.
+    /// Waits for the answer, for `limit` at the most.
     pub(crate) fn wait(&self, limit: Duration) -> Option<Answer> {
         // The sender is in the list, or has sent before it was dropped.
         self.answer.recv_timeout(limit).ok()
@@ -171,7 +171,7 @@ struct Sink {
 /// Calls `poll`, which polls the task `id` with a waker that carries `data` and calls [`note`], and answers
 /// the requests for that task. Its future is called `future`.
 ///
-/// Not in line, and not the last thing that its caller does: [`BASE`] is found in the stacks.
+/// Its caller neither inlines this function nor calls it last: [`BASE`] is found in the stacks.
 #[cold]
 #[inline(never)]
 pub(super) fn poll<P: Copy + Into<Outcome>>(

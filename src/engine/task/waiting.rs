@@ -1,8 +1,8 @@
 //! What a cold task waits for, as its last poll has left it with the task.
 //!
-//! A future that has left the waker of its task where it waits leaves a [`Note`] of that, too: in the word of
-//! the header by which queues link tasks, and which is of no use while the task is polled or cold. So a note
-//! takes no memory, and it is found without asking anything that the task waits for.
+//! A future that has left the waker of its task where it waits leaves a [`Note`] of the place, too: in the
+//! word of the header by which queues link tasks, and which is of no use while the task is polled or cold. So
+//! a note takes no memory, and it is found without asking anything that the task waits for.
 //!
 //! | the task is | its link has |
 //! |---|---|

@@ -13,7 +13,7 @@ use crate::engine::task::traced::{BASE, BASE_FILE};
 /// One function on the way from the task to the place where it waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// As the compiler names it.
+    /// The name that the compiler gives it.
     pub(super) function: String,
     pub(super) file: Option<String>,
     pub(super) line: Option<u32>,
@@ -74,7 +74,7 @@ impl Frame {
         let is_future = function.ends_with("Future>::poll");
         let of = own_type(function).unwrap_or(function).trim_start_matches(['&', '*']);
         let of = of.strip_prefix("mut ").unwrap_or(of);
-        // Those of C, and type parameters, have no path.
+        // Functions of C, and type parameters, have no path.
         let Some((root, rest)) = of.split_once("::") else { return false };
         let is_engine = root == own_crate() && rest.starts_with("engine::");
         !["core", "std", "alloc"].contains(&root) && (is_future || !is_engine)

@@ -26,7 +26,7 @@ const SHORTEST: Duration = Duration::from_secs(9);
 const RECENT: usize = 12;
 const KEPT: usize = 32;
 
-/// By so many tasks a place must have grown.
+/// The fewest tasks by which a place must have grown.
 const LEAST: usize = 20;
 
 /// Places that a look has, the largest first.
@@ -45,7 +45,7 @@ struct Look {
 pub(in crate::insight) struct Growth {
     recent: VecDeque<Look>,
     kept: Vec<Look>,
-    /// Of so many looks one is kept.
+    /// One look in this many is kept.
     one_of: usize,
     looks: usize,
 }

@@ -16,7 +16,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So long a peer may be silent.
+/// A peer that is silent for longer is named.
 const SILENT: Duration = Duration::from_secs(10);
 
 /// A task that waits to read from a connection, and for nothing else.

@@ -6,7 +6,7 @@
 //! answers many messages is polled often, too, but it waits in between. So a task with [`MANY_POLLS`] is
 //! looked at [`WAITS_ASKED`] times, and is named only if it was hot each time.
 //!
-//! What remains is a task that always has more to do than it can, and gives way again and again. It looks the
+//! What remains is a task that always has more to do than it can, and yields again and again. It looks the
 //! same from the outside, and so the finding is a suspicion.
 
 use super::Finding;
@@ -15,19 +15,19 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So many polls of one task in a second are too many.
+/// A task with this many polls in a second is suspected.
 const MANY_POLLS: u64 = 20_000;
 
-/// What happened before is forgotten.
+/// Looks that are older are forgotten.
 const WINDOW: Duration = Duration::from_secs(2);
 
-/// So much of it must have been looked at.
+/// The shortest part of the window that the looks have to cover.
 const SHORTEST: Duration = Duration::from_secs(1);
 
-/// So many different polls of a task must have been met.
+/// The fewest different polls of a task that the looks have to meet.
 const FEWEST_MET: u64 = 5;
 
-/// So many times in turn a task must have been hot.
+/// How many times in a row a suspect has to be hot before it is named.
 const WAITS_ASKED: u32 = 32;
 
 /// What one worker does.
@@ -150,8 +150,8 @@ mod tests {
         RunningTask::new(TaskId::next(), Location::caller())
     }
 
-    /// Looks for two seconds at one worker, which begins so many polls between two looks and is met at the
-    /// polls of these tasks in turn; each time the tasks are asked of, and wait if `waits` says so.
+    /// Looks for two seconds at one worker, which begins `polls_between` polls between two looks and is met
+    /// at the polls of these tasks in turn; each time the tasks are asked of, and wait if `waits` says so.
     fn said(
         polls_between: u64,
         tasks: &[Option<RunningTask>],

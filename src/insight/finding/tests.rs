@@ -218,7 +218,7 @@ fn the_oldest_of_old_jobs_is_named() {
 }
 
 #[test]
-fn a_crowd_is_most_of_very_many() {
+fn many_tasks_are_most_of_very_many() {
     let most = said(|dump| dump.groups = vec![group(10_000, 10, false), group(9_999, 10, false)]);
     assert_says(&most, &["10000 tasks have been spawned at "]);
     let half = said(|dump| dump.groups = vec![group(10_000, 10, false), group(10_000, 10, false)]);

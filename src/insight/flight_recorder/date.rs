@@ -15,7 +15,7 @@ pub(super) fn date(at: SystemTime) -> String {
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}.{milli:03}Z")
 }
 
-/// Year, month and day, so many days after the first one of 1970. In years that begin with March the day
+/// Year, month and day, `days` days after the first one of 1970. In years that begin with March the day
 /// that comes in some years only is the last one, and 400 years have always as many days.
 fn civil(days: u64) -> (u64, u64, u64) {
     const CYCLE: u64 = 400 * 365 + 97;

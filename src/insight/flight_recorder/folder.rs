@@ -140,7 +140,7 @@ fn one_too_many(names: &[Name]) -> usize {
     of_most.min_by_key(|&index| &names[index].text).unwrap_or(0)
 }
 
-/// Takes so many bytes, and is full then.
+/// Takes a limited number of bytes, and is full then.
 struct Limited {
     out: File,
     left: u64,

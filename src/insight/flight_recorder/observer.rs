@@ -38,12 +38,12 @@ impl Counts {
     }
 
     pub(super) fn failed(&self) -> u64 {
-        // Ordering: Acquire, as above.
+        // Ordering: Acquire pairs with `add`: what the failed request has written is there.
         self.failed.load(Ordering::Acquire)
     }
 
     fn add(&self, failed: Option<io::Error>) {
-        // Ordering: Release pairs with the Acquire of the readers.
+        // Ordering: Release pairs with the Acquire in `kept` and in `failed`.
         let Some(error) = failed else {
             self.kept.fetch_add(1, Ordering::Release);
             return;

@@ -332,7 +332,7 @@ function update(seen) {
   const seconds = (now - beforeAt) / 1000;
   byId("title").textContent = `${seen.program}, process ${seen.process}, liten ${seen.liten}`;
   document.title = `${seen.program} – insight`;
-  // Those of which there is something to say come first.
+  // Runtimes with findings come first.
   seen.runtimes.sort((a, b) => b.findings.length - a.findings.length);
   const shown = seen.runtimes.map((runtime) => show(runtime, seconds));
   byId("runtimes").replaceChildren(...shown, ...more(seen.runtimes_left_out, "runtimes"));

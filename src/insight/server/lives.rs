@@ -14,7 +14,7 @@ use crate::runtime::Id;
 use crate::runtime::thread_activity::time_of_this_thread;
 use std::time::{Duration, Instant};
 
-/// A ring has room for so long at some 300,000 events a second of one worker.
+/// A ring has room for what one worker does in this time at some 300,000 events a second.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
 
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -28,9 +28,9 @@ impl Observed {
         }
     }
 
-    /// Those that have not ended, and how many have.
+    /// Returns the runtimes that are alive, and the number that have ended.
     ///
-    /// Without the lock while there are handles: the thread that drops the last one of a runtime drops
+    /// Does not hold the lock while it has handles: the thread that drops the last one of a runtime drops
     /// the user's hooks, and those may do anything.
     pub(super) fn living(&self) -> (Vec<Handle>, usize) {
         let runtimes = self.0.lock().runtimes.clone();

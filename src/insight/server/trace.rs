@@ -11,7 +11,7 @@ use crate::time::{Duration, sleep};
 /// larger the older half is left out, as often as needed, and counted as lost.
 const LARGEST: usize = 64 * 1024 * 1024;
 
-/// The answer, when so much time has passed. It has the place with it, until it is sent or given up.
+/// The answer, when `time` has passed. It has the place with it, until it is sent or given up.
 pub(super) async fn answer(recordings: Vec<Recording>, time: Duration, place: Taken) -> Answer {
     sleep(time).await;
     // The thread that serves the page answers others meanwhile. The place goes along: while the trace is

@@ -25,7 +25,7 @@ const LINGER: Duration = Duration::from_secs(30);
 const GLANCES: Duration = Duration::from_millis(20);
 const PICTURES: Duration = Duration::from_secs(1);
 
-/// What goes through all tasks takes no more than one part in so many of the time.
+/// What goes through all tasks takes no more than one part in this many of the time.
 const SHARE: u32 = 20;
 
 pub(super) struct Watch {
@@ -105,7 +105,7 @@ impl Watch {
         let mut has_walked = false;
         let mut histories = self.histories.borrow_mut();
         for handle in living {
-            // Those that pictures do not show have none.
+            // Runtimes that the pictures do not show have none.
             let Some(history) = histories.get_mut(&handle.id()) else { continue };
             if history.glance(clock::now(), &handle) && may_walk {
                 history.ask(&handle);

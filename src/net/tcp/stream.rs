@@ -131,7 +131,7 @@ impl TcpStream {
         socket: mio::net::TcpStream,
     ) -> io::Result<Self> {
         if socket.peer_addr().is_ok() {
-            // As a rule where the peer is on this machine. A task that makes many connections gives way.
+            // As a rule where the peer is on this machine. A task that makes many connections yields.
             poll_fn(budget::poll_proceed).await;
             return Self::adopt_connected(driver, socket);
         }

@@ -29,7 +29,7 @@ pub(super) async fn patiently<S>(
     mut connect: impl FnMut() -> io::Result<S>,
 ) -> io::Result<S> {
     let mut pause = SHORTEST;
-    // As a rule the first attempt makes the connection. A task that makes many gives way.
+    // As a rule the first attempt makes the connection. A task that makes many yields.
     poll_fn(budget::poll_proceed).await;
     loop {
         match connect() {

@@ -120,7 +120,7 @@ fn a_thread_that_waits_for_the_last_task_is_told() {
     });
 }
 
-/// Others with so many roots awake, and whether there is blocking work.
+/// Others of which `awake` roots are awake, and whether there is blocking work.
 fn others(awake: usize, work: bool) -> (Arc<Others>, Arc<Mutex<bool>>) {
     let others = Others::new(Driver::new(1).expect("a selector"));
     (0..awake).for_each(|_| others.add_awake());

@@ -159,10 +159,10 @@ fn what_a_visit_leaves_behind_is_run_by_an_idle_one() {
     });
 }
 
-/// A task has given way when the visit that has run it ends: the visit that is idle is woken for it, and then
-/// asks for its own next poll as long as the task gives way.
+/// A task has yielded when the visit that has run it ends: the visit that is idle is woken for it, and then
+/// asks for its own next poll as long as the task yields.
 #[test]
-fn a_task_that_gives_way_is_not_left_to_a_visit_that_is_dropped() {
+fn a_task_that_yields_is_not_left_to_a_visit_that_is_dropped() {
     ::loom::model(|| {
         const POLLS: usize = 5;
         let executor = LocalExecutor::new();

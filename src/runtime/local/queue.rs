@@ -7,7 +7,7 @@
 //! per wake, as many as all the rest of it; and an inbox without a lock, which would have to take the wakers
 //! of the idle by another protocol, for the sake of the wakes that cross threads and pay for that anyway.
 //!
-//! Tasks that give way wait in a list of their own, a part of the own half. They run again when nothing is
+//! Tasks that have yielded wait in a list of their own, a part of the own half. They run again when nothing is
 //! ready, or when the next poll begins, behind what is ready by then: so neither kind starves the other. The
 //! two lists show where a round of such tasks ends, after which a root that was woken has its turn, and soon
 //! the driver ([`LocalExecutor`](super::LocalExecutor)'s `turn`). In one list the root waited for 61 polls.
@@ -36,7 +36,7 @@
 //! tasks wakes the idle, as it may have been the one that would have looked. Models:
 //! `a_foreign_wake_is_not_left_to_an_executor_that_sleeps`, `own_and_foreign_wakes_at_once_are_all_answered`,
 //! `what_a_visit_leaves_behind_is_run_by_an_idle_one`, `a_push_between_two_polls_wakes_the_idle`,
-//! `a_task_that_gives_way_is_not_left_to_a_visit_that_is_dropped`.
+//! `a_task_that_yields_is_not_left_to_a_visit_that_is_dropped`.
 #![allow(unsafe_code)]
 
 use super::{Hot, TASKS};
@@ -69,9 +69,9 @@ unsafe impl Sync for Queue {}
 /// The half of the executor's own thread.
 struct Own {
     hot: VecDeque<Hot>,
-    /// Tasks that have given way. They come behind the others when a visit begins to look.
+    /// Tasks that have yielded. They come behind the others when a visit begins to look.
     yielded: VecDeque<Hot>,
-    /// Something else than a task that has given way was queued, or the root polled, since the last
+    /// Something else than a task that has yielded was queued, or the root polled, since the last
     /// [`Home::take_news`].
     news: bool,
     /// A visit has left its waker since the idle were last woken from here.
@@ -210,7 +210,7 @@ impl<'a> Home<'a> {
     /// Queues a task that asks for another poll, behind all that are ready. Called in a visit's poll, which
     /// asks for another one if it does not come to the task.
     #[inline]
-    pub(super) fn give_way(self, task: Hot) {
+    pub(super) fn yielded(self, task: Hot) {
         self.own(|own| {
             own.yielded.push_back(task);
             self.note_length(own);
@@ -239,13 +239,13 @@ impl<'a> Home<'a> {
         self.own(|own| mem::take(&mut own.news))
     }
 
-    /// Moves what others have sent behind what is here, and what has given way behind that.
+    /// Moves what others have sent behind what is here, and what has yielded behind that.
     pub(super) fn fetch(self) {
         self.fetch_from(&mut self.queue.inbox.lock());
         self.take_back();
     }
 
-    /// Moves what has given way behind what is ready.
+    /// Moves what has yielded behind what is ready.
     #[inline]
     fn take_back(self) {
         self.own(|own| match own.hot.is_empty() {
@@ -281,8 +281,8 @@ impl<'a> Home<'a> {
 /// What a visit does next.
 pub(super) enum Next {
     Task(Hot),
-    /// Nothing is ready, and tasks have given way.
-    GivenWay,
+    /// Nothing is ready, and tasks have yielded.
+    Yielded,
     /// It waits for its waker, which it has left behind.
     Idle,
 }
@@ -299,7 +299,7 @@ impl<'a> Visit<'a> {
         Self { home, place }
     }
 
-    /// Before a number of `next`: looks into the inbox, if there is anything, and at what has given way.
+    /// Before a number of `next`: looks into the inbox, if there is anything, and at what has yielded.
     #[inline]
     pub(super) fn begin(&self) {
         if TASKS.is_noted() {
@@ -311,7 +311,7 @@ impl<'a> Visit<'a> {
         }
     }
 
-    /// The next task; without one, and if none has given way, leaves the waker of `cx` behind.
+    /// The next task; without one, and if none has yielded, leaves the waker of `cx` behind.
     #[inline]
     pub(super) fn next(&self, cx: &Context<'_>) -> Next {
         if TASKS.is_noted() {
@@ -319,7 +319,7 @@ impl<'a> Visit<'a> {
                 return Next::Task(task);
             }
             if self.home.own(|own| !own.yielded.is_empty()) {
-                return Next::GivenWay;
+                return Next::Yielded;
             }
         }
         self.fetch_or_leave(cx).map_or(Next::Idle, Next::Task)

@@ -17,7 +17,7 @@ pub(crate) struct Settled {
 }
 
 impl Settled {
-    /// Those of `executor`, on whose thread this is called.
+    /// The tasks of `executor`, on whose thread this is called.
     pub(crate) fn of(executor: &LocalExecutor<'static>) -> Self {
         Self { shared: executor.shared.clone(), thread: thread::current().id() }
     }

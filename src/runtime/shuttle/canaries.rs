@@ -67,7 +67,7 @@ fn a_future_that_is_dropped_twice_is_found() {
     explore_some(1, || {
         let tested = TestedRuntime::new(1);
         let future = tested.ledger.task(rounds(1));
-        let task = tested.runtime().spawn(future.twin());
+        let task = tested.runtime().spawn(future.duplicate());
         drop(future);
         assert!(tested.block_on(join(task)));
         tested.ledger.check();

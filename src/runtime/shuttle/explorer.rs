@@ -15,7 +15,7 @@ const MOST_STEPS: usize = 20_000;
 /// How many changes of priority a schedule of the second kind contains.
 const DEPTHS: [usize; 2] = [2, 6];
 
-/// Every so many steps a parked thread may wake up for no reason.
+/// Once in this many steps a parked thread may wake up for no reason.
 const SPURIOUS: usize = 16;
 
 /// Explores `scenario`: half of the schedules choose at random at each step, the other half let priorities
@@ -24,7 +24,7 @@ pub(super) fn explore(scenario: impl Fn() + Send + Sync + Copy + 'static) {
     explore_some(schedules(), scenario);
 }
 
-/// As [`explore`], for so many schedules.
+/// As [`explore`], for `schedules` schedules.
 pub(super) fn explore_some(schedules: usize, scenario: impl Fn() + Send + Sync + Copy + 'static) {
     if let Ok(schedule) = env::var("LITEN_SHUTTLE_REPLAY") {
         let text = std::fs::read_to_string(&schedule).unwrap_or(schedule);

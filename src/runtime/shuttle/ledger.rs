@@ -61,8 +61,8 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Another future under the same name: together they are dropped twice.
-    pub(super) fn twin(&self) -> Self {
+    /// Another future with the same entry in the ledger: together they are dropped twice.
+    pub(super) fn duplicate(&self) -> Self {
         let future = Box::pin(std::future::ready(()));
         Self { future, index: self.index, ledger: self.ledger.clone() }
     }

@@ -17,7 +17,7 @@ fn wait<F: Future>(future: F) -> F::Output {
     wait_outside("a scenario", future)
 }
 
-/// Polls `future` until it is ready, but at most so many times, and drops it. Other threads run in between.
+/// Polls `future` until it is ready, but at most `polls` times, and drops it. Other threads run in between.
 fn give_up_after<F: Future>(polls: usize, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     for _ in 0..polls {

@@ -106,7 +106,7 @@ async fn burn(end: Arc<AtomicBool>, most: usize) {
     }
 }
 
-/// Two tasks give way again and again, a third one blocks its worker until one that is woken from outside
+/// Two tasks yield again and again, a third one blocks its worker until one that is woken from outside
 /// has run: all of them complete.
 #[test]
 fn a_task_that_is_woken_beside_burners_and_a_blocked_worker_runs() {
@@ -124,7 +124,7 @@ fn a_task_that_is_woken_beside_burners_and_a_blocked_worker_runs() {
             async move {
                 signals.wait().await;
                 meeting.attend();
-                // Ordering: as above.
+                // Ordering: SeqCst, the only order there is here; `burn` reads it.
                 end.store(true, Ordering::SeqCst);
             }
         });
@@ -140,10 +140,10 @@ fn a_task_that_is_woken_beside_burners_and_a_blocked_worker_runs() {
     });
 }
 
-/// All regular workers are blocked until two other tasks have run, one that is ready and one that gives way
+/// All regular workers are blocked until two other tasks have run, one that is ready and one that yields
 /// first: a spare runs the one, and after long the other.
 #[test]
-fn a_spare_runs_what_is_ready_and_what_has_given_way_behind_blocked_workers() {
+fn a_spare_runs_what_is_ready_and_what_has_yielded_behind_blocked_workers() {
     explore_some(1_000, || {
         let tested = TestedRuntime::with_time(2);
         let (spawner, meeting) = (tested.spawner(), Meeting::of(4));
@@ -169,7 +169,7 @@ fn a_spare_runs_what_is_ready_and_what_has_given_way_behind_blocked_workers() {
     });
 }
 
-/// So many tasks from outside, each of which blocks its worker until all of them run.
+/// Spawns `count` tasks from outside, each of which blocks its worker until all of them run.
 fn all_meet(tested: &TestedRuntime, spawner: &Spawner, count: usize) {
     let meeting = Meeting::of(count);
     let task = |_| {

@@ -96,7 +96,8 @@ pub(in crate::runtime) struct ThreadUse {
 }
 
 /// The system counts the time on a processor every 1 to 10 ms, and that in the queue when the thread gets a
-/// processor. What it says of a shorter time may be what was before.
+/// processor. Over a shorter span the figure may still
+/// describe the time before.
 const SHORTEST_SPAN: Duration = Duration::from_millis(40);
 
 impl ThreadUse {
@@ -141,7 +142,7 @@ pub(super) fn judge(
             let descriptor = first
                 .filter(|_| known.is_some_and(|(_, of_file)| of_file))
                 .and_then(|word| u64::from_str_radix(word, 16).ok())
-                // As the kernel takes it: the lower half of the register.
+                // The kernel takes the lower half of the register.
                 .map(|word| word as u32);
             ThreadActivity::Calls(SystemCall {
                 number,

@@ -10,7 +10,7 @@ pub(super) fn name(number: u64) -> Option<(&'static str, bool)> {
 
 type Call = (libc::c_long, &'static str, bool);
 
-/// Those that all processors with Linux know.
+/// The calls that Linux has on every processor.
 const CALLS: &[Call] = &[
     (libc::SYS_read, "read", true),
     (libc::SYS_write, "write", true),
@@ -48,7 +48,7 @@ const CALLS: &[Call] = &[
     (libc::SYS_sched_yield, "sched_yield", false),
 ];
 
-/// Those that this kind of processor knows besides.
+/// The calls that Linux has on this kind of processor besides.
 #[cfg(target_arch = "x86_64")]
 const MORE: &[Call] = &[
     (libc::SYS_accept, "accept", true),

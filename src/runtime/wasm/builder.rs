@@ -7,7 +7,7 @@ use std::io;
 
 /// Builds a [`LocalRuntime`].
 ///
-/// Of the settings that there are elsewhere it has those that are not about threads.
+/// It has the settings of the native builder that are not about threads.
 #[derive(Debug, Clone)]
 pub struct Builder {
     start_paused: bool,

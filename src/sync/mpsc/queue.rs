@@ -16,7 +16,7 @@ use crate::engine::impls::impl_default;
 use std::collections::VecDeque;
 use std::mem;
 
-/// A chunk has room for about so many bytes of values, but for at least `CHUNK_MIN` and at most `CHUNK_MAX`
+/// A chunk has room for about this many bytes of values, but for at least `CHUNK_MIN` and at most `CHUNK_MAX`
 /// values.
 const CHUNK_BYTES: usize = 4096;
 const CHUNK_MIN: usize = 32;

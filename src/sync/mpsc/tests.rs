@@ -3,6 +3,7 @@
 
 use super::queue::Queue;
 use super::*;
+use crate::engine::rng::tests::cases;
 use crate::engine::task::budget;
 use crate::engine::wakers::tests::Count;
 use proptest::collection::vec;
@@ -350,17 +351,6 @@ impl Beside {
         assert_eq!(receiver.is_closed(), model.closed || senders == 0);
         assert_eq!(receiver.sender_strong_count(), senders);
         assert_eq!(receiver.sender_weak_count(), self.weak.len());
-    }
-}
-
-/// `PROPTEST_CASES` in the environment asks for more of them. A failure prints the steps, shortened: they
-/// become a test, and no file of seeds.
-fn cases(count: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    ProptestConfig {
-        cases: asked.unwrap_or(count),
-        failure_persistence: None,
-        ..ProptestConfig::default()
     }
 }
 

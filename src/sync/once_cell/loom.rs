@@ -31,7 +31,7 @@ impl Made {
     }
 
     fn by(&self) -> usize {
-        // Ordering: Relaxed, as above.
+        // Ordering: Relaxed, the cell has published what `new` stored.
         self.by.load(Ordering::Relaxed)
     }
 }

@@ -199,8 +199,8 @@ impl<T> Door<T> {
             return;
         }
         let take = |bit: u32| {
-            // SAFETY: the first half owns what was there by its end. A read, because the second half may be
-            // comparing.
+            // SAFETY: the first half owns the wakers whose bits it found when it ended the channel. It reads
+            // through a shared pointer, because the second half may be comparing its waker (`leave_waker`).
             let read = |place: *const MaybeUninit<Waker>| unsafe { (*place).assume_init_read() };
             (bits & bit != 0).then(|| self.place(bit).with(read))
         };

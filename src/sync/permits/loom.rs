@@ -122,7 +122,7 @@ fn closing_shows_what_was_done_before() {
             })
         };
         if shared.0.try_acquire(1) == Err(Refusal::Closed) {
-            // Ordering: Relaxed, as above.
+            // Ordering: Relaxed: `close` has published it.
             assert_eq!(shared.1.load(Ordering::Relaxed), 1);
         }
         closes.join().expect("no panic");

@@ -149,8 +149,8 @@ impl<T> Receiver<T> {
     /// # });
     /// ```
     pub async fn changed(&mut self) -> Result<(), RecvError> {
-        // Not by `within_budget`, whose future in a future costs a twentieth of what a receiver does for a
-        // value.
+        // `within_budget` would do, but its future in a future costs a twentieth of what a receiver does for
+        // a value.
         let mut change = Change { shared: &self.shared, memory: &mut self.memory };
         let mut notified = pin!(change.notified());
         poll_fn(|cx| budget::poll_leaf(cx, |cx| change.poll(notified.as_mut(), cx))).await

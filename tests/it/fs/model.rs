@@ -5,6 +5,7 @@
 use super::{Folder, pool};
 use crate::guard::within;
 use crate::loopback::poll_once;
+use crate::models::cases;
 use liten::fs::{File, OpenOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -194,16 +195,6 @@ async fn seek(file: &mut File, face: Face, place: SeekFrom) -> std::io::Result<u
     match face {
         Face::Futures => liten::io::AsyncSeekExt::seek(file, place).await,
         Face::Tokio => tokio::io::AsyncSeekExt::seek(file, place).await,
-    }
-}
-
-/// `PROPTEST_CASES` in the environment asks for more of them.
-fn cases(count: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    ProptestConfig {
-        cases: asked.unwrap_or(count),
-        failure_persistence: None,
-        ..ProptestConfig::default()
     }
 }
 

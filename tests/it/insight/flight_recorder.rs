@@ -140,8 +140,8 @@ fn other_users_cannot_read_a_file() {
 /// Also those that no worker polls, and those whose future panics when it is dropped.
 #[test]
 fn a_panic_of_each_kind_of_task_is_noticed() {
-    struct Bomb;
-    impl Drop for Bomb {
+    struct PanicsOnDrop;
+    impl Drop for PanicsOnDrop {
         fn drop(&mut self) {
             resume_unwind(Box::new("on purpose"));
         }
@@ -161,7 +161,7 @@ fn a_panic_of_each_kind_of_task_is_noticed() {
             .start(runtime.handle())
             .unwrap();
         let aborted = runtime.spawn(async {
-            let _bomb = Bomb;
+            let _kept = PanicsOnDrop;
             std::future::pending::<()>().await;
         });
         until(|| runtime.metrics().num_cold_tasks() == 1);

@@ -1,6 +1,6 @@
 //! `Barrier`.
 
-use super::config;
+use super::cases;
 use super::crowd::{self, Crowd};
 use liten::sync::Barrier;
 use proptest::collection::vec;
@@ -63,7 +63,7 @@ impl crowd::Model for Model {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(256))]
 
     /// Also of more futures than are woken in one round.
     #[test]

@@ -1,6 +1,6 @@
 //! `broadcast` with receivers that wait. `broadcast.rs` has a model of those that do not.
 
-use super::config;
+use super::cases;
 use super::crowd::{self, Crowd};
 use liten::sync::broadcast::error::RecvError;
 use liten::sync::broadcast::{Receiver, Sender};
@@ -118,7 +118,7 @@ fn play(
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn a_channel_does_what_its_model_does(places in 1..5_usize, steps in steps()) {

@@ -1,6 +1,6 @@
 //! `RwLock` and `Mutex`. A mutex is a lock that is only ever locked for changing.
 
-use super::config;
+use super::cases;
 use super::crowd::{self, Crowd};
 use liten::sync::{
     Mutex, OwnedMappedMutexGuard, OwnedMutexGuard, OwnedRwLockMappedWriteGuard,
@@ -248,7 +248,7 @@ fn play(lock: &Lock, crowd: &mut Crowd<Guard>, model: &mut Model, step: Step) {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn a_lock_does_what_its_model_does(readers in 0..4_u32, steps in steps()) {

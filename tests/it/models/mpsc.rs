@@ -1,6 +1,6 @@
 //! `mpsc` with senders that wait for room, and a receiver that waits for messages.
 
-use super::config;
+use super::cases;
 use super::crowd::{self, Crowd, Flag};
 use liten::sync::mpsc::{self, Receiver, Sender, UnboundedReceiver, UnboundedSender};
 use proptest::collection::vec;
@@ -295,7 +295,7 @@ impl Beside {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn a_channel_does_what_its_model_does(bound in 0..4_usize, steps in steps()) {

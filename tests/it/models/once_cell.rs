@@ -1,6 +1,6 @@
 //! `OnceCell`.
 
-use super::config;
+use super::cases;
 use super::crowd::{self, Crowd};
 use liten::sync::{OnceCell, SetError};
 use proptest::collection::vec;
@@ -146,7 +146,7 @@ fn set(cell: &OnceCell<u32>, model: &mut Model, value: u32) {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn it_does_what_its_model_does(steps in steps()) {

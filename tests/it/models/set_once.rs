@@ -1,6 +1,6 @@
 //! `SetOnce`.
 
-use super::config;
+use super::cases;
 use super::crowd::{self, Crowd};
 use liten::sync::SetOnce;
 use proptest::collection::vec;
@@ -41,7 +41,7 @@ impl crowd::Model for Model {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn it_does_what_its_model_does(given in prop::option::weighted(0.1, any::<u32>()), steps in steps()) {

@@ -2,7 +2,7 @@
 
 use super::memory;
 use super::model::{IN_FUTURE, IN_OUTPUT, IN_POLL, Plan};
-use super::stage::{Guest, PATIENCE, Room};
+use super::stage::{HeldThread, PATIENCE, Room};
 use std::future::Future;
 use std::panic::resume_unwind;
 use std::pin::Pin;
@@ -24,7 +24,7 @@ struct Seen {
     output_drops: usize,
     waker: Option<Waker>,
     /// Where the next poll stays for a while.
-    gate: Option<Guest>,
+    gate: Option<HeldThread>,
 }
 
 impl Witness {
@@ -58,8 +58,8 @@ impl Witness {
 
     /// The next poll enters this room, and goes on when it is left.
     pub(super) fn gate(&self) -> Room {
-        let (room, guest) = Room::new();
-        self.seen().gate = Some(guest);
+        let (room, held) = Room::new();
+        self.seen().gate = Some(held);
         room
     }
 
@@ -110,7 +110,7 @@ impl Future for Life {
             seen.waker.get_or_insert_with(|| cx.waker().clone());
             (gate, polls) = (seen.gate.take(), seen.polls);
         });
-        gate.into_iter().for_each(Guest::stay);
+        gate.into_iter().for_each(HeldThread::stay);
         if plan.wakes.is_none_or(|wakes| polls <= wakes) {
             return Poll::Pending;
         }

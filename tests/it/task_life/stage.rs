@@ -32,16 +32,16 @@ pub(super) struct Room {
 }
 
 /// The side of the thread that is held.
-pub(super) struct Guest {
+pub(super) struct HeldThread {
     orders: Receiver<Order>,
     enter: Sender<()>,
 }
 
 impl Room {
-    pub(super) fn new() -> (Self, Guest) {
+    pub(super) fn new() -> (Self, HeldThread) {
         let (send, orders) = mpsc::channel();
         let (enter, entered) = mpsc::channel();
-        (Self { orders: send, entered }, Guest { orders, enter })
+        (Self { orders: send, entered }, HeldThread { orders, enter })
     }
 
     pub(super) fn wait_for_entry(&self) {
@@ -64,7 +64,7 @@ impl Room {
     }
 }
 
-impl Guest {
+impl HeldThread {
     pub(super) fn stay(self) {
         self.stay_and_spawn(|_| unreachable!("nothing asks for a task here"));
     }
@@ -143,18 +143,18 @@ impl Stage {
         match &self.executor {
             Executor::Workers(runtime, count) => {
                 for _ in 0..*count {
-                    let (room, guest) = Room::new();
-                    drop(runtime.spawn(async move { guest.stay_and_spawn(liten::spawn) }));
+                    let (room, held) = Room::new();
+                    drop(runtime.spawn(async move { held.stay_and_spawn(liten::spawn) }));
                     self.rooms.push(room);
                 }
             }
             Executor::Pool(runtime) => {
-                let (room, guest) = Room::new();
+                let (room, held) = Room::new();
                 let spawn = |life: Life| liten::spawn_blocking(|| life.call());
-                drop(runtime.spawn_blocking(move || guest.stay_and_spawn(spawn)));
+                drop(runtime.spawn_blocking(move || held.stay_and_spawn(spawn)));
                 self.rooms.push(room);
             }
-            Executor::Local(local) => self.rooms.push(local.invite()),
+            Executor::Local(local) => self.rooms.push(local.hold()),
         }
         self.rooms.iter().for_each(Room::wait_for_entry);
     }
@@ -208,47 +208,47 @@ impl Stage {
 
 /// A thread with an executor that does not leave it.
 struct Local {
-    desk: Arc<Desk>,
-    guests: Option<Sender<Guest>>,
+    signal: Arc<RootSignal>,
+    sender: Option<Sender<HeldThread>>,
     handle: Option<Handle>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// Where the root looks for what to do, and is woken.
+/// Wakes the root, which looks for what to do then.
 #[derive(Default)]
-struct Desk(Mutex<Option<Waker>>);
+struct RootSignal(Mutex<Option<Waker>>);
 
 impl Local {
-    fn start(body: fn(Arc<Desk>, Receiver<Guest>, Sender<Option<Handle>>)) -> Self {
-        let desk = Arc::new(Desk::default());
-        let (guests, visits) = mpsc::channel();
+    fn start(body: fn(Arc<RootSignal>, Receiver<HeldThread>, Sender<Option<Handle>>)) -> Self {
+        let signal = Arc::new(RootSignal::default());
+        let (sender, held_threads) = mpsc::channel();
         let (give, handle) = mpsc::channel();
         let thread = {
-            let desk = desk.clone();
-            thread::spawn(move || body(desk, visits, give))
+            let signal = signal.clone();
+            thread::spawn(move || body(signal, held_threads, give))
         };
         let handle = handle.recv().unwrap();
-        Self { desk, guests: Some(guests), handle, thread: Some(thread) }
+        Self { signal, sender: Some(sender), handle, thread: Some(thread) }
     }
 
-    fn invite(&self) -> Room {
-        let (room, guest) = Room::new();
-        self.guests.as_ref().unwrap().send(guest).unwrap();
-        self.desk.wake();
+    fn hold(&self) -> Room {
+        let (room, held) = Room::new();
+        self.sender.as_ref().unwrap().send(held).unwrap();
+        self.signal.wake();
         room
     }
 }
 
 impl Drop for Local {
     fn drop(&mut self) {
-        drop(self.guests.take());
-        self.desk.wake();
+        drop(self.sender.take());
+        self.signal.wake();
         let ended = self.thread.take().unwrap().join();
         assert!(ended.is_ok() || thread::panicking());
     }
 }
 
-impl Desk {
+impl RootSignal {
     fn wake(&self) {
         let waker = self.0.lock().unwrap().clone();
         waker.iter().for_each(Waker::wake_by_ref);
@@ -257,14 +257,14 @@ impl Desk {
     /// The root of a local executor: stays in each room that it is sent to, and ends with the channel.
     fn root(
         &self,
-        visits: Receiver<Guest>,
+        held_threads: Receiver<HeldThread>,
         spawn: impl Fn(Life) -> JoinHandle<Output>,
     ) -> impl Future<Output = ()> {
         poll_fn(move |cx| {
             *self.0.lock().unwrap() = Some(cx.waker().clone());
             loop {
-                match visits.try_recv() {
-                    Ok(guest) => guest.stay_and_spawn(&spawn),
+                match held_threads.try_recv() {
+                    Ok(held) => held.stay_and_spawn(&spawn),
                     Err(TryRecvError::Empty) => return Poll::Pending,
                     Err(TryRecvError::Disconnected) => return Poll::Ready(()),
                 }
@@ -273,21 +273,21 @@ impl Desk {
     }
 }
 
-fn current_thread(desk: Arc<Desk>, visits: Receiver<Guest>, give: Sender<Option<Handle>>) {
+fn current_thread(signal: Arc<RootSignal>, held_threads: Receiver<HeldThread>, give: Sender<Option<Handle>>) {
     let runtime = Builder::new_current_thread().build().unwrap();
     give.send(Some(runtime.handle().clone())).unwrap();
-    runtime.block_on(desk.root(visits, liten::spawn));
+    runtime.block_on(signal.root(held_threads, liten::spawn));
 }
 
-fn local_runtime(desk: Arc<Desk>, visits: Receiver<Guest>, give: Sender<Option<Handle>>) {
+fn local_runtime(signal: Arc<RootSignal>, held_threads: Receiver<HeldThread>, give: Sender<Option<Handle>>) {
     let runtime = LocalRuntime::new().unwrap();
     give.send(Some(runtime.handle().clone())).unwrap();
-    runtime.block_on(desk.root(visits, liten::task::spawn_local));
+    runtime.block_on(signal.root(held_threads, liten::task::spawn_local));
 }
 
-fn local_executor(desk: Arc<Desk>, visits: Receiver<Guest>, give: Sender<Option<Handle>>) {
+fn local_executor(signal: Arc<RootSignal>, held_threads: Receiver<HeldThread>, give: Sender<Option<Handle>>) {
     let executor = LocalExecutor::new();
     give.send(None).unwrap();
     // The plain one, which has no thread and no poller, so that Miri can run it.
-    smol::future::block_on(executor.run(desk.root(visits, |life| executor.spawn(life))));
+    smol::future::block_on(executor.run(signal.root(held_threads, |life| executor.spawn(life))));
 }

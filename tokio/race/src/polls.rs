@@ -1,4 +1,4 @@
-//! How often a future is polled that is always ready. The budget of a task makes it give way every so many
+//! How often a future is polled that is always ready. The budget of a task makes it yield every so many
 //! operations, and both packages have to do so equally often.
 
 use crate::contestant::Contestant;

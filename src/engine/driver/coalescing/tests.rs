@@ -12,7 +12,7 @@ use crate::engine::wakers::tests::Count;
 const TICK: u64 = 1 << TICK_BITS;
 const HOUR: u64 = 3_600_000_000_000;
 
-/// A driver whose timers are due so many ticks after `time`, in its shards in turns.
+/// A driver whose timers are due `ticks` ticks after `time`, in its shards in turns.
 fn with_timers(time: u64, ticks: impl IntoIterator<Item = u64>) -> Arc<Driver> {
     let driver = Driver::new(2).unwrap();
     for (index, tick) in ticks.into_iter().enumerate() {

@@ -132,7 +132,7 @@ impl Ready {
         Self(self.0 & other.0)
     }
 
-    /// With the mark that urgent data leaves in the stream.
+    /// Adds the mark that urgent data leaves in the stream, if there is urgent data.
     pub(super) fn with_mark(self) -> Self {
         if self.is_priority() { self | Self::MARK } else { self }
     }

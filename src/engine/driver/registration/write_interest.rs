@@ -54,7 +54,7 @@ impl WriteInterest {
     ///
     /// # Errors
     ///
-    /// Those of `register`. The bit is kept then: the next write tries again.
+    /// The errors of `register`. The bit is kept then: the next write tries again.
     pub(super) fn would_block(
         &self,
         readiness: &Readiness,

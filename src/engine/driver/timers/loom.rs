@@ -17,7 +17,7 @@ fn driver() -> Arc<Driver> {
     Driver::new(1).expect("a selector")
 }
 
-/// So many years from now.
+/// A timer `years` years from now.
 fn timer(driver: &Driver, years: u32) -> TimerEntry {
     TimerEntry::new(driver.timers().shard(0).clone(), clock::now() + years * YEAR)
 }

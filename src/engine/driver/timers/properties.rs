@@ -5,7 +5,8 @@
 use super::{TimerEntry, since};
 use crate::engine::driver::Driver;
 use crate::engine::driver::wheel::due_at;
-use crate::engine::driver::wheel::properties::{DAY, When, YEAR, cases, step, when};
+use crate::engine::driver::wheel::properties::{DAY, When, YEAR, step, when};
+use crate::engine::rng::tests::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};

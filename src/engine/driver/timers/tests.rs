@@ -27,7 +27,7 @@ fn poll(entry: &mut TimerEntry, waker: &Waker) -> Poll<()> {
     entry.poll(&mut Context::from_waker(waker)).map(|fired| fired.expect("the driver is there"))
 }
 
-/// A registered timer that is due soon: in `delay`, or later if this thread was held up for so long.
+/// A registered timer that is due soon: in `delay`, or later if this thread was held up for longer.
 fn soon(driver: &Driver, shard: usize, mut delay: Duration, waker: &Waker) -> TimerEntry {
     loop {
         let mut timer = entry(driver, shard, delay);
@@ -58,7 +58,7 @@ fn a_delayed_poll_waits_a_little_after_a_deadline_that_has_just_passed() {
     let poll = |timer: &mut TimerEntry, delay| {
         timer.poll_delayed(&mut Context::from_waker(&waker), delay).map(|fired| fired.is_ok())
     };
-    // So long that this thread is not held up for that time.
+    // An hour: longer than this thread can be held up.
     let mut late = entry(&driver, 0, Duration::ZERO);
     assert!(poll(&mut late, HOUR).is_pending());
     assert_eq!(driver.timers().shard(0).len(), 1);

@@ -3,6 +3,7 @@
 //! failure only as it was found; here the model is exact too, in what is overdue and in `next_deadline`.
 
 use super::{DIGIT_BITS, LEVELS, NEVER, TICK_BITS, Wheel, due_at};
+use crate::engine::rng::tests::cases;
 use crate::engine::slab::Key;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,7 +21,7 @@ enum Op {
     Cancel(usize),
     Replace(usize),
     Advance(When),
-    /// As the poller does: to `next_deadline`, plus this.
+    /// Advances to `next_deadline` plus this, like the poller.
     AdvanceToNext(i64),
 }
 
@@ -30,7 +31,7 @@ pub(in crate::engine::driver) enum When {
     In(u64),
     Ago(u64),
     At(u64),
-    /// The border of a slot on this level, so many slots ahead, plus a few nanoseconds.
+    /// The border of a slot: the level, how many slots ahead, and nanoseconds to add.
     Border(usize, u64, i64),
     /// The deadline that was asked for last.
     Again,
@@ -236,17 +237,6 @@ impl Pair {
         assert_eq!(gone.len() as u64, self.model.inserted, "each ends once");
         assert!(gone.into_iter().all(|key| self.wheel.cancel(key).is_none()));
         assert_eq!((self.wheel.len(), self.wheel.next_deadline()), (0, None));
-    }
-}
-
-/// `PROPTEST_CASES` in the environment asks for more of them. A failure prints the operations, shortened:
-/// they become a test, and no file of seeds.
-pub(in crate::engine::driver) fn cases(count: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    ProptestConfig {
-        cases: asked.unwrap_or(count),
-        failure_persistence: None,
-        ..ProptestConfig::default()
     }
 }
 

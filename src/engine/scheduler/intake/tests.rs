@@ -83,7 +83,7 @@ proptest! {
         steps in prop::collection::vec((0usize..700, 0usize..1_500, 0usize..50), 1..60),
     ) {
         let intake = Intake::new();
-        // Those from outside in the deque, which is FIFO: own tasks come back to its end after each pop.
+        // The deque is FIFO: own tasks (`true`) come back to its end after a pop, others do not.
         let mut deque: std::collections::VecDeque<bool> = (0..own).map(|_| true).collect();
         for (pops, outside, stolen) in steps {
             for _ in 0..pops {

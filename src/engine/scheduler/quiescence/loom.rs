@@ -27,7 +27,7 @@ use std::task::{Context, Poll, Wake};
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
 
-/// Explores `model` with so many preemptions.
+/// Explores `model` with at most `preemptions` preemptions.
 fn standing(preemptions: usize, model: impl Fn(Way) + Copy + Send + Sync + 'static) {
     ProcessFlag::while_set(|| {
         for way in Way::BOTH {
@@ -132,7 +132,7 @@ fn serve(shared: &Arc<Shared>) {
     shared.remove_awake();
 }
 
-/// As the driver thread, which the caller has counted: sits until the clock has jumped.
+/// Plays the driver thread, which the caller has counted: sits until the clock has jumped.
 fn hold(shared: &Shared, mut seat: SeatGuard<'_>) {
     let mut wakes = Vec::new();
     while wakes.is_empty() {
@@ -294,11 +294,11 @@ fn the_clock_waits_for_what_is_queued_behind_a_look() {
 
 /// The same for a task that has yielded.
 #[test]
-fn the_clock_waits_for_what_has_given_way_behind_a_look() {
+fn the_clock_waits_for_what_has_yielded_behind_a_look() {
     a_task_moves_behind_a_look(Runner::yielded);
 }
 
-/// As the driver thread, for one turn, in which something is queued or awake all the time.
+/// Plays the driver thread for one turn, in which something is queued or awake all the time.
 fn look_once(shared: &Shared) {
     let mut seat = shared.driver.try_seat().expect("the seat is free");
     let mut wakes = Vec::new();

@@ -129,7 +129,7 @@ pub(super) struct Snapshot<'a> {
     pub(super) delivered: bool,
     /// Ready tasks wait where all workers look.
     pub(super) outside: bool,
-    /// As above, tasks that have yielded.
+    /// Tasks that have yielded wait where all workers look.
     pub(super) yielded_outside: bool,
     /// Whether a worker is parked.
     pub(super) parked: bool,
@@ -191,7 +191,7 @@ struct WorkerHistory {
     /// The last look that saw it move, or saw it at work after a sleep; it has been in one poll since then at
     /// the earliest. Not the last look that saw it asleep: the watchdog may have slept since.
     moved: Instant,
-    /// The poll has begun so long before that look, about.
+    /// About how long before that look the poll has begun.
     before: Duration,
     at_rest: bool,
     stalled: bool,
@@ -210,8 +210,8 @@ struct WorkerHistory {
 }
 
 impl WorkerHistory {
-    /// Compares with the look before, which was `passed` ago; of that, `share` counts at the most for a poll
-    /// that may be slow.
+    /// Compares with the previous look, `passed` ago; at most `share` of that time counts towards a slow
+    /// poll.
     fn look(&mut self, seen: WorkerSnapshot, now: Instant, passed: Duration, share: Duration) {
         let before = std::mem::replace(&mut self.progress, seen.progress);
         let polls = u32::try_from(seen.progress.wrapping_sub(before)).unwrap_or(u32::MAX);
@@ -342,7 +342,7 @@ impl History {
         self.attendance = attendance;
     }
 
-    /// Whether regular workers have all been stuck for so long that spares run what has yielded, too.
+    /// Whether all regular workers have been stuck long enough that spares run what has yielded, too.
     pub(super) fn spares_take_all(&self, snapshot: &Snapshot<'_>) -> bool {
         let limit = if snapshot.may_add_spare { YIELDED_AFTER } else { LAST_RESORT };
         self.none_free(snapshot, 0..snapshot.regular, limit)
@@ -477,8 +477,8 @@ impl History {
         (idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
     }
 
-    /// While the regular workers are slow and ready tasks wait: whether no spare serves them. There is none,
-    /// or all are stalled, for the longer the more there are.
+    /// Whether no spare serves the ready tasks that wait while the regular workers are slow: there is no
+    /// spare, or all are stalled. The more spares there are, the longer the stall has to be.
     fn no_spare_serves(&self, snapshot: &Snapshot<'_>) -> bool {
         let spares = snapshot.staying.saturating_sub(snapshot.regular).min(MANY);
         let limit = (SPARE_AFTER * (1 << spares)).min(LONGEST_SPARE_AFTER);

@@ -69,7 +69,8 @@ impl WatchdogFlags {
 
     /// Whether spares run what has yielded, too.
     pub(in crate::engine::scheduler) fn spares_take_all(&self) -> bool {
-        // Ordering: Relaxed, a hint: the watchdog writes it at each look.
+        // Ordering: Relaxed: `WatchdogThread::look` stores it each time. A spare that reads an old value is
+        // right after the next look.
         self.spares_take_all.load(Ordering::Relaxed)
     }
 }

@@ -53,17 +53,17 @@ fn a_worker_with_its_first_task_wakes_the_watchdog() {
     ::loom::model(|| {
         let shared = scheduler(1);
         let parker = parker(&shared);
-        let newcomer = worker(&shared, 0);
+        let starting = worker(&shared, 0);
         let surplus = shared.clone();
         let ends = async move { surplus.size.set_staying(0) };
         let (task, _join) = new_send_task(ends, &shared, Location::caller());
-        newcomer.spawned(task);
+        starting.spawned(task);
         let starter = {
             let shared = shared.clone();
             thread::spawn(move || {
                 // Ordering: as in `start_worker`.
                 shared.size.alive.fetch_add(1, Ordering::AcqRel);
-                newcomer.work();
+                starting.work();
             })
         };
         if announce_sleep(&shared, || all_rest(&shared)) == AfterLook::Sleep {

@@ -4,7 +4,7 @@
 use crate::engine::task::RunningTask;
 use std::time::Duration;
 
-/// `worker` has been in one poll for so long, and no other worker is free. `task`: whose poll it is; none
+/// `worker` has been in one poll for `time`, and no other worker is free. `task`: whose poll it is; none
 /// if the worker is in a waker.
 #[cfg(feature = "tracing")]
 pub(super) fn blocked(worker: usize, task: Option<RunningTask>, time: Duration) {

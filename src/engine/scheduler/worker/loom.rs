@@ -83,7 +83,7 @@ fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
             awaited.wake();
             join
         });
-        // As the wakers of that round would give them to the driver thread.
+        // The wakers of that round would give them to the driver thread like this.
         let hot: Vec<_> = shared.slots.get(0).channel.take_all().collect();
         let other = {
             let shared = shared.clone();
@@ -276,7 +276,7 @@ fn a_worker_that_parks_ends_the_wait_for_the_last_task() {
     });
 }
 
-/// A scheduler with one regular worker, and a place for so many helpers.
+/// A scheduler with one regular worker, and places for `helpers` helpers.
 fn with_helpers(helpers: usize) -> Arc<Shared> {
     let shared = scheduler(1 + helpers);
     shared.size.set_regular(1);

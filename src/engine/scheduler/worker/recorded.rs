@@ -31,7 +31,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// For a worker in whose slot so many `polls` have been made before.
+    /// For a worker in whose slot `polls` polls have been made before.
     pub(super) fn new(worker: usize, polls: u64) -> Self {
         let polled_at = Cell::new(clock::now());
         Self { ring: RefCell::new(None), polled_at, samples: Samples::new(worker, polls) }
@@ -98,7 +98,7 @@ impl Worker {
         is_recorded
     }
 
-    /// Calls `wake`, which calls so many wakers, and notes that.
+    /// Calls `wake`, which calls `wakers` wakers, and notes that.
     pub(super) fn note_turn(&self, wakers: usize, fired: usize, wake: impl FnOnce()) {
         let since = (wakers != 0 && self.own.on_found.is_recorded()).then(clock::now);
         wake();

@@ -47,8 +47,8 @@ impl Worker {
             self.awake();
             self.end_search();
             if look == LastLook::Everywhere {
-                // As the searcher that it was: pushes relied on its search, and it has taken one task of
-                // theirs.
+                // This worker was the last searcher, so pushes relied on it. It took one task; a peer must
+                // look for the rest.
                 self.pass_on();
             }
             // It may have been a whole chain. While this worker had it in its hands, a searcher has perhaps
@@ -117,7 +117,7 @@ impl Worker {
         let Some(mut seat) = self.shared.driver.try_seat() else {
             return false;
         };
-        // Ordering: Relaxed, a hint for `wake_one`.
+        // Ordering: Relaxed: `Shared::wake_below` reads it, and only prefers another worker by it.
         self.shared.seated.store(self.own.index, Ordering::Relaxed);
         let mut wakes = self.wakes.take();
         if self.parker.enter_seat() == Announced::Sleep {
@@ -125,8 +125,8 @@ impl Worker {
         }
         self.parker.leave_seat();
         self.end_sleep();
-        // Ordering: Relaxed, a hint for `wake_one`. Before the seat is free, so that the next holder's store
-        // comes later.
+        // Ordering: Relaxed: `Shared::wake_below` reads it, as it does what was stored above. Before the seat
+        // is free, so that the next holder's store comes later.
         self.shared.seated.store(usize::MAX, Ordering::Relaxed);
         let fired = seat.fired();
         drop(seat);

@@ -31,25 +31,26 @@ use crate::engine::task::TaskId;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-/// Time from one sample to the next, in the mean. What a sample costs, some 2,000 instructions if a task is
-/// followed for some polls, is nothing in so long a time.
+/// Mean time from one sample to the next. A sample costs some 2,000 instructions if a task is followed for
+/// some polls, which is negligible per period.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// If a sample has not come after so many periods, the pace of polls is not what it was: it is drawn anew.
+/// If no sample has come within this many periods, the pace of polls has changed: what is known of it is
+/// discarded, and a new sample is drawn.
 const LATE: u32 = 8;
 
-/// So much of what is known of the pace of polls is forgotten with each sample.
+/// Each sample discards one part in this many of the pace that was measured before.
 const FORGOTTEN: u64 = 8;
 
 /// The most polls between two samples in the mean: more than a worker makes.
 const MOST_POLLS: u64 = 1 << 20;
 
-/// After a task was followed for some polls, none is followed for so many times as many: those polls have
-/// paid for it.
+/// After a task was followed for some polls, none is followed for this many times as many polls, so that the
+/// cost stays a small share.
 const REST: u64 = 64;
 
-/// A task that has not been polled after so many times the tasks before it is not here any more. See "Bounds"
-/// in worker.rs.
+/// A followed task that has not been polled after this many times the number of tasks before it is not here
+/// any more. See "Bounds" in worker.rs.
 const GONE_AFTER: u64 = 8;
 const FEW_QUEUED: u64 = 128;
 
@@ -67,7 +68,7 @@ enum Sought {
 
 pub(super) struct Samples {
     sought: Cell<Sought>,
-    /// After so many polls the next sample comes.
+    /// The number of polls after which the next sample comes.
     target: Cell<u64>,
     /// It is drawn anew if it has not come by then.
     late: Cell<Instant>,
@@ -80,16 +81,16 @@ pub(super) struct Samples {
     rng: RefCell<Rng>,
     /// How many polls the worker had made when one was timed last.
     timed_at: Cell<u64>,
-    /// As above, when a task's wait was counted last.
+    /// How many polls it had made when a task's wait was counted last.
     counted_at: Cell<u64>,
     /// The task that is followed, and since when it is ready.
     followed: Cell<Option<(TaskId, Instant)>>,
     /// How many tasks it was chosen from.
     candidates: Cell<u64>,
-    /// At so many polls its worker began to follow it, and gives it up.
+    /// The numbers of polls at which its worker began to follow it, and gives it up.
     from: Cell<u64>,
     until: Cell<u64>,
-    /// No task is followed before so many polls.
+    /// The number of polls before which no task is followed.
     next: Cell<u64>,
 }
 
@@ -125,7 +126,7 @@ impl Samples {
         self.rest.get()
     }
 
-    /// It is `now`, and so many `polls` have been made: draws the next sample, of those from poll `first` on.
+    /// Draws the next sample at `now`, after `polls` polls; candidates start at poll `first`.
     #[cold]
     fn draw(&self, now: Instant, polls: u64, first: u64) {
         let (since, before) = self.drawn.replace((now, polls));
@@ -168,7 +169,7 @@ impl Samples {
         if task != followed {
             return;
         }
-        // With this one.
+        // This poll is counted, too.
         let polls = slot.running.polls() + 1;
         if polls >= self.next.get() {
             let times = polls - self.counted_at.replace(polls);
@@ -183,7 +184,7 @@ impl Samples {
         }
     }
 
-    /// A poll has taken so long; `queued` tasks wait.
+    /// A poll has taken `time`; `queued` tasks wait.
     pub(super) fn poll_ends(&self, time: Duration, slot: &Slot, queued: usize) {
         let polls = slot.running.polls();
         match self.sought.get() {
@@ -284,7 +285,7 @@ impl Worker {
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 impl Samples {
-    /// The next sample comes after so many polls.
+    /// The next sample comes after `polls` polls.
     pub(super) fn plan(&self, polls: u64) {
         self.target.set(polls);
     }

@@ -77,7 +77,7 @@ fn a_sample_moves_no_fair_turn_and_may_be_any_tick() {
     }
 }
 
-/// Runs so many tasks, one after the other, and times one of their polls.
+/// Runs `tasks` tasks, one after the other, and times one of their polls.
 fn polls(shared: &Arc<Shared>, worker: &Worker, tasks: u32) {
     worker.records.samples.plan(shared.slots.get(0).running.polls() + u64::from(tasks / 2));
     for _ in 0..tasks {

@@ -20,11 +20,11 @@ use crate::engine::task::header::Hot;
 use crate::engine::wakers;
 use std::task::Waker;
 
-/// So many that none of them belongs in the next slot.
+/// From this many woken tasks on, none goes to the next slot.
 const SEVERAL: usize = 2;
 
-/// After so many tasks a peer is notified before the end. It is busy with them for longer than it took to
-/// wake it.
+/// A peer is notified after this many tasks, without waiting for the last: they keep it busy for longer than
+/// it takes to wake it.
 const MOST_UNANNOUNCED: usize = 256;
 
 impl Worker {
@@ -160,7 +160,7 @@ mod tests {
             self.own.ready.push(new_send_task(async {}, &self.shared, Location::caller()).0);
         }
 
-        /// As if its tasks had cost so much for a while.
+        /// Pretends that its tasks have cost `cost` each for a while.
         fn learn(&self, cost: Duration) {
             for _ in 0..20 {
                 self.pace.ran(1, cost.as_nanos().try_into().expect("a short time"));
@@ -173,8 +173,8 @@ mod tests {
     const NANOSECOND: Duration = Duration::from_nanos(1);
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// So many tasks are ready, and a round of the driver has called as many wakers, `fired` of them those
-    /// of timers: whether the peer sleeps on.
+    /// Queues `tasks` tasks, and has a round of the driver call as many wakers, `fired` of them those of
+    /// timers. Returns whether the peer sleeps on.
     fn peer_sleeps_after(tasks: usize, fired: usize, cost: Option<Duration>) -> bool {
         let (_shared, worker) = beside_a_parked_peer();
         cost.into_iter().for_each(|cost| worker.learn(cost));
@@ -268,7 +268,7 @@ mod tests {
         worker.wake_together(|| {
             for _ in 0..3 {
                 worker.wake_new();
-                // As the waker of one may wake others.
+                // The waker of one may wake others like this.
                 worker.wake_together(|| worker.wake_new());
                 assert!(worker.peer_sleeps());
             }

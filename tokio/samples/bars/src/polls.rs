@@ -1,5 +1,5 @@
 //! How often a future is polled that does nothing but what is ready at once. The budget of a task makes it
-//! give way every so many operations.
+//! yield every so many operations.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};

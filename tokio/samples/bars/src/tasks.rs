@@ -1,4 +1,4 @@
-//! Tasks that are spawned, and tasks that give way.
+//! Tasks that are spawned, and tasks that yield.
 
 use std::future::ready;
 use std::time::Duration;

@@ -87,7 +87,7 @@ pub const ROWS: &[Mutation] = &[
         models: "quiescence::loom",
         from: "        self.has_ready() || self.has_yielded()",
         to: "        self.has_ready()",
-        breaks: "the clock jumps over what has given way",
+        breaks: "the clock jumps over what has yielded",
     },
     Mutation {
         file: "src/engine/scheduler/watchdog.rs",

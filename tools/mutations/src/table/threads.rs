@@ -187,14 +187,14 @@ pub const ROWS: &[Mutation] = &[
         models: "local::loom",
         from: "own.hot.is_empty() || !own.yielded.is_empty()) {",
         to: "own.hot.is_empty()) {",
-        breaks: "a visit that ends keeps to itself that tasks have given way",
+        breaks: "a visit that ends keeps to itself that tasks have yielded",
     },
     Mutation {
         file: QUEUE,
         models: "local::loom",
         from: "            if self.home.own(|own| !own.yielded.is_empty()) {",
         to: "            if false {",
-        breaks: "a visit goes idle although tasks have given way",
+        breaks: "a visit goes idle although tasks have yielded",
     },
     Mutation {
         file: "src/runtime/local_thread.rs",

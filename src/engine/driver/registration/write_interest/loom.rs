@@ -35,7 +35,7 @@ impl Connection {
         })
     }
 
-    /// Changes what the system knows, and delivers the event of that, if there is one.
+    /// Changes what the system knows, and delivers the event of the change, if there is one.
     fn change(&self, change: impl FnOnce(&mut System)) {
         let mut system = self.system.lock();
         change(&mut system);

@@ -57,7 +57,7 @@ impl House {
         Self { regular: regular.len(), ..Self::new(&[regular, spares].concat()) }
     }
 
-    /// The workers at `indices` go on: so many polls each.
+    /// The workers at `indices` make `polls` polls each.
     fn polls(&mut self, indices: &[usize], polls: u64) {
         for &index in indices {
             self.workers[index].progress += polls;
@@ -100,13 +100,13 @@ impl House {
         self.look_after(TICK)
     }
 
-    /// Both workers make so many polls, then a look.
+    /// Both workers make `polls` polls, then comes a look.
     fn polls_and_looks(&mut self, polls: u64) -> Vec<Order> {
         self.polls(&[0, 1], polls);
         self.look()
     }
 
-    /// So many looks; everything that was ordered, and how often.
+    /// Takes `count` looks; returns everything that was ordered, and how often.
     fn looks(&mut self, count: u32) -> Vec<(Order, u32)> {
         let mut sums: Vec<(Order, u32)> = Vec::new();
         for order in (0..count).flat_map(|_| self.look()) {
@@ -222,7 +222,7 @@ fn a_helper_is_not_woken_for_what_it_leaves_to_the_workers() {
 }
 
 #[test]
-fn a_helper_that_is_parked_is_woken_for_what_has_given_way_behind_polls_that_do_not_end() {
+fn a_helper_that_is_parked_is_woken_for_what_has_yielded_behind_polls_that_do_not_end() {
     let mut house = House::with_spares(&[BUSY, BUSY], &[PARKED]);
     house.yielded_outside = true;
     let start = house.now;
@@ -249,7 +249,7 @@ fn workers_that_move_take_what_is_ready_at_one_that_does_not() {
 }
 
 #[test]
-fn what_has_given_way_waits_longer_for_others() {
+fn what_has_yielded_waits_longer_for_others() {
     let mut house = House::new(&[BUSY, YIELDED]);
     let start = house.now;
     loop {
@@ -330,7 +330,7 @@ fn each_further_spare_waits_twice_as_long_for_those_before_it() {
 }
 
 #[test]
-fn behind_polls_that_do_not_end_a_spare_comes_for_what_has_given_way() {
+fn behind_polls_that_do_not_end_a_spare_comes_for_what_has_yielded() {
     let mut house = House::new(&[YIELDED, BUSY]);
     let start = house.now;
     let first = loop {
@@ -343,7 +343,7 @@ fn behind_polls_that_do_not_end_a_spare_comes_for_what_has_given_way() {
 }
 
 #[test]
-fn the_last_spare_runs_what_has_given_way_as_a_last_resort() {
+fn the_last_spare_runs_what_has_yielded_as_a_last_resort() {
     for (may_add_spare, limit) in [(true, YIELDED_AFTER), (false, LAST_RESORT)] {
         let mut house = House::with_spares(&[YIELDED, BUSY], &[PARKED]);
         house.may_add_spare = may_add_spare;

@@ -1,4 +1,4 @@
-//! Tasks that give way, on the one thread that runs the root and the driver too: each of them has one turn,
+//! Tasks that yield, on the one thread that runs the root and the driver too: each of them has one turn,
 //! then the root has its own, and soon after that the driver.
 
 use crate::guard::guarded;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Spawns tasks that give way for ever, and then gives way itself.
+/// Spawns tasks that yield for ever, and then yields itself.
 async fn takes_turns() {
     const TASKS: usize = 3;
     let polls = Rc::new(Cell::new(0));
@@ -31,7 +31,7 @@ async fn takes_turns() {
 }
 
 #[test]
-fn a_root_that_gives_way_waits_for_one_poll_of_each_task() {
+fn a_root_that_yields_waits_for_one_poll_of_each_task() {
     guarded(|| {
         LocalRuntime::new().unwrap().block_on(takes_turns());
         liten::block_on(LocalSet::new().run_until(takes_turns()));
@@ -60,9 +60,9 @@ fn the_root_of_a_current_thread_runtime_has_its_turn_as_often_as_a_task() {
     });
 }
 
-/// What is ready runs before, and what gives way still has its turn.
+/// What is ready runs before, and what yields still has its turn.
 #[test]
-fn ready_tasks_and_those_that_give_way_do_not_starve_each_other() {
+fn ready_tasks_and_those_that_yield_do_not_starve_each_other() {
     guarded(|| {
         LocalRuntime::new().unwrap().block_on(async {
             let polls = Rc::new([Cell::new(0), Cell::new(0)]);
@@ -89,10 +89,10 @@ fn ready_tasks_and_those_that_give_way_do_not_starve_each_other() {
     });
 }
 
-/// The connection is there before the task gives way for the first time.
+/// The connection is there before the task yields for the first time.
 #[cfg(unix)]
 #[test]
-fn an_event_is_fetched_after_a_few_turns_of_a_task_that_only_gives_way() {
+fn an_event_is_fetched_after_a_few_turns_of_a_task_that_only_yields() {
     const MOST: usize = 16;
     guarded(|| {
         let runtime = Builder::new_current_thread().build().unwrap();

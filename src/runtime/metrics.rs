@@ -159,9 +159,9 @@ impl RuntimeMetrics {
     ///
     /// The polls of a worker are not timed one by one, which would cost more than many of them. One at a
     /// time, some 100 per second, is chosen at random, and counts for all since the last one. Long polls (at
-    /// the time of writing, of 17 ms and more) do not count in this way: each of them is seen from the outside
-    /// and counted once, some milliseconds after its end, with a time that may be wrong by the same. So one
-    /// of about that length may be counted in both ways or in none. A poll that [blocks in
+    /// the time of writing, of 17 ms and more) do not count in this way: each of them is seen from the
+    /// outside and counted once, some milliseconds after its end, with a time that may be wrong by the same.
+    /// So one of about that length may be counted in both ways or in none. A poll that [blocks in
     /// place](crate::task::block_in_place) for that long is not counted.
     ///
     /// # Examples

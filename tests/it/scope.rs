@@ -386,7 +386,9 @@ fn a_panic_of_a_function_reaches_its_handle_or_the_caller() {
             let ended = Count::default();
             let unnoticed = AssertUnwindSafe(|| {
                 scope(|s| {
-                    drop(s.spawn_blocking(|| if panics_on_drop { Some(PanicsOnDrop) } else { panic!("on purpose") }));
+                    drop(s.spawn_blocking(|| {
+                        if panics_on_drop { Some(PanicsOnDrop) } else { panic!("on purpose") }
+                    }));
                     s.spawn_blocking(|| ended.add());
                 })
             });

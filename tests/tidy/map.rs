@@ -1,5 +1,5 @@
-//! The map at the head of `src/engine.rs`: it names each module of the engine, in an order in which they can be
-//! read, and says how large they are.
+//! The map at the head of `src/engine.rs`: it names each module of the engine, in an order in which they can
+//! be read, and says how large they are.
 //!
 //! A number may be wrong by a tenth, so that not each change of the code is one of the map.
 
@@ -16,7 +16,8 @@ struct Size {
 /// The size of the files whose path, without `src/engine`, begins like this.
 fn size(sources: &[Source], begin: &str) -> Size {
     let inside = |source: &&Source| {
-        let rest = source.path.strip_prefix("src/engine/").and_then(|rest| rest.strip_prefix(begin));
+        let rest =
+            source.path.strip_prefix("src/engine/").and_then(|rest| rest.strip_prefix(begin));
         rest.is_some_and(|rest| begin.is_empty() || rest.starts_with(['.', '/']))
     };
     let shipped = |source: &Source| source.in_test.iter().filter(|in_test| !**in_test).count();

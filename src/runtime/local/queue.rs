@@ -7,10 +7,11 @@
 //! per wake, as many as all the rest of it; and an inbox without a lock, which would have to take the wakers
 //! of the idle by another protocol, for the sake of the wakes that cross threads and pay for that anyway.
 //!
-//! Tasks that have yielded wait in a list of their own, a part of the own half. They run again when nothing is
-//! ready, or when the next poll begins, behind what is ready by then: so neither kind starves the other. The
-//! two lists show where a round of such tasks ends, after which a root that was woken has its turn, and soon
-//! the driver ([`LocalExecutor`](super::LocalExecutor)'s `turn`). In one list the root waited for 61 polls.
+//! Tasks that have yielded wait in a list of their own, a part of the own half. They run again when nothing
+//! is ready, or when the next poll begins, behind what is ready by then: so neither kind starves the other.
+//! The two lists show where a round of such tasks ends, after which a root that was woken has its turn, and
+//! soon the driver ([`LocalExecutor`](super::LocalExecutor)'s `turn`). In one list the root waited for 61
+//! polls.
 //!
 //! # No wake is lost
 //!

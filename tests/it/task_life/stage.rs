@@ -273,19 +273,31 @@ impl RootSignal {
     }
 }
 
-fn current_thread(signal: Arc<RootSignal>, held_threads: Receiver<HeldThread>, give: Sender<Option<Handle>>) {
+fn current_thread(
+    signal: Arc<RootSignal>,
+    held_threads: Receiver<HeldThread>,
+    give: Sender<Option<Handle>>,
+) {
     let runtime = Builder::new_current_thread().build().unwrap();
     give.send(Some(runtime.handle().clone())).unwrap();
     runtime.block_on(signal.root(held_threads, liten::spawn));
 }
 
-fn local_runtime(signal: Arc<RootSignal>, held_threads: Receiver<HeldThread>, give: Sender<Option<Handle>>) {
+fn local_runtime(
+    signal: Arc<RootSignal>,
+    held_threads: Receiver<HeldThread>,
+    give: Sender<Option<Handle>>,
+) {
     let runtime = LocalRuntime::new().unwrap();
     give.send(Some(runtime.handle().clone())).unwrap();
     runtime.block_on(signal.root(held_threads, liten::task::spawn_local));
 }
 
-fn local_executor(signal: Arc<RootSignal>, held_threads: Receiver<HeldThread>, give: Sender<Option<Handle>>) {
+fn local_executor(
+    signal: Arc<RootSignal>,
+    held_threads: Receiver<HeldThread>,
+    give: Sender<Option<Handle>>,
+) {
     let executor = LocalExecutor::new();
     give.send(None).unwrap();
     // The plain one, which has no thread and no poller, so that Miri can run it.

@@ -70,8 +70,9 @@
 //! * `net` (default): [`net`]; costs the crates socket2 and memoffset.
 //! * `futures-io` (default): the I/O traits of futures-io on everything that reads and writes, and the
 //!   extension methods and adapters in [`io`].
-//! * `insight` (default): what a running program does, in [`insight`]; costs nothing while it is not asked,
-//!   and the crates httparse and getrandom.
+//! * `insight` (default): what a running program does, in [`insight`]; costs a few instructions in some
+//!   operations while it is not asked (`benches/README.md` has the table), and the crates httparse and
+//!   getrandom.
 //! * `tokio-io`: tokio's I/O traits on the same types.
 //! * `hyper`: hyper's executor, timer and I/O traits, in `hyper`.
 //! * `fs`: the module of that name; costs nothing.

@@ -59,6 +59,12 @@
 //! > task 10, spawned at examples/sick/blocked_worker.rs:20:14, in clock_nanosleep; use spawn_blocking, or
 //! > yield more often
 //!
+//! Only workers are looked at. No such sentence comes of a runtime without them
+//! ([`Builder::new_current_thread`](crate::runtime::Builder::new_current_thread),
+//! [`LocalRuntime`](crate::runtime::LocalRuntime)), of pinned tasks, and of the future in `block_on`, however
+//! long a poll of those blocks. Of the tasks among them the text names the one that is polled just then
+//! ("polled elsewhere").
+//!
 //! "The last slow polls" has the last 16, however long ago they were:
 //! [`Dump::slow_polls`](crate::insight::Dump::slow_polls). The runtime keeps them from its start on, so it
 //! does not matter when the page is opened.
@@ -78,7 +84,8 @@
 //!
 //! "Which task waits for which" has these tasks, and below each those that wait for it. The button "tree"
 //! says where in its code a task waits; it polls the task once more, see
-//! [`Handle::await_tree`](crate::runtime::Handle::await_tree).
+//! [`Handle::await_tree`](crate::runtime::Handle::await_tree). It has lines only if the program's profile
+//! says so, which `release` does not by itself: `debug = "line-tables-only"` or more in `Cargo.toml`.
 //!
 //! # A waker was dropped
 //!
@@ -136,8 +143,10 @@
 //! # It was last night
 //!
 //! Then the page comes too late. A [`FlightRecorder`](crate::insight::FlightRecorder) in the program records
-//! all the time, and keeps the last seconds in a folder when a task panics, a poll is slow, or a signal
-//! comes:
+//! all the time, and keeps its last events in a folder when a task panics, a poll is slow, or a signal comes.
+//! How far back they go is up to [`max_events`](crate::insight::FlightRecorderBuilder::max_events): 32,768 of
+//! each worker by default are some seconds of one that has ten thousand in a second, and at hundreds of
+//! thousands less than one:
 //!
 //! ```no_run
 //! # #[cfg(all(unix, feature = "signal"))]

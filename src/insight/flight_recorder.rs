@@ -58,8 +58,9 @@ use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::runtime::incidents::{Incidents, Listener};
 
-/// Records a runtime all the time, and keeps the last seconds when a task panics, a poll is slow, or a signal
-/// comes: as a file, or for a function. From [`FlightRecorder::builder`].
+/// Records a runtime all the time, and keeps the last events when a task panics, a poll is slow, or a signal
+/// comes: as a file, or for a function. From [`FlightRecorder::builder`]. How far back they go is up to
+/// [`max_events`](FlightRecorderBuilder::max_events): mostly seconds, in a very busy program less than one.
 ///
 /// This is what a program in production has on board: when something has gone wrong, a trace of what led to
 /// it is in a folder, for <https://ui.perfetto.dev> or `chrome://tracing`. A mark at its end says why it was

@@ -30,3 +30,22 @@ fn a_file_is_named_in_backquotes() {
     let text = "see `src/lib.rs` and `src/a/b.rs`, not src/c.rs, `src/d` or `tests/e.rs`";
     assert!(files(text).eq(["src/lib.rs", "src/a/b.rs"]));
 }
+
+/// The pictures that `text` shows.
+fn pictures(text: &str) -> impl Iterator<Item = &str> {
+    let shown = text.split("![").skip(1).filter_map(|rest| rest.split_once("]("));
+    shown.filter_map(|(_, rest)| rest.split_once(')')).map(|(file, _)| file)
+}
+
+/// The README of the published package shows them too.
+#[test]
+fn the_pictures_of_the_readme_are_in_the_package() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = read_to_string(root.join("README.md")).unwrap();
+    let excluded = |file: &str| [".ci/", ".github/"].iter().any(|folder| file.starts_with(folder));
+    let shown: Vec<_> = pictures(&text).collect();
+    assert!(!shown.is_empty());
+    for file in shown {
+        assert!(root.join(file).exists() && !excluded(file), "{file} is not packaged");
+    }
+}

@@ -43,10 +43,11 @@ fn a_slow_poll_is_told_of_once_while_another_worker_is_idle() {
 }
 
 /// Once, with the settings of a runtime that says nothing of slow polls. On a machine that is busy with
-/// something else, the look may come too late, or find a thread that runs.
+/// something else, the look may come too late, or find a thread that runs: so half of them are enough, and if
+/// fewer are named, all are made once more.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_block_of_200_ms_is_named_with_its_place_and_call() {
+fn blocks_of_200_ms_are_named_with_their_place_and_call() {
     guarded(|| {
         let (sender, told) = mpsc::channel();
         let tell = move |slow: &SlowPoll| drop(sender.send(slow.clone()));
@@ -55,22 +56,24 @@ fn a_block_of_200_ms_is_named_with_its_place_and_call() {
         let block = || runtime.spawn(async { thread::sleep(200 * MS) });
         let place = format!("{}:{line}:", file!());
         let mut seen = Vec::new();
-        let is_named = (0..50).any(|_| {
+        let mut is_named = || {
             let task = block();
             let id = task.id();
             runtime.block_on(task).unwrap();
-            let Ok(slow) = told.recv_timeout(200 * MS) else { return false };
+            // Those of earlier ones may have come late.
+            let of_task = |slow: &SlowPoll| slow.task().is_some_and(|task| task.id() == id);
+            let Some(slow) = told.try_iter().find(of_task) else { return false };
             let text = slow.to_string();
-            if slow.task().map(|task| task.id()) != Some(id) {
-                // That of an earlier one, which came late.
-                return false;
-            }
             assert!(slow.duration() >= 100 * MS && text.contains(&place), "{text}");
             let is_named = text.contains("nanosleep");
             seen.push(text);
             is_named
-        });
-        assert!(is_named, "{seen:?}");
+        };
+        let named: Vec<_> = (0..5)
+            .map(|_| (0..20).filter(|_| is_named()).count())
+            .take_while(|&named| named < 10)
+            .collect();
+        assert!(named.len() < 5, "{named:?} of 20 each: {seen:?}");
     });
 }
 

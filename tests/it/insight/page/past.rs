@@ -20,9 +20,10 @@ fn past(page: &liten::insight::Server, task: u64) -> Option<Value> {
 }
 
 /// With the settings of a runtime that says nothing of slow polls. On a machine that is busy with something
-/// else, the look may come too late, or find a thread that runs.
+/// else, the look may come too late, or find a thread that runs: so half of them are enough, and if fewer are
+/// named, all are made once more.
 #[test]
-fn a_block_of_200_ms_is_named_when_it_is_over() {
+fn blocks_of_200_ms_are_named_when_they_are_over() {
     guarded(|| {
         let runtime = exactly(2).build().unwrap();
         let line = line!() + 4;
@@ -43,7 +44,7 @@ fn a_block_of_200_ms_is_named_when_it_is_over() {
         };
         let place = format!("{}:{line}:", file!());
         let mut seen = Vec::new();
-        let is_named = (0..50).any(|_| {
+        let mut is_named = || {
             let task = block();
             // The first look of all.
             let page = page_of(&runtime);
@@ -63,8 +64,12 @@ fn a_block_of_200_ms_is_named_when_it_is_over() {
             let is_long = poll["duration_ms"].as_u64().unwrap() >= 180;
             seen.push(format!("{row:?} {poll}"));
             is_known && is_long && row.is_some_and(|row| row.contains(" ms until "))
-        });
-        assert!(is_named, "{seen:#?}");
+        };
+        let named: Vec<_> = (0..5)
+            .map(|_| (0..20).filter(|_| is_named()).count())
+            .take_while(|&named| named < 10)
+            .collect();
+        assert!(named.len() < 5, "{named:?} of 20 each: {seen:#?}");
     });
 }
 

@@ -7,6 +7,7 @@
 //! `--mend` asks for more: then it does what it would tell the user to do, where nothing is to be decided.
 
 mod finding;
+mod flags;
 mod graph;
 mod lock;
 mod mend;
@@ -16,6 +17,7 @@ mod words;
 
 use finding::Finding;
 use project::Project;
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -37,10 +39,14 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    if uses_unstable() {
+    let variables: BTreeMap<_, _> = env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let place = flags::place_of_unstable(&project.folder, &project.arguments, &variables);
+    if let Some(place) = place {
         println!(
-            "RUSTFLAGS has `--cfg tokio_unstable`, and liten's package refuses to compile with it: \
-             take it out."
+            "liten's package refuses to compile with `--cfg tokio_unstable`, which stands in {place}: take \
+             it out."
         );
         return ExitCode::FAILURE;
     }
@@ -76,8 +82,4 @@ fn examine(project: &Project, mend: Option<Option<&Path>>) -> Result<Finding, St
         finding = found;
     }
     Ok(finding)
-}
-
-fn uses_unstable() -> bool {
-    env::var("RUSTFLAGS").is_ok_and(|flags| flags.contains("tokio_unstable"))
 }

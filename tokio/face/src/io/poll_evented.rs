@@ -5,8 +5,9 @@
 //! The other way would be newtypes over liten's own sockets. tokio's files have every signature of tokio's.
 //! What liten's sockets do better lies below them, so they need not be given up for it:
 //!
-//! * After a short read or write the socket counts as drained or full. That saves the call that would only
-//!   say `WouldBlock` ([`Registration::poll_read_some`]).
+//! * After a short write a source counts as full, and after a short read a TCP connection counts as drained.
+//!   That saves the call that would only say `WouldBlock` ([`Registration::poll_read_some`]). Of a Unix
+//!   socket and a pipe a short read tells nothing ([`ShortRead`]).
 //! * A connection that has been made is registered for reading only, until a write finds no room. That saves
 //!   an event, and the wake of the thread that waits for it ([`PollEvented::connected`]). A `connect` over
 //!   TCP that has its connection at once does not wait for an event. `packer/src/edits.rs` puts both into
@@ -31,6 +32,35 @@ use std::ops::Deref;
 use std::os::fd::AsRawFd;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{ready, Context, Poll};
+
+/// What a read of fewer bytes than there was room for tells of a source. One of a new kind has to say it.
+pub(crate) trait ShortRead {
+    /// Whether it proves that nothing is left, so that the next read may wait for an event.
+    const DRAINS: bool;
+}
+
+impl ShortRead for mio::net::TcpStream {
+    const DRAINS: bool = true;
+}
+
+/// A read ends early, with more to come, where descriptors were passed along or the sender's credentials
+/// change. No event would tell of the rest: tokio, which takes it for drained, then waits until more is sent.
+#[cfg(unix)]
+impl ShortRead for mio::net::UnixStream {
+    const DRAINS: bool = false;
+}
+
+/// A pipe in packet mode (`O_DIRECT`) returns a packet per read, with more to come. A child may put its end
+/// into that mode.
+#[cfg(unix)]
+impl ShortRead for mio::unix::pipe::Receiver {
+    const DRAINS: bool = false;
+}
+
+#[cfg(windows)]
+impl ShortRead for mio::windows::NamedPipe {
+    const DRAINS: bool = false;
+}
 
 pub(crate) struct PollEvented<E: Source> {
     /// `None` only while `into_inner` or `drop` runs.
@@ -79,13 +109,15 @@ impl<E: Source> PollEvented<E> {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>>
     where
+        E: ShortRead,
         &'a E: io::Read + 'a,
     {
         // SAFETY: nothing is made uninitialised, see above; the slice has one owner at a time.
         let unfilled = unsafe { &mut *(buf.unfilled_mut() as *mut [MaybeUninit<u8>] as *mut [u8]) };
         let mut source: &'a E = self;
-        let room = unfilled.len();
-        let read = self.registration.poll_read_some(cx, room, || source.read(unfilled));
+        // Any read is long enough for one that has to bring nothing.
+        let full = if E::DRAINS { unfilled.len() } else { 0 };
+        let read = self.registration.poll_read_some(cx, full, || source.read(unfilled));
         let length = ready!(read)?;
         // SAFETY: so many bytes were written, see above.
         unsafe { buf.assume_init(length) };

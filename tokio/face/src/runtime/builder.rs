@@ -235,15 +235,20 @@ impl Builder {
     }
 }
 
+/// Panics with tokio's words over a value that is none.
 fn workers_of_environment() -> Option<usize> {
-    match env::var(WORKERS_VARIABLE) {
-        Ok(text) => match text.parse() {
-            Ok(count) if count > 0 => Some(count),
-            _ => panic!("{WORKERS_VARIABLE} must be a number above 0, but is {text:?} ({LITEN})"),
-        },
-        Err(VarError::NotPresent) => None,
+    let text = match env::var(WORKERS_VARIABLE) {
+        Ok(text) => text,
+        Err(VarError::NotPresent) => return None,
         Err(VarError::NotUnicode(text)) => {
-            panic!("{WORKERS_VARIABLE} must be a number above 0, but is {text:?} ({LITEN})")
+            panic!("\"{WORKERS_VARIABLE}\" must be valid unicode, error: {text:?} ({LITEN})")
+        }
+    };
+    match text.parse() {
+        Ok(0) => panic!("\"{WORKERS_VARIABLE}\" cannot be set to 0 ({LITEN})"),
+        Ok(count) => Some(count),
+        Err(error) => {
+            panic!("\"{WORKERS_VARIABLE}\" must be usize, error: {error}, value: {text} ({LITEN})")
         }
     }
 }

@@ -126,14 +126,14 @@ impl Registration {
         self.registered.poll_io(cx, Direction::Write, f)
     }
 
-    /// Reads into a buffer of `room` bytes. A short read tells that nothing is left.
+    /// Reads. That it brings fewer than `full` bytes tells that nothing is left.
     pub(crate) fn poll_read_some(
         &self,
         cx: &mut Context<'_>,
-        room: usize,
+        full: usize,
         f: impl FnMut() -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
-        self.registered.poll_transfer(cx, Direction::Read, room, f)
+        self.registered.poll_transfer(cx, Direction::Read, full, f)
     }
 
     /// Writes up to `length` bytes. A short write tells that there is no room left.

@@ -1,9 +1,14 @@
-//! What programs count on that no published test of tokio's looks at. Each of it holds on tokio, too.
+//! What programs count on that no published test of tokio's looks at. Each of it holds on tokio, too, unless
+//! it says that it does not.
+
+mod reads;
 
 use std::cell::RefCell;
+use std::env;
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::process;
 use std::rc::Rc;
 use std::task::Poll;
 use std::thread;
@@ -14,7 +19,15 @@ use tokio::runtime::{Builder, Runtime, worker_index};
 use tokio::task::{JoinHandle, LocalSet, spawn_blocking, spawn_local};
 use tokio::time::{interval, sleep, timeout};
 
+/// The argument with which this program starts itself, to say how many workers a runtime has.
+const COUNT_WORKERS: &str = "count-workers";
+
 fn main() {
+    if env::args().nth(1).as_deref() == Some(COUNT_WORKERS) {
+        return count_workers();
+    }
+    the_environment_says_how_many_workers_there_are();
+    a_number_of_workers_that_is_none_is_refused_in_tokio_s_words();
     all_threads_have_the_name_that_the_builder_was_given();
     the_index_of_a_worker_is_below_their_number();
     a_runtime_with_workers_cannot_start_with_a_paused_clock();
@@ -25,6 +38,7 @@ fn main() {
     a_timer_without_duration_lets_other_tasks_run();
     a_timer_without_duration_is_ready_at_once_while_the_clock_is_paused();
     a_sleep_that_was_ready_stays_ready();
+    reads::keep_all();
     println!("all promises kept");
 }
 
@@ -37,6 +51,41 @@ fn message(f: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it should panic");
     let text = payload.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| payload.downcast_ref().cloned()).expect("a text")
+}
+
+/// Prints the number of workers of a runtime that was told none, and of one that was told two.
+fn count_workers() {
+    let told = Builder::new_multi_thread().worker_threads(2).build().expect("a runtime");
+    let untold = Runtime::new().expect("a runtime");
+    println!("{} {}", untold.metrics().num_workers(), told.metrics().num_workers());
+}
+
+/// Runs this program with `TOKIO_WORKER_THREADS` set, and returns what it prints and what its panic says.
+fn with_workers(value: &str) -> (String, String) {
+    let mut this = process::Command::new(env::current_exe().expect("this program has a path"));
+    let output = this.arg(COUNT_WORKERS).env("TOKIO_WORKER_THREADS", value).output();
+    let output = output.expect("this program can be started");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it is text");
+    (text(output.stdout), text(output.stderr))
+}
+
+fn the_environment_says_how_many_workers_there_are() {
+    for count in ["1", "3", "7"] {
+        assert_eq!(with_workers(count).0, format!("{count} 2\n"));
+    }
+}
+
+fn a_number_of_workers_that_is_none_is_refused_in_tokio_s_words() {
+    for (value, words) in [
+        ("0", "\"TOKIO_WORKER_THREADS\" cannot be set to 0"),
+        (
+            "many",
+            "\"TOKIO_WORKER_THREADS\" must be usize, error: invalid digit found in string, value: many",
+        ),
+    ] {
+        let (printed, said) = with_workers(value);
+        assert!(printed.is_empty() && said.contains(words), "{value}: {printed}{said}");
+    }
 }
 
 fn all_threads_have_the_name_that_the_builder_was_given() {

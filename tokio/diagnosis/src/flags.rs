@@ -34,7 +34,7 @@ pub(crate) fn place_of_unstable(
             || name.starts_with("CARGO_TARGET_") && name.ends_with("_RUSTFLAGS");
         (is_one && has_unstable(flags.split(' '))).then(|| name.clone())
     };
-    of_arguments(folder, arguments, &of_file)
+    of_arguments(folder, arguments, of_file)
         .or_else(|| variables.iter().find_map(of_variable))
         .or_else(|| files(folder, variables).iter().find_map(of_file))
 }

@@ -44,6 +44,7 @@ use super::task_info::TaskInfo;
 use super::tasks::Tasks;
 use super::wait::Wait;
 use crate::engine::sync_shim::StaticMutexGuard;
+use crate::engine::task::header::ListEntry;
 use crate::engine::task::waiting::Note;
 use crate::engine::task::{TaskId, holders};
 use crate::runtime::task_list::TaskList;
@@ -76,6 +77,9 @@ pub(super) struct Blocked {
 pub(super) struct Deadlocks {
     /// All tasks that are proven to wait for ever, without those that have no waker.
     pub(super) tasks: HashSet<TaskId>,
+    /// Those of them that wait for a lock, or for one that does: they may go on if a guard was given to
+    /// another task.
+    pub(super) unless_given: HashSet<TaskId>,
     /// Tasks that wait for each other, each for the next one and the last one for the first.
     pub(super) circles: Vec<Circle>,
     /// The same, but a guard may have been given to another task.
@@ -138,37 +142,60 @@ impl Blocked {
         let mut seen_again = HashMap::new();
         let (mut list, mut chunk) = (TaskList::new(handle), Vec::new());
         while list.next_chunk(&mut chunk).is_some() {
-            for entry in chunk.drain(..) {
-                let id = entry.task.id();
-                let was_cold = entry.waits_for_good == Some(true);
-                if was_cold && entry.note.is_some() && entry.note == notes.get(&id).copied() {
-                    seen_again.insert(id, entry);
-                }
+            for entry in chunk.drain(..).filter(|entry| waits_still(entry, &notes)) {
+                seen_again.insert(entry.task.id(), entry);
             }
         }
-        // The holders are those of the time between the walks: by now a task may have gone on, and hold a
-        // lock.
-        let seen = blockers.into_iter().filter(|(task, _)| seen_again.contains_key(task));
-        let blockers = closed(seen.collect(), &stuck);
-        let certain = blockers.iter().filter(|(task, _)| !uncertain.contains(task));
-        let proven = closed(certain.map(|(&task, &blocker)| (task, blocker)).collect(), &stuck);
-        let tell = |(tasks, others): (Vec<TaskId>, usize)| {
-            let told = tasks.iter().filter_map(|id| {
-                let (entry, blocker) = (seen_again.get(id)?, *blockers.get(id)?);
-                let waits_for = entry.note.and_then(Wait::noted)?.held_by(Some(blocker));
-                Some(DeadlockedTask { task: entry.task, name: entry.name.clone(), waits_for })
-            });
-            Circle { tasks: told.collect(), others }
-        };
-        // A circle is proven as a whole or not at all.
-        let suspected = circles(&blockers).into_iter().filter(|(tasks, _)| {
-            let is_proven = tasks.iter().all(|task| proven.contains_key(task));
-            !is_proven && tasks.len() > 1
-        });
-        let suspected = suspected.map(tell).collect();
-        let circles = circles(&proven).into_iter().map(tell).collect();
-        Deadlocks { circles, suspected, tasks: proven.into_keys().collect() }
+        judged(&blockers, &uncertain, &stuck, &seen_again)
     }
+}
+
+/// Whether a task that the second walk has met has waited since the first one, for what that one has noted.
+fn waits_still(entry: &ListEntry, notes: &HashMap<TaskId, Note>) -> bool {
+    let was_cold = entry.waits_for_good == Some(true);
+    was_cold && entry.note.is_some() && entry.note == notes.get(&entry.task.id()).copied()
+}
+
+/// What follows from the holders of the time between the walks, and from the second walk.
+fn judged(
+    blockers: &HashMap<TaskId, TaskId>,
+    uncertain: &HashSet<TaskId>,
+    stuck: &HashSet<TaskId>,
+    seen_again: &HashMap<TaskId, ListEntry>,
+) -> Deadlocks {
+    // The holders are those of the time between the walks: by now a task may have gone on, and hold a lock.
+    let seen = blockers.iter().filter(|(task, _)| seen_again.contains_key(task));
+    let blockers = closed(seen.map(|(&task, &blocker)| (task, blocker)).collect(), stuck);
+    let certain = blockers.iter().filter(|(task, _)| !uncertain.contains(task));
+    let proven = closed(certain.map(|(&task, &blocker)| (task, blocker)).collect(), stuck);
+    let tell = |(tasks, others): (Vec<TaskId>, usize)| {
+        let told = tasks.iter().filter_map(|id| {
+            let (entry, blocker) = (seen_again.get(id)?, *blockers.get(id)?);
+            let waits_for = entry.note.and_then(Wait::noted)?.held_by(Some(blocker));
+            Some(DeadlockedTask { task: entry.task, name: entry.name.clone(), waits_for })
+        });
+        Circle { tasks: told.collect(), others }
+    };
+    // A circle is proven as a whole or not at all.
+    let suspected = circles(&blockers).into_iter().filter(|(tasks, _)| {
+        let is_proven = tasks.iter().all(|task| proven.contains_key(task));
+        !is_proven && tasks.len() > 1
+    });
+    let suspected = suspected.map(tell).collect();
+    let circles = circles(&proven).into_iter().map(tell).collect();
+    let joins = proven.iter().filter(|(task, _)| is_join(seen_again.get(task)));
+    let by_joins = closed(joins.map(|(&task, &blocker)| (task, blocker)).collect(), stuck);
+    let unless_given = proven.keys().filter(|task| !by_joins.contains_key(task)).copied();
+    Deadlocks {
+        circles,
+        suspected,
+        unless_given: unless_given.collect(),
+        tasks: proven.into_keys().collect(),
+    }
+}
+
+fn is_join(entry: Option<&ListEntry>) -> bool {
+    entry.and_then(|entry| entry.note).is_some_and(|note| note.joined().is_some())
 }
 
 /// The blockers of those suspects that have one, and the suspects whose blocker is not certain.
@@ -243,5 +270,7 @@ fn circles(blockers: &HashMap<TaskId, TaskId>) -> Vec<(Vec<TaskId>, usize)> {
     circles
 }
 
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod rules;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

@@ -162,7 +162,7 @@ impl Dump {
 
 fn mark(tasks: &mut [TaskInfo], deadlocks: &Deadlocks) {
     let marked = tasks.iter_mut().filter(|task| deadlocks.tasks.contains(&task.id()));
-    marked.for_each(TaskInfo::set_deadlocked);
+    marked.for_each(|task| task.set_deadlocked(deadlocks.unless_given.contains(&task.id())));
 }
 
 /// What is noted of the tasks, one after the other.

@@ -8,7 +8,7 @@
 //! | `full_pool` | all threads of the pool are busy, and a job has waited for [`LONG_WAIT`] |
 //! | `old_jobs` | a job has been done for [`OLD_JOB`], of which the oldest is named |
 //! | `stuck_tasks` | tasks of one place wait, and no waker of theirs exists: proven, see `State::is_stuck` |
-//! | `deadlocks` | tasks that wait for each other in a circle: proven, see `deadlocks.rs` |
+//! | `deadlocks` | tasks that wait for each other in a circle: proven, with a condition, see `deadlocks.rs` |
 //! | `suspected_deadlocks` | the same where a guard may have been given away, see `deadlocks.rs` |
 //! | `many_tasks` | [`MANY_TASKS`] tasks and more of one place, which are more than half of all |
 //! | `large_futures` | a future of [`LARGE_FUTURE`] and more |
@@ -150,8 +150,8 @@ pub enum Finding {
         /// How many tasks from that place wait like this.
         tasks: usize,
     },
-    /// Tasks wait for each other, and nothing else can wake any of them: it is proven that they never go on.
-    /// They can be aborted.
+    /// Tasks wait for each other, and nothing else can wake any of them: it is proven that they never go on,
+    /// with locks unless a guard was given to another task. They can be aborted.
     ///
     /// It is found if each of them waits for the end of the next one, or for a [`Mutex`](crate::sync::Mutex)
     /// or a [`RwLock`](crate::sync::RwLock) that the next one has locked, and for nothing else, such as a

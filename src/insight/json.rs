@@ -56,6 +56,7 @@ pub(super) fn json(
 pub(super) fn write_cost(cost: Cost, object: &mut Object<'_>) {
     object.optional_number("processor_us", cost.processor.map(|time| time.as_micros()));
     object.number("open_us", cost.open_for.as_micros());
+    object.number("lost_events", cost.lost_events);
 }
 
 fn runtime(seen: &Seen, object: &mut Object<'_>) {
@@ -201,6 +202,7 @@ fn write_task(task: &TaskInfo, polls: Option<u64>, object: &mut Object<'_>) {
     object.text("state", task.state().word());
     object.number("is_stuck", task.is_stuck());
     object.number("is_deadlocked", task.is_deadlocked());
+    object.number("is_unless_given", task.is_unless_given());
     object.list("waits_for", task.waits(), |wait, object| {
         object.text("kind", wait.kind());
         object.text("text", &wait.to_string());
@@ -241,6 +243,7 @@ fn wait_graph(graph: &WaitGraph<'_>, object: &mut Object<'_>) {
         object.text("state", task.state().word());
         object.number("is_stuck", task.is_stuck());
         object.number("is_deadlocked", task.is_deadlocked());
+        object.number("is_unless_given", task.is_unless_given());
     });
     object.list("waits", &graph.waits, |(task, wait, other), object| {
         object.number("task", task);

@@ -62,6 +62,10 @@ impl Exposition<'_> {
     }
 
     fn cost(&mut self, cost: Cost) {
+        let name = "liten_insight_lost_events_total";
+        let help = "Recorded events that were overwritten before the page has read them.";
+        self.begin(name, Kind::Counter, help);
+        self.line(format_args!("{name} {}", cost.lost_events));
         if let Some(time) = cost.processor {
             let name = "liten_insight_cpu_seconds_total";
             self.begin(name, Kind::Counter, "Time of a processor that the page's thread has used.");
@@ -151,7 +155,8 @@ impl Exposition<'_> {
             }
             add(&[("state", &"new")], seen.dump.new_tasks() as f64);
         });
-        let help = "Tasks that are proven never to go on, by why.";
+        let help = "Tasks that are proven never to go on, by why; of deadlocks, those with locks are \
+                    proven unless a guard was given to another task.";
         self.family("liten_stuck_tasks", Kind::Gauge, help, |seen, add| {
             let stuck: usize = seen.dump.groups().iter().map(|group| group.stuck()).sum();
             add(&[("why", &"no_waker")], stuck as f64);

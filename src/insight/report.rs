@@ -1,21 +1,21 @@
 //! A picture of all runtimes as a text for people.
 
-use super::server::picture::Picture;
+use super::server::picture::{Cost, Picture};
 use super::shown::program;
 use std::fmt::{self, Write};
 
 /// The most bytes of the text. One runtime with names of the usual length takes some fifty thousand.
 const LARGEST_TEXT: usize = 1024 * 1024;
 
-pub(super) fn text(picture: &Picture) -> String {
+pub(super) fn text(picture: &Picture, cost: Cost) -> String {
     let mut text = Bounded(String::new());
-    if write(&mut text, picture).is_err() {
+    if write(&mut text, picture, cost).is_err() {
         text.0.push_str("\n(the rest is cut off)\n");
     }
     text.0
 }
 
-fn write(text: &mut Bounded, picture: &Picture) -> fmt::Result {
+fn write(text: &mut Bounded, picture: &Picture, cost: Cost) -> fmt::Result {
     let Picture { runtimes, left_out, ended } = picture;
     for seen in runtimes {
         writeln!(text, "{}", seen.dump)?;
@@ -32,7 +32,24 @@ fn write(text: &mut Bounded, picture: &Picture) -> fmt::Result {
         writeln!(text, "{ended} runtimes that have ended")?;
     }
     let version = env!("CARGO_PKG_VERSION");
-    writeln!(text, "{:?}, process {}, liten {version}", program(), std::process::id())
+    writeln!(text, "{:?}, process {}, liten {version}", program(), std::process::id())?;
+    write_cost(text, cost)?;
+    writeln!(text, "trees: /tree?task=ID")
+}
+
+fn write_cost(text: &mut Bounded, cost: Cost) -> fmt::Result {
+    let seconds = cost.open_for.as_secs();
+    match cost.processor {
+        Some(time) => {
+            let millis = time.as_millis();
+            write!(text, "this page has used {millis} ms of a processor in {seconds} s")?;
+        }
+        None => write!(text, "this page has been open for {seconds} s")?,
+    }
+    match cost.lost_events {
+        0 => writeln!(text),
+        lost => writeln!(text, "; {lost} events were overwritten before it has read them"),
+    }
 }
 
 /// Takes [`LARGEST_TEXT`] bytes, and no more.
@@ -54,8 +71,9 @@ impl Write for Bounded {
 #[cfg(test)]
 mod tests {
     use super::{Bounded, LARGEST_TEXT, text};
-    use crate::insight::server::picture::Picture;
+    use crate::insight::server::picture::{Cost, Picture};
     use std::fmt::Write;
+    use std::time::Duration;
 
     #[test]
     fn the_text_ends_at_its_bound_between_characters() {
@@ -69,10 +87,28 @@ mod tests {
 
     #[test]
     fn without_a_runtime_it_says_so() {
-        let of = |ended| text(&Picture { runtimes: Vec::new(), left_out: 0, ended });
+        let of = |ended| text(&Picture { runtimes: Vec::new(), left_out: 0, ended }, cost(None, 0));
         assert!(of(0).starts_with("no runtime is observed yet\n"));
         assert!(
             of(2).starts_with("no runtime is left to be observed\n2 runtimes that have ended\n")
         );
+    }
+
+    fn cost(processor: Option<Duration>, lost_events: u64) -> Cost {
+        Cost { processor, open_for: Duration::from_secs(34), lost_events }
+    }
+
+    #[test]
+    fn the_text_ends_with_what_the_page_takes_and_where_trees_are() {
+        let empty = Picture { runtimes: Vec::new(), left_out: 0, ended: 0 };
+        let ends = |cost, expected: &str| {
+            let text = text(&empty, cost);
+            assert!(text.ends_with(&format!("\n{expected}\ntrees: /tree?task=ID\n")), "{text}");
+        };
+        let used = "this page has used 12 ms of a processor in 34 s";
+        ends(cost(Some(Duration::from_millis(12)), 0), used);
+        let lost = format!("{used}; 7 events were overwritten before it has read them");
+        ends(cost(Some(Duration::from_millis(12)), 7), &lost);
+        ends(cost(None, 0), "this page has been open for 34 s");
     }
 }

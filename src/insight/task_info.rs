@@ -19,6 +19,8 @@ pub struct TaskInfo {
     state: TaskState,
     is_stuck: bool,
     is_deadlocked: bool,
+    /// The proof of the deadlock is one about locks.
+    is_unless_given: bool,
     is_of_workers: bool,
     wakers: Option<usize>,
     waits: Vec<Wait>,
@@ -70,6 +72,7 @@ impl TaskInfo {
             state: TaskState::Running,
             is_stuck: false,
             is_deadlocked: false,
+            is_unless_given: false,
             is_of_workers,
             wakers: None,
             waits: Vec::new(),
@@ -135,7 +138,8 @@ impl TaskInfo {
     /// They can be aborted, and end with the runtime. Known only of tasks from a
     /// [`Dump`](super::Dump::tasks).
     ///
-    /// See [`Finding::Deadlock`](super::Finding::Deadlock) for what is taken for granted.
+    /// If one of them waits for a lock, it is proven unless a guard was given to another task, which cannot
+    /// be seen: such a task may go on. See [`Finding::Deadlock`](super::Finding::Deadlock).
     pub fn is_deadlocked(&self) -> bool {
         self.is_deadlocked
     }
@@ -191,8 +195,14 @@ impl TaskInfo {
         &mut self.waits
     }
 
-    pub(super) fn set_deadlocked(&mut self) {
+    /// Whether the task is said to be deadlocked for as long as no guard was given to another task.
+    pub(super) fn is_unless_given(&self) -> bool {
+        self.is_unless_given
+    }
+
+    pub(super) fn set_deadlocked(&mut self, is_unless_given: bool) {
         self.is_deadlocked = true;
+        self.is_unless_given = is_unless_given;
     }
 
     /// Returns for how long the task has waited, at least, if that is known: since a look has found it
@@ -226,10 +236,14 @@ impl fmt::Display for TaskInfo {
         if let Some(name) = self.name() {
             write!(f, " {name:?}")?;
         }
-        let stuck = if self.is_stuck || self.is_deadlocked { " for ever" } else { "" };
+        let is_certain = self.is_deadlocked && !self.is_unless_given;
+        let stuck = if self.is_stuck || is_certain { " for ever" } else { "" };
         write!(f, ", {}{stuck}", self.state)?;
         for (index, wait) in self.waits.iter().enumerate() {
             write!(f, "{} {wait}", if index == 0 { " for" } else { " and" })?;
+        }
+        if self.is_unless_given {
+            f.write_str(", for ever unless a guard was given to another task")?;
         }
         if let Some(cold_for) = self.cold_for {
             write!(f, ", for {:.1} s at least", cold_for.as_secs_f64())?;

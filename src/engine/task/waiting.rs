@@ -64,7 +64,7 @@ pub(crate) struct Note(NonZeroUsize);
 impl Note {
     /// `None` where a word has no room for both.
     #[inline]
-    pub(super) fn new(wait: Wait, number: u64) -> Option<Self> {
+    pub(crate) fn new(wait: Wait, number: u64) -> Option<Self> {
         if usize::BITS < u64::BITS || number >> (u64::BITS - NUMBER_SHIFT) != 0 {
             return None;
         }

@@ -1,4 +1,4 @@
-use super::{Suspects, circles, closed};
+use super::Suspects;
 use crate::engine::task::TaskId;
 use crate::insight::{PrimitiveKind, Wait};
 use crate::runtime::{Builder, Runtime};
@@ -6,36 +6,6 @@ use crate::sync::{Mutex, oneshot};
 use crate::task::yield_now;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// `edges` between tasks that are given by numbers, those of them that stay, and the circles.
-fn told(edges: &[(usize, usize)], stuck: &[usize]) -> (Vec<usize>, Vec<(Vec<usize>, usize)>) {
-    let mut ids: Vec<_> = (0..10).map(|_| TaskId::next()).collect();
-    ids.sort_unstable();
-    let number = |id: &TaskId| ids.iter().position(|other| other == id).unwrap();
-    let edges: HashMap<_, _> = edges.iter().map(|&(from, to)| (ids[from], ids[to])).collect();
-    let stuck: HashSet<_> = stuck.iter().map(|&task| ids[task]).collect();
-    let left = closed(edges, &stuck);
-    let circles = circles(&left).into_iter();
-    let circles = circles.map(|(circle, others)| (circle.iter().map(number).collect(), others));
-    let mut tasks: Vec<_> = left.keys().map(number).collect();
-    tasks.sort_unstable();
-    (tasks, circles.collect())
-}
-
-#[test]
-fn what_leads_to_a_task_that_lives_is_not_closed() {
-    assert_eq!(told(&[], &[]), (vec![], vec![]));
-    assert_eq!(told(&[(0, 1), (1, 2), (3, 1)], &[]), (vec![], vec![]));
-    assert_eq!(told(&[(0, 1), (1, 2), (3, 1)], &[2]), (vec![0, 1, 3], vec![]));
-}
-
-#[test]
-fn circles_are_found_with_what_leads_into_them() {
-    assert_eq!(told(&[(4, 4)], &[]), (vec![4], vec![(vec![4], 0)]));
-    let edges = [(2, 1), (1, 3), (3, 2), (0, 5), (5, 2), (7, 8), (8, 7), (6, 9)];
-    let circles = vec![(vec![1, 3, 2], 2), (vec![7, 8], 0)];
-    assert_eq!(told(&edges, &[]), (vec![0, 1, 2, 3, 5, 7, 8], circles));
-}
 
 /// Runs all tasks as far as they go.
 fn go_on(runtime: &Runtime) {

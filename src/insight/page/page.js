@@ -194,12 +194,13 @@ function places(runtime, live, lately) {
 }
 
 const isForEver = (task) => task.is_stuck || task.is_deadlocked;
+const forEver = (task) => !isForEver(task) ? "" : task.is_unless_given ? " for ever unless a guard was given to another task" : " for ever";
 
 function tasks(runtime) {
   const columns = [
     ["task", "number", (task) => task.id, "id"],
     ["name", "", (task) => task.name, "name"],
-    ["state", "", (task) => element("span", { class: task.state }, task.state + (isForEver(task) ? " for ever" : "")), "state"],
+    ["state", "", (task) => element("span", { class: task.state }, task.state + forEver(task)), "state"],
     ["waits for", "", (task) => task.waits_for.map((wait) => wait.text).join("; ")],
     ["for at least", "number", (task) => duration(task.cold_ms), "wait"],
     ["polls", "number", (task) => (task.polls === null ? "" : count(task.polls)), "polls"],

@@ -61,7 +61,8 @@ function taskWords(task, id, wait) {
   const name = task?.name == null ? "" : ` “${task.name}”`;
   const waits = wait === null ? "" : ` waits for ${wait.text}`;
   const state = task === undefined || task.state === "waiting" ? "" : `, ${task.state}`;
-  return `task ${id}${name}${state}${waits}${task !== undefined && isForEver(task) ? ", for ever" : ""}`;
+  const end = task !== undefined && isForEver(task) ? `,${forEver(task)}` : "";
+  return `task ${id}${name}${state}${waits}${end}`;
 }
 
 async function showTree(task) {

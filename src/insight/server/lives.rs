@@ -26,18 +26,20 @@ pub(super) struct Lives {
     lives: Vec<(Id, Live)>,
     /// How many there have been.
     count: u64,
+    /// How many events those have lost that are over.
+    lost_before: u64,
 }
 
 impl Lives {
     pub(super) fn new() -> Self {
-        Self { opened: clock::now(), asked: None, lives: Vec::new(), count: 0 }
+        Self { opened: clock::now(), asked: None, lives: Vec::new(), count: 0, lost_before: 0 }
     }
 
     /// A request has come. Returns whether [`Lives::go_on`] is to be called from now on.
     pub(super) fn ask(&mut self, observed: &Observed) -> bool {
         let begins = self.asked.replace(clock::now()).is_none();
         let living = observed.living().0;
-        self.lives.retain(|(id, _)| living.iter().any(|handle| handle.id() == *id));
+        self.keep(|id| living.iter().any(|handle| handle.id() == id));
         for handle in living.iter().take(MOST_RUNTIMES) {
             if self.lives.iter().all(|(id, _)| *id != handle.id()) {
                 self.count += 1;
@@ -53,10 +55,17 @@ impl Lives {
             self.asked.is_none_or(|asked| clock::now().saturating_duration_since(asked) > PATIENCE);
         if is_over {
             self.asked = None;
-            self.lives.clear();
+            self.keep(|_| false);
         }
         self.lives.iter_mut().for_each(|(_, live)| live.read_on());
         !is_over
+    }
+
+    /// Ends the recordings of other runtimes.
+    fn keep(&mut self, is_kept: impl Fn(Id) -> bool) {
+        let over = self.lives.iter().filter(|(id, _)| !is_kept(*id));
+        self.lost_before += over.map(|(_, live)| live.lost).sum::<u64>();
+        self.lives.retain(|(id, _)| is_kept(*id));
     }
 
     /// `after` says for each runtime which bins and long events the reader has.
@@ -76,9 +85,11 @@ impl Lives {
     }
 
     pub(super) fn cost(&self) -> Cost {
+        let lost = self.lives.iter().map(|(_, live)| live.lost).sum::<u64>();
         Cost {
             processor: time_of_this_thread(),
             open_for: clock::now().saturating_duration_since(self.opened),
+            lost_events: self.lost_before + lost,
         }
     }
 }

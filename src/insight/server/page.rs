@@ -151,7 +151,10 @@ impl Page {
             return Answer::refusal(Status::Unauthorized);
         }
         let answer = match request.path {
-            "/text" => Answer::ok(TEXT, report::text(&self.watch.picture())),
+            "/text" => {
+                let cost = self.lives.borrow().cost();
+                Answer::ok(TEXT, report::text(&self.watch.picture(), cost))
+            }
             "/json" => self.json(request.query),
             "/live" => self.live(request.query),
             "/metrics" => {

@@ -51,6 +51,8 @@ pub(in crate::insight) struct Cost {
     pub(in crate::insight) processor: Option<Duration>,
     /// How long the page has been open.
     pub(in crate::insight) open_for: Duration,
+    /// How many recorded events were overwritten before the page has read them.
+    pub(in crate::insight) lost_events: u64,
 }
 
 impl Seen {

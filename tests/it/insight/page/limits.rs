@@ -77,28 +77,26 @@ fn a_runtime_that_ends_while_it_is_recorded_ends_and_its_trace_is_answered() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_thread_of_a_page_that_is_not_watched_sleeps() {
+    use crate::idle::assert_idle;
     use crate::process::{alone, threads};
+    const NAME: &str = "liten-insight";
     let test = "insight::page::limits::the_thread_of_a_page_that_is_not_watched_sleeps";
     guarded(|| {
         alone(test, || {
             let runtime = exactly(1).build().unwrap();
             let page = page_of(&runtime);
             let sleeps = || {
-                let [thread] = &threads("liten-insight")[..] else { panic!("one thread") };
+                let [thread] = &threads(NAME)[..] else { panic!("one thread") };
                 thread.sleeps
             };
-            let rests = || {
-                let before = sleeps();
-                std::thread::sleep(std::time::Duration::from_millis(300));
-                sleeps() == before
-            };
-            // So soon after the last request, a page that is watched does not rest.
-            let rests_soon = || (0..30).any(|_| rests());
-            assert!(rests_soon());
+            // So soon after a request, a page that is watched would not sleep for so long.
+            let time = std::time::Duration::from_secs(2);
+            assert_idle(&[NAME], time);
             let before = sleeps();
             assert!(body(&page, "/metrics").contains("liten_runtimes 1"));
-            assert!(sleeps() > before, "it has answered");
-            assert!(rests_soon());
+            // It has answered.
+            until(|| sleeps() > before);
+            assert_idle(&[NAME], time);
         });
     });
 }
@@ -241,6 +239,7 @@ fn the_page_tells_what_it_takes_itself() {
         };
         let of_metrics = || {
             let samples = samples(&body(&page, "/metrics"));
+            assert_eq!(samples["liten_insight_lost_events_total"], 0.0);
             samples.get("liten_insight_cpu_seconds_total").copied().unwrap_or(f64::INFINITY)
         };
         if cfg!(target_os = "linux") {
@@ -255,6 +254,11 @@ fn the_page_tells_what_it_takes_itself() {
         // Each answer takes some time of a processor, if not a whole microsecond of it.
         let grows = (0..1_000).any(|_| is_more((of_json("/json"), of_json("/live"), of_metrics())));
         assert!(grows, "{before:?}");
+        let text = body(&page, "/text");
+        let [.., cost, trees] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        let begins = ["this page has used ", "this page has been open for "];
+        assert!(begins.iter().any(|begin| cost.starts_with(begin)), "{text}");
+        assert_eq!(trees, "trees: /tree?task=ID");
     });
 }
 
@@ -275,7 +279,18 @@ fn events_that_were_overwritten_are_counted_on_the_page() {
             seen["lost"].as_u64().unwrap() > 0 && bins.iter().any(|bin| bin["lost"] != 0)
         });
         assert!(lost, "{}", live());
+        let of_live = live()["runtimes"][0]["lost"].as_u64().unwrap();
+        let of_json = json(&page)["cost"]["lost_events"].as_u64().unwrap();
+        let of_metrics =
+            || samples(&body(&page, "/metrics"))["liten_insight_lost_events_total"] as u64;
+        assert!(of_live <= of_json && of_json <= of_metrics(), "{of_live} {of_json}");
+        assert!(
+            body(&page, "/text").contains(" events were overwritten before it has read them\n")
+        );
         assert_eq!(json(&page)["runtimes"][0]["tasks"]["alive"], 2);
-        drop(small);
+        // A counter never falls: those of a recording that is over stay in it.
+        drop((small, runtime));
+        until(|| live()["runtimes"].as_array().unwrap().is_empty());
+        assert!(of_metrics() >= of_json);
     });
 }

@@ -70,7 +70,7 @@ where
     fn detach(self) {}
 }
 
-pub(crate) struct Liten(liten::runtime::Runtime);
+pub(crate) struct Liten(pub(crate) liten::runtime::Runtime);
 
 impl From<liten::runtime::Runtime> for Liten {
     fn from(runtime: liten::runtime::Runtime) -> Self {

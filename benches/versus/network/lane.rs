@@ -1,6 +1,6 @@
 //! A server in this process with a load generator beside it, as one lane of a contest.
 
-use super::cpu::process_time;
+use super::cpu::{process_time, ticks};
 use super::generator::Generator;
 use super::load::{Load, Protocol};
 use super::server::Server;
@@ -105,13 +105,19 @@ impl<S: Server> WrkLoaded<S> {
     pub(crate) fn start(server: S, connections: usize, values: Values) -> Self {
         Self { server, connections, values }
     }
+
+    pub(super) fn server(&self) -> &S {
+        &self.server
+    }
 }
 
 impl<S: Server> Lane for WrkLoaded<S> {
     fn measure(&mut self, slice: Duration) -> Vec<f64> {
-        let before = process_time();
+        // Seconds are long enough for ticks, which lose nothing when a spare worker or a page ends.
+        let before = ticks();
         let requests = wrk::run(self.server.address(), self.connections, slice);
-        let cpu = cpu_since(before);
+        let used = before.zip(ticks()).map(|(before, after)| after.saturating_sub(before));
+        let cpu = used.map_or(f64::NAN, |used| used.as_nanos() as f64);
         self.server.settle();
         (self.values)(&Sample {
             elapsed: 1e9 / requests.per_second,

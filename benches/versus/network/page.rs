@@ -1,7 +1,11 @@
 //! insight's page, open while a server is under load.
 
+use super::lane::WrkLoaded;
+use super::server::TcpServer;
 use crate::contest::Lane;
+use crate::runtimes::Liten;
 use liten::insight::{Builder, Server};
+use liten::runtime::Handle;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -13,14 +17,13 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// What it asks for each time.
 const PATHS: [&str; 2] = ["/live", "/json"];
 
-/// A lane that is watched during each of its measurements, and only then: the page shows all runtimes of the
-/// process, those of other lanes as well. Its thread counts as processor time of the server, and so does the
-/// client's, which runs in this process.
-pub(super) struct Watched<L>(pub(super) L);
+/// A server whose page is open during each of its measurements. The page's thread counts as processor time of
+/// the server, and so does the client's, which runs in this process.
+pub(super) struct Watched(pub(super) WrkLoaded<TcpServer<Liten>>);
 
-impl<L: Lane> Lane for Watched<L> {
+impl Lane for Watched {
     fn measure(&mut self, slice: Duration) -> Vec<f64> {
-        let page = OpenPage::open();
+        let page = OpenPage::open(self.0.server().runtime().0.handle());
         let values = self.0.measure(slice);
         page.close();
         values
@@ -33,8 +36,8 @@ struct OpenPage {
 }
 
 impl OpenPage {
-    fn open() -> Self {
-        let page = Builder::new().serve("127.0.0.1:0").expect("a port is free");
+    fn open(handle: &Handle) -> Self {
+        let page = Builder::new().observe(handle).serve("127.0.0.1:0").expect("a port is free");
         let (over, is_over) = mpsc::channel();
         let client = thread::spawn(move || {
             loop {

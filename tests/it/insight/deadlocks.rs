@@ -3,7 +3,7 @@
 use crate::guard::{guarded, until, workers};
 use liten::insight::{Finding, PrimitiveKind, TaskInfo, Wait};
 use liten::runtime::Runtime;
-use liten::sync::{Mutex, RwLock, oneshot};
+use liten::sync::{Mutex, MutexGuard, RwLock, oneshot};
 use liten::task::{JoinHandle, TaskId};
 use liten::time::{Duration, Instant, sleep, timeout};
 use std::collections::HashSet;
@@ -253,6 +253,51 @@ fn a_suspicion_ends_when_the_guard_that_was_given_away_is_released() {
         release.send(()).unwrap();
         runtime.block_on(async { (first.await.unwrap(), second.await.unwrap()) });
         assert_eq!(suspected(&runtime), []);
+    });
+}
+
+/// A guard that borrows a lock of the whole program can be given away: the first task has locked, and the
+/// third has the guard. That cannot be seen, so the condition stands wherever something is said to be proven.
+#[test]
+fn what_is_proven_of_locks_is_never_said_without_its_condition() {
+    static LEFT: Mutex<()> = Mutex::const_new(());
+    static RIGHT: Mutex<()> = Mutex::const_new(());
+    guarded(|| {
+        let runtime = workers(2);
+        let (give, given) = oneshot::channel::<MutexGuard<'static, ()>>();
+        let (release, released) = oneshot::channel::<()>();
+        runtime.spawn(async {
+            let _guard = given.await;
+            _ = released.await;
+        });
+        let meeting = Arc::new(liten::sync::Barrier::new(2));
+        let meets = meeting.clone();
+        let first = runtime.spawn(async move {
+            _ = give.send(LEFT.lock().await);
+            meets.wait().await;
+            drop(RIGHT.lock().await);
+        });
+        let second = runtime.spawn(async move {
+            let _guard = RIGHT.lock().await;
+            meeting.wait().await;
+            drop(LEFT.lock().await);
+        });
+        let waits = runtime.spawn(first);
+        let expected = HashSet::from([waits.id(), second.id()]);
+        until(|| found(&runtime).0.is_superset(&expected) && found(&runtime).0.len() == 3);
+        let condition = "unless a guard was given to another task";
+        let dump = runtime.handle().dump();
+        let [finding] = &dump.findings()[..] else { panic!("{dump}") };
+        let proven = format!("2 tasks wait for each other: deadlock, proven {condition}: task ");
+        assert!(finding.to_string().starts_with(&proven), "{finding}");
+        let text = dump.to_string();
+        let is_bold = |line: &&str| line.contains(", proven") || line.contains(" for ever");
+        let bold: Vec<_> = text.lines().filter(is_bold).collect();
+        assert_eq!(bold.len(), 1 + 3, "the sentence and the tasks: {text}");
+        assert!(bold.iter().all(|line| line.contains(condition)), "{text}");
+        release.send(()).unwrap();
+        runtime.block_on(async { (waits.await.unwrap().unwrap(), second.await.unwrap()) });
+        assert_eq!((suspected(&runtime), found(&runtime)), Default::default());
     });
 }
 

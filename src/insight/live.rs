@@ -38,9 +38,9 @@ const FOLLOWED: usize = 4_096;
 /// One bucket for each doubling of the time, the first for all below 1 µs, the last for 16 s and more.
 pub(super) const DOUBLINGS: usize = 26;
 
-/// What the sums of a runtime take at the most. A vector may have room for twice as many as it holds, and so
-/// may a table, which has a byte more for each entry.
-const MOST_BYTES: usize = {
+/// What the sums of a runtime take at the most, as insight.rs says. A vector may have room for twice as many
+/// as it holds, and so may a table, which has a byte more for each entry.
+const _: () = {
     const fn table(entries: usize) -> usize {
         (entries * 8 / 7).next_power_of_two() * (size_of::<(TaskId, u64)>() + 1)
     }
@@ -49,10 +49,8 @@ const MOST_BYTES: usize = {
     let in_bin = lanes.next_power_of_two() * size_of::<Lane>() + lanes * shares;
     let bins = (BINS + 1).next_power_of_two() * size_of::<Bin>() + (BINS + 1) * in_bin;
     let spans = (MOST_SPANS + 1).next_power_of_two() * size_of::<Span>();
-    bins + spans + table(MOST_POLLED) + table(MOST_READY + 2 * FOLLOWED)
+    assert!(bins + spans + table(MOST_POLLED) + table(MOST_READY + 2 * FOLLOWED) <= 15_000_000);
 };
-/// As insight.rs says.
-const _: () = assert!(MOST_BYTES <= 15_000_000);
 
 pub(super) type Place = &'static Location<'static>;
 

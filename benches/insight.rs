@@ -9,12 +9,14 @@
 //! takes the locks of that worker: it spawns a task that waits, begins and cancels a sleep, and aborts the
 //! task. How long one turn takes is shown while nothing looks, and while dumps are made without a pause.
 
-use liten::insight::{Builder, Server};
+#[path = "contest/page.rs"]
+mod page;
+
+use liten::insight::Builder;
 use liten::runtime::{self, Handle, Runtime};
+use page::get;
 use std::future::{Future, pending, poll_fn};
 use std::hint::black_box;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
@@ -148,19 +150,6 @@ fn row(name: &str, mut look: impl FnMut()) {
         })
         .collect();
     println!("  {name}: {times:.2?}");
-}
-
-/// Returns how many bytes the answer has.
-fn get(page: &Server, path: &str) -> usize {
-    let (host, token) = (page.local_addr(), page.token());
-    let mut stream = TcpStream::connect(host).expect("the page is there");
-    let request =
-        format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
-    stream.write_all(request.as_bytes()).expect("the page reads");
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).expect("the page answers");
-    assert!(answer.starts_with(b"HTTP/1.1 200 "), "{path}");
-    answer.len()
 }
 
 /// What a worker's own work takes that needs the locks, without and with dumps beside it.

@@ -35,6 +35,8 @@ mod memory;
 mod mixed;
 #[path = "versus/network.rs"]
 mod network;
+#[path = "contest/page.rs"]
+mod page;
 #[path = "versus/report.rs"]
 mod report;
 #[path = "versus/rounds.rs"]

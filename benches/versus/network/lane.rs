@@ -116,8 +116,7 @@ impl<S: Server> Lane for WrkLoaded<S> {
         // Seconds are long enough for ticks, which lose nothing when a spare worker or a page ends.
         let before = ticks();
         let requests = wrk::run(self.server.address(), self.connections, slice);
-        let used = before.zip(ticks()).map(|(before, after)| after.saturating_sub(before));
-        let cpu = used.map_or(f64::NAN, |used| used.as_nanos() as f64);
+        let cpu = nanoseconds_between(before, ticks());
         self.server.settle();
         (self.values)(&Sample {
             elapsed: 1e9 / requests.per_second,
@@ -130,6 +129,10 @@ impl<S: Server> Lane for WrkLoaded<S> {
 /// Nanoseconds; NaN if the system does not tell.
 pub(crate) fn cpu_since(before: Option<Duration>) -> f64 {
     thread::sleep(SETTLE);
-    let used = before.zip(process_time()).map(|(before, after)| after.saturating_sub(before));
+    nanoseconds_between(before, process_time())
+}
+
+fn nanoseconds_between(before: Option<Duration>, after: Option<Duration>) -> f64 {
+    let used = before.zip(after).map(|(before, after)| after.saturating_sub(before));
     used.map_or(f64::NAN, |used| used.as_nanos() as f64)
 }

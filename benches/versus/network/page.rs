@@ -3,11 +3,10 @@
 use super::lane::WrkLoaded;
 use super::server::TcpServer;
 use crate::contest::Lane;
+use crate::page::get;
 use crate::runtimes::Liten;
-use liten::insight::{Builder, Server};
+use liten::insight::Builder;
 use liten::runtime::Handle;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -41,7 +40,9 @@ impl OpenPage {
         let (over, is_over) = mpsc::channel();
         let client = thread::spawn(move || {
             loop {
-                PATHS.iter().for_each(|path| ask(&page, path));
+                for path in PATHS {
+                    get(&page, path);
+                }
                 if is_over.recv_timeout(PERIOD) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
@@ -54,15 +55,4 @@ impl OpenPage {
         drop(self.over);
         self.client.join().expect("the page answers");
     }
-}
-
-fn ask(page: &Server, path: &str) {
-    let (host, token) = (page.local_addr(), page.token());
-    let mut stream = TcpStream::connect(host).expect("the page is there");
-    let request =
-        format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
-    stream.write_all(request.as_bytes()).expect("the page reads");
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).expect("the page answers");
-    assert!(answer.starts_with(b"HTTP/1.1 200 "), "{path}");
 }

@@ -30,10 +30,6 @@ fn told(edges: &[(usize, usize)], stuck: &[usize]) -> (Vec<usize>, Vec<(Vec<usiz
 
 #[test]
 fn what_leads_to_a_task_that_lives_is_not_closed() {
-    check_closed();
-}
-
-fn check_closed() {
     assert_eq!(told(&[], &[]), (vec![], vec![]));
     assert_eq!(told(&[(0, 1), (1, 2), (3, 1)], &[]), (vec![], vec![]));
     assert_eq!(told(&[(0, 1), (1, 2), (3, 1)], &[2]), (vec![0, 1, 3], vec![]));
@@ -57,10 +53,6 @@ fn cold(id: TaskId, wait: Wait, number: u64) -> ListEntry {
 
 #[test]
 fn a_task_that_has_run_between_the_walks_waits_no_longer() {
-    check_second_walk();
-}
-
-fn check_second_walk() {
     let id = TaskId::next();
     let met = cold(id, MUTEX, 7);
     let notes = HashMap::from([(id, met.note.unwrap())]);
@@ -76,14 +68,10 @@ fn check_second_walk() {
     assert!(!waits_still(&late, &notes), "the first walk has met no such task");
 }
 
-#[test]
-fn by_a_guard_that_may_be_elsewhere_nothing_is_proven() {
-    check_certainty();
-}
-
 /// The first two wait for locks of each other, the next two for each other's ends, and the fifth for the end
 /// of the first.
-fn check_certainty() {
+#[test]
+fn by_a_guard_that_may_be_elsewhere_nothing_is_proven() {
     let ids = ids();
     let join = |task: usize, other: usize| cold(ids[task], Wait::Join, ids[other].to_bits());
     let met = [cold(ids[0], MUTEX, 1), cold(ids[1], MUTEX, 2), join(2, 3), join(3, 2), join(4, 0)];

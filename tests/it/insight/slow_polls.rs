@@ -42,6 +42,13 @@ fn a_slow_poll_is_told_of_once_while_another_worker_is_idle() {
     });
 }
 
+/// Makes 20 blocks, and again until half of them are named, five times at the most. Returns how many were
+/// named in each round before that.
+pub(super) fn rounds_until_half(mut is_named: impl FnMut() -> bool) -> Vec<usize> {
+    let rounds = (0..5).map(|_| (0..20).filter(|_| is_named()).count());
+    rounds.take_while(|&named| named < 10).collect()
+}
+
 /// Once, with the settings of a runtime that says nothing of slow polls. On a machine that is busy with
 /// something else, the look may come too late, or find a thread that runs: so half of them are enough, and if
 /// fewer are named, all are made once more.
@@ -56,7 +63,7 @@ fn blocks_of_200_ms_are_named_with_their_place_and_call() {
         let block = || runtime.spawn(async { thread::sleep(200 * MS) });
         let place = format!("{}:{line}:", file!());
         let mut seen = Vec::new();
-        let mut is_named = || {
+        let is_named = || {
             let task = block();
             let id = task.id();
             runtime.block_on(task).unwrap();
@@ -69,10 +76,7 @@ fn blocks_of_200_ms_are_named_with_their_place_and_call() {
             seen.push(text);
             is_named
         };
-        let named: Vec<_> = (0..5)
-            .map(|_| (0..20).filter(|_| is_named()).count())
-            .take_while(|&named| named < 10)
-            .collect();
+        let named = rounds_until_half(is_named);
         assert!(named.len() < 5, "{named:?} of 20 each: {seen:?}");
     });
 }

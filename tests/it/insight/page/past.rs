@@ -1,6 +1,7 @@
 //! What has blocked before is named when it is over, also without a callback.
 
 use super::super::requests::{body, json};
+use super::super::slow_polls::rounds_until_half;
 use super::page_of;
 use crate::guard::{exactly, guarded, until};
 use liten::runtime::{Handle, Runtime};
@@ -44,7 +45,7 @@ fn blocks_of_200_ms_are_named_when_they_are_over() {
         };
         let place = format!("{}:{line}:", file!());
         let mut seen = Vec::new();
-        let mut is_named = || {
+        let is_named = || {
             let task = block();
             // The first look of all.
             let page = page_of(&runtime);
@@ -65,10 +66,7 @@ fn blocks_of_200_ms_are_named_when_they_are_over() {
             seen.push(format!("{row:?} {poll}"));
             is_known && is_long && row.is_some_and(|row| row.contains(" ms until "))
         };
-        let named: Vec<_> = (0..5)
-            .map(|_| (0..20).filter(|_| is_named()).count())
-            .take_while(|&named| named < 10)
-            .collect();
+        let named = rounds_until_half(is_named);
         assert!(named.len() < 5, "{named:?} of 20 each: {seen:#?}");
     });
 }

@@ -30,6 +30,12 @@
 //! ready and leaves to the workers what has yielded, so it is busy only as long as there is something
 //! ready, and the system shares the cores. If it is stuck as well, the tasks here block whatever runs them,
 //! and more threads help less and less.
+//!
+//! Rejected: no spare where the workers are slow only because other threads have the processors, as their
+//! threads' clocks and `/proc` tell. A web server under wrk with 500 connections, on the same two cores, then
+//! starts none instead of one or two, but answers 0.97 of the requests with 1.02 of the processor, and with
+//! insight's page open 0.93 instead of 0.98. A spare also gets the program more of the processors that it
+//! shares with others.
 
 use crate::engine::scheduler::slots::Stall;
 use crate::engine::scheduler::threads::RETRY_AFTER;

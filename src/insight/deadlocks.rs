@@ -270,7 +270,7 @@ fn circles(blockers: &HashMap<TaskId, TaskId>) -> Vec<(Vec<TaskId>, usize)> {
     circles
 }
 
-#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+#[cfg(test)]
 mod rules;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

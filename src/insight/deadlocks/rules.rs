@@ -1,4 +1,4 @@
-//! What follows from two walks, without any.
+//! What follows from two walks, without any. It runs with the models, too, for the mutations.
 
 use super::{circles, closed, judged, waits_still};
 use crate::engine::task::header::ListEntry;
@@ -86,4 +86,14 @@ fn by_a_guard_that_may_be_elsewhere_nothing_is_proven() {
     assert_eq!(said(&[]), (set(&[0, 1, 2, 3, 4]), set(&[0, 1, 4]), 2, 0));
     assert_eq!(said(&[1]), (set(&[2, 3]), set(&[]), 1, 1));
     assert_eq!(said(&[0, 1]), (set(&[2, 3]), set(&[]), 1, 1));
+}
+
+/// The holders were asked before the second walk, and one of the two tasks has gone on since.
+#[test]
+fn of_a_task_that_the_second_walk_has_not_seen_nothing_is_said() {
+    let ids = ids();
+    let blockers = HashMap::from([(ids[0], ids[1]), (ids[1], ids[0])]);
+    let seen_again = HashMap::from([(ids[0], cold(ids[0], MUTEX, 1))]);
+    let said = judged(&blockers, &HashSet::new(), &HashSet::new(), &seen_again);
+    assert!(said.tasks.is_empty() && said.circles.is_empty() && said.suspected.is_empty());
 }

@@ -18,9 +18,9 @@ pub(super) const FAIR_INTERVAL: u32 = 61;
 /// What the time between two polls of the driver should be. Long enough that a poll that finds nothing, which
 /// costs about a microsecond, is no burden.
 ///
-/// Rejected: 1 ms, for fewer and larger rounds. Measured (`axum::serve` and an echo, 64 and 500 connections, the
-/// load on the same two cores; 21 slices each in turns): time 1.01 to 1.07 of what it is with 200 µs, processor
-/// 1.02 to 1.11, because the other worker finds nothing meanwhile, and goes to sleep.
+/// Rejected: 1 ms, for fewer and larger rounds. Measured (`axum::serve` and an echo, 64 and 500 connections,
+/// the load on the same two cores; 21 slices each in turns): time 1.01 to 1.07 of what it is with 200 µs,
+/// processor 1.02 to 1.11, because the other worker finds nothing meanwhile, and goes to sleep.
 const WANTED: Duration = Duration::from_micros(200);
 
 /// The largest [`Pace::interval`] at which the tasks count as long.

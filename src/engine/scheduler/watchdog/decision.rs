@@ -34,7 +34,7 @@
 //! Rejected: no spare where the workers are slow only because other threads have the processors, as their
 //! threads' clocks and `/proc` tell. A web server under wrk with 500 connections, on the same two cores, then
 //! starts none instead of one or two, but answers 0.97 of the requests with 1.02 of the processor, and with
-//! insight's page open 0.93 instead of 0.98. A spare also gets the program more of the processors that it
+//! insight's page open 0.94 instead of 0.98. A spare also gets the program more of the processors that it
 //! shares with others.
 
 use crate::engine::scheduler::slots::Stall;

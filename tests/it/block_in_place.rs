@@ -386,9 +386,20 @@ fn workers_that_block_in_place_are_reported_when_no_spare_can_come_for_what_wait
         let runtime = with_spares(1, 1);
         let (release, released) = mpsc::channel::<()>();
         let released = Arc::new(Mutex::new(released));
+        let (inside, is_inside) = mpsc::channel();
         for _ in 0..2 {
-            let released = released.clone();
-            drop(runtime.spawn(async move { block_in_place(|| released.lock().unwrap().recv()) }));
+            let (inside, released) = (inside.clone(), released.clone());
+            drop(runtime.spawn(async move {
+                block_in_place(|| {
+                    inside.send(()).unwrap();
+                    released.lock().unwrap().recv()
+                })
+            }));
+        }
+        // A task that is spawned earlier may overtake the second one, which the first worker has taken and
+        // gives back when it blocks.
+        for _ in 0..2 {
+            is_inside.recv().unwrap();
         }
         let waiting = runtime.spawn(async {});
         until(|| runtime.metrics().blocked_poll_count() == 2);

@@ -79,8 +79,10 @@
 //! they guard under one lock, or do not hold one while you wait for the other. Proven it is only for tasks
 //! that wait for nothing else; see [`Finding::Deadlock`](crate::insight::Finding::Deadlock). With
 //! [`lock_owned`](crate::sync::Mutex::lock_owned) it is "suspected": does the task still have the guard, or
-//! another one that goes on? A circle through channels, or through locks of other crates, is not found as
-//! one: look at what the tasks of the page's table wait for.
+//! another one that goes on? So is a circle in which tasks wait for room in full channels, each in that from
+//! which the next one receives: receive while you send, or make one of the channels unbounded. Tasks that
+//! wait for messages of each other, or for locks of other crates, are not found: look at what the tasks of
+//! the page's table wait for.
 //!
 //! "Which task waits for which" has these tasks, and below each those that wait for it. The button "tree"
 //! says where in its code a task waits; it polls the task once more, see

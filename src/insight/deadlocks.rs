@@ -3,8 +3,9 @@
 //! # The proof
 //!
 //! A task is a *suspect* while it is cold, has one waker, and that waker lies where its note says: with the
-//! end of another task, or in the line of a lock (`engine/task/waiting.rs`). Its *blocker* is that other
-//! task, or the one that holds the lock (`engine/task/holders.rs`). The suspects are found in one walk
+//! end of another task, or in the line of a lock or of a full channel (`engine/task/waiting.rs`). Its
+//! *blocker* is that other task, or the one that holds the lock or receives from the channel
+//! (`engine/task/holders.rs`). The suspects are found in one walk
 //! through all tasks, which marks those that are cold, and looked at once more in a second walk, which
 //! begins after the first has ended. Those that are still marked have been cold all the time in between, so
 //! there is a moment at which all of them were cold.
@@ -27,16 +28,20 @@
 //!
 //! # What is suspected
 //!
-//! A circle in which the holder of a lock is not certain, because the guard owns the lock, is suspected. All
-//! its tasks have been cold from the first walk to the second, as above. A task alone is no such circle: one
+//! A circle with a channel in it, or in which the holder of a lock is not certain, because the guard owns the
+//! lock, is suspected. All its tasks have been cold from the first walk to the second, as above. A task alone is no such circle: one
 //! that locks, gives the guard to a task that it spawns, and locks again is healthy.
 //!
 //! # Channels
 //!
+//! A task that waits for room in a bounded channel is a suspect, too, and its blocker is the task that has
+//! last waited for a message of that channel. It is never certain: a receiver can be given to another task,
+//! and another sender can give back room that it has reserved. Receivers note themselves only when they wait,
+//! so messages do not pay for it.
+//!
 //! Senders are not tied to tasks, so the task that a receiver waits for is not known. Rejected: to note in
-//! the channel the task that has sent last. Each message would pay, and two healthy actors that have answered
-//! each other and wait for news from outside would be a circle. To note the task that holds each sender takes
-//! a look into futures. What is shown is the channel for which each task waits, by number.
+//! the channel the task that has sent last. @@
+//! What is shown is the channel for which each task waits, by number.
 
 use super::cold::{self, Marks};
 use super::deadlocked_task::DeadlockedTask;
@@ -68,7 +73,7 @@ pub(super) struct Suspects {
 pub(super) struct Blocked {
     suspects: Suspects,
     blockers: HashMap<TaskId, TaskId>,
-    /// The tasks among them that wait for a guard that may have left its task.
+    /// The tasks among them that wait for a guard or a receiver that may have left its task.
     uncertain: HashSet<TaskId>,
 }
 
@@ -82,7 +87,7 @@ pub(super) struct Deadlocks {
     pub(super) unless_given: HashSet<TaskId>,
     /// Tasks that wait for each other, each for the next one and the last one for the first.
     pub(super) circles: Vec<Circle>,
-    /// The same, but a guard may have been given to another task.
+    /// The same, but a guard or a receiver may have been given to another task.
     pub(super) suspected: Vec<Circle>,
 }
 

@@ -9,7 +9,7 @@
 //! | `old_jobs` | a job has been done for [`OLD_JOB`], of which the oldest is named |
 //! | `stuck_tasks` | tasks of one place wait, and no waker of theirs exists: proven, see `State::is_stuck` |
 //! | `deadlocks` | tasks that wait for each other in a circle: proven, with a condition, see `deadlocks.rs` |
-//! | `suspected_deadlocks` | the same where a guard may have been given away, see `deadlocks.rs` |
+//! | `suspected_deadlocks` | the same where a guard or a receiver may have been given away |
 //! | `many_tasks` | [`MANY_TASKS`] tasks and more of one place, which are more than half of all |
 //! | `large_futures` | a future of [`LARGE_FUTURE`] and more |
 //! | `growth.rs` | tasks of one place become more and more: suspected |
@@ -27,8 +27,8 @@ use super::slow_poll_info::advice;
 use super::task_group::TaskGroup;
 use super::wait::Wait;
 use super::worker_info::WorkerState;
-use crate::engine::task::RunningTask;
 use crate::engine::task::running::NamedTask;
+use crate::engine::task::{PrimitiveKind, RunningTask};
 use crate::runtime::ThreadActivity;
 use std::fmt;
 use std::panic::Location;
@@ -166,16 +166,22 @@ pub enum Finding {
         /// How many other tasks wait for them, and never go on, either.
         others: usize,
     },
-    /// Tasks wait for each other, but a guard that owns its lock, as of
-    /// [`lock_owned`](crate::sync::Mutex::lock_owned), may have been given to another task, which may release
-    /// it: so this is not proven. All of them have waited at the same moment, for nothing else.
+    /// Tasks wait for each other, but what one of them waits for may come from another task: so this is not
+    /// proven. All of them have waited at the same moment, for nothing else.
     ///
-    /// It is no longer found once the guard is released. It is not found of one task that waits for itself,
-    /// because one that locks, gives the guard to a task that it spawns, and locks again looks like that.
+    /// A guard that owns its lock, as of [`lock_owned`](crate::sync::Mutex::lock_owned), may have been given
+    /// to another task, which may release it. A task that waits for room in an [`mpsc`](crate::sync::mpsc)
+    /// channel waits for the one that has last waited for a message there, but that one may have given the
+    /// receiver away, or another sender may give room back. Tasks that wait for messages of each other are
+    /// not found: which task has a sender is not known.
+    ///
+    /// It is no longer found once one of the tasks goes on. It is not found of one task that waits for
+    /// itself, because one that locks, gives the guard to a task that it spawns, and locks again looks like
+    /// that.
     #[non_exhaustive]
     SuspectedDeadlock {
-        /// The tasks, each of which waits for what the next one has locked, or for its end, and the last one
-        /// for the first.
+        /// The tasks, each of which waits for what the next one has locked, for its end, or for room in a
+        /// channel from which it receives, and the last one for the first.
         tasks: Vec<DeadlockedTask>,
         /// How many other tasks wait for them.
         others: usize,
@@ -401,12 +407,24 @@ fn deadlock(
         1 => f.write_str("a task waits for itself")?,
         count => write!(f, "{count} tasks wait for each other")?,
     }
-    let has_lock = tasks.iter().any(|task| matches!(task.waits_for, Wait::Primitive { .. }));
-    f.write_str(match (is_proven, has_lock) {
-        (true, false) => ": deadlock, proven",
-        (true, true) => ": deadlock, proven unless a guard was given to another task",
-        (false, _) => {
+    let primitives = tasks.iter().filter_map(|task| match task.waits_for {
+        Wait::Primitive { kind, .. } => Some(kind),
+        _ => None,
+    });
+    let (rooms, locks): (Vec<_>, Vec<_>) =
+        primitives.partition(|&kind| kind == PrimitiveKind::Sender);
+    f.write_str(match (is_proven, rooms.is_empty(), locks.is_empty()) {
+        (true, _, true) => ": deadlock, proven",
+        (true, _, false) => ": deadlock, proven unless a guard was given to another task",
+        (false, true, _) => {
             ": suspected deadlock, not proven because a guard that owns its lock may have been given to \
+             another task"
+        }
+        (false, false, true) => {
+            ": suspected deadlock, not proven because a receiver may have been given to another task"
+        }
+        (false, false, false) => {
+            ": suspected deadlock, not proven because a receiver or a guard may have been given to \
              another task"
         }
     })?;

@@ -49,7 +49,8 @@ pub enum Wait {
         /// The same number for all tasks that wait for the same one.
         number: u32,
         /// The task that has locked it, if it is a lock, and that is known: it is noted only by tasks, while
-        /// other tasks wait for the lock, and not of readers.
+        /// other tasks wait for the lock, and not of readers. Of a full channel, the task that has last waited
+        /// for one of its messages, which is not known of a receiver that has never had to wait.
         holder: Option<TaskId>,
     },
 }
@@ -120,6 +121,9 @@ impl fmt::Display for Wait {
             Self::Primitive { kind, number, holder } => {
                 write!(f, "{kind} (#{number:08x})")?;
                 match holder {
+                    Some(holder) if *kind == PrimitiveKind::Sender => {
+                        write!(f, ", from which task {holder} receives")
+                    }
                     Some(holder) => write!(f, " held by task {holder}"),
                     None => Ok(()),
                 }
@@ -148,5 +152,8 @@ mod tests {
         let (kind, number) = (PrimitiveKind::Mutex, 0x12ab);
         let lock = Wait::Primitive { kind, number, holder: Some(id) };
         assert_eq!(lock.to_string(), format!("a Mutex (#000012ab) held by task {id}"));
+        let room = Wait::Primitive { kind: PrimitiveKind::Sender, number, holder: Some(id) };
+        let said = format!("room in an mpsc channel (#000012ab), from which task {id} receives");
+        assert_eq!(room.to_string(), said);
     }
 }

@@ -55,8 +55,9 @@ const SHIFT: u32 = 2;
 pub(crate) struct Permits {
     state: AtomicUsize,
     waiting: WaitList<()>,
-    /// What they are the permits of, and for a lock the task that holds all of them. It decides nothing, so
-    /// the models do not see it: a model of a lock would take minutes.
+    /// What they are the permits of, and the task by which they come back: for a lock the one that holds all
+    /// of them, for a channel the one that has waited last for a message. It decides nothing, so the models do
+    /// not see it: a model of a lock would take minutes.
     holder: AtomicU64,
 }
 
@@ -122,13 +123,13 @@ impl Permits {
         }
     }
 
-    fn is_lock(&self) -> bool {
-        // Ordering: Relaxed, the bits of `OWNER` never change.
-        self.holder.load(Ordering::Relaxed) & OWNER <= Owner::RwLock as u64
+    /// The permits of a semaphore come back by any task.
+    fn has_holder(&self) -> bool {
+        self.kind() != PrimitiveKind::Semaphore
     }
 
-    /// The caller has just got all permits of a lock: notes which task that is. `stays`: its guard borrows
-    /// the lock.
+    /// The caller has just got all permits of a lock, or waits for a message of a channel: notes which task
+    /// that is. `stays`: its guard borrows the lock.
     #[inline]
     pub(crate) fn note_holder(&self, owner: Owner, stays: bool) {
         let holder = holders::word(current::id(), stays);
@@ -160,12 +161,13 @@ impl Permits {
         self.holder.store(owner, Ordering::Relaxed);
     }
 
-    /// Under the lock, when the first future comes to wait for a lock: notes it with its holder.
+    /// Under the lock, when the first future comes to wait: notes what it waits for, with the holder.
     ///
-    /// The exchange that has set `CROWDED` is Acquire, and comes after the one by which the holder has got
-    /// the permits, so an earlier holder, which has cleared the word before its release, is not seen here.
+    /// The exchange that has set `CROWDED` is Acquire, and comes after the one by which the holder of a lock
+    /// has got the permits, so an earlier holder, which has cleared the word before its release, is not seen
+    /// here. Of a channel it may be any task that has waited for a message.
     fn note_waited(&self, locked: &Locked<'_, ()>) {
-        if locked.is_empty() && self.is_lock() {
+        if locked.is_empty() && self.has_holder() {
             // Ordering: Relaxed: the exchange of `take_or_crowd`, which comes before, is the Acquire.
             holders::enter(self, self.holder.load(Ordering::Relaxed) >> 2);
         }
@@ -173,9 +175,12 @@ impl Permits {
 
     /// Under the lock, after permits were handed out: the task that holds a lock now will say so.
     fn note_handed_out(&self, locked: &Locked<'_, ()>, count: usize) {
-        match self.is_lock() {
-            true if locked.is_empty() => holders::leave(self),
-            true if count > 0 => holders::set(self, 0),
+        match self.kind() {
+            PrimitiveKind::Semaphore => {}
+            _ if locked.is_empty() => holders::leave(self),
+            // Another task sends now, but the receiver is the same.
+            PrimitiveKind::Sender => {}
+            _ if count > 0 => holders::set(self, 0),
             _ => {}
         }
     }

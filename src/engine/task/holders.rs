@@ -1,4 +1,8 @@
-//! Which tasks hold the locks that other tasks wait for.
+//! Which tasks hold the locks that other tasks wait for, and receive from the full channels.
+//!
+//! What is said here of a lock and its holder is true of a channel without room and the task that has last
+//! waited for one of its messages, too, but that such a holder is never certain, and is not cleared: a
+//! receiver that is given away leaves no trace.
 //!
 //! A lock notes its holder in itself. Code that looks at a waiting task knows the address of the lock, but
 //! may not follow it: the lock may be gone, or moved, when the future that waited for it has been forgotten.

@@ -53,7 +53,8 @@ impl Wait {
 
     /// Whether the header of this file promises that such a note can be relied upon.
     fn is_for_good(self) -> bool {
-        matches!(self, Self::Join | Self::Primitive(PrimitiveKind::Mutex | PrimitiveKind::RwLock))
+        use PrimitiveKind::{Mutex, RwLock, Sender};
+        matches!(self, Self::Join | Self::Primitive(Mutex | RwLock | Sender))
     }
 }
 

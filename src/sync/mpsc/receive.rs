@@ -163,6 +163,7 @@ fn wait<'a, T, R: Room>(
     };
     drop(inbox);
     if poll.is_pending() {
+        shared.room.note_receiver();
         leave_note(cx.waker(), PrimitiveKind::Receiver, shared);
     }
     drop_all(clone);

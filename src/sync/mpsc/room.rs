@@ -1,7 +1,7 @@
 //! What a message needs before it is sent: a permit in a bounded channel, nothing in an unbounded one.
 
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync::permits::Permits;
+use crate::sync::permits::{Owner, Permits};
 
 /// The difference between the two kinds of channels.
 pub(super) trait Room {
@@ -16,6 +16,9 @@ pub(super) trait Room {
 
     /// Gives back the permits of `count` messages that were taken out of the channel.
     fn release(&self, count: usize);
+
+    /// The calling task waits for a message: notes that, for those that wait for room.
+    fn note_receiver(&self);
 
     /// Whether all permits are back, so that, in a closed channel, no message will come.
     fn is_idle(&self) -> bool;
@@ -47,6 +50,10 @@ impl Room for Bounded {
     #[inline]
     fn release(&self, count: usize) {
         self.permits.release(count);
+    }
+
+    fn note_receiver(&self) {
+        self.permits.note_holder(Owner::Channel, false);
     }
 
     fn is_idle(&self) -> bool {
@@ -89,6 +96,8 @@ impl Room for Unbounded {
 
     #[inline]
     fn release(&self, _count: usize) {}
+
+    fn note_receiver(&self) {}
 
     fn is_idle(&self) -> bool {
         true

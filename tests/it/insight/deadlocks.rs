@@ -3,7 +3,7 @@
 use crate::guard::{guarded, until, workers};
 use liten::insight::{Finding, PrimitiveKind, TaskInfo, Wait};
 use liten::runtime::Runtime;
-use liten::sync::{Mutex, MutexGuard, RwLock, oneshot};
+use liten::sync::{Mutex, MutexGuard, RwLock, mpsc, oneshot};
 use liten::task::{JoinHandle, TaskId};
 use liten::time::{Duration, Instant, sleep, timeout};
 use std::collections::HashSet;
@@ -376,5 +376,108 @@ fn what_may_go_on_is_not_said_to_be_proven() {
         }
         drop(abort);
         assert_eq!(found(&runtime).1.len(), 1);
+    });
+}
+
+/// Two actors, each of which has waited for a message once, and then sends to the other until there is no
+/// room.
+fn full_of_each_other(runtime: &Runtime, capacity: usize) -> Vec<TaskId> {
+    let actor = |mut inbox: mpsc::Receiver<()>, peer: mpsc::Sender<()>| async move {
+        assert!(inbox.recv().await.is_some());
+        while peer.send(()).await.is_ok() {}
+    };
+    let ((left, of_left), (right, of_right)) = (mpsc::channel(capacity), mpsc::channel(capacity));
+    let starts = [left.clone(), right.clone()];
+    let tasks = [(of_left, right), (of_right, left)];
+    let tasks = tasks.map(|(inbox, peer)| runtime.spawn(actor(inbox, peer)).id());
+    until(|| runtime.handle().tasks().filter(|task| !task.waits().is_empty()).count() == 2);
+    assert!(starts.iter().all(|start| start.try_send(()).is_ok()));
+    tasks.into()
+}
+
+#[test]
+fn actors_that_wait_for_room_with_each_other_are_suspected() {
+    guarded(|| {
+        let runtime = workers(2);
+        let ids = full_of_each_other(&runtime, 3);
+        until(|| suspected(&runtime).len() == 1);
+        let dump = runtime.handle().dump();
+        let circles = suspected(&runtime);
+        let [(circle, sentence)] = &circles[..] else { panic!("{dump}") };
+        assert_eq!(HashSet::<&TaskId>::from_iter(circle), HashSet::from_iter(&ids));
+        let expected = "2 tasks wait for each other: suspected deadlock, not proven because a receiver \
+                        may have been given to another task: task ";
+        assert!(sentence.starts_with(expected), "{sentence}");
+        for id in ids {
+            let receives = format!(", from which task {id} receives");
+            assert!(sentence.contains(&receives), "{sentence}");
+        }
+        assert_eq!(found(&runtime), Default::default(), "nothing is proven");
+    });
+}
+
+/// The task that has waited for a message has given the receiver away, and waits for the sender meanwhile.
+#[test]
+fn a_suspicion_ends_when_the_receiver_that_was_given_away_receives() {
+    guarded(|| {
+        let runtime = workers(2);
+        let (sender, mut receiver) = mpsc::channel(1);
+        let (give, given) = oneshot::channel::<mpsc::Receiver<()>>();
+        let (release, released) = oneshot::channel::<()>();
+        let (begin, begun) = oneshot::channel::<()>();
+        let (join, joined) = oneshot::channel::<JoinHandle<()>>();
+        let third = runtime.spawn(async move {
+            let mut receiver = given.await.unwrap();
+            released.await.unwrap();
+            while receiver.recv().await.is_some() {}
+        });
+        let first = runtime.spawn(async move {
+            let wait = timeout(Duration::from_millis(1), receiver.recv());
+            assert!(wait.await.is_err(), "it has waited for a message");
+            give.send(receiver).unwrap();
+            begin.send(()).unwrap();
+            joined.await.unwrap().await.unwrap();
+        });
+        let second = runtime.spawn(async move {
+            begun.await.unwrap();
+            for _ in 0..3 {
+                sender.send(()).await.unwrap();
+            }
+        });
+        join.send(second).unwrap();
+        until(|| suspected(&runtime).len() == 1);
+        assert_eq!(found(&runtime), Default::default());
+        release.send(()).unwrap();
+        runtime.block_on(async { (first.await.unwrap(), third.await.unwrap()) });
+        assert_eq!(suspected(&runtime), []);
+    });
+}
+
+/// As an actor that waits for room for a bounded time, or sends from two futures at once.
+#[test]
+fn a_task_that_waits_for_room_and_something_else_is_not_suspected() {
+    guarded(|| {
+        let runtime = workers(2);
+        let (sender, mut receiver) = mpsc::channel(1);
+        let (other, mut of_other) = mpsc::channel(1);
+        let first = runtime.spawn(async move {
+            assert!(receiver.recv().await.is_some());
+            while timeout(Duration::from_secs(3600), other.send(())).await.unwrap().is_ok() {}
+        });
+        let second = runtime.spawn(async move {
+            // It is known as the one that receives.
+            _ = timeout(Duration::from_millis(1), of_other.recv()).await;
+            while sender.send(()).await.is_ok() {}
+        });
+        let room = |task: &TaskInfo| match task.waits() {
+            [Wait::Primitive { kind: PrimitiveKind::Sender, holder, .. }, ..] => holder.is_some(),
+            _ => false,
+        };
+        until(|| runtime.handle().tasks().filter(room).count() == 2);
+        for _ in 0..100 {
+            assert_eq!((suspected(&runtime), found(&runtime)), Default::default());
+        }
+        first.abort();
+        second.abort();
     });
 }

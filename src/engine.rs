@@ -82,7 +82,7 @@
 //! |---|---|
 //! | `Alarm` | What ends a sleep in the poller: a call by another thread, or the time. |
 //! | `Alone` | What to do before a task that has yielded runs, when no task is ready. |
-//! | `Announced` | What a thread does that has announced its sleep: it does, or it has been unparked. |
+//! | `Announced` | Whether a thread that has announced its sleep may sleep, or has been unparked already. |
 //! | `Answer` | What a request gets: what a traced poll has noted, or that the task has ended. |
 //! | `Around` | A function that encloses the life of a thread of the runtime. |
 //! | `Asked` | A pollable that a host was asked about. |
@@ -119,7 +119,7 @@
 //! | `Link`, `Linked` | The part of a node that refers to its neighbours. |
 //! | `Local` | The owner's end of a worker's queue. |
 //! | `Look` | Where a worker that parks looks once more before it sleeps. |
-//! | `Mark` | What a thread that looks at a task sets in it: it has been cold since. |
+//! | `Mark` | What a look finds of a task: it is hot, cold, or cold since an earlier look. |
 //! | `Meta` | What is said of a task to the functions that the user wants to be called for it. |
 //! | `Mode` | What a thread of the blocking pool does: run jobs, or cancel them. |
 //! | `Note` | What a task waits for, as it has left it in its memory. |

@@ -1,7 +1,7 @@
 //! The driver: waits for I/O events and for timers, and collects the wakers of the tasks that wait for them.
 //!
-//! It knows sources (mio), deadlines, and `std::task::Waker`; of tasks and workers it knows
-//! nothing. It has no thread of its own either: any thread may drive it, one at a time.
+//! It knows sources (mio), deadlines, and `std::task::Waker`; of tasks and workers it knows no more than
+//! their numbers. It starts no thread: any thread may drive it, one at a time.
 //!
 //! | file | what it is |
 //! |---|---|
@@ -36,7 +36,7 @@
 //! # Leader and followers
 //!
 //! A thread that has nothing better to do may ask for the seat (`try_seat`) and becomes the leader: an
-//! idle worker, a thread in `block_on` whose future waits, the runtime's own driver thread. The
+//! idle worker, a thread in `block_on` whose future waits, the runtime's watchdog. The
 //! others sleep elsewhere. With the leader being a worker, the task that an event concerns runs on
 //! the very thread that fetched it; a thread that did nothing but poll would have to hand each
 //! event over, and at few connections that hand-over costs up to a third of a whole request. The
@@ -49,8 +49,10 @@
 //! # Locks
 //!
 //! A thread that takes several locks takes them in one of two orders: the seat, the table of sources, the
-//! waiters of a source; or the seat, the wheel of a shard. Any of them may be left out. A thread that holds
-//! another lock never takes the seat, and no thread calls or drops a waker while it holds a lock.
+//! waiters of a source; or the seat, the wheel of a shard. Any of them may be left out. The holder of the
+//! seat may also take the lock of the clock, or of the quiescent points, and no other one while it has that.
+//! A thread that holds another lock never takes the seat, and no thread calls or drops a waker while it holds
+//! a lock.
 //!
 //! # A clock that stands still
 //!

@@ -49,8 +49,8 @@ pub enum Wait {
         /// The same number for all tasks that wait for the same one.
         number: u32,
         /// The task that has locked it, if it is a lock, and that is known: it is noted only by tasks, while
-        /// other tasks wait for the lock, and not of readers. Of a full channel, the task that has last waited
-        /// for one of its messages, which is not known of a receiver that has never had to wait.
+        /// other tasks wait for the lock, and not of readers. Of a full channel, the task that has last
+        /// waited for one of its messages, which is not known of a receiver that has never had to wait.
         holder: Option<TaskId>,
     },
 }

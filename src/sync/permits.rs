@@ -56,8 +56,8 @@ pub(crate) struct Permits {
     state: AtomicUsize,
     waiting: WaitList<()>,
     /// What they are the permits of, and the task by which they come back: for a lock the one that holds all
-    /// of them, for a channel the one that has waited last for a message. It decides nothing, so the models do
-    /// not see it: a model of a lock would take minutes.
+    /// of them, for a channel the one that has waited last for a message. It decides nothing, so the models
+    /// do not see it: a model of a lock would take minutes.
     holder: AtomicU64,
 }
 
@@ -114,13 +114,16 @@ impl Permits {
 
     /// As a task's note calls it.
     fn kind(&self) -> PrimitiveKind {
+        /// By the number of each [`Owner`].
+        const KINDS: [PrimitiveKind; OWNER as usize + 1] = {
+            let mut kinds = [PrimitiveKind::Mutex; OWNER as usize + 1];
+            kinds[Owner::RwLock as usize] = PrimitiveKind::RwLock;
+            kinds[Owner::Semaphore as usize] = PrimitiveKind::Semaphore;
+            kinds[Owner::Channel as usize] = PrimitiveKind::Sender;
+            kinds
+        };
         // Ordering: Relaxed, the bits of `OWNER` never change.
-        match self.holder.load(Ordering::Relaxed) & OWNER {
-            0 => PrimitiveKind::Mutex,
-            1 => PrimitiveKind::RwLock,
-            2 => PrimitiveKind::Semaphore,
-            _ => PrimitiveKind::Sender,
-        }
+        KINDS[(self.holder.load(Ordering::Relaxed) & OWNER) as usize]
     }
 
     /// The permits of a semaphore come back by any task.

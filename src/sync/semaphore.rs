@@ -310,7 +310,7 @@ impl Semaphore {
     ///
     /// Permits that are held stay valid.
     ///
-    /// Permits that were given to a future which has not been polled since go back.
+    /// If a future was given permits, and has not been polled since, they go back.
     ///
     /// # Examples
     ///

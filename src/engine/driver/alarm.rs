@@ -32,9 +32,10 @@
 //! If `wake` is first, the holder finds `NOTIFIED` and does not block. If the holder is first,
 //! `wake` finds the deadline and rings; whether the holder is already inside the system call does
 //! not matter, because the `mio::Waker` keeps the ring until the poll. What the caller of `wake`
-//! wrote before it is visible to the holder after its turn (release and acquire on the word; every
-//! step in between is a read-modify-write and keeps the chain). Models: `seat/loom.rs`, the word alone and
-//! the whole seat; over two holders, `a_wake_while_the_seat_changes_hands_reaches_one_of_the_two`.
+//! wrote before it is visible to the holder after its turn (Release and Acquire on the word; every
+//! step in between is a read-modify-write, which goes on with the release sequence). Models: `seat/loom.rs`,
+//! the word alone and the whole seat; over two holders,
+//! `a_wake_while_the_seat_changes_hands_reaches_one_of_the_two`.
 //!
 //! # No earlier deadline is lost
 //!
@@ -80,11 +81,10 @@ impl AlarmWord {
     #[must_use]
     pub(super) fn announce(&self, wake_at: u64) -> bool {
         let wake_at = wake_at.max(FIRST_DEADLINE);
-        // Ordering: the release has no reader, but keeps the chain from one `wake` to the next
-        // read-modify-write; acquire pairs with `wake`, whose caller's writes must be seen if the
-        // sleep is called off.
+        // Ordering: Acquire pairs with the Release in `notify`: what its caller has written must be seen if
+        // the sleep is called off. No Release: no thread reads what the holder has written before.
         let announced =
-            self.0.compare_exchange(AWAKE, wake_at, Ordering::AcqRel, Ordering::Acquire);
+            self.0.compare_exchange(AWAKE, wake_at, Ordering::Acquire, Ordering::Acquire);
         if announced.is_err() {
             // Only the one holder writes deadlines, so what it found was NOTIFIED.
             self.rise();
@@ -97,18 +97,18 @@ impl AlarmWord {
 
     /// The holder has slept.
     pub(super) fn rise(&self) {
-        // Ordering: acquire pairs with `wake`; a plain store would lose what its caller had
-        // written, and break the chain.
-        self.0.swap(AWAKE, Ordering::AcqRel);
+        // Ordering: Acquire pairs with the Release in `notify`. A store in the place of the swap would not
+        // see what the callers of `wake` have written.
+        self.0.swap(AWAKE, Ordering::Acquire);
     }
 
     /// True: there is a sleeper, and the caller rings.
     #[must_use]
     pub(super) fn notify(&self) -> bool {
-        // Ordering: release pairs with `announce` and `rise`; acquire lets this wake pass on the
-        // ones before it. Reading first, and writing only what is not there yet, would not publish
-        // this caller's writes.
-        self.0.swap(NOTIFIED, Ordering::AcqRel) >= FIRST_DEADLINE
+        // Ordering: Release pairs with `announce` and `rise`. Wakes before this one stay visible, because a
+        // read-modify-write goes on with their release sequences. Reading first, and writing only what is
+        // not there yet, would not publish this caller's writes.
+        self.0.swap(NOTIFIED, Ordering::Release) >= FIRST_DEADLINE
     }
 
     /// A shard's earliest deadline has become `deadline`, and has been published. True: the sleeper
@@ -122,8 +122,8 @@ impl AlarmWord {
         if wake_at < FIRST_DEADLINE || wake_at <= deadline {
             return false;
         }
-        // Release and acquire only keep the chain between a `wake` and the holder.
-        self.0.compare_exchange(wake_at, AWAKE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        // Ordering: Relaxed: a read-modify-write goes on with the release sequence of a `wake` before it.
+        self.0.compare_exchange(wake_at, AWAKE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
 

@@ -9,8 +9,8 @@ mod imp {
     use super::super::local::{Local, settled};
     use crate::engine::sync_shim::deque::{Injector as Queue, Steal};
 
-    /// The most tasks a worker takes at once: a whole block of crossbeam's list holds 63, and a larger
-    /// batch would let one worker sit on work that its peers wait for.
+    /// The most tasks that one steal takes: a whole block of crossbeam's list holds 63. `move_into` steals
+    /// again until it has what it wants.
     const BATCH: usize = 64;
 
     #[derive(Debug)]

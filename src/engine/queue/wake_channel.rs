@@ -85,8 +85,9 @@ impl Link {
 ///
 /// # Safety
 ///
-/// `into_link` returns a pointer to a link that stays valid, and that nothing else uses, until the
-/// value has been made again by `from_link`.
+/// `into_link` returns a pointer to a link that stays valid, and whose pointer nothing else writes, until
+/// the value has been made again by `from_link`. Other threads may read a link at any time, and take a note
+/// out of it: they tell notes from pointers, and never change a pointer.
 pub(crate) unsafe trait Linked: Sized {
     /// Gives the value away as a pointer to its link.
     fn into_link(self) -> NonNull<Link>;
@@ -115,7 +116,8 @@ impl<T: Linked> AtomicLinked<T> {
     /// Whether nothing is there at this moment.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        // Ordering: Relaxed, no item is taken on the strength of it: the swap decides.
+        // Ordering: Relaxed, no item is taken on the strength of it: the swap decides. `NextSlot::put` stores
+        // if it is true, which is right because only the owner fills that slot.
         self.link.load(Ordering::Relaxed).is_null()
     }
 

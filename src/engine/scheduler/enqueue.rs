@@ -1,8 +1,10 @@
 //! The one door to the queues: each task that becomes runnable, and each one that leaves a queue without
 //! being run, comes through [`Shared::enqueue`].
 //!
-//! Only batches pass by it, which one call moves from deque to deque (`steal_into`, `move_into`): the worker
-//! that moves them runs one of them, and tells others of the rest when it has them.
+//! Two things pass by it: batches, which one call moves from deque to deque (`steal_into`, `move_into`),
+//! where the worker that moves them runs one of them, and tells others of the rest when it has them; and the
+//! task that another one displaces from the next slot ([`OwnQueues::put_next`]), because the call for that
+//! other one tells a peer.
 
 use super::idle::Search;
 use super::own_queues::OwnQueues;
@@ -136,7 +138,11 @@ impl Shared {
         let mut notice = Notice::Nothing;
         for (task, reason) in ready.chain(yielded) {
             self.enqueue(Pusher::Other, task, reason);
-            notice = Notice::Outside;
+            notice = match (reason, notice) {
+                (Reason::AbandonedYielded, Notice::Nothing) => Notice::Regular,
+                (Reason::AbandonedYielded, notice) => notice,
+                _ => Notice::Outside,
+            };
         }
         notice
     }

@@ -2,8 +2,8 @@
 //! in from there. Pure: the worker says what happened, and no queue is read here.
 //!
 //! After a look, the worker runs as many tasks as the look brought before it looks again: the *pause*. All
-//! looks of one *pass* bring in [`INTAKE`] tasks at the most. A pass begins with a look that brings
-//! something, and lasts until what was in the deque then has been popped.
+//! looks of one *pass* bring in [`INTAKE`] tasks from the injector at the most. A pass begins with a look
+//! that brings something, and lasts until what was in the deque then has been popped.
 
 use super::pace::FAIR_INTERVAL;
 use std::cell::Cell;

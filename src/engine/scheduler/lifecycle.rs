@@ -357,9 +357,8 @@ impl Shared {
     /// Moves the tasks that can only be taken all at once to the injector, from which each thread that drains
     /// takes one at a time.
     ///
-    /// All registries are closed before the first destructor runs. Otherwise a destructor that wakes a
-    /// cold task on a thread without a role would come back here for it, and so on for each task of a
-    /// chain.
+    /// All registries are closed, and all their tasks are aborted by that, before the first destructor runs:
+    /// what a destructor wakes then ends with the others and is not polled.
     fn move_to_injector(&self) {
         // A thread that comes second must not find the registries closed and the injector still empty: it
         // would end, and leave the first one alone with tasks that may wait for each other.

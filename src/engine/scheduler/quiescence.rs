@@ -6,7 +6,7 @@
 //! | thread | counts as awake |
 //! |---|---|
 //! | a worker | except while it sleeps, in its parker or in the seat |
-//! | a root, the thread in `block_on` | except from the begin of its sleep to the wake that ends it |
+//! | a root, the thread in `block_on` | except from the beginning of its sleep to the wake that ends it |
 //! | the driver thread | while it handles events |
 //!
 //! The last thread that goes to sleep wakes the holder of the seat. The holder then looks whether everything

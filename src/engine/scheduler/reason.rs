@@ -83,7 +83,7 @@ pub(super) enum Queue<O, C> {
 pub(super) enum Notice<O> {
     /// A parked peer, if more than one task is runnable here.
     Peer(O),
-    /// The same if the poll has queued other tasks: without them there are as many as before it.
+    /// The same if the poll has queued other tasks: a task that goes back to its queue changes nothing.
     Again(O),
     /// A worker that is awake, or else a parked one: this thread will not run the task.
     Outside,

@@ -25,11 +25,12 @@ use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// What the workers, the driver thread, the watchdog and the handles of one runtime share.
+/// What the workers, the watchdog and the handles of one runtime share.
 ///
 /// It is a list of parts, each with its own state, proof and file; a method here combines at least two of
-/// them. They are not grouped further, because a group would have no invariant of its own and would only
-/// lengthen the paths to its parts. `seated` is the one field without a type: a hint without a protocol.
+/// them, or shows one of them to the runtime. They are not grouped further, because a group would have no
+/// invariant of its own and would only lengthen the paths to its parts. `seated` is the one field without a
+/// type: a hint without a protocol.
 pub(crate) struct Shared {
     pub(super) slots: Slots,
     pub(super) outside: Outside,
@@ -146,12 +147,12 @@ impl Shared {
     /// Whether a thief would find a task that has been woken or spawned. For the moments when it matters: it
     /// executes fences.
     pub(super) fn has_ready(&self) -> bool {
-        !self.outside.injector.is_empty() || self.active_slots().any(Slot::has_ready)
+        !self.outside.injector.is_empty() || self.used_slots().any(Slot::has_ready)
     }
 
     /// Whether a thief would find a task that has yielded. As for `has_ready`.
     pub(super) fn has_yielded(&self) -> bool {
-        !self.outside.yielded.is_empty() || self.active_slots().any(Slot::has_yielded)
+        !self.outside.yielded.is_empty() || self.used_slots().any(Slot::has_yielded)
     }
 
     /// Whether anything is queued.
@@ -159,7 +160,7 @@ impl Shared {
         self.has_ready() || self.has_yielded()
     }
 
-    fn active_slots(&self) -> impl Iterator<Item = &Slot> {
+    fn used_slots(&self) -> impl Iterator<Item = &Slot> {
         (0..self.slots.high()).map(|index| self.slots.get(index))
     }
 
@@ -337,7 +338,7 @@ impl Shared {
     /// awaited the handle never counts the task. Its note says when it is through with both. The counts are
     /// read first: an empty note says nothing of a task that begins and is counted after it was read.
     fn is_quiet(&self) -> bool {
-        self.alive_tasks() == 0 && self.active_slots().all(|slot| slot.running.is_idle())
+        self.alive_tasks() == 0 && self.used_slots().all(|slot| slot.running.is_idle())
     }
 
     /// Blocks the calling thread until no task is alive, and each JoinHandle knows.

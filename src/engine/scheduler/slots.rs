@@ -107,7 +107,7 @@ pub(super) struct Stats {
 impl Slots {
     pub(super) fn new(workers: usize) -> Self {
         assert!(workers <= 2 * MAX_WORKERS, "the builder checks this");
-        let slots = (0..workers).map(|_| made_later(Slot::shared)).collect();
+        let slots = (0..workers).map(|_| made_later(Slot::new_arc)).collect();
         Self { slots, high: AtomicUsize::new(0) }
     }
 
@@ -118,17 +118,17 @@ impl Slots {
 
     #[inline]
     pub(super) fn get(&self, index: usize) -> &Slot {
-        self.shared(index)
+        self.get_arc(index)
     }
 
     #[inline]
-    fn shared(&self, index: usize) -> &Arc<CachePadded<Slot>> {
-        self.slots[index].get_or_init(Slot::shared)
+    fn get_arc(&self, index: usize) -> &Arc<CachePadded<Slot>> {
+        self.slots[index].get_or_init(Slot::new_arc)
     }
 
     /// The slot for its owner to keep.
     pub(super) fn share(&self, index: usize) -> Arc<CachePadded<Slot>> {
-        self.shared(index).clone()
+        self.get_arc(index).clone()
     }
 
     /// The slot, if it has been looked at.
@@ -154,7 +154,7 @@ impl Slots {
 }
 
 impl Slot {
-    fn shared() -> Arc<CachePadded<Self>> {
+    fn new_arc() -> Arc<CachePadded<Self>> {
         Arc::new(CachePadded::new(Self::new()))
     }
 
@@ -219,22 +219,22 @@ impl Slot {
 
     pub(super) fn activate(&self, unparker: Unparker) {
         *self.unparker.lock() = Some(unparker);
-        // Ordering: SeqCst, the pair of `deactivate`.
-        self.active.store(true, Ordering::SeqCst);
+        // Ordering: Relaxed: `is_active` reads it. A thread that still reads `false` empties the channel
+        // itself.
+        self.active.store(true, Ordering::Relaxed);
     }
 
     /// The worker that has left without giving up its slot is back.
     pub(super) fn reactivate(&self) {
-        // Ordering: SeqCst, the pair of `deactivate`. A thread that still reads `false` empties the channel
-        // itself.
-        self.active.store(true, Ordering::SeqCst);
+        // Ordering: Relaxed, as in `activate`.
+        self.active.store(true, Ordering::Relaxed);
     }
 
     /// The worker is about to leave. The caller executes a SeqCst fence, then empties the channel.
     pub(super) fn deactivate(&self) {
-        // Ordering: SeqCst with the caller's fence: a pusher pushes, fences, and reads `active`. Either
-        // it sees `false` and empties the channel itself, or the leaving worker sees its push.
-        self.active.store(false, Ordering::SeqCst);
+        // Ordering: Relaxed, before the caller's SeqCst fence: a pusher pushes, fences, and reads `active`.
+        // Either it sees `false` and empties the channel itself, or the leaving worker sees its push.
+        self.active.store(false, Ordering::Relaxed);
     }
 
     pub(super) fn is_active(&self) -> bool {

@@ -85,7 +85,7 @@ const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// Looks without any work before the thread sleeps without a limit: long enough that sparse traffic does not
 /// wake it each time.
-const QUIET_LOOKS: u32 = 8;
+const IDLE_LOOKS: u32 = 8;
 
 impl Shared {
     /// Called by a worker with its first task, when it has left its park, and when it is back from blocking
@@ -107,14 +107,17 @@ impl Shared {
             self.watchdog.wake(&self.driver);
         } else if self.start_driver().is_err() {
             // Idle workers, and busy ones between two polls, fetch events all the same. The next one that
-            // leaves its park tries again. Ordering: Relaxed, there is no thread that could read it.
+            // leaves its park tries again. Ordering: Relaxed. Workers read it in `rouse_watchdog`, and learn
+            // nothing else by it: without the thread there is no unparker to be seen.
             self.watchdog.asleep.store(true, Ordering::Relaxed);
         }
     }
 
     /// Lets a worker that moves take what is queued at those that do not.
     pub(super) fn call_for_rescue(&self) {
-        // Ordering: Relaxed, see `WatchdogFlags::take_rescue`.
+        // Ordering: Relaxed, see `WatchdogFlags::take_rescue`. A worker that withdraws the announcement at
+        // the same time may not see the flag. No task is lost by that: workers look here at each fair turn
+        // without a pause, and the next look orders it again.
         self.watchdog.rescue.store(true, Ordering::Relaxed);
         self.outside.announce();
     }
@@ -175,7 +178,7 @@ struct WatchdogThread {
     looked: Instant,
     /// Until the next look.
     pause: Duration,
-    quiet: u32,
+    idle_looks: u32,
     /// Since the last look this thread has woken tasks while no worker was idle.
     delivered: bool,
     /// Which quiescent point is waited for, by how many there were before it, and since when.
@@ -208,7 +211,7 @@ impl WatchdogThread {
             orders: Vec::with_capacity(ORDERS_PER_WORKER * workers + ORDERS),
             looked: now,
             pause: LOOK,
-            quiet: 0,
+            idle_looks: 0,
             delivered: false,
             quiescent_wait: None,
             wakes: shared.driver.new_wakes(),
@@ -221,16 +224,16 @@ impl WatchdogThread {
         }
         self.end_quiescent_point_wait(shared, clock::now());
         let has_easy_look = || all_rest(shared) && shared.size.spares() != 0;
-        let quiet = |shared: &Shared| nothing_to_do(shared) && shared.driver.is_attended();
-        self.quiet = if quiet(shared) { self.quiet + 1 } else { 0 };
+        let is_idle = |shared: &Shared| nothing_to_do(shared) && shared.driver.is_attended();
+        self.idle_looks = if is_idle(shared) { self.idle_looks + 1 } else { 0 };
         if shared.shutdown.is_drained() {
             return;
         }
-        if self.quiet >= QUIET_LOOKS {
-            if announce_sleep(shared, || quiet(shared)) == AfterLook::Sleep {
+        if self.idle_looks >= IDLE_LOOKS {
+            if announce_sleep(shared, || is_idle(shared)) == AfterLook::Sleep {
                 self.parker.park();
             }
-            self.quiet = 0;
+            self.idle_looks = 0;
             self.pause = LOOK;
         } else if announce_sleep(shared, has_easy_look) == AfterLook::Sleep {
             self.parker.park_timeout(EASY_LOOK);
@@ -441,6 +444,7 @@ impl WatchdogThread {
     fn end_quiescent_point_wait(&mut self, shared: &Shared, now: Instant) {
         if self.is_quiescent_point_overdue(shared, now) {
             // Counts as awake while it calls the wakers: the clock must not jump before the tasks are queued.
+            // Without the role, because there are too few of them to be worth chains.
             shared.add_awake();
             shared.driver.quiescent_points().begin(&mut self.wakes);
             wakers::wake_all(&mut self.wakes);

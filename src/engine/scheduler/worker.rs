@@ -11,10 +11,10 @@
 //! something that waits, while tasks that yield are those that compute.
 //!
 //! If something waits outside (two hints say so, read in each tick): the own wake channel, and a batch from
-//! the injector, go to the back of the ready deque. The next look comes after as many ticks as
-//! it brought tasks, and all looks of one *pass* bring [`INTAKE`] at the most: a pass lasts until what was in
-//! the deque after its first look has been popped. At each *fair turn* the driver is polled if its seat is
-//! free, and if no such pause is on, the worker looks outside whatever the hints say. Then:
+//! the injector, go to the back of the ready deque. The next look comes after a *pause* of as many ticks as
+//! it brought tasks, and all looks of one *pass* bring [`INTAKE`] from the injector at the most: a pass lasts
+//! until what was in the deque after its first look has been popped. At each *fair turn* the driver is polled
+//! if its seat is free, and unless it is in a pause, the worker looks outside whatever the hints say. Then:
 //!
 //! 1. the next slot: the task that the last one woke. At most `NEXT_CAP` times in a row (next_queue.rs), then
 //!    it goes to the ready deque's back;
@@ -35,8 +35,9 @@
 //! Say that `k` tasks want to run on a worker, those that have just been woken included.
 //!
 //! *Ready tasks.* The ready deque never holds more than `k + 2 × INTAKE`: what a pass brought in is gone, or
-//! among the `k`, when the next pass ends. A task at its back waits for those before it, for at most as many
-//! that have yielded, and after each of these for at most `NEXT_CAP` polls from the next slot.
+//! among the `k`, when the next pass ends. What comes from the wake channel, or is taken from a worker that
+//! is stuck, has no such bound and counts among the `k`. A task at its back waits for those before it, for at
+//! most as many that have yielded, and after each of these for at most `NEXT_CAP` polls from the next slot.
 //!
 //! *Tasks that have yielded.* When ready tasks never run out, [`NextQueue`] lets one of the others run after
 //! each `INTAKE / n` of them, and after each single one if there are more than that: all `n` have had their
@@ -102,8 +103,8 @@ pub(super) struct Worker {
     rng: RefCell<Rng>,
     /// Ticks until the next fair turn.
     until_fair: Cell<u32>,
-    /// What `until_fair` was when the clock was last read for `pace`; one more if that was in a fair turn,
-    /// after which the same tick runs a task.
+    /// What `until_fair` was when the clock was last read for `pace`, so that the difference is the number
+    /// of ticks since. One more if it was read in a fair turn: the tick of that turn also runs a task.
     paced_at: Cell<u32>,
     pace: Pace,
     /// Up to this moment its time has been counted.
@@ -226,7 +227,7 @@ impl Worker {
         self.shared.rouse_watchdog();
     }
 
-    /// Called in one place only, where the compiler puts it and what it calls in line.
+    /// Called in one place only, so that the compiler inlines it and what it calls.
     #[inline]
     fn run(&self, task: Hot) {
         self.own.slot.running.begin(task.identity());

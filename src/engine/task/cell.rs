@@ -15,6 +15,8 @@
 //! | field | written or moved by | when |
 //! |---|---|---|
 //! | `link` | the queue that the `Hot` is in | while it is in there |
+//! |        | the thread that polls: a note of what the task waits for | while it is polled |
+//! |        | any thread: takes that note out, and never a pointer | at any time |
 //! | `stage` | the owner of the `Hot` | until COMPLETE |
 //! |         | the JoinHandle (JOIN_INTEREST), once | after COMPLETE |
 //! | `registry_key` | the owner of the `Hot` | until COMPLETE |

@@ -224,8 +224,9 @@ pub(crate) struct Hot(pub(super) NonNull<Header>);
 // nothing of the future.
 unsafe impl Send for Hot {}
 
-// SAFETY: the link is the header's first field (repr(C)), and while the `Hot` is given away
-// nothing else uses it: only the owner of the `Hot` may.
+// SAFETY: the link is the header's first field (repr(C)). Pointers are written to it only by the owner of the
+// `Hot`, which is the queue while the `Hot` is given away. Other threads read it and take notes out of it,
+// which are odd and no pointers.
 unsafe impl Linked for Hot {
     fn into_link(self) -> NonNull<Link> {
         self.0.cast()
@@ -241,8 +242,8 @@ unsafe impl Linked for Hot {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cold(NonNull<Header>);
 
-// SAFETY: only the three methods below follow the pointer. They touch the atomic state word,
-// and read what never changes while the task lives and is `Sync`.
+// SAFETY: only the three methods below follow the pointer. They touch the state word and the link, which are
+// atomic, and read what never changes while the task lives and is `Sync`.
 unsafe impl Send for Cold {}
 
 impl Cold {
@@ -406,7 +407,8 @@ impl Hot {
             }
         }
         // Without a JoinHandle the output's destructor is part of the task, so the task is counted as
-        // ended after it.
+        // ended after it. If the handle is dropped after this look, the destructor runs here after the task
+        // was counted, and `Shared::is_quiet` waits for it because the worker's note is still there.
         let joined = header.state.has_join_handle();
         if joined {
             completer.completed();
@@ -468,7 +470,7 @@ impl TaskRef {
     pub(super) fn wake(&self) {
         match self.header().state.wake() {
             Wake::Schedule => self.schedule(),
-            // A task that wakes itself in its poll has yielded: a future that knows no runtime yields so.
+            // A task that wakes itself in its poll has yielded: a future that knows no runtime does it so.
             Wake::Noted => {
                 current::note_wake(self.0.as_ptr().cast_const().cast());
             }

@@ -1,6 +1,7 @@
 //! The word that says what a task is doing: bits, transitions, and what the caller must do after each.
 //!
-//! Pure but for the one atomic: no transition calls other code. Each returns a `#[must_use]` action.
+//! Pure but for the one atomic: no transition calls other code. Each whose caller has to act returns a
+//! `#[must_use]` action. Those of the join bits are not in the table: see "Join bits" below.
 //!
 //! | phase | SCHEDULED | WOKEN | COMPLETE | a [`Hot`](super::header::Hot) exists |
 //! |---|---|---|---|---|
@@ -18,7 +19,7 @@
 //! | `pending` | running | cold | `Cold` |
 //! |        | running, WOKEN | queued | `Requeue` |
 //! |        | running, CANCELLED | same | `Cancel` |
-//! | `trace` | as `wake`, and TRACED wherever it is not complete | | as `wake` |
+//! | `trace` | not complete | as after `wake`, plus TRACED | as of `wake` |
 //! | `start` | queued, TRACED | running, TRACED and WOKEN cleared | `Trace`; `Cancel` if CANCELLED |
 //! | `abort` | cold | queued, CANCELLED | `Schedule` |
 //! |        | queued, running | same, CANCELLED | nothing |
@@ -118,6 +119,7 @@ pub(crate) enum Pending {
 
 /// After a look at the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub(crate) enum Mark {
     /// The task is not cold.
     Hot,

@@ -2,10 +2,10 @@
 //!
 //! Which poll is the next sample is drawn at random, in a number of polls that is one [`PERIOD`] in the
 //! mean, as fast as the worker has made them lately. Its fair turns tell when that poll is among the ticks
-//! until the next fair turn, and the worker calls [`Worker::sample_turn`] before that tick: the counter that
-//! leads to the next fair turn leads there first. From then on until the sample is taken, polls, wakes and
-//! spawns take the way that they take while events are recorded (recorded.rs). So a poll that is not measured
-//! pays nothing for those that are.
+//! until the next fair turn, and the worker calls [`Worker::sample_turn`] before that tick: the counter of
+//! ticks until the next fair turn is made to run out there first. From then on until the sample is taken,
+//! polls, wakes and spawns take the way that they take while events are recorded (recorded.rs). So a poll
+//! that is not measured pays nothing for those that are.
 //!
 //! * The chosen poll is timed. It stands for all polls since the one that was timed before, so that the
 //!   counts are those of all polls. A worker whose polls are long, which has a fair turn after fewer polls,

@@ -31,14 +31,14 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ALARM,
         models: "seat::loom",
-        from: "self.0.swap(NOTIFIED, Ordering::AcqRel) >= FIRST_DEADLINE",
+        from: "self.0.swap(NOTIFIED, Ordering::Release) >= FIRST_DEADLINE",
         to: "self.0.swap(NOTIFIED, Ordering::Relaxed) >= FIRST_DEADLINE",
         breaks: "a wake of the poller publishes nothing",
     },
     Mutation {
         file: ALARM,
         models: "seat::loom",
-        from: "        self.0.swap(AWAKE, Ordering::AcqRel);",
+        from: "        self.0.swap(AWAKE, Ordering::Acquire);",
         to: "        self.0.store(AWAKE, Ordering::Relaxed);",
         breaks: "the end of a sleep loses what a wake published",
     },

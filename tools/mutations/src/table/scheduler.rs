@@ -379,7 +379,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SHARED,
         models: "scheduler::worker::loom",
-        from: " && self.active_slots().all(|slot| slot.running.is_idle())",
+        from: " && self.used_slots().all(|slot| slot.running.is_idle())",
         to: "",
         breaks: "a thread that waits for the last task returns before its JoinHandle knows",
     },

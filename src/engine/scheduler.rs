@@ -53,7 +53,9 @@
 //! or the watchdog wakes a peer for the rest, some milliseconds later. They also wait for the end of the poll
 //! that has woken them.
 //!
-//! A task that has yielded is a reason to wake only workers that may run it: not a helper (worker.rs).
+//! A task that has yielded is a reason to wake only workers that may run it: not a helper (worker.rs). When a
+//! worker gives up its queues, any worker is woken, and a helper that finds nothing for itself passes the
+//! search on.
 //!
 //! # No wake is lost
 //!

@@ -131,8 +131,17 @@ impl Permits {
         self.kind() != PrimitiveKind::Semaphore
     }
 
-    /// The caller has just got all permits of a lock, or waits for a message of a channel: notes which task
-    /// that is. `stays`: its guard borrows the lock.
+    /// The caller waits for a message of the channel whose room this is: notes which task that is, for those
+    /// that come to wait for room. Those that wait already are not told: there is no message, so others have
+    /// reserved the room, and the receiver is not what they wait for.
+    pub(crate) fn note_receiver(&self) {
+        let holder = holders::word(current::id(), false);
+        // Ordering: Relaxed, a number that says only which task that was.
+        self.holder.store(holder << 2 | Owner::Channel as u64, Ordering::Relaxed);
+    }
+
+    /// The caller has just got all permits of a lock: notes which task that is. `stays`: its guard borrows
+    /// the lock.
     #[inline]
     pub(crate) fn note_holder(&self, owner: Owner, stays: bool) {
         let holder = holders::word(current::id(), stays);

@@ -138,11 +138,7 @@ impl Shared {
         let mut notice = Notice::Nothing;
         for (task, reason) in ready.chain(yielded) {
             self.enqueue(Pusher::Other, task, reason);
-            notice = match (reason, notice) {
-                (Reason::AbandonedYielded, Notice::Nothing) => Notice::Regular,
-                (Reason::AbandonedYielded, notice) => notice,
-                _ => Notice::Outside,
-            };
+            notice = Notice::Outside;
         }
         notice
     }

@@ -1,7 +1,7 @@
 //! What a message needs before it is sent: a permit in a bounded channel, nothing in an unbounded one.
 
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::sync::permits::{Owner, Permits};
+use crate::sync::permits::Permits;
 
 /// The difference between the two kinds of channels.
 pub(super) trait Room {
@@ -53,7 +53,7 @@ impl Room for Bounded {
     }
 
     fn note_receiver(&self) {
-        self.permits.note_holder(Owner::Channel, false);
+        self.permits.note_receiver();
     }
 
     fn is_idle(&self) -> bool {

@@ -41,11 +41,7 @@ use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::task::budget;
-use crate::engine::wakers::{self, Place};
-use pin_project_lite::pin_project;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 /// Returns a sender and a receiver of a new channel that keeps at least `capacity` values.
 ///
@@ -160,7 +156,9 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn closed(&self) {
-        Unheard { ring: &self.ring, place: Place::new(0) }.await;
+        let is_unheard = || self.ring.tail.lock().receivers == 0;
+        let look = || if is_unheard() { Poll::Ready(()) } else { Poll::Pending };
+        budget::within(self.ring.unheard.wait(0, |_| look())).await;
     }
 
     /// Returns how many senders there are.
@@ -236,41 +234,6 @@ impl<T> Drop for WeakSender<T> {
 }
 
 impl_debug!([T] WeakSender<T>, "broadcast::WeakSender");
-
-pin_project! {
-    /// Waits until there is no receiver.
-    struct Unheard<'a, T> {
-        ring: &'a Ring<T>,
-        #[pin]
-        place: Place,
-    }
-
-    impl<T> PinnedDrop for Unheard<'_, T> {
-        fn drop(this: Pin<&mut Self>) {
-            let this = this.project();
-            this.ring.unheard.leave(this.place.as_ref());
-        }
-    }
-}
-
-impl<T> Future for Unheard<'_, T> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let this = self.project();
-        let (ring, place) = (*this.ring, this.place.as_ref());
-        budget::poll_leaf(cx, |cx| {
-            let poll = ring.unheard.poll(place, cx, |line| {
-                if ring.tail.lock().receivers == 0 {
-                    Poll::Ready(line.leave(place))
-                } else {
-                    Poll::Pending
-                }
-            });
-            poll.map(wakers::drop_all)
-        })
-    }
-}
 
 #[cfg(all(test, liten_loom))]
 mod loom;

@@ -78,8 +78,6 @@ use crate::engine::sync_shim::{Arc, RwLock};
 use crate::engine::task::budget;
 use crate::runtime::context;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 
 const CLOSED: usize = 1;
 
@@ -142,12 +140,6 @@ impl<T: fmt::Debug> fmt::Debug for Shared<T> {
 
 // A panic of a closure leaves the value as the closure has left it, as the documentation of the methods says.
 impl_unwind_safe!([T] Shared<T>);
-
-/// Runs a future as one operation of the task's budget.
-async fn within_budget<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    poll_fn(|cx| budget::poll_leaf(cx, |cx| future.as_mut().poll(cx))).await
-}
 
 /// Returns the two halves of a channel with its first value, which the receiver counts as seen.
 ///
@@ -333,7 +325,7 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn closed(&self) {
-        within_budget(async {
+        budget::within(async {
             loop {
                 // Made before the look at the count: a receiver that is dropped after the look notifies it.
                 let unwatched = self.shared.unwatched.notified();

@@ -27,6 +27,11 @@
 //! | 400 µs | 1.15 | 480 µs |
 //! | 500 µs | 0.9 | 590 µs |
 //!
+//! The median lateness is about half the delay, whatever decides when a delay begins, and each turn costs the
+//! same. So a lower median is paid for in turns. On another machine, of 100,000 timers in a second the median
+//! is 0.05 of tokio's without coalescing; with 120, 250 and 400 µs it is 0.09, 0.18 and 0.25, and the
+//! processor time of the intervals 1.35, 0.79 and 0.84.
+//!
 //! Rejected: to judge by how many timers have fired lately. By that number, one task that sleeps for a
 //! hundred microseconds again and again looks like many tasks. And longer ticks for the wheel: they delay a
 //! lone timer, too.

@@ -26,6 +26,8 @@
 use super::current::{self, UNLIMITED};
 use super::waker;
 use crate::engine::scoped::while_replaced;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::task::{Context, Poll, ready};
 
 /// How many leaf operations a task may complete in one poll.
@@ -117,6 +119,12 @@ pub(crate) fn poll_leaf<T>(
         refund();
     }
     poll
+}
+
+/// Runs `future` as one operation within the budget.
+pub(crate) async fn within<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|cx| poll_leaf(cx, |cx| future.as_mut().poll(cx))).await
 }
 
 /// Runs `f` with a full budget of its own: for a future that shares its thread with tasks without being one.

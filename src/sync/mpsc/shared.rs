@@ -25,13 +25,10 @@ use super::room::{Bounded, Room};
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::engine::wakers::{Place, WaitList, drop_all, guard};
-use pin_project_lite::pin_project;
+use crate::engine::wakers::{WaitList, drop_all, guard};
 use std::fmt;
-use std::future::Future;
 use std::mem;
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 
 /// The shared part of a channel.
 pub(super) struct Shared<T, R> {
@@ -148,9 +145,13 @@ impl<T, R: Room> Tx<T, R> {
         WeakTx::new(&self.shared)
     }
 
-    /// Returns a future that is ready when the channel is closed.
-    pub(super) fn closed(&self) -> Closing<'_, T, R> {
-        Closing { shared: &self.shared, place: Place::new(0) }
+    /// Waits until the channel is closed.
+    pub(super) async fn closed(&self) {
+        let room = &self.shared.room;
+        let look = || if room.is_closed() { Poll::Ready(()) } else { Poll::Pending };
+        if look().is_pending() {
+            self.shared.inbox.wait(0, |_| look()).await;
+        }
     }
 }
 
@@ -204,43 +205,6 @@ impl<T, R: Room> Drop for WeakTx<T, R> {
     fn drop(&mut self) {
         // Ordering: Relaxed, a number to look at.
         self.shared.weak.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-pin_project! {
-    /// Ready when the channel is closed; made by [`Tx::closed`].
-    #[must_use = "futures do nothing unless you `.await` or poll them"]
-    pub(super) struct Closing<'a, T, R>
-    where
-        R: Room,
-    {
-        shared: &'a Shared<T, R>,
-        #[pin]
-        place: Place,
-    }
-
-    impl<T, R> PinnedDrop for Closing<'_, T, R>
-    where
-        R: Room,
-    {
-        fn drop(this: Pin<&mut Self>) {
-            let this = this.project();
-            this.shared.inbox.leave(this.place.as_ref());
-        }
-    }
-}
-
-impl<T, R: Room> Future for Closing<'_, T, R> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let this = self.project();
-        let room = &this.shared.room;
-        let look = || if room.is_closed() { Poll::Ready(()) } else { Poll::Pending };
-        if look().is_ready() {
-            return Poll::Ready(());
-        }
-        this.shared.inbox.poll(this.place.as_ref(), cx, |_| look())
     }
 }
 

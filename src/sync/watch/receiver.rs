@@ -1,7 +1,7 @@
 //! The receiving half, and the guard of a value that is borrowed.
 
 use super::error::RecvError;
-use super::{SPREAD, STEP, Shared, Version, within_budget};
+use super::{SPREAD, STEP, Shared, Version};
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::sync_shim::{Arc, RwLockReadGuard};
 use crate::engine::task::waker::leave_note;
@@ -149,7 +149,7 @@ impl<T> Receiver<T> {
     /// # });
     /// ```
     pub async fn changed(&mut self) -> Result<(), RecvError> {
-        // `within_budget` would do, but its future in a future costs a twentieth of what a receiver does for
+        // `budget::within` would do, but its future in a future costs a twentieth of what a receiver does for
         // a value.
         let mut change = Change { shared: &self.shared, memory: &mut self.memory };
         let mut notified = pin!(change.notified());
@@ -185,7 +185,7 @@ impl<T> Receiver<T> {
     /// # });
     /// ```
     pub async fn wait_for(&mut self, f: impl FnMut(&T) -> bool) -> Result<Ref<'_, T>, RecvError> {
-        within_budget(self.wait_for_unbudgeted(f)).await
+        budget::within(self.wait_for_unbudgeted(f)).await
     }
 
     async fn wait_for_unbudgeted(

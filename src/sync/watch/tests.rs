@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 fn once<F: Future>(future: F) -> Poll<F::Output> {

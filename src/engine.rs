@@ -105,7 +105,7 @@
 //! | `Found` | What a worker does when it has found a task, before it runs it. |
 //! | `Histogram` | How often something took how long. |
 //! | `History` | What the watchdog remembers from one look to the next. |
-//! | `Holder` | Which task holds a lock that others wait for. |
+//! | `Holder` | Which task holds a lock that others wait for, or receives from a full channel. |
 //! | `Hooked` | A task with the hooks that are called for it. |
 //! | `Host`, `Native`, `System`, `Wasi` | The system under a component, or what stands for it natively. |
 //! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |

@@ -21,7 +21,8 @@
 //! `next_slot` holds the task that a worker runs next. `current` and `budget` belong to the thread. `origin`
 //! is what the caller of a spawn says of the task; `hooks` are what the user wants to be called, and `hooked`
 //! calls them. `traced` is a poll that notes where the task waits. `waiting` notes what a task waits for,
-//! such as something of a `primitive_kind`, and `holders` which tasks hold the locks that others wait for.
+//! such as something of a `primitive_kind`, and `holders` which tasks hold the locks that others wait for,
+//! or receive from the full channels.
 //!
 //! A task calls upwards through three traits: [`header::Schedule`], and of the thread that polls or ends it
 //! [`header::Runner`] and [`header::Completer`]. The scheduler, local executors and blocking tasks implement

@@ -80,7 +80,8 @@
 //! that wait for nothing else; see [`Finding::Deadlock`](crate::insight::Finding::Deadlock). With
 //! [`lock_owned`](crate::sync::Mutex::lock_owned) it is "suspected": does the task still have the guard, or
 //! another one that goes on? So is a circle in which tasks wait for room in full channels, each in that from
-//! which the next one receives: receive while you send, or make one of the channels unbounded. Tasks that
+//! which the next one receives: receive while you send, or make one of the channels unbounded. A task that
+//! sends to its own full channel is not found, nor are tasks that
 //! wait for messages of each other, or for locks of other crates, are not found: look at what the tasks of
 //! the page's table wait for.
 //!

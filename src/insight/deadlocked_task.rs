@@ -32,7 +32,8 @@ impl DeadlockedTask {
         self.task.spawned_at()
     }
 
-    /// Returns what it waits for: the end of the next task of the circle, or a lock that the next one holds.
+    /// Returns what it waits for: the end of the next task of the circle, a lock that the next one holds, or
+    /// room in a channel from which the next one received last.
     pub fn waits_for(&self) -> &Wait {
         &self.waits_for
     }

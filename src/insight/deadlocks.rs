@@ -18,8 +18,8 @@
 //! the set, or have no waker at all. Suppose that something other than an abort wakes a task of the set after
 //! that moment, and take the first such wake. By another waker than the one that the note speaks of it cannot
 //! be: in the second walk there was none, and that one is not cloned where it lies. By that one it happens
-//! when the blocker ends or releases the lock. The blocker has to be polled for that, so it was woken before:
-//! that was an earlier wake.
+//! when the blocker ends or releases the lock: suspects whose blocker is not certain are left out here. The
+//! blocker has to be polled for that, so it was woken before: that was an earlier wake.
 //!
 //! What is taken for granted: a guard stays in the task that has locked. Mostly it does if it borrows the
 //! lock. But one of a lock that lives for ever can be given to another task, and so can a boxed future with
@@ -31,13 +31,15 @@
 //! A circle with a channel in it, or in which the holder of a lock is not certain, because the guard owns the
 //! lock, is suspected. All its tasks have been cold from the first walk to the second, as above. A task alone
 //! is no such circle: one that locks, gives the guard to a task that it spawns, and locks again is healthy.
+//! So a task that sends to its own full channel is not found, either.
 //!
 //! # Channels
 //!
 //! A task that waits for room in a bounded channel is a suspect, too, and its blocker is the task that has
 //! last waited for a message of that channel. It is never certain: a receiver can be given to another task,
 //! and another sender can give back room that it has reserved. Receivers note themselves only when they wait,
-//! so messages do not pay for it.
+//! so messages do not pay for it; the first sender that waits, and the last, enter the channel and take it
+//! out.
 //!
 //! Senders are not tied to tasks, so the task that a receiver waits for is not known, and tasks that wait for
 //! messages of each other are not found. What is shown is the channel for which each task waits, by number.
@@ -54,8 +56,8 @@ use super::tasks::Tasks;
 use super::wait::Wait;
 use crate::engine::sync_shim::StaticMutexGuard;
 use crate::engine::task::header::ListEntry;
-use crate::engine::task::waiting::Note;
-use crate::engine::task::{TaskId, holders};
+use crate::engine::task::waiting::{self, Note};
+use crate::engine::task::{PrimitiveKind, TaskId, holders};
 use crate::runtime::task_list::TaskList;
 use crate::runtime::{Handle, Id};
 use std::collections::{HashMap, HashSet};
@@ -123,7 +125,11 @@ impl Suspects {
         if task.is_stuck() && self.stuck.len() < MOST_SUSPECTS {
             self.stuck.insert(task.id());
         }
-        if let Some(note) = task.only_wait().filter(|_| self.notes.len() < MOST_SUSPECTS) {
+        let Some(note) = task.only_wait() else { return };
+        // Many healthy tasks wait for room, and leave half of the places to others.
+        let waits_for_room = note.wait() == Some(waiting::Wait::Primitive(PrimitiveKind::Sender));
+        let most = if waits_for_room { MOST_SUSPECTS / 2 } else { MOST_SUSPECTS };
+        if self.notes.len() < most {
             self.notes.insert(task.id(), note);
         }
     }
@@ -207,13 +213,19 @@ fn is_join(entry: Option<&ListEntry>) -> bool {
     entry.and_then(|entry| entry.note).is_some_and(|note| note.joined().is_some())
 }
 
+/// The task that holds the lock which is waited for, or has last received from the channel.
+fn holder(note: &Note) -> Option<holders::Holder> {
+    let waiting::Wait::Primitive(kind) = note.wait()? else { return None };
+    holders::find(kind, note.address())
+}
+
 /// The blockers of those suspects that have one, and the suspects whose blocker is not certain.
 fn blockers(notes: &HashMap<TaskId, Note>) -> (HashMap<TaskId, TaskId>, HashSet<TaskId>) {
     let (mut blockers, mut uncertain) = (HashMap::new(), HashSet::new());
     for (&task, note) in notes {
         if let Some(joined) = note.joined() {
             blockers.insert(task, joined);
-        } else if let Some(holder) = holders::find(note.address()) {
+        } else if let Some(holder) = holder(note) {
             blockers.insert(task, holder.task);
             if !holder.is_certain {
                 uncertain.insert(task);

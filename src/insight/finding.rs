@@ -421,11 +421,12 @@ fn deadlock(
              another task"
         }
         (false, false, true) => {
-            ": suspected deadlock, not proven because a receiver may have been given to another task"
+            ": suspected deadlock, not proven because a receiver may have been given to another task, or \
+             another sender may give room back"
         }
         (false, false, false) => {
             ": suspected deadlock, not proven because a receiver or a guard may have been given to \
-             another task"
+             another task, or another sender may give room back"
         }
     })?;
     for (index, task) in tasks.iter().take(NAMED).enumerate() {

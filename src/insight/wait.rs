@@ -61,13 +61,13 @@ impl Wait {
         Some(match note.wait()? {
             Kind::Join => Self::Task { id: note.joined()? },
             Kind::Primitive(kind) => {
-                let holder = holders::find(note.address()).map(|holder| holder.task);
+                let holder = holders::find(kind, note.address()).map(|holder| holder.task);
                 Self::Primitive { kind, number: number(note.address()), holder }
             }
         })
     }
 
-    /// The same, with the holder of the lock if it is one.
+    /// The same, with the holder of the lock or the receiver of the channel if it is one.
     pub(super) fn held_by(mut self, task: Option<TaskId>) -> Self {
         if let Self::Primitive { holder, .. } = &mut self {
             *holder = task;
@@ -122,7 +122,7 @@ impl fmt::Display for Wait {
                 write!(f, "{kind} (#{number:08x})")?;
                 match holder {
                     Some(holder) if *kind == PrimitiveKind::Sender => {
-                        write!(f, ", from which task {holder} receives")
+                        write!(f, ", from which task {holder} received last")
                     }
                     Some(holder) => write!(f, " held by task {holder}"),
                     None => Ok(()),
@@ -153,7 +153,8 @@ mod tests {
         let lock = Wait::Primitive { kind, number, holder: Some(id) };
         assert_eq!(lock.to_string(), format!("a Mutex (#000012ab) held by task {id}"));
         let room = Wait::Primitive { kind: PrimitiveKind::Sender, number, holder: Some(id) };
-        let said = format!("room in an mpsc channel (#000012ab), from which task {id} receives");
+        let said =
+            format!("room in an mpsc channel (#000012ab), from which task {id} received last");
         assert_eq!(room.to_string(), said);
     }
 }

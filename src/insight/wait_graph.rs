@@ -1,9 +1,9 @@
-//! Which task waits for which: for its end, or for a lock that it holds.
+//! Which task waits for which: for its end, for a lock that it holds, or for room where it receives.
 
 use super::dump::Dump;
 use super::task_info::TaskInfo;
 use super::wait::Wait;
-use crate::engine::task::TaskId;
+use crate::engine::task::{PrimitiveKind, TaskId};
 use std::collections::HashSet;
 
 /// How many waits are shown. A person does not read more.
@@ -26,8 +26,15 @@ impl<'a> WaitGraph<'a> {
             others.map(move |(wait, other)| (task, wait, other))
         });
         let mut waits: Vec<_> = waits.collect();
-        // First those that last for ever, which must not be left out.
-        waits.sort_by_key(|(task, _, other)| (!task.is_deadlocked(), task.id(), *other));
+        // First those that last for ever, which must not be left out; last those for room, of which a healthy
+        // program may have many.
+        let is_for_room = |wait: &Wait| match wait {
+            Wait::Primitive { kind, .. } => *kind == PrimitiveKind::Sender,
+            _ => false,
+        };
+        waits.sort_by_key(|(task, wait, other)| {
+            (!task.is_deadlocked(), is_for_room(wait), task.id(), *other)
+        });
         let left_out = waits.len().saturating_sub(MOST_WAITS);
         waits.truncate(MOST_WAITS);
         let met = waits.iter().flat_map(|(task, _, other)| [task.id(), *other]);

@@ -126,11 +126,6 @@ impl Permits {
         KINDS[(self.holder.load(Ordering::Relaxed) & OWNER) as usize]
     }
 
-    /// The permits of a semaphore come back by any task.
-    fn has_holder(&self) -> bool {
-        self.kind() != PrimitiveKind::Semaphore
-    }
-
     /// The caller waits for a message of the channel whose room this is: notes which task that is, for those
     /// that come to wait for room. Those that wait already are not told: there is no message, so others have
     /// reserved the room, and the receiver is not what they wait for.
@@ -160,7 +155,7 @@ impl Permits {
     fn tell_holder(&self, holder: u64) {
         let locked = self.waiting.lock();
         if !locked.is_empty() {
-            holders::set(self, holder);
+            holders::set(self.kind(), self, holder);
         }
     }
 
@@ -179,9 +174,11 @@ impl Permits {
     /// has got the permits, so an earlier holder, which has cleared the word before its release, is not seen
     /// here. Of a channel it may be any task that has waited for a message.
     fn note_waited(&self, locked: &Locked<'_, ()>) {
-        if locked.is_empty() && self.has_holder() {
+        // The permits of a semaphore come back by any task.
+        let kind = self.kind();
+        if locked.is_empty() && kind != PrimitiveKind::Semaphore {
             // Ordering: Relaxed: the exchange of `take_or_crowd`, which comes before, is the Acquire.
-            holders::enter(self, self.holder.load(Ordering::Relaxed) >> 2);
+            holders::enter(kind, self, self.holder.load(Ordering::Relaxed) >> 2);
         }
     }
 
@@ -189,10 +186,10 @@ impl Permits {
     fn note_handed_out(&self, locked: &Locked<'_, ()>, count: usize) {
         match self.kind() {
             PrimitiveKind::Semaphore => {}
-            _ if locked.is_empty() => holders::leave(self),
+            kind if locked.is_empty() => holders::leave(kind, self),
             // Another task sends now, but the receiver is the same.
             PrimitiveKind::Sender => {}
-            _ if count > 0 => holders::set(self, 0),
+            kind if count > 0 => holders::set(kind, self, 0),
             _ => {}
         }
     }
@@ -415,13 +412,16 @@ impl Permits {
             let mut locked = self.waiting.lock();
             // Ordering: Release pairs with the Acquire in `is_closed`. Under the lock, so that no future
             // joins later.
-            self.state.fetch_or(CLOSED, Ordering::Release);
+            let before = self.state.fetch_or(CLOSED, Ordering::Release);
             while !wakes.is_full() {
                 let Some(missing) = locked.front() else { break };
                 wakes.push(locked.pop_front(missing | CLOSED_PLACE));
             }
             let done = locked.is_empty();
             if done {
+                if before & CROWDED != 0 {
+                    self.note_handed_out(&locked, 0);
+                }
                 // Adds none, so it cannot fail.
                 let _ = self.keep(0);
             }

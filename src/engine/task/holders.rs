@@ -1,16 +1,17 @@
 //! Which tasks hold the locks that other tasks wait for, and receive from the full channels.
 //!
 //! What is said here of a lock and its holder is true of a channel without room and the task that has last
-//! waited for one of its messages, too, but that such a holder is never certain, and is not cleared: a
-//! receiver that is given away leaves no trace.
+//! waited for one of its messages, too. But such a holder is never certain, and it does not change while
+//! futures wait: a receiver that is given away leaves no trace. Channels have a table of their own, because
+//! many are full in a healthy program, and would take the places of locks.
 //!
 //! A lock notes its holder in itself. Code that looks at a waiting task knows the address of the lock, but
 //! may not follow it: the lock may be gone, or moved, when the future that waited for it has been forgotten.
 //! So while futures wait for a lock, its address stands in a table with its holder, and that is read. A lock
 //! that is not waited for costs the table nothing.
 //!
-//! The table has a place for 2,048 locks. One that finds none where it looks is not entered, and then
-//! its holder is not known.
+//! Each table has a place for 2,048 locks, or channels. One that finds none where it looks is not entered,
+//! and then its holder is not known.
 //!
 //! | entry | is written by |
 //! |---|---|
@@ -22,6 +23,7 @@
 //! the first future comes to wait just then, it says so until the lock has the next holder.
 
 use super::id::TaskId;
+use super::primitive_kind::PrimitiveKind;
 use crate::engine::sync_shim::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// How many places a lock looks at for one that is free.
@@ -59,16 +61,24 @@ struct Holders<'a>(&'a [Entry]);
 
 /// A static cannot have the models' atomics, so the locks of other models have no table.
 #[cfg(any(liten_loom, liten_shuttle))]
-const TABLE: Holders<'static> = Holders(&[]);
+fn table(_: PrimitiveKind) -> Option<Holders<'static>> {
+    None
+}
 
+/// The table with things of that kind; `None` if they have no holders.
 #[cfg(not(any(liten_loom, liten_shuttle)))]
-static TABLE: Holders<'static> = {
-    /// How many locks there may be that tasks wait for.
+fn table(kind: PrimitiveKind) -> Option<Holders<'static>> {
+    /// How many locks there may be that tasks wait for, and how many channels.
     const PLACES: usize = 2048;
-    static ENTRIES: [Entry; PLACES] =
-        [const { Entry { lock: AtomicUsize::new(0), holder: AtomicU64::new(0) } }; PLACES];
-    Holders(&ENTRIES)
-};
+    const EMPTY: Entry = Entry { lock: AtomicUsize::new(0), holder: AtomicU64::new(0) };
+    static LOCKS: [Entry; PLACES] = [EMPTY; PLACES];
+    static CHANNELS: [Entry; PLACES] = [EMPTY; PLACES];
+    match kind {
+        PrimitiveKind::Mutex | PrimitiveKind::RwLock => Some(Holders(&LOCKS)),
+        PrimitiveKind::Sender => Some(Holders(&CHANNELS)),
+        _ => None,
+    }
+}
 
 impl Holders<'_> {
     fn places(&self, lock: usize) -> impl Iterator<Item = &Entry> {
@@ -129,25 +139,32 @@ impl Holders<'_> {
 
 /// See [`Holders::enter`].
 #[cold]
-pub(crate) fn enter<T>(lock: *const T, holder: u64) {
-    TABLE.enter(lock.addr(), holder);
+pub(crate) fn enter<T>(kind: PrimitiveKind, lock: *const T, holder: u64) {
+    if let Some(table) = table(kind) {
+        table.enter(lock.addr(), holder);
+    }
 }
 
 /// See [`Holders::set`].
 #[cold]
-pub(crate) fn set<T>(lock: *const T, holder: u64) {
-    TABLE.set(lock.addr(), holder);
+pub(crate) fn set<T>(kind: PrimitiveKind, lock: *const T, holder: u64) {
+    if let Some(table) = table(kind) {
+        table.set(lock.addr(), holder);
+    }
 }
 
 /// See [`Holders::leave`].
 #[cold]
-pub(crate) fn leave<T>(lock: *const T) {
-    TABLE.leave(lock.addr());
+pub(crate) fn leave<T>(kind: PrimitiveKind, lock: *const T) {
+    if let Some(table) = table(kind) {
+        table.leave(lock.addr());
+    }
 }
 
-/// The task that holds the lock with this address, if tasks wait for the lock and its holder is known.
-pub(crate) fn find(lock: usize) -> Option<Holder> {
-    TABLE.find(lock)
+/// The task that holds the lock of that kind with this address, or receives from the channel, if tasks wait
+/// for it and that is known.
+pub(crate) fn find(kind: PrimitiveKind, lock: usize) -> Option<Holder> {
+    table(kind)?.find(lock)
 }
 
 #[cfg(all(test, liten_loom))]

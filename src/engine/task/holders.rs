@@ -70,9 +70,11 @@ fn table(_: PrimitiveKind) -> Option<Holders<'static>> {
 fn table(kind: PrimitiveKind) -> Option<Holders<'static>> {
     /// How many locks there may be that tasks wait for, and how many channels.
     const PLACES: usize = 2048;
-    const EMPTY: Entry = Entry { lock: AtomicUsize::new(0), holder: AtomicU64::new(0) };
-    static LOCKS: [Entry; PLACES] = [EMPTY; PLACES];
-    static CHANNELS: [Entry; PLACES] = [EMPTY; PLACES];
+    const fn empty() -> Entry {
+        Entry { lock: AtomicUsize::new(0), holder: AtomicU64::new(0) }
+    }
+    static LOCKS: [Entry; PLACES] = [const { empty() }; PLACES];
+    static CHANNELS: [Entry; PLACES] = [const { empty() }; PLACES];
     match kind {
         PrimitiveKind::Mutex | PrimitiveKind::RwLock => Some(Holders(&LOCKS)),
         PrimitiveKind::Sender => Some(Holders(&CHANNELS)),

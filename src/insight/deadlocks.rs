@@ -213,19 +213,13 @@ fn is_join(entry: Option<&ListEntry>) -> bool {
     entry.and_then(|entry| entry.note).is_some_and(|note| note.joined().is_some())
 }
 
-/// The task that holds the lock which is waited for, or has last received from the channel.
-fn holder(note: &Note) -> Option<holders::Holder> {
-    let waiting::Wait::Primitive(kind) = note.wait()? else { return None };
-    holders::find(kind, note.address())
-}
-
 /// The blockers of those suspects that have one, and the suspects whose blocker is not certain.
 fn blockers(notes: &HashMap<TaskId, Note>) -> (HashMap<TaskId, TaskId>, HashSet<TaskId>) {
     let (mut blockers, mut uncertain) = (HashMap::new(), HashSet::new());
-    for (&task, note) in notes {
+    for (&task, &note) in notes {
         if let Some(joined) = note.joined() {
             blockers.insert(task, joined);
-        } else if let Some(holder) = holder(note) {
+        } else if let Some(holder) = holders::find(note) {
             blockers.insert(task, holder.task);
             if !holder.is_certain {
                 uncertain.insert(task);

@@ -27,8 +27,8 @@ use super::slow_poll_info::advice;
 use super::task_group::TaskGroup;
 use super::wait::Wait;
 use super::worker_info::WorkerState;
+use crate::engine::task::RunningTask;
 use crate::engine::task::running::NamedTask;
-use crate::engine::task::{PrimitiveKind, RunningTask};
 use crate::runtime::ThreadActivity;
 use std::fmt;
 use std::panic::Location;
@@ -407,24 +407,22 @@ fn deadlock(
         1 => f.write_str("a task waits for itself")?,
         count => write!(f, "{count} tasks wait for each other")?,
     }
-    let primitives = tasks.iter().filter_map(|task| match task.waits_for {
-        Wait::Primitive { kind, .. } => Some(kind),
-        _ => None,
+    let has_room = tasks.iter().any(|task| task.waits_for.is_for_room());
+    let has_lock = tasks.iter().any(|task| {
+        matches!(task.waits_for, Wait::Primitive { .. }) && !task.waits_for.is_for_room()
     });
-    let (rooms, locks): (Vec<_>, Vec<_>) =
-        primitives.partition(|&kind| kind == PrimitiveKind::Sender);
-    f.write_str(match (is_proven, rooms.is_empty(), locks.is_empty()) {
-        (true, _, true) => ": deadlock, proven",
-        (true, _, false) => ": deadlock, proven unless a guard was given to another task",
-        (false, true, _) => {
+    f.write_str(match (is_proven, has_room, has_lock) {
+        (true, _, false) => ": deadlock, proven",
+        (true, _, true) => ": deadlock, proven unless a guard was given to another task",
+        (false, false, _) => {
             ": suspected deadlock, not proven because a guard that owns its lock may have been given to \
              another task"
         }
-        (false, false, true) => {
+        (false, true, false) => {
             ": suspected deadlock, not proven because a receiver may have been given to another task, or \
              another sender may give room back"
         }
-        (false, false, false) => {
+        (false, true, true) => {
             ": suspected deadlock, not proven because a receiver or a guard may have been given to \
              another task, or another sender may give room back"
         }

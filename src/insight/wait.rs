@@ -61,7 +61,7 @@ impl Wait {
         Some(match note.wait()? {
             Kind::Join => Self::Task { id: note.joined()? },
             Kind::Primitive(kind) => {
-                let holder = holders::find(kind, note.address()).map(|holder| holder.task);
+                let holder = holders::find(note).map(|holder| holder.task);
                 Self::Primitive { kind, number: number(note.address()), holder }
             }
         })
@@ -73,6 +73,11 @@ impl Wait {
             *holder = task;
         }
         self
+    }
+
+    /// Whether it is for room in a channel.
+    pub(super) fn is_for_room(&self) -> bool {
+        matches!(self, Self::Primitive { kind: PrimitiveKind::Sender, .. })
     }
 
     /// One word for each kind.
@@ -121,7 +126,7 @@ impl fmt::Display for Wait {
             Self::Primitive { kind, number, holder } => {
                 write!(f, "{kind} (#{number:08x})")?;
                 match holder {
-                    Some(holder) if *kind == PrimitiveKind::Sender => {
+                    Some(holder) if self.is_for_room() => {
                         write!(f, ", from which task {holder} received last")
                     }
                     Some(holder) => write!(f, " held by task {holder}"),

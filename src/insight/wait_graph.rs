@@ -3,7 +3,7 @@
 use super::dump::Dump;
 use super::task_info::TaskInfo;
 use super::wait::Wait;
-use crate::engine::task::{PrimitiveKind, TaskId};
+use crate::engine::task::TaskId;
 use std::collections::HashSet;
 
 /// How many waits are shown. A person does not read more.
@@ -28,12 +28,8 @@ impl<'a> WaitGraph<'a> {
         let mut waits: Vec<_> = waits.collect();
         // First those that last for ever, which must not be left out; last those for room, of which a healthy
         // program may have many.
-        let is_for_room = |wait: &Wait| match wait {
-            Wait::Primitive { kind, .. } => *kind == PrimitiveKind::Sender,
-            _ => false,
-        };
         waits.sort_by_key(|(task, wait, other)| {
-            (!task.is_deadlocked(), is_for_room(wait), task.id(), *other)
+            (!task.is_deadlocked(), wait.is_for_room(), task.id(), *other)
         });
         let left_out = waits.len().saturating_sub(MOST_WAITS);
         waits.truncate(MOST_WAITS);

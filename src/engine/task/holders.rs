@@ -24,6 +24,7 @@
 
 use super::id::TaskId;
 use super::primitive_kind::PrimitiveKind;
+use super::waiting::{Note, Wait};
 use crate::engine::sync_shim::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// How many places a lock looks at for one that is free.
@@ -163,10 +164,11 @@ pub(crate) fn leave<T>(kind: PrimitiveKind, lock: *const T) {
     }
 }
 
-/// The task that holds the lock of that kind with this address, or receives from the channel, if tasks wait
-/// for it and that is known.
-pub(crate) fn find(kind: PrimitiveKind, lock: usize) -> Option<Holder> {
-    table(kind)?.find(lock)
+/// The task that holds the lock of which `note` says that a task waits for it, or receives from the channel,
+/// if that is known.
+pub(crate) fn find(note: Note) -> Option<Holder> {
+    let Wait::Primitive(kind) = note.wait()? else { return None };
+    table(kind)?.find(note.address())
 }
 
 #[cfg(all(test, liten_loom))]

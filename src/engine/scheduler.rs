@@ -142,6 +142,7 @@ mod threads;
 mod watchdog;
 mod worker;
 
+pub(crate) use count::WorkerCounts;
 pub(crate) use in_place::{block_in_place, is_blocked_in_place};
 pub(crate) use quiescence::{CountsRoots, Presence};
 pub(crate) use recorder::{NextRecords, Recording, Track};
@@ -149,7 +150,7 @@ pub(crate) use role::{
     enter_root, is_polling, note_panic, set_current, spawn_here, spawns_here, wake_together,
     with_driver_here, worker_index,
 };
-pub(crate) use shared::{Shared, WorkerCounts, WorkerEntry};
+pub(crate) use shared::{Shared, WorkerEntry};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
 pub(crate) use stall_hook::{StallHook, WorkerStall};

@@ -6,7 +6,8 @@ use self::frames::Frame;
 use crate::engine::impls::impl_error;
 use crate::engine::task::TaskId;
 use crate::engine::task::current;
-use crate::engine::task::traced::{Answer, Outcome, Request, Traced};
+use crate::engine::task::header::Polled;
+use crate::engine::task::traced::{Answer, Request, Traced};
 use crate::runtime::Handle;
 use crate::runtime::task_list::TaskList;
 use std::backtrace::Backtrace;
@@ -36,7 +37,7 @@ use std::time::{Duration, Instant};
 pub struct AwaitTree {
     task: TaskId,
     future: &'static str,
-    outcome: Outcome,
+    outcome: Polled,
     nodes: Vec<AwaitNode>,
     left_out: usize,
 }
@@ -217,7 +218,7 @@ impl AwaitTree {
     /// Returns whether the task waits now, as far as the poll has seen: it has not ended in it, nor asked for
     /// another poll.
     pub fn is_waiting(&self) -> bool {
-        self.outcome == Outcome::Waits
+        self.outcome == Polled::Pending
     }
 
     /// Returns the outermost functions: mostly one, the task's own future. None if the task has left its
@@ -288,10 +289,10 @@ impl AwaitNode {
 impl fmt::Display for AwaitTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.outcome {
-            Outcome::Waits if self.nodes.is_empty() => "waits, and has left its waker nowhere",
-            Outcome::Waits => "waits in",
-            Outcome::Yielded => "goes on, and was in",
-            Outcome::Ended => "has just ended, and was in",
+            Polled::Pending if self.nodes.is_empty() => "waits, and has left its waker nowhere",
+            Polled::Pending => "waits in",
+            Polled::Yielded => "goes on, and was in",
+            Polled::Ready => "has just ended, and was in",
         };
         writeln!(f, "task {}, {}, {what}", self.task, self.future)?;
         self.nodes.iter().try_for_each(|node| node.fmt_at(1, f))?;

@@ -7,13 +7,14 @@ use super::dump::Dump;
 use super::finding::Finding;
 use super::pool_info::{JobInfo, PoolInfo};
 use super::selection::Selected;
-use super::server::picture::{Cost, Counts, Picture, Seen};
+use super::server::picture::{Cost, Picture, Seen};
 use super::shown::{self, program, short};
 use super::slow_poll_info::{Lately, SlowPollInfo};
 use super::task_group::TaskGroup;
 use super::task_info::{TaskInfo, TaskState};
 use super::wait_graph::WaitGraph;
 use super::worker_info::WorkerInfo;
+use crate::engine::scheduler::WorkerCounts;
 use crate::engine::scheduler::histogram::{HistogramCounts, Quantile};
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::{Id, RuntimeFlavor};
@@ -121,7 +122,7 @@ fn finding(finding: &Finding, object: &mut Object<'_>) {
     object.text("text", &finding.to_string());
 }
 
-fn worker(worker: &WorkerInfo, counts: &Counts, object: &mut Object<'_>) {
+fn worker(worker: &WorkerInfo, counts: &WorkerCounts, object: &mut Object<'_>) {
     object.number("index", worker.index());
     object.text("state", &worker.state().to_string());
     object.number("polls", worker.polls());

@@ -5,11 +5,12 @@
 //! per task, or one per place in a program that has many, would cost the reader more than it tells.
 
 use super::finding::Finding;
-use super::server::picture::{Cost, Counts, Picture, Seen};
+use super::server::picture::{Cost, Picture, Seen};
 use super::shown;
 use super::task_group::TaskGroup;
 use super::task_info::TaskState;
 use super::waits;
+use crate::engine::scheduler::WorkerCounts;
 use crate::engine::scheduler::histogram;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
@@ -109,7 +110,7 @@ impl Exposition<'_> {
     }
 
     fn workers(&mut self) {
-        let per_worker: [Number<Counts>; 5] = [
+        let per_worker: [Number<WorkerCounts>; 5] = [
             ("polls", "Polls of tasks that the worker has begun.", |counts| counts.polls as f64),
             ("stolen_tasks", "Tasks taken from other workers.", |counts| counts.stolen as f64),
             ("injected_tasks", "Tasks taken from the injector.", |counts| counts.injected as f64),

@@ -9,6 +9,7 @@ use super::resolver;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::panic::Location;
+use std::vec;
 
 /// Whatever names one or several socket addresses.
 ///
@@ -98,8 +99,8 @@ impl Target {
     pub(super) async fn resolve(self) -> io::Result<Addresses> {
         match self {
             Self::Known(addresses) => Ok(addresses),
-            Self::HostPort(text) => resolver::look_up_text(text).await.map(Addresses::Many),
-            Self::Host(host, port) => resolver::look_up(host, port).await.map(Addresses::Many),
+            Self::HostPort(text) => resolver::look_up_text(text).await.map(many),
+            Self::Host(host, port) => resolver::look_up(host, port).await.map(many),
         }
     }
 
@@ -109,31 +110,20 @@ impl Target {
     }
 
     fn one(address: impl Into<SocketAddr>) -> Self {
-        Self::Known(Addresses::One(Some(address.into()).into_iter()))
+        Self::Known(Some(address.into()).into_iter().chain(Vec::new()))
     }
 }
 
-impl Iterator for Addresses {
-    type Item = SocketAddr;
-
-    fn next(&mut self) -> Option<SocketAddr> {
-        match self {
-            Self::One(address) => address.next(),
-            Self::Many(addresses) => addresses.next(),
-        }
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        match self {
-            Self::One(address) => address.size_hint(),
-            Self::Many(addresses) => addresses.size_hint(),
-        }
-    }
+/// As many addresses as were resolved.
+fn many(addresses: vec::IntoIter<SocketAddr>) -> Addresses {
+    None.into_iter().chain(addresses)
 }
 
 /// Public in form only: the trait above names these, code outside cannot.
 pub(super) mod sealed {
+    use std::iter::Chain;
     use std::net::SocketAddr;
+    use std::{option, vec};
 
     pub trait Resolve {
         fn target(&self) -> Target;
@@ -149,11 +139,7 @@ pub(super) mod sealed {
     }
 
     /// One address is by far the commonest case and must not allocate: `send_to` comes through here.
-    #[derive(Debug)]
-    pub enum Addresses {
-        One(std::option::IntoIter<SocketAddr>),
-        Many(std::vec::IntoIter<SocketAddr>),
-    }
+    pub(super) type Addresses = Chain<option::IntoIter<SocketAddr>, vec::IntoIter<SocketAddr>>;
 }
 
 /// Implements the trait for a type: how to make a [`Target`] of it.
@@ -177,7 +163,7 @@ target! {
     (IpAddr, u16): |this| Target::one(*this);
     (Ipv4Addr, u16): |this| Target::one(*this);
     (Ipv6Addr, u16): |this| Target::one(*this);
-    [SocketAddr]: |this| Target::Known(Addresses::Many(Vec::from(this).into_iter()));
+    [SocketAddr]: |this| Target::Known(many(Vec::from(this).into_iter()));
     str: |this| match this.parse::<SocketAddr>() {
         Ok(address) => Target::one(address),
         Err(_) => Target::HostPort(this.to_owned()),

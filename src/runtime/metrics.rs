@@ -3,8 +3,8 @@
 use super::handle::Handle;
 use super::local::LocalShared;
 use crate::engine::impls::impl_debug;
+use crate::engine::scheduler::WorkerCounts;
 use crate::engine::scheduler::histogram::{self, BUCKETS, HistogramCounts};
-use crate::engine::scheduler::{Sleeps, WorkerCounts};
 use crate::engine::task::RunningTask;
 use std::ops::Range;
 use std::time::Duration;
@@ -80,38 +80,29 @@ impl RuntimeMetrics {
     /// Returns how many polls `worker` has made. 0 for a worker that does not exist. Without workers, the
     /// polls of tasks that threads in `block_on` have made are those of worker 0, as are their sleeps.
     pub fn worker_poll_count(&self, worker: usize) -> u64 {
-        match self.local() {
-            Some(local) if worker == 0 => local.polls(),
-            _ => self.worker(worker, |counts| counts.polls),
-        }
+        self.counts(worker).polls
     }
 
     /// Returns how many tasks `worker` has taken from other workers.
     pub fn worker_steal_count(&self, worker: usize) -> u64 {
-        self.worker(worker, |counts| counts.stolen)
+        self.counts(worker).stolen
     }
 
     /// Returns how many tasks `worker` has taken from the injector and from threads in `block_on`. A
     /// peer that steals from it at that very moment may make the count too low.
     pub fn worker_injected_count(&self, worker: usize) -> u64 {
-        self.worker(worker, |counts| counts.injected)
+        self.counts(worker).injected
     }
 
     /// Returns how often `worker` has gone to sleep.
     pub fn worker_park_count(&self, worker: usize) -> u64 {
-        match self.sleeps(worker) {
-            Some(sleeps) => sleeps.count(),
-            None => self.worker(worker, |counts| counts.parks),
-        }
+        self.counts(worker).parks
     }
 
     /// Returns how often `worker` has gone to sleep and how often it has come back, in one number: an odd one
     /// says that it sleeps.
     pub fn worker_park_unpark_count(&self, worker: usize) -> u64 {
-        match self.sleeps(worker) {
-            Some(sleeps) => sleeps.parks_unparks(),
-            None => self.worker(worker, |counts| counts.parks_unparks),
-        }
+        self.counts(worker).parks_unparks
     }
 
     /// Returns for how long `worker` has not slept, be it that it ran tasks or that it looked for some. While
@@ -127,10 +118,7 @@ impl RuntimeMetrics {
     /// assert!(!runtime.metrics().worker_total_busy_duration(0).is_zero());
     /// ```
     pub fn worker_total_busy_duration(&self, worker: usize) -> Duration {
-        match self.sleeps(worker) {
-            Some(sleeps) => sleeps.busy(),
-            None => self.worker(worker, |counts| counts.busy),
-        }
+        self.counts(worker).busy
     }
 
     /// Returns `true`: how long polls take is always counted, but only with workers.
@@ -230,14 +218,16 @@ impl RuntimeMetrics {
         self.handle.scheduler().map(|scheduler| scheduler.histograms())
     }
 
-    fn worker<T: Default>(&self, worker: usize, pick: impl Fn(WorkerCounts) -> T) -> T {
-        let counts = self.handle.scheduler().and_then(|scheduler| scheduler.worker_counts(worker));
-        counts.map(pick).unwrap_or_default()
-    }
-
-    /// The sleeps of the one thread that runs the tasks of a runtime without workers.
-    fn sleeps(&self, worker: usize) -> Option<&Sleeps> {
-        (worker == 0 && self.local().is_some()).then_some(&self.handle.inner.sleeps)
+    /// What `worker` has done; of a runtime without workers, the thread that runs the tasks. Zeros if there
+    /// is no such worker.
+    pub(crate) fn counts(&self, worker: usize) -> WorkerCounts {
+        match (self.handle.scheduler(), self.local()) {
+            (Some(scheduler), _) => scheduler.worker_counts(worker),
+            (_, Some(local)) if worker == 0 => {
+                WorkerCounts { polls: local.polls(), ..self.handle.inner.sleeps.counts() }
+            }
+            _ => WorkerCounts::default(),
+        }
     }
 
     fn local(&self) -> Option<&LocalShared> {

@@ -46,7 +46,7 @@ use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::task::PrimitiveKind;
 use crate::engine::task::waker::leave_note;
-use crate::engine::wakers::{self, Locked, Place, WaitList, WakeList, guard};
+use crate::engine::wakers::{self, Locked, Place, WaitList, guard};
 use crate::runtime::context;
 use std::fmt;
 use std::pin::Pin;
@@ -268,23 +268,11 @@ impl Notify {
     /// Leaves a permit, and returns true, unless futures may wait.
     #[inline]
     fn store_permit(&self) -> bool {
-        // Ordering: Relaxed, the exchange below decides.
-        let mut state = self.state.load(Ordering::Relaxed);
-        while state & KIND != WAITING {
-            // Ordering: Release pairs with the Acquire in `admit`: the future that takes the permit sees what
-            // was done before. Also if there is a permit already: it is taken after both calls.
-            let exchanged = self.state.compare_exchange_weak(
-                state,
-                state & TURN | PERMIT,
-                Ordering::Release,
-                Ordering::Relaxed,
-            );
-            match exchanged {
-                Ok(_) => return true,
-                Err(now) => state = now,
-            }
-        }
-        false
+        let permit = |state| (state & KIND != WAITING).then_some(state & TURN | PERMIT);
+        // Ordering: Release pairs with the Acquire in `admit`: the future that takes the permit sees what was
+        // done before. Also if there is a permit already: it is taken after both calls. Relaxed for the look
+        // before it: the exchange decides.
+        self.state.fetch_update(Ordering::Release, Ordering::Relaxed, permit).is_ok()
     }
 
     /// Gives a notification to a place of the present turn, or leaves a permit if there is none.
@@ -326,17 +314,11 @@ impl Notify {
     /// Wakes the futures of all turns before that of `now`.
     #[cold]
     fn wake_before(&self, now: usize) {
-        let mut wakes = WakeList::new();
-        loop {
-            let mut locked = self.waiting.lock();
-            let done = locked.pop_into(&mut wakes, THROUGH, |word| is_before(word, now));
-            self.settle(&locked);
-            drop(locked);
-            wakes.wake();
-            if done {
-                return;
-            }
-        }
+        self.waiting.wake_in_rounds(self.waiting.lock(), |locked, wakes| {
+            let done = locked.pop_into(wakes, THROUGH, |word| is_before(word, now));
+            self.settle(locked);
+            done
+        });
     }
 
     /// Under the lock: clears `WAITING` if no future waits any more.
@@ -359,25 +341,19 @@ impl Notify {
     /// Whether a future made in the turn of `word` may go on. If it `joins`, the caller holds the lock, and
     /// `Pending` means that `WAITING` is set.
     fn admit(&self, word: usize, joins: bool) -> Poll<()> {
-        // Ordering: Acquire pairs with the Release in `notify_waiters`: a future whose turn is over sees what
-        // was done before.
-        let mut state = self.state.load(Ordering::Acquire);
-        loop {
-            let next = match state & KIND {
-                _ if state & TURN != word & TURN => return Poll::Ready(()),
-                PERMIT => state - PERMIT,
-                EMPTY if joins => state + WAITING,
-                _ => return Poll::Pending,
-            };
-            // Ordering: Acquire pairs with the Release in `store_permit`, and if the exchange fails with that
-            // in `notify_waiters`.
-            let exchanged =
-                self.state.compare_exchange_weak(state, next, Ordering::Acquire, Ordering::Acquire);
-            match exchanged {
-                Ok(_) if state & KIND == PERMIT => return Poll::Ready(()),
-                Ok(_) => return Poll::Pending,
-                Err(now) => state = now,
-            }
+        let is_over = |state| state & TURN != word & TURN;
+        let next = |state| match state & KIND {
+            _ if is_over(state) => None,
+            PERMIT => Some(state - PERMIT),
+            EMPTY if joins => Some(state + WAITING),
+            _ => None,
+        };
+        // Ordering: Acquire pairs with the Release in `store_permit`. Also for the look before it, which
+        // pairs with that in `notify_waiters`: a future whose turn is over sees what was done before.
+        match self.state.fetch_update(Ordering::Acquire, Ordering::Acquire, next) {
+            Ok(before) if before & KIND == PERMIT => Poll::Ready(()),
+            Err(state) if is_over(state) => Poll::Ready(()),
+            _ => Poll::Pending,
         }
     }
 

@@ -35,7 +35,7 @@ use crate::engine::sync_shim::const_fn;
 use crate::engine::task::waker::{forget_note, leave_note};
 use crate::engine::task::{PrimitiveKind, budget, current, holders};
 use crate::engine::tokio_note::NOTE;
-use crate::engine::wakers::{self, Locked, Place, WaitList, WakeList, guard};
+use crate::engine::wakers::{self, Locked, Place, WaitList, guard};
 use crate::runtime::context;
 use pin_project_lite::pin_project;
 use std::future::{Future, poll_fn};
@@ -210,31 +210,25 @@ impl Permits {
     /// Takes `count` permits if there are as many and the permits are not closed.
     #[inline]
     pub(crate) fn try_acquire(&self, count: usize) -> Result<(), Refusal> {
-        // Ordering: Relaxed, the exchange below decides.
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
+        let less = |state| {
+            let is_there = state & CLOSED == 0 && state >> SHIFT >= count;
+            is_there.then(|| state - (count << SHIFT))
+        };
+        match self.take(less) {
+            Ok(_) => Ok(()),
             // Asked again, for its Acquire: the caller sees what was done before the closing.
-            if state & CLOSED != 0 && self.is_closed() {
-                return Err(Refusal::Closed);
-            }
-            if state >> SHIFT < count {
-                return Err(Refusal::TooFew);
-            }
-            match self.exchange(state, state - (count << SHIFT)) {
-                Ok(()) => return Ok(()),
-                Err(now) => state = now,
-            }
+            Err(state) if state & CLOSED != 0 && self.is_closed() => Err(Refusal::Closed),
+            Err(_) => Err(Refusal::TooFew),
         }
     }
 
-    /// One attempt to change the word and to take permits by it; fails with the word that is there.
+    /// Changes the word by `less`, which takes permits; returns the word before. Fails with the word if
+    /// `less` changes nothing.
     #[inline]
-    fn exchange(&self, old: usize, new: usize) -> Result<(), usize> {
+    fn take(&self, less: impl Fn(usize) -> Option<usize>) -> Result<usize, usize> {
         // Ordering: Acquire pairs with the Release of `release` and `keep`: what was done with the permits
-        // before is seen.
-        let exchanged =
-            self.state.compare_exchange_weak(old, new, Ordering::Acquire, Ordering::Relaxed);
-        exchanged.map(drop)
+        // before is seen. Relaxed for the look before it: the exchange decides.
+        self.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, less)
     }
 
     /// Returns a future that takes `count` permits as soon as there are as many.
@@ -283,19 +277,15 @@ impl Permits {
     /// If there would be more than [`Self::MAX`].
     #[inline]
     pub(crate) fn release(&self, count: usize) {
-        // Ordering: Relaxed, the exchange below decides.
-        let mut state = self.state.load(Ordering::Relaxed);
-        while state & CROWDED == 0 {
-            let more = add(state, count).unwrap_or_else(|before| too_many(before, count));
-            // Ordering: Release pairs with the Acquire of the call that takes these permits.
-            let exchanged =
-                self.state.compare_exchange_weak(state, more, Ordering::Release, Ordering::Relaxed);
-            match exchanged {
-                Ok(_) => return,
-                Err(now) => state = now,
-            }
+        let more = |state: usize| {
+            let more = || add(state, count).unwrap_or_else(|before| too_many(before, count));
+            (state & CROWDED == 0).then(more)
+        };
+        // Ordering: Release pairs with the Acquire of the call that takes these permits. Relaxed for the look
+        // before it: the exchange decides.
+        if self.state.fetch_update(Ordering::Release, Ordering::Relaxed, more).is_err() {
+            self.hand_out(self.waiting.lock(), count);
         }
-        self.hand_out(self.waiting.lock(), count);
     }
 
     /// Gives `count` permits to the places, wakes their futures after the lock was released, and keeps the
@@ -332,10 +322,9 @@ impl Permits {
         }
     }
 
-    fn hand_out_in_rounds<'a>(&'a self, mut locked: Locked<'a, ()>, mut count: usize) {
-        let mut wakes = WakeList::new();
-        let all = count;
-        loop {
+    fn hand_out_in_rounds<'a>(&'a self, locked: Locked<'a, ()>, all: usize) {
+        let (mut count, mut kept) = (all, Ok(()));
+        self.waiting.wake_in_rounds(locked, |locked, wakes| {
             while let Some(missing) = locked.front() {
                 if count < missing {
                     locked.set_front(missing - count);
@@ -347,19 +336,15 @@ impl Permits {
                 count -= missing;
                 wakes.push(locked.pop_front(0));
             }
-            self.note_handed_out(&locked, all);
-            let kept = if locked.is_empty() { self.keep(count) } else { Ok(()) };
-            let done = count == 0 || locked.is_empty();
-            drop(locked);
-            // Before the panic below, too, because these futures have been given their permits.
-            wakes.wake();
-            if let Err(before) = kept {
-                too_many(before, count);
+            self.note_handed_out(locked, all);
+            if locked.is_empty() {
+                kept = self.keep(count);
             }
-            if done {
-                return;
-            }
-            locked = self.waiting.lock();
+            count == 0 || locked.is_empty()
+        });
+        // After the wakes, because those futures have been given their permits.
+        if let Err(before) = kept {
+            too_many(before, count);
         }
     }
 
@@ -367,38 +352,23 @@ impl Permits {
     ///
     /// If that would be too many permits, adds none and fails with the number of those that are there.
     fn keep(&self, count: usize) -> Result<(), usize> {
-        // Ordering: Relaxed, the exchange below decides.
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            let (kept, sum) = match add(state, count) {
-                Ok(more) => (Ok(()), more),
-                Err(before) => (Err(before), state),
-            };
-            // Ordering: Release pairs with the Acquire of the call that takes these permits (`try_acquire`).
-            let exchanged = self.state.compare_exchange(
-                state,
-                sum & !CROWDED,
-                Ordering::Release,
-                Ordering::Relaxed,
-            );
-            match exchanged {
-                Ok(_) => return kept,
-                Err(now) => state = now,
-            }
-        }
+        let mut kept = Ok(());
+        let more = |state| {
+            let sum = add(state, count);
+            kept = sum.map(drop);
+            Some(sum.unwrap_or(state) & !CROWDED)
+        };
+        // Ordering: Release pairs with the Acquire of the call that takes these permits (`try_acquire`).
+        // Relaxed for the look before it: the exchange decides.
+        let _ = self.state.fetch_update(Ordering::Release, Ordering::Relaxed, more);
+        kept
     }
 
     /// Removes up to `count` permits for good; returns how many.
     pub(crate) fn forget(&self, count: usize) -> usize {
-        // Ordering: Relaxed, the exchange below decides.
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            let taken = count.min(state >> SHIFT);
-            match self.exchange(state, state - (taken << SHIFT)) {
-                Ok(()) => return taken,
-                Err(now) => state = now,
-            }
-        }
+        let taken = |state| count.min(state >> SHIFT);
+        let before = self.take(|state| Some(state - (taken(state) << SHIFT)));
+        before.map_or(0, taken)
     }
 
     /// Refuses all permits from now on, also to the futures that wait.
@@ -407,9 +377,7 @@ impl Permits {
     }
 
     fn close_in_rounds(&self) {
-        let mut wakes = WakeList::new();
-        loop {
-            let mut locked = self.waiting.lock();
+        self.waiting.wake_in_rounds(self.waiting.lock(), |locked, wakes| {
             // Ordering: Release pairs with the Acquire in `is_closed`. Under the lock, so that no future
             // joins later.
             let before = self.state.fetch_or(CLOSED, Ordering::Release);
@@ -420,39 +388,31 @@ impl Permits {
             let done = locked.is_empty();
             if done {
                 if before & CROWDED != 0 {
-                    self.note_handed_out(&locked, 0);
+                    self.note_handed_out(locked, 0);
                 }
                 // Adds none, so it cannot fail.
                 let _ = self.keep(0);
             }
-            drop(locked);
-            wakes.wake();
-            if done {
-                return;
-            }
-        }
+            done
+        });
     }
 
     /// Takes `count` permits, or as many as there are; returns how many are missing, if any are.
     ///
     /// The caller holds the lock. If permits are missing, `CROWDED` is set, and the caller joins the list.
+    #[cold]
     fn take_or_crowd(&self, count: usize) -> Result<Option<usize>, Closed> {
-        // Ordering: Relaxed, the exchange below decides.
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            if state & CLOSED != 0 {
-                return Err(Closed);
-            }
-            let there = state >> SHIFT;
-            let (next, missing) = match count.checked_sub(there) {
-                None | Some(0) => (state - (count << SHIFT), None),
-                // The caller's lock keeps the word as it is, so there is nothing to exchange.
-                Some(missing) if state == CROWDED => return Ok(Some(missing)),
-                Some(missing) => (CROWDED, Some(missing)),
-            };
-            match self.exchange(state, next) {
-                Ok(()) => return Ok(missing),
-                Err(now) => state = now,
+        let less = |state| match state {
+            // The caller's lock keeps the word as it is.
+            CROWDED => None,
+            _ if state & CLOSED != 0 => None,
+            _ if state >> SHIFT >= count => Some(state - (count << SHIFT)),
+            _ => Some(CROWDED),
+        };
+        match self.take(less) {
+            Err(state) if state & CLOSED != 0 => Err(Closed),
+            Ok(state) | Err(state) => {
+                Ok(count.checked_sub(state >> SHIFT).filter(|&missing| missing > 0))
             }
         }
     }

@@ -150,19 +150,8 @@ impl Readiness {
         // Ordering: read under the lock by the second look of `poll_ready` and `ReadyFuture::poll`,
         // which is the pair that matters; Release is for the first look, which takes no lock, so
         // that it also sees what went before the event.
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            let next = (state | ready.bits()).wrapping_add(TICK);
-            match self.state.compare_exchange_weak(
-                state,
-                next,
-                Ordering::Release,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => break,
-                Err(actual) => state = actual,
-            }
-        }
+        let next = |state: u64| Some((state | ready.bits()).wrapping_add(TICK));
+        let _ = self.state.fetch_update(Ordering::Release, Ordering::Relaxed, next);
         take(self.waiters.lock(), ready, wakes);
     }
 
@@ -247,22 +236,13 @@ impl Readiness {
 
     fn forget(&self, event: ReadyEvent, bits: Ready, unless: Ready) {
         let is_held = |ready: Ready| ready.intersects(bits) && !ready.intersects(unless);
+        let is_due = |state| state >> TICK_SHIFT == event.tick && is_held(Ready::from_state(state));
         // Ordering: Relaxed suffices. Nothing is published; that the tick is still the event's is a
         // matter of this one word, and its modification order decides which came first, `set` or this
         // exchange.
-        let mut state = self.state.load(Ordering::Relaxed);
-        while state >> TICK_SHIFT == event.tick && is_held(Ready::from_state(state)) {
-            let next = state & !bits.bits();
-            match self.state.compare_exchange_weak(
-                state,
-                next,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return,
-                Err(actual) => state = actual,
-            }
-        }
+        let _ = self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| {
+            is_due(state).then_some(state & !bits.bits())
+        });
     }
 
     /// The driver is closed: every waiter, present and future, gets an error. Calls no waker.

@@ -2,6 +2,7 @@
 
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
+use std::time::Duration;
 
 /// A number that one thread changes and others read.
 #[derive(Default)]
@@ -20,6 +21,18 @@ impl Count {
         // Ordering: Acquire, see `add`.
         self.0.load(Ordering::Acquire)
     }
+}
+
+/// What a worker has done since the runtime began.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerCounts {
+    pub(crate) polls: u64,
+    pub(crate) stolen: u64,
+    pub(crate) injected: u64,
+    pub(crate) parks: u64,
+    /// Odd while the worker sleeps.
+    pub(crate) parks_unparks: u64,
+    pub(crate) busy: Duration,
 }
 
 /// Tasks spawned on threads without a slot of their own, and tasks that any thread has ended by

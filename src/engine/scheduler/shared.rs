@@ -1,7 +1,7 @@
 //! What the workers share, and which worker is woken: what is pushed from outside must be seen by a worker.
 
 use super::awake_threads::AwakeThreads;
-use super::count::ForeignTasks;
+use super::count::{ForeignTasks, WorkerCounts};
 use super::histogram::HistogramCounts;
 use super::idle::Idle;
 use super::outside::Outside;
@@ -298,20 +298,18 @@ impl Shared {
         self.outside.len()
     }
 
-    /// What one worker has done since the runtime began. `None`: there is no such worker.
-    pub(crate) fn worker_counts(&self, worker: usize) -> Option<WorkerCounts> {
-        (worker < self.slots.workers()).then(|| {
-            let slot = self.slots.get(worker);
-            let stats = &slot.stats;
-            WorkerCounts {
-                polls: slot.running.polls(),
-                stolen: stats.stolen.get(),
-                injected: stats.from_injector.get(),
-                parks: slot.sleeps.count(),
-                parks_unparks: slot.sleeps.parks_unparks(),
-                busy: slot.sleeps.busy(),
-            }
-        })
+    /// What one worker has done since the runtime began. Zeros if there is no such worker.
+    pub(crate) fn worker_counts(&self, worker: usize) -> WorkerCounts {
+        if worker >= self.slots.workers() {
+            return WorkerCounts::default();
+        }
+        let slot = self.slots.get(worker);
+        WorkerCounts {
+            polls: slot.running.polls(),
+            stolen: slot.stats.stolen.get(),
+            injected: slot.stats.from_injector.get(),
+            ..slot.sleeps.counts()
+        }
     }
 
     /// How long polls of the workers took, and how long tasks were ready before them.
@@ -384,17 +382,6 @@ const NAMES: usize = 10_000;
 
 /// One look into a list counts as this many tasks at the least, because it may pass entries that are free.
 const LEAST_PER_LOOK: usize = 500;
-
-/// See [`Shared::worker_counts`].
-pub(crate) struct WorkerCounts {
-    pub(crate) polls: u64,
-    pub(crate) stolen: u64,
-    pub(crate) injected: u64,
-    pub(crate) parks: u64,
-    /// Odd while the worker sleeps.
-    pub(crate) parks_unparks: u64,
-    pub(crate) busy: Duration,
-}
 
 /// See [`Shared::worker_entries`].
 pub(crate) struct WorkerEntry {

@@ -4,7 +4,7 @@
 //! The clock is read twice per sleep, beside the system call that the sleep is, and at a worker's fair turns,
 //! which read it anyway. Rejected: to read it around each poll. What a reading costs is in pace.rs.
 
-use super::count::Count;
+use super::count::{Count, WorkerCounts};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::wakers;
 use std::time::{Duration, Instant};
@@ -41,18 +41,20 @@ impl Sleeps {
         clock::now()
     }
 
-    /// How many sleeps have begun and how many have ended, in one number.
-    pub(crate) fn parks_unparks(&self) -> u64 {
-        self.parks_unparks.get()
-    }
-
     /// How many sleeps have begun.
     pub(crate) fn count(&self) -> u64 {
-        self.parks_unparks().div_ceil(2)
+        self.counts().parks
     }
 
-    pub(crate) fn busy(&self) -> Duration {
-        Duration::from_nanos(self.busy.get())
+    /// The sleeps, and the time in between.
+    pub(crate) fn counts(&self) -> WorkerCounts {
+        let parks_unparks = self.parks_unparks.get();
+        WorkerCounts {
+            parks: parks_unparks.div_ceil(2),
+            parks_unparks,
+            busy: Duration::from_nanos(self.busy.get()),
+            ..WorkerCounts::default()
+        }
     }
 }
 

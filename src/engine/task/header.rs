@@ -204,16 +204,6 @@ pub(crate) enum Polled {
     Yielded,
 }
 
-impl From<Polled> for traced::Outcome {
-    fn from(polled: Polled) -> Self {
-        match polled {
-            Polled::Ready => Self::Ended,
-            Polled::Pending => Self::Waits,
-            Polled::Yielded => Self::Yielded,
-        }
-    }
-}
-
 /// A runnable task. Unique: see cell.rs. Must be run or cancelled; dropping it would leave
 /// the task queued nowhere.
 #[must_use = "a hot task that is dropped is never run again"]

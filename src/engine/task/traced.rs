@@ -36,6 +36,7 @@
 //! task dumps do: others' leaves are not seen, and what is ready is not taken. And to stop the other
 //! workers, which nothing here needs.
 
+use super::header::Polled;
 use super::id::TaskId;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::{StaticMutex, thread_local};
@@ -85,17 +86,9 @@ pub(crate) struct Traced {
     pub(crate) stacks: Vec<Backtrace>,
     /// How many more there were.
     pub(crate) left_out: usize,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: Polled,
     /// The name of the future's type.
     pub(crate) future: &'static str,
-}
-
-/// How the poll ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Waits,
-    Yielded,
-    Ended,
 }
 
 /// A place in the list, until it is dropped.
@@ -174,12 +167,12 @@ struct Sink {
 /// Its caller neither inlines this function nor calls it last: [`BASE`] is found in the stacks.
 #[cold]
 #[inline(never)]
-pub(super) fn poll<P: Copy + Into<Outcome>>(
+pub(super) fn poll(
     id: TaskId,
     data: *const (),
     future: &'static str,
-    poll: impl FnOnce() -> P,
-) -> P {
+    poll: impl FnOnce() -> Polled,
+) -> Polled {
     let requests = take_requests(id);
     if requests.is_empty() {
         // Given up, or answered by the poll before.
@@ -189,7 +182,7 @@ pub(super) fn poll<P: Copy + Into<Outcome>>(
     let polled = SINK.with(|slot| slot.set(&sink, poll));
     let Sink { stacks, left_out, .. } = sink;
     let (stacks, left_out) = (stacks.into_inner(), left_out.get());
-    let traced = Traced { stacks, left_out, outcome: polled.into(), future };
+    let traced = Traced { stacks, left_out, outcome: polled, future };
     answer(requests, &Answer::Traced(Arc::new(traced)));
     polled
 }

@@ -247,16 +247,26 @@ impl<T> WaitList<T> {
     }
 
     /// Takes the first place out as long as `matches` returns true for its word, gives it `word`, and wakes
-    /// its future. This is done in rounds, with the lock released in between to call the wakers.
+    /// its future.
     pub(crate) fn wake<'a>(
         &'a self,
-        mut locked: Locked<'a, T>,
+        locked: Locked<'a, T>,
         word: usize,
         matches: impl Fn(usize) -> bool,
     ) {
+        self.wake_in_rounds(locked, |locked, wakes| locked.pop_into(wakes, word, &matches));
+    }
+
+    /// Calls `take` until it returns true. It moves wakers into the list, as many as there is room for; they
+    /// are called after each round, with the lock released.
+    pub(crate) fn wake_in_rounds<'a>(
+        &'a self,
+        mut locked: Locked<'a, T>,
+        mut take: impl FnMut(&mut Locked<'a, T>, &mut WakeList) -> bool,
+    ) {
         let mut wakes = WakeList::new();
         loop {
-            let done = locked.pop_into(&mut wakes, word, &matches);
+            let done = take(&mut locked, &mut wakes);
             drop(locked);
             wakes.wake();
             if done {

@@ -3,7 +3,6 @@
 use super::answer::{Answer, Status};
 use super::page::{Page, Reply};
 use super::request::{LARGEST_HEAD, is_complete};
-use super::{trace, tree};
 use crate::io::{Async, Interest};
 use crate::time::{Duration, timeout};
 use mio::net::TcpStream;
@@ -46,15 +45,9 @@ async fn exchange(
     };
     let answer = match reply {
         Reply::Now(answer) => answer,
-        Reply::Trace { recordings, time, place, has_body } => {
+        Reply::Later(answer) => {
             is_trusted.set(true);
-            let answer = trace::answer(recordings, time, place).await;
-            if has_body { answer } else { answer.without_body() }
-        }
-        Reply::Tree { runtimes, task, has_body } => {
-            is_trusted.set(true);
-            let answer = tree::answer(runtimes, task, page.end().clone()).await;
-            if has_body { answer } else { answer.without_body() }
+            answer.await
         }
     };
     is_trusted.set(answer.is_trusted);

@@ -5,19 +5,19 @@ use super::answer::{Answer, Status, TEXT};
 use super::lives::{Lives, PAUSE};
 use super::observed::Observed;
 use super::picture::MOST_RUNTIMES;
-use super::place::{Place, Taken};
+use super::place::Place;
 use super::request::Request;
-use super::tree;
 use super::watch::Watch;
+use super::{trace, tree};
 use crate::engine::cancellation::CancellationToken;
-use crate::engine::task::TaskId;
 use crate::insight::json::Extra;
 use crate::insight::selection::{Selected, Selection};
 use crate::insight::{Recording, cold, json, prometheus, report};
-use crate::runtime::{Handle, Id};
+use crate::runtime::Id;
 use crate::task::spawn_local;
 use crate::time::{Duration, sleep};
 use std::cell::RefCell;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -37,19 +37,18 @@ const LONGEST_TRACE: Duration = Duration::from_secs(10);
 
 pub(super) enum Reply {
     Now(Answer),
-    /// [`trace::answer`](super::trace::answer).
-    Trace {
-        recordings: Vec<Recording>,
-        time: Duration,
-        place: Taken,
-        has_body: bool,
-    },
-    /// [`tree::answer`].
-    Tree {
-        runtimes: Vec<Handle>,
-        task: TaskId,
-        has_body: bool,
-    },
+    /// To a request that has brought the token.
+    Later(Pin<Box<dyn Future<Output = Answer>>>),
+}
+
+impl Reply {
+    fn later(request: &Request<'_>, answer: impl Future<Output = Answer> + 'static) -> Self {
+        let is_head = request.method == "HEAD";
+        Self::Later(Box::pin(async move {
+            let answer = answer.await;
+            if is_head { answer.without_body() } else { answer }
+        }))
+    }
 }
 
 pub(super) struct Page {
@@ -57,6 +56,7 @@ pub(super) struct Page {
     watch: Rc<Watch>,
     lives: RefCell<Lives>,
     trace: Place,
+    /// Is cancelled when the page is to end.
     end: CancellationToken,
 }
 
@@ -65,11 +65,6 @@ impl Page {
         let lives = RefCell::new(Lives::new());
         let watch = Rc::new(Watch::new(observed));
         Self { access, watch, lives, trace: Place::default(), end }
-    }
-
-    /// Is cancelled when the page is to end.
-    pub(super) fn end(&self) -> &CancellationToken {
-        &self.end
     }
 
     /// The answer to the request whose head is `head`.
@@ -107,7 +102,7 @@ impl Page {
         if recordings.is_empty() {
             return Reply::Now(Answer::refusal(Status::NoTrace).trusted());
         }
-        Reply::Trace { recordings, time, place, has_body: request.method == "GET" }
+        Reply::later(request, trace::answer(recordings, time, place))
     }
 
     /// Finds out what to make a tree of.
@@ -119,7 +114,7 @@ impl Page {
             return Reply::Now(Answer::refusal(Status::BadRequest).trusted());
         };
         let runtimes = self.watch.observed().living().0;
-        Reply::Tree { runtimes, task, has_body: request.method == "GET" }
+        Reply::later(request, tree::answer(runtimes, task, self.end.clone()))
     }
 
     /// What is wrong with the request, whatever it asks for.

@@ -2,10 +2,11 @@
 //! often costs little.
 
 use super::observed::Observed;
+use crate::engine::scheduler::WorkerCounts;
 use crate::engine::sync_shim::clock;
 use crate::insight::Dump;
 use crate::insight::history::History;
-use crate::runtime::{Handle, Id, RuntimeMetrics};
+use crate::runtime::{Handle, Id};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -32,16 +33,7 @@ pub(in crate::insight) struct Seen {
     pub(in crate::insight) injected_tasks: usize,
     pub(in crate::insight) spare_workers: usize,
     /// One for each worker of the dump, or one for the thread that drives a runtime without workers.
-    pub(in crate::insight) counts: Vec<Counts>,
-}
-
-/// What a worker has done until now.
-pub(in crate::insight) struct Counts {
-    pub(in crate::insight) polls: u64,
-    pub(in crate::insight) stolen: u64,
-    pub(in crate::insight) injected: u64,
-    pub(in crate::insight) parks: u64,
-    pub(in crate::insight) busy: Duration,
+    pub(in crate::insight) counts: Vec<WorkerCounts>,
 }
 
 /// What it takes to make the page.
@@ -64,20 +56,8 @@ impl Seen {
             id: handle.id(),
             injected_tasks: metrics.global_queue_depth(),
             spare_workers: metrics.num_spare_workers(),
-            counts: (0..workers).map(|worker| Counts::of(&metrics, worker)).collect(),
+            counts: (0..workers).map(|worker| metrics.counts(worker)).collect(),
             dump,
-        }
-    }
-}
-
-impl Counts {
-    fn of(metrics: &RuntimeMetrics, worker: usize) -> Self {
-        Self {
-            polls: metrics.worker_poll_count(worker),
-            stolen: metrics.worker_steal_count(worker),
-            injected: metrics.worker_injected_count(worker),
-            parks: metrics.worker_park_count(worker),
-            busy: metrics.worker_total_busy_duration(worker),
         }
     }
 }

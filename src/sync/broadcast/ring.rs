@@ -29,7 +29,7 @@ use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Mutex, MutexGuard, lock_briefly};
 use crate::engine::tokio_note::noted;
-use crate::engine::wakers::{WaitList, WakeList};
+use crate::engine::wakers::WaitList;
 use crate::runtime::context;
 
 /// The most receivers that a channel may have.
@@ -195,19 +195,9 @@ impl<T> Ring<T> {
     /// Wakes the tasks that wait until there is no receiver. Stops if there is a receiver again: the tasks
     /// would find it and wait again, and the rounds would never end.
     pub(super) fn tell_unheard(&self) {
-        let mut wakes = WakeList::new();
-        loop {
-            let mut locked = self.unheard.lock();
-            if self.tail.lock().receivers > 0 {
-                return;
-            }
-            let done = locked.pop_into(&mut wakes, 0, |_| true);
-            drop(locked);
-            wakes.wake();
-            if done {
-                return;
-            }
-        }
+        self.unheard.wake_in_rounds(self.unheard.lock(), |locked, wakes| {
+            self.tail.lock().receivers > 0 || locked.pop_into(wakes, 0, |_| true)
+        });
     }
 
     /// How many values are kept for receivers.
@@ -234,22 +224,9 @@ impl<T> Ring<T> {
 
     /// Adds a sender if there is one.
     pub(super) fn add_sender(&self) -> bool {
-        // Ordering: Relaxed, the exchange decides.
-        let mut senders = self.senders.load(Ordering::Relaxed);
-        while senders != 0 {
-            // Ordering: Relaxed, as for the count of an Arc: the caller has a handle already.
-            let exchanged = self.senders.compare_exchange_weak(
-                senders,
-                senders + 1,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            );
-            match exchanged {
-                Ok(_) => return true,
-                Err(now) => senders = now,
-            }
-        }
-        false
+        let more = |senders| (senders != 0).then_some(senders + 1);
+        // Ordering: Relaxed, as for the count of an Arc: the caller has a handle already.
+        self.senders.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 }
 

@@ -32,8 +32,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: RING,
         models: MODELS,
-        from: "while senders != 0 {",
-        to: "while senders != usize::MAX {",
+        from: "(senders != 0).then_some(",
+        to: "(senders != usize::MAX).then_some(",
         breaks: "a weak sender sends to receivers that were told of the end",
     },
     Mutation {

@@ -167,8 +167,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: READINESS,
         models: "readiness::loom",
-        from: "let next = (state | ready.bits()).wrapping_add(TICK);",
-        to: "let next = state | ready.bits();",
+        from: "Some((state | ready.bits()).wrapping_add(TICK))",
+        to: "Some(state | ready.bits())",
         breaks: "an event does not move the tick",
     },
     Mutation {
@@ -195,8 +195,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: READINESS,
         models: "readiness::loom",
-        from: "            match self.state.compare_exchange_weak(\n                state,\n                next,\n                Ordering::Relaxed,\n                Ordering::Relaxed,\n            ) {\n                Ok(_) => return,\n                Err(actual) => state = actual,\n            }",
-        to: "            state = next;\n            self.state.store(next, Ordering::Relaxed);",
+        from: "let _ = self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| {\n            is_due(state).then_some(state & !bits.bits())\n        });",
+        to: "let state = self.state.load(Ordering::Relaxed);\n        if is_due(state) {\n            self.state.store(state & !bits.bits(), Ordering::Relaxed);\n        }",
         breaks: "a clear overwrites what came since its look",
     },
     Mutation {

@@ -53,8 +53,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PERMITS,
         models: "permits::loom",
-        from: "while state & CROWDED == 0 {",
-        to: "while state & CLOSED == 0 {",
+        from: "(state & CROWDED == 0).then(more)",
+        to: "(state & CLOSED == 0).then(more)",
         breaks: "permits are added to the word although futures wait for them",
     },
     Mutation {
@@ -88,15 +88,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PERMITS,
         models: "mutex::loom",
-        from: "compare_exchange_weak(old, new, Ordering::Acquire, Ordering::Relaxed)",
-        to: "compare_exchange_weak(old, new, Ordering::Relaxed, Ordering::Relaxed)",
+        from: "fetch_update(Ordering::Acquire, Ordering::Relaxed, less)",
+        to: "fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)",
         breaks: "the next holder of a lock does not see what the last one did (no Acquire)",
     },
     Mutation {
         file: PERMITS,
         models: "mutex::loom",
-        from: "compare_exchange_weak(state, more, Ordering::Release, Ordering::Relaxed)",
-        to: "compare_exchange_weak(state, more, Ordering::Relaxed, Ordering::Relaxed)",
+        from: "fetch_update(Ordering::Release, Ordering::Relaxed, more).is_err()",
+        to: "fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err()",
         breaks: "a holder of a lock leaves without releasing what it did",
     },
     Mutation {
@@ -123,8 +123,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PERMITS,
         models: "permits::loom",
-        from: "(CROWDED, Some(missing))",
-        to: "(state | CROWDED, Some(missing))",
+        from: "_ => Some(CROWDED),",
+        to: "_ => Some(state | CROWDED),",
         breaks: "a future that joins leaves what it has collected in the word, for others to take",
     },
     Mutation {

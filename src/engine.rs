@@ -127,7 +127,6 @@
 //! | `Offset` | By how much the driver's clock differs from the system's. |
 //! | `Order` | What the watchdog is to do after a look. |
 //! | `Origin` | What the caller of a spawn says of the task: the place, and perhaps a name. |
-//! | `Outcome` | How a traced poll has ended. |
 //! | `Outside` | The queues that threads other than the workers push to. |
 //! | `Own` | Of a thread itself: no other one pushes to such queues. |
 //! | `Pace` | How many tasks a worker runs between two polls of the driver. |

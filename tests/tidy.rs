@@ -148,8 +148,8 @@ const CIRCLES: &[circles::Known] = &[
             "src/engine/scheduler/role.rs",
             "src/engine/scheduler/watchdog.rs",
             "src/engine/scheduler/worker.rs",
+            "src/engine/scheduler/worker/park.rs",
             "src/engine/scheduler/worker/recorded.rs",
-            "src/engine/scheduler/worker/rest.rs",
             "src/engine/scheduler/worker/samples.rs",
         ],
         "threads start each other: a worker that leaves its park starts the watchdog, which starts \

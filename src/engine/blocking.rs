@@ -69,7 +69,7 @@ pub(crate) struct Config {
     pub(crate) stack_size: Option<usize>,
     pub(crate) around: AroundThread,
     /// Called when the last job that was queued or being done is over; with the pool's lock held.
-    pub(crate) on_rest: Box<dyn Fn() + Send + Sync>,
+    pub(crate) on_idle: Box<dyn Fn() + Send + Sync>,
 }
 
 /// Why a job was not taken; the job comes back.
@@ -250,9 +250,9 @@ impl<J: Job> Pool<J> {
         }
     }
 
-    /// Whether no job is queued or being done. If not, `Config::on_rest` will be called.
-    pub(crate) fn is_at_rest(&self) -> bool {
-        self.locked.state.lock().is_at_rest()
+    /// Whether no job is queued or being done. If not, `Config::on_idle` will be called.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.locked.state.lock().is_idle()
     }
 
     /// Starts a thread that `PoolState` counts already. The caller holds its lock, and the thread needs it
@@ -324,11 +324,11 @@ impl<J: Job> ThreadGuard<'_, J> {
     }
 
     fn serve(&self) {
-        let Config { keep_alive, on_rest, .. } = &self.pool.config;
+        let Config { keep_alive, on_idle, .. } = &self.pool.config;
         let work = &self.pool.locked.work;
         self.pool.locked.serve(|mut state| {
-            if state.is_at_rest() {
-                on_rest();
+            if state.is_idle() {
+                on_idle();
             }
             // A signal that came to nothing (a busy thread took the job) begins the idle time anew.
             let timed_out = work.wait_for(&mut state, *keep_alive).timed_out();

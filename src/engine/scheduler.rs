@@ -13,7 +13,7 @@
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it rests |
+//! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it parks |
 //! | `next_queue` | which of a worker's own queues is next |
 //! | `intake` | how many tasks a worker brings in from outside, and when |
 //! | `pace` | what tasks cost: how many run between two polls of the driver, and which wake no peer |
@@ -102,7 +102,7 @@
 //! tasks, so a searcher may look in vain and park. Therefore the worker tells a peer when it has queued more
 //! than the task that it runs next: a searcher as above, any other worker itself (models
 //! `what_a_last_look_finds_is_shared_with_a_peer` and
-//! `what_is_brought_in_is_shared_although_thieves_take_as_much`). After a last look the fence in `awake`
+//! `what_is_brought_in_is_shared_although_thieves_take_as_much`). After a last look the fence in `end_park`
 //! comes between its push and its look at the idle word. Elsewhere there is no fence, and it may miss a peer
 //! that parks at the same moment, as with a push of its own.
 //!

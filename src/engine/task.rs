@@ -56,7 +56,7 @@ pub use join::{AbortHandle, JoinHandle};
 pub use join_error::JoinError;
 pub(crate) use primitive_kind::PrimitiveKind;
 pub use running::RunningTask;
-pub(crate) use state::Mark;
+pub(crate) use state::{Mark, Polled};
 
 #[cfg(all(test, liten_loom))]
 pub(crate) mod loom;

@@ -4,9 +4,9 @@ mod frames;
 
 use self::frames::Frame;
 use crate::engine::impls::impl_error;
+use crate::engine::task::Polled;
 use crate::engine::task::TaskId;
 use crate::engine::task::current;
-use crate::engine::task::header::Polled;
 use crate::engine::task::traced::{Answer, Request, Traced};
 use crate::runtime::Handle;
 use crate::runtime::task_list::TaskList;

@@ -2,8 +2,8 @@
 
 use crate::engine::impls::impl_display;
 use crate::engine::recorder::{self, Record};
+use crate::engine::task::Polled;
 use crate::engine::task::RunningTask;
-use crate::engine::task::header::Polled;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 

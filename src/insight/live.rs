@@ -11,7 +11,7 @@ use super::last_place::LastPlace;
 use super::tap::Tap;
 use crate::engine::recorder::{Event, Record};
 use crate::engine::scheduler::{NextRecords, Track};
-use crate::engine::task::header::Polled;
+use crate::engine::task::Polled;
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::Handle;
 use std::collections::{HashMap, VecDeque};

@@ -5,7 +5,7 @@ use super::tap::Tap;
 use crate::engine::impls::impl_debug;
 use crate::engine::recorder::{self, Record};
 use crate::engine::scheduler::{NextRecords, Track};
-use crate::engine::task::header::Polled;
+use crate::engine::task::Polled;
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::Id;
 use std::collections::HashMap;

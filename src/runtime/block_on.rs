@@ -181,13 +181,13 @@ fn poll_until_ready<F: Future>(future: F, presence: Option<Arc<Presence>>) -> F:
     loop {
         match budget::with_budget(|| future.as_mut().poll(&mut cx)) {
             Poll::Ready(output) => return output,
-            Poll::Pending => rest(&parker, presence.as_deref()),
+            Poll::Pending => park(&parker, presence.as_deref()),
         }
     }
 }
 
 /// Sleeps until the root is woken, as this thread's [`Habit`] says.
-fn rest(parker: &Parker, presence: Option<&Presence>) {
+fn park(parker: &Parker, presence: Option<&Presence>) {
     if parker.is_notified() {
         return parker.park();
     }
@@ -199,7 +199,7 @@ fn rest(parker: &Parker, presence: Option<&Presence>) {
     }
     match presence {
         None => parker.park(),
-        Some(presence) => presence.rest(parker),
+        Some(presence) => presence.park(parker),
     }
     habit.slept(clock::now() - start);
     HABIT.set(habit);

@@ -324,7 +324,7 @@ impl Builder {
             });
             if self.start_paused {
                 let blocking = runtime.handle.inner.blocking.clone();
-                scheduler.count_threads(move || blocking.is_at_rest());
+                scheduler.count_threads(move || blocking.is_idle());
             }
             // Mostly it is made later, when a worker needs it. But a root may be the first to wait for a
             // moment at which everything waits; and a hook may keep the workers from fetching events, and pin
@@ -372,15 +372,15 @@ impl Builder {
         if self.start_paused {
             driver.stop_clock().expect("a new clock, which runs");
         }
-        let at_rest = on_rest(driver.clone());
-        let pool = |kind, max_threads, inner: &Weak<RuntimeState>, on_rest| blocking::Config {
+        let tells_driver = on_idle(driver.clone());
+        let pool = |kind, max_threads, inner: &Weak<RuntimeState>, on_idle| blocking::Config {
             max_threads,
             keep_alive: self.thread_keep_alive,
             thread_name: self.thread_name.clone(),
             kind,
             stack_size: self.thread_stack_size,
             around: handle::around(inner.clone()),
-            on_rest,
+            on_idle,
         };
         let inner = Arc::new_cyclic(|inner| RuntimeState {
             id: Id::next(),
@@ -391,9 +391,9 @@ impl Builder {
                 "blocking",
                 self.max_blocking_threads,
                 inner,
-                at_rest,
+                tells_driver,
             )),
-            // Its threads count as roots, asleep or awake: no thread asks whether it is at rest.
+            // Its threads count as roots, asleep or awake: no thread asks whether it is idle.
             pinned: Pinned::new(pool("pinned", MAX_WORKERS, inner, Box::new(|| {}))),
             hooks: self.hooks.clone(),
             sleeps: Sleeps::default(),
@@ -461,7 +461,7 @@ fn likely_workers() -> usize {
 
 /// Blocking work holds up a clock that stands still: when there is none any more, the thread in
 /// the driver's seat looks whether everything else waits.
-fn on_rest(driver: Arc<Driver>) -> Box<dyn Fn() + Send + Sync> {
+fn on_idle(driver: Arc<Driver>) -> Box<dyn Fn() + Send + Sync> {
     Box::new(move || {
         if driver.clock().is_stopped() {
             driver.wake();

@@ -54,7 +54,7 @@
 //! does not do it either.
 
 use super::block_on::{self, Present};
-use super::drive::{Rest, Rests, drive};
+use super::drive::{OthersIdle, SleepNotes, drive};
 use super::local::{LocalShared, SendExecutor};
 use super::local_thread::in_local;
 use crate::engine::driver::Driver;
@@ -93,20 +93,20 @@ impl Others {
 
     /// Whether none is awake, and `no_work` says that there is no blocking work, at one moment. Asked by the
     /// thread that drives while the clock stands still.
-    fn look(&self, no_work: &dyn Fn() -> bool) -> Rest {
+    fn look(&self, no_work: &dyn Fn() -> bool) -> OthersIdle {
         // Ordering: SeqCst fence, Dekker with `remove_awake`: stop the clock, fence, look at the count; leave
         // the count, fence, look at the clock. Acquire pairs with `remove_awake`: what those roots woke is
         // seen.
         fence(Ordering::SeqCst);
         let seen = self.word.load(Ordering::Acquire);
         if seen & AWAKE != 0 {
-            return Rest { roots: false, all: false };
+            return OthersIdle { roots: false, all: false };
         }
         let no_work = no_work();
         // Ordering: Acquire pairs with `remove_awake` once more. Work that has ended has counted the root
         // that it woke before; the lock of the pool passes that on.
         let still = self.word.load(Ordering::Acquire) == seen;
-        Rest { roots: still, all: still && no_work }
+        OthersIdle { roots: still, all: still && no_work }
     }
 }
 
@@ -154,7 +154,7 @@ impl CurrentThread {
     /// `no_work`: whether no blocking work is queued or being done.
     pub(super) fn block_on<F: Future>(
         &self,
-        rests: Rests<'_>,
+        notes: SleepNotes<'_>,
         no_work: &dyn Fn() -> bool,
         root: F,
     ) -> F::Output {
@@ -167,7 +167,7 @@ impl CurrentThread {
                 Turn::Done(output) => return output,
             },
         };
-        driving.run(rests, no_work, root)
+        driving.run(notes, no_work, root)
     }
 
     /// Polls `root` while another thread drives.
@@ -229,12 +229,12 @@ impl<'a> Driving<'a> {
 
     fn run<F: Future>(
         self,
-        rests: Rests<'_>,
+        notes: SleepNotes<'_>,
         no_work: &dyn Fn() -> bool,
         root: Pin<&mut F>,
     ) -> F::Output {
         let others = &*self.runtime.others;
-        let rest = || others.look(no_work);
+        let others_idle = || others.look(no_work);
         let executor = self.executor.as_ref().expect("taken by drop only");
         let mut run = pin!(executor.run(root));
         let run = poll_fn(|cx| {
@@ -242,7 +242,7 @@ impl<'a> Driving<'a> {
             self.tell_quiet();
             polled
         });
-        executor.here(|| drive(&others.driver, rests, &rest, run))
+        executor.here(|| drive(&others.driver, notes, &others_idle, run))
     }
 
     /// After a turn of the tasks: wakes the roots that wait until none is alive. The lock is what makes sure

@@ -61,25 +61,25 @@ fn awake<R>(waker: &DriverWaker, f: impl FnOnce() -> R) -> R {
 
 /// What a thread that drives counts, and calls, around its sleeps.
 #[derive(Clone, Copy)]
-pub(super) struct Rests<'a> {
+pub(super) struct SleepNotes<'a> {
     pub(super) sleeps: &'a Sleeps,
     pub(super) hooks: Option<&'a SleepHooks>,
 }
 
 /// A thread that drives, from when it begins until it stops, as it counts itself.
 struct Busy<'a> {
-    rests: Rests<'a>,
+    notes: SleepNotes<'a>,
     since: Instant,
 }
 
 impl<'a> Busy<'a> {
-    fn begin(rests: Rests<'a>) -> Self {
-        Self { rests, since: clock::now() }
+    fn begin(notes: SleepNotes<'a>) -> Self {
+        Self { notes, since: clock::now() }
     }
 
     /// Calls `sleep`, which sleeps unless a hook has woken the thread.
-    fn rest(&mut self, sleep: impl FnOnce()) {
-        let Rests { sleeps, hooks } = self.rests;
+    fn sleep(&mut self, sleep: impl FnOnce()) {
+        let SleepNotes { sleeps, hooks } = self.notes;
         hooks.inspect(|hooks| hooks.before());
         sleeps.begin(self.since, clock::now());
         sleep();
@@ -90,17 +90,17 @@ impl<'a> Busy<'a> {
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.rests.sleeps.was_busy(self.since, clock::now());
+        self.notes.sleeps.was_busy(self.since, clock::now());
     }
 }
 
 /// Polls `future`, and the driver in between, until the future is ready.
 ///
-/// `rest`: asked only while the clock stands still.
+/// `others_idle`: asked only while the clock stands still.
 pub(super) fn drive<F: Future>(
     driver: &Arc<Driver>,
-    rests: Rests<'_>,
-    rest: &dyn Fn() -> Rest,
+    notes: SleepNotes<'_>,
+    others_idle: &dyn Fn() -> OthersIdle,
     future: F,
 ) -> F::Output {
     let flag = StdArc::new(DriverWaker { woken: AtomicBool::new(false), driver: driver.clone() });
@@ -109,7 +109,7 @@ pub(super) fn drive<F: Future>(
     let mut future = pin!(tokio_context::without_budget(future));
     let mut wakes = Vec::new();
     let mut patience = Patience::new();
-    let mut busy = Busy::begin(rests);
+    let mut busy = Busy::begin(notes);
     loop {
         // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees
         // what was written before it.
@@ -126,28 +126,28 @@ pub(super) fn drive<F: Future>(
         if !driver.clock().is_stopped() {
             match limit {
                 Some(_) => collect(driver, limit, &mut wakes),
-                None => busy.rest(|| collect(driver, None, &mut wakes)),
+                None => busy.sleep(|| collect(driver, None, &mut wakes)),
             }
             awake(&flag, || wakers::wake_all(&mut wakes));
         } else if limit.is_some() {
             stopped_turn(driver, &mut patience, &mut wakes);
         } else {
             patience.turns = TURNS;
-            busy.rest(|| idle_turn(driver, &is_woken, rest, &mut patience, &mut wakes));
+            busy.sleep(|| idle_turn(driver, &is_woken, others_idle, &mut patience, &mut wakes));
         }
     }
 }
 
-/// What waits beside the thread that drives.
+/// What is idle beside the thread that drives.
 #[derive(Clone, Copy)]
-pub(super) struct Rest {
+pub(super) struct OthersIdle {
     /// No root is awake on another thread.
     pub(super) roots: bool,
     /// And no blocking work is queued or being done, at one moment.
     pub(super) all: bool,
 }
 
-impl Rest {
+impl OthersIdle {
     /// In a runtime whose roots are all on the thread that drives.
     pub(super) fn alone(no_work: bool) -> Self {
         Self { roots: true, all: no_work }
@@ -195,28 +195,28 @@ fn stopped_turn(driver: &Driver, patience: &mut Patience, wakes: &mut Vec<Waker>
 fn idle_turn(
     driver: &Driver,
     is_woken: &dyn Fn() -> bool,
-    rest: &dyn Fn() -> Rest,
+    others_idle: &dyn Fn() -> OthersIdle,
     patience: &mut Patience,
     wakes: &mut Vec<Waker>,
 ) {
     // First: work that has ended by now has caused all its events and wakes, which the two looks that follow
     // see. Asked last, it may end in between, and the clock jumps over what it has left behind.
-    let rest = rest();
+    let idle = others_idle();
     collect(driver, Some(Duration::ZERO), wakes);
     if !wakes.is_empty() {
-        // Perhaps of another thread, which was at rest and now is not.
+        // Perhaps of another thread, which was idle and now is not.
         return wakers::wake_all(wakes);
     }
     if is_woken() {
         return;
     }
     let mut limit = None;
-    if !rest.roots && patience.looks > 0 && driver.quiescent_points().is_awaited() {
+    if !idle.roots && patience.looks > 0 && driver.quiescent_points().is_awaited() {
         patience.looks -= 1;
         limit = Some(LOOK);
-    } else if rest.roots || driver.quiescent_points().is_awaited() {
+    } else if idle.roots || driver.quiescent_points().is_awaited() {
         patience.looks = LOOKS;
-        driver.begin_quiescent_point(rest.all, wakes);
+        driver.begin_quiescent_point(idle.all, wakes);
     }
     match wakes.is_empty() {
         true => turn(driver, limit, wakes),

@@ -3,7 +3,7 @@
 use super::RuntimeMetrics;
 use super::block_on::refuse_in_task;
 use super::context::EnterGuard;
-use super::drive::{Rest, drive};
+use super::drive::{OthersIdle, drive};
 use super::handle::Handle;
 use super::local::LocalExecutor;
 use super::local_thread::lend;
@@ -73,8 +73,8 @@ impl LocalRuntime {
 
     fn drive<F: Future>(&self, future: F) -> F::Output {
         let blocking = &self.handle.inner.blocking;
-        let rest = || Rest::alone(blocking.is_at_rest());
-        drive(self.handle.driver(), self.handle.rests(), &rest, future)
+        let others_idle = || OthersIdle::alone(blocking.is_idle());
+        drive(self.handle.driver(), self.handle.notes(), &others_idle, future)
     }
 
     /// Runs the tasks until none is alive; returns at once if none is.

@@ -267,7 +267,7 @@ impl<J> PoolState<J> {
     }
 
     /// Whether no job is queued, being done or being cancelled.
-    pub(super) fn is_at_rest(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty()
             && self.cancelled.is_empty()
             && self.last.is_none()
@@ -375,14 +375,14 @@ mod tests {
         assert_eq!((state.threads(), state.queued()), (2, 0));
         assert_eq!(state.next_cancelled(), NextStep::Cancel('b'));
         state.finished();
-        assert!(!state.is_at_rest());
+        assert!(!state.is_idle());
         // A free thread helps.
         state.finished();
         assert_eq!(state.next_step(false), NextStep::Cancel('c'));
         assert_eq!(state.next_cancelled(), NextStep::End);
         state.finished();
         assert_eq!(state.next_step(false), NextStep::End);
-        assert_eq!((state.threads(), state.is_at_rest()), (0, true));
+        assert_eq!((state.threads(), state.is_idle()), (0, true));
     }
 
     #[test]
@@ -465,11 +465,11 @@ mod tests {
         state.no_canceller();
         assert_eq!(state.leave('y', true), Submitted::Closed('y'));
         for end in [NextStep::Run('B'), NextStep::Cancel('c'), NextStep::Run('z'), NextStep::End] {
-            assert!(!state.is_at_rest());
+            assert!(!state.is_idle());
             state.finished();
             assert_eq!(state.next_step(false), end);
         }
-        assert_eq!((state.threads(), state.is_at_rest()), (0, true));
+        assert_eq!((state.threads(), state.is_idle()), (0, true));
     }
 
     #[test]

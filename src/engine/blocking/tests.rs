@@ -37,8 +37,8 @@ fn call(f: impl FnOnce(bool) + Send + 'static) -> Call {
 fn config(max_threads: usize, keep_alive: Duration) -> Config {
     let around: AroundThread = Arc::new(|work| work());
     let (thread_name, kind) = (ThreadName::Prefix("test".into()), "blocking");
-    let on_rest = Box::new(|| {});
-    Config { max_threads, keep_alive, thread_name, kind, stack_size: None, around, on_rest }
+    let on_idle = Box::new(|| {});
+    Config { max_threads, keep_alive, thread_name, kind, stack_size: None, around, on_idle }
 }
 
 fn pool(max_threads: usize, keep_alive: Duration) -> Arc<Pool<Call>> {

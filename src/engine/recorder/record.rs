@@ -1,6 +1,6 @@
 //! One thing that happened, and its form in a ring: three numbers and a place.
 
-use crate::engine::task::header::Polled;
+use crate::engine::task::Polled;
 use crate::engine::task::{RunningTask, TaskId};
 use std::panic::Location;
 

@@ -7,15 +7,15 @@ use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 pub(super) struct AwakeThreads {
     word: AtomicU64,
     /// Whether no blocking work is queued or being done.
-    pub(super) at_rest: Box<dyn Fn() -> bool + Send + Sync>,
+    pub(super) no_work: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 const CHANGE: u64 = 1 << 32;
 pub(super) const AWAKE: u64 = CHANGE - 1;
 
 impl AwakeThreads {
-    pub(super) fn new(at_rest: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self { word: AtomicU64::new(0), at_rest: Box::new(at_rest) }
+    pub(super) fn new(no_work: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { word: AtomicU64::new(0), no_work: Box::new(no_work) }
     }
 
     pub(super) fn add(&self) {

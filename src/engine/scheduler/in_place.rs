@@ -91,7 +91,7 @@ impl Drop for BlockedInPlace<'_> {
         shared.size.unblock_in_place();
         self.0.back_from_place();
         self.slot().reactivate();
-        // Ordering: SeqCst, Dekker with the watchdog, as in `Worker::awake`.
+        // Ordering: SeqCst, Dekker with the watchdog, as in `Worker::end_park`.
         fence(Ordering::SeqCst);
         shared.rouse_watchdog();
     }

@@ -47,8 +47,8 @@ impl NextQueue {
         Self { next_polls: Cell::new(0), until_yielded: Cell::new(ROW) }
     }
 
-    /// The worker is about to rest, and begins anew.
-    pub(super) fn rest(&self) {
+    /// The worker is about to park: a row of yields begins anew after that.
+    pub(super) fn reset(&self) {
         self.until_yielded.set(ROW);
     }
 
@@ -141,12 +141,12 @@ mod tests {
         assert_eq!(row(), expected);
         next.end_row();
         assert!(next.is_row_over());
-        // A ready task ends the row, and so does a rest.
+        // A ready task ends the row, and so does a park.
         assert!(!next.is_yielded_due());
         assert!(!next.is_row_over());
         assert_eq!(row(), expected);
         next.end_row();
-        next.rest();
+        next.reset();
         assert_eq!(row(), expected);
     }
 }

@@ -4,7 +4,7 @@
 //! A count alone is no bound between two polls: 61 polls of 1 ms are 61 ms. A reading of the clock takes some
 //! 20 ns, and the cheapest poll some 24 (`sleep_cancel_one_task` and `yield_many` in `benches/README.md`), so
 //! one reading per task would nearly double that poll. Therefore the worker reads the clock when it polls the
-//! driver or rests anyway, and divides the time since the last reading by the tasks that have run. Tasks that
+//! driver or parks anyway, and divides the time since the last reading by the tasks that have run. Tasks that
 //! become long are noticed at once, and tasks that become short step by step: one long poll says more about
 //! the next than ten short ones.
 

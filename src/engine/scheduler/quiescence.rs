@@ -41,8 +41,8 @@ use std::time::Duration;
 
 impl Shared {
     /// Begins to count the threads that are awake; called before the first thread starts.
-    pub(crate) fn count_threads(&self, at_rest: impl Fn() -> bool + Send + Sync + 'static) {
-        assert!(self.awake_threads.set(AwakeThreads::new(at_rest)).is_ok(), "begun once");
+    pub(crate) fn count_threads(&self, no_work: impl Fn() -> bool + Send + Sync + 'static) {
+        assert!(self.awake_threads.set(AwakeThreads::new(no_work)).is_ok(), "begun once");
     }
 
     pub(crate) fn counts_threads(&self) -> bool {
@@ -96,7 +96,7 @@ impl Shared {
         if seen & AWAKE != 0 {
             return;
         }
-        let at_rest = (awake.at_rest)();
+        let no_work = (awake.no_work)();
         // After both, which may become idle only now, with an event left behind.
         seat.turn(Some(Duration::ZERO), wakes);
         if !wakes.is_empty() {
@@ -108,11 +108,11 @@ impl Shared {
             return;
         }
         // Ordering: SeqCst, between the queues and the word. A channel is looked at with Relaxed: a thread
-        // that sees it emptied by a worker, which has come and executed a fence before (`awake`), sees that
-        // it has come.
+        // that sees it emptied by a worker, which has come and executed a fence before (`end_park`), sees
+        // that it has come.
         fence(Ordering::SeqCst);
         if awake.read() == seen {
-            self.driver.begin_quiescent_point(at_rest, wakes);
+            self.driver.begin_quiescent_point(no_work, wakes);
         }
     }
 
@@ -161,7 +161,7 @@ pub(crate) struct Presence {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RootState {
     Awake,
-    Rests,
+    Parked,
     Over,
 }
 
@@ -185,12 +185,12 @@ impl Presence {
     }
 
     /// By the root's thread: sleeps, as [`Parker::park`].
-    pub(crate) fn rest(&self, parker: &Parker) {
+    pub(crate) fn park(&self, parker: &Parker) {
         {
             let mut state = self.state.lock();
-            // A wake that comes later finds that it rests.
+            // A wake that comes later finds that it is parked.
             if !parker.is_notified() {
-                *state = RootState::Rests;
+                *state = RootState::Parked;
                 self.counter.remove_awake();
             }
         }
@@ -199,7 +199,7 @@ impl Presence {
     }
 
     fn count_awake(&self, state: &mut RootState) {
-        if *state == RootState::Rests {
+        if *state == RootState::Parked {
             *state = RootState::Awake;
             self.counter.add_awake();
         }

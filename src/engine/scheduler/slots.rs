@@ -308,7 +308,7 @@ impl Slot {
     }
 
     /// For how long the worker has been at `position`, as of the watchdog's last look. Zero: it has moved
-    /// since, or rests.
+    /// since, or is parked.
     pub(super) fn stalled_for(&self, position: u64) -> Duration {
         // Ordering: Acquire pairs with `note_stall`.
         if self.stalled_at.load(Ordering::Acquire) != position {

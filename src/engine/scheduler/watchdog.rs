@@ -92,11 +92,8 @@ impl Shared {
     /// in place: sees to it that the watchdog looks.
     #[inline]
     pub(super) fn rouse_watchdog(self: &Arc<Self>) {
-        let asleep = &self.watchdog.asleep;
-        // Ordering: Relaxed, after the caller's SeqCst fence, which comes after the worker's parked bit was
-        // cleared; the swap picks one waker. Acquire pairs with the Release in `announce_sleep`: the unparker
-        // is seen.
-        if asleep.load(Ordering::Relaxed) && asleep.swap(false, Ordering::Acquire) {
+        // After the caller's SeqCst fence, which comes after the worker's parked bit was cleared.
+        if self.watchdog.take_asleep() {
             self.wake_or_start_watchdog();
         }
     }
@@ -107,18 +104,16 @@ impl Shared {
             self.watchdog.wake(&self.driver);
         } else if self.start_driver().is_err() {
             // Idle workers, and busy ones between two polls, fetch events all the same. The next one that
-            // leaves its park tries again. Ordering: Relaxed. Workers read it in `rouse_watchdog`, and learn
-            // nothing else by it: without the thread there is no unparker to be seen.
-            self.watchdog.asleep.store(true, Ordering::Relaxed);
+            // leaves its park tries again.
+            self.watchdog.start_failed();
         }
     }
 
     /// Lets a worker that moves take what is queued at those that do not.
     pub(super) fn call_for_rescue(&self) {
-        // Ordering: Relaxed, see `WatchdogFlags::take_rescue`. A worker that withdraws the announcement at
-        // the same time may not see the flag. No task is lost by that: workers look here at each fair turn
-        // without a pause, and the next look orders it again.
-        self.watchdog.rescue.store(true, Ordering::Relaxed);
+        // A worker that withdraws the announcement at the same time may not see the order. No task is lost by
+        // that: workers look here at each fair turn without a pause, and the next look orders it again.
+        self.watchdog.order_rescue();
         self.outside.announce();
     }
 }
@@ -157,15 +152,24 @@ fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> AfterLook {
     if !condition() {
         return AfterLook::LookAgain;
     }
-    // Ordering: SeqCst fence: announce, fence, look; the other half is in the worker's `awake`.
-    // Release, see `rouse_watchdog`.
-    shared.watchdog.asleep.store(true, Ordering::Release);
+    shared.watchdog.fall_asleep();
+    // Ordering: SeqCst fence: announce, fence, look; the other half is in `Worker::end_park`.
     fence(Ordering::SeqCst);
     if condition() && !shared.shutdown.is_drained() {
         AfterLook::Sleep
     } else {
         AfterLook::LookAgain
     }
+}
+
+/// How an attempt to sit in the driver's seat has ended.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+enum AfterSeat {
+    /// Another thread sits there.
+    Refused,
+    /// There may be wakers to call. The thread counts as awake until it has called them.
+    Awake,
 }
 
 /// What the watchdog keeps from one look to the next.
@@ -190,7 +194,7 @@ struct WatchdogThread {
 pub(super) fn run(shared: &Arc<Shared>) {
     slice::shorten();
     let parker = Parker::new();
-    let _ = shared.watchdog.unparker.set(parker.unparker());
+    shared.watchdog.set_unparker(parker.unparker());
     let mut thread = WatchdogThread::new(shared, parker);
     let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
     while !shared.shutdown.is_drained() {
@@ -240,8 +244,7 @@ impl WatchdogThread {
         } else {
             self.parker.park_timeout(self.pause);
         }
-        // Ordering: Relaxed; while this thread lives, only it stores `true`.
-        shared.watchdog.asleep.store(false, Ordering::Relaxed);
+        shared.watchdog.end_sleep();
     }
 
     /// Looks at every worker, and does what is to be done. `true`: the driver's seat is to be taken.
@@ -255,8 +258,8 @@ impl WatchdogThread {
         self.workers.clear();
         self.workers.extend(slots.map(|(index, slot)| WorkerSnapshot {
             progress: slot.progress(),
-            between: tells && slot.running.is_idle(),
-            at_rest: !slot.is_active() || shared.idle.is_parked(index),
+            between_polls: tells && slot.running.is_idle(),
+            idle: !slot.is_active() || shared.idle.is_parked(index),
             blocked_in_place: slot.is_blocked_in_place(),
             ready: slot.has_ready(),
             yielded: slot.has_yielded(),
@@ -289,17 +292,15 @@ impl WatchdogThread {
         if let Some(hook) = hook {
             for (index, worker) in snapshot.workers.iter().enumerate() {
                 let lasted = self.history.lasted(index);
-                let position = position(worker.progress, worker.between);
+                let position = position(worker.progress, worker.between_polls);
                 shared.slots.get(index).note_stall(position, lasted);
                 if let Some(time) = self.history.slow_ended(index) {
                     hook.ended(index, time);
                 }
             }
         }
-        let all = self.history.spares_take_all(&snapshot);
-        // Ordering: Relaxed: `WatchdogFlags::spares_take_all` reads it; the wakes that `act` makes order it
-        // for the spares that they wake.
-        shared.watchdog.spares_take_all.store(all, Ordering::Relaxed);
+        // Before the orders, which wake spares.
+        shared.watchdog.set_spares_take_all(self.history.spares_take_all(&snapshot));
         self.act(shared, now)
     }
 
@@ -327,16 +328,14 @@ impl WatchdogThread {
                 Order::RetireSpares => shared.retire_spares(),
                 Order::Drain => shared.start_drainer(),
                 Order::Report(index) => {
-                    // Ordering: Relaxed, a number for people.
-                    shared.watchdog.blocked_polls.fetch_add(1, Ordering::Relaxed);
+                    shared.watchdog.count_blocked_poll();
                     let running = shared.slots.get(index).running.read();
                     let still = self.history.still(index, now);
                     wakers::guard(|| report::blocked(index, running, still));
                 }
                 Order::Suspect(index) => self.tell_of_stall(shared, index),
                 Order::Slow(index) => {
-                    // Ordering: Relaxed, a number for people.
-                    shared.watchdog.slow_polls.fetch_add(1, Ordering::Relaxed);
+                    shared.watchdog.count_slow_poll();
                     self.tell_of_stall(shared, index);
                 }
             }
@@ -347,7 +346,7 @@ impl WatchdogThread {
 
     /// Polls until a worker is idle, which can do it itself.
     fn attend(&mut self, shared: &Arc<Shared>, role: &Role) {
-        while self.sit(shared) {
+        while self.sit(shared) == AfterSeat::Awake {
             // No worker was idle when the events came, so each will find what concerns it.
             let busy = shared.idle.parked() == 0;
             self.delivered |= busy && !self.wakes.is_empty();
@@ -358,7 +357,7 @@ impl WatchdogThread {
                 dispatcher.flush();
             }
             // The look comes last: it may call the program's code, and events must not wait for that.
-            self.look_again(shared);
+            self.look_if_due(shared);
             shared.remove_awake();
             if !busy || shared.shutdown.is_drained() {
                 break;
@@ -368,11 +367,10 @@ impl WatchdogThread {
     }
 
     /// Sits in the driver's seat until a round has brought something; goes on looking after the workers
-    /// meanwhile. `true`: there are wakers to call, and this thread counts as awake. `false`: the seat is
-    /// taken.
-    fn sit(&mut self, shared: &Arc<Shared>) -> bool {
+    /// meanwhile.
+    fn sit(&mut self, shared: &Arc<Shared>) -> AfterSeat {
         let Some(mut seat) = shared.driver.try_seat() else {
-            return false;
+            return AfterSeat::Refused;
         };
         shared.add_awake();
         while self.wakes.is_empty() && !shared.shutdown.is_drained() {
@@ -383,21 +381,20 @@ impl WatchdogThread {
                 shared.turn(&mut seat, limit, &mut self.wakes);
             }
             self.parker.leave_seat();
-            // Ordering: Relaxed; while this thread lives, only it stores `true`.
-            shared.watchdog.asleep.store(false, Ordering::Relaxed);
+            shared.watchdog.end_sleep();
             if self.wakes.is_empty() {
-                self.look_again(shared);
+                self.look_if_due(shared);
             }
             let now = clock::now();
             if self.is_quiescent_point_overdue(shared, now) {
                 shared.driver.quiescent_points().begin(&mut self.wakes);
             }
         }
-        true
+        AfterSeat::Awake
     }
 
     /// The next look, if it is due. This thread has the seat or will take it, so nothing is to be fetched.
-    fn look_again(&mut self, shared: &Arc<Shared>) {
+    fn look_if_due(&mut self, shared: &Arc<Shared>) {
         let now = clock::now();
         if now.saturating_duration_since(self.looked) >= LOOK {
             let _ = self.look(shared, now);
@@ -411,7 +408,7 @@ impl WatchdogThread {
         };
         let slot = shared.slots.get(worker);
         let seen = self.workers[worker];
-        let (position, task) = (position(seen.progress, seen.between), slot.running.read());
+        let (position, task) = (position(seen.progress, seen.between_polls), slot.running.read());
         if slot.position() != position {
             // That poll is over, and what was read may be of another one.
             return;

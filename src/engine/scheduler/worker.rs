@@ -1,6 +1,6 @@
 //! One worker: picks a task, runs it, and parks when there is none.
 //!
-//! The loop is [`Worker::work`]; everything that blocks is in `worker/rest.rs`. All that is random comes from
+//! The loop is [`Worker::work`]; everything that blocks is in `worker/park.rs`. All that is random comes from
 //! the worker's seeded generator, so that a simulation can drive the same steps.
 //!
 //! # Order of looking for a task
@@ -66,8 +66,8 @@
 //! workers have been in one poll for long does it run what has yielded too, and only if another helper can
 //! follow it.
 
+mod park;
 mod recorded;
-mod rest;
 mod samples;
 mod wakes;
 
@@ -221,7 +221,7 @@ impl Worker {
     /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
     #[cold]
     fn arrive(&self) {
-        // Ordering: SeqCst, as in `awake`: counted as alive, which came before the thread; fence; look at
+        // Ordering: SeqCst, as in `end_park`: counted as alive, which came before the thread; fence; look at
         // `asleep`.
         fence(Ordering::SeqCst);
         self.shared.rouse_watchdog();

@@ -49,13 +49,14 @@
 
 use super::budget;
 use super::current;
-use super::header::{Header, Hot, Polled, Schedule, TaskRef, Vtable};
+use super::header::{Header, Hot, Schedule, TaskRef, Vtable};
 use super::hooked::Hooked;
 use super::hooks::TaskHooks;
 use super::id::TaskId;
 use super::join::JoinHandle;
 use super::join_error::{JoinError, Payload};
 use super::origin::{Name, Origin};
+use super::state::Polled;
 use super::waker;
 use crate::engine::recycler;
 use crate::engine::sync_shim::{Arc, UnsafeCell};

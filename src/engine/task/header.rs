@@ -14,7 +14,7 @@ use super::hooks::TaskHooks;
 use super::id::TaskId;
 use super::join_error::JoinError;
 use super::running::RunningTask;
-use super::state::{Complete, JoinerWoken, Mark, Released, State, Wake, WakeOwned};
+use super::state::{Complete, JoinerWoken, Mark, Polled, Released, State, Wake, WakeOwned};
 use super::traced;
 use super::waiting::Note;
 use crate::engine::queue::wake_channel::{Link, Linked};
@@ -192,16 +192,6 @@ impl ListEntry {
             waits_for_good,
         }
     }
-}
-
-/// How a poll ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Polled {
-    /// The output has been stored.
-    Ready,
-    Pending,
-    /// Pending, and the task asked for another poll itself: by `yield_now`, or by waking itself.
-    Yielded,
 }
 
 /// A runnable task. Unique: see cell.rs. Must be run or cancelled; dropping it would leave

@@ -12,9 +12,9 @@
 //! | `before_poll`, `after_poll` | around each poll of the future, and of nothing else |
 //! | `terminate` | once, last: the future is dropped, and the JoinHandle does not know yet |
 
-use super::header::Polled;
 use super::hooks::{TaskHook, TaskHooks, TaskMeta, call};
 use super::running::RunningTask;
+use super::state::Polled;
 use std::sync::Arc;
 
 /// A task, and the hooks that are called for it.

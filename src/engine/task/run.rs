@@ -1,7 +1,7 @@
 //! One poll of a task, and what follows from it.
 
-use super::header::{Hot, Polled, Runner};
-use super::state::{Pending, Start};
+use super::header::{Hot, Runner};
+use super::state::{Pending, Polled, Start};
 use super::traced;
 use crate::engine::sync_shim::atomic::Ordering;
 

@@ -129,6 +129,16 @@ pub(crate) enum Mark {
     Old,
 }
 
+/// How a poll ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Polled {
+    /// The output has been stored.
+    Ready,
+    Pending,
+    /// Pending, and the task asked for another poll itself: by `yield_now`, or by waking itself.
+    Yielded,
+}
+
 /// After a reference has been released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]

@@ -36,8 +36,8 @@
 //! task dumps do: others' leaves are not seen, and what is ready is not taken. And to stop the other
 //! workers, which nothing here needs.
 
-use super::header::Polled;
 use super::id::TaskId;
+use super::state::Polled;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::{StaticMutex, thread_local};
 use std::backtrace::Backtrace;

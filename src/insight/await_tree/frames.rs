@@ -244,7 +244,7 @@ mod tests {
             ("poll", "/sources/liten/src/time/sleep.rs", 3),
             ("{async_fn#0}", "./src/main.rs", 4),
             ("poll<app::main::{async_fn_env#0}, ()>", engine, 5),
-            ("poll<liten::engine::task::header::Polled>", &base, 6),
+            ("poll<liten::engine::task::run::{impl#0}::run::{closure_env#0}>", &base, 6),
         ];
         let kept = ["async fn src/main.rs:4", "poll /sources/liten/src/time/sleep.rs:3"];
         assert_eq!(shown(&frames), Some(kept.map(str::to_owned).to_vec()));

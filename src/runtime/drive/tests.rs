@@ -27,11 +27,11 @@ fn the_clock_stands_when_work_ends_and_wakes_a_task() {
     let (start, woken, mut wakes) = (driver.clock().now(), Cell::new(false), Vec::new());
     let ends = || {
         woken.set(true);
-        Rest::alone(true)
+        OthersIdle::alone(true)
     };
     idle_turn(&driver, &|| woken.get(), &ends, &mut Patience::new(), &mut wakes);
     assert_eq!(driver.clock().now(), start);
-    idle_turn(&driver, &|| false, &|| Rest::alone(true), &mut Patience::new(), &mut wakes);
+    idle_turn(&driver, &|| false, &|| OthersIdle::alone(true), &mut Patience::new(), &mut wakes);
     assert_eq!(driver.clock().now(), start + HOUR, "no task is awake any more");
 }
 
@@ -56,7 +56,7 @@ fn the_clock_stands_when_work_ends_and_has_written_to_a_socket() {
         (&theirs).write_all(b"x").unwrap();
         // Until it has arrived, which takes no time on most systems.
         while seen.peek(&mut [0]).is_err() {}
-        Rest::alone(true)
+        OthersIdle::alone(true)
     };
     idle_turn(&driver, &is_woken, &ends, &mut Patience::new(), &mut Vec::new());
     assert!(is_woken(), "the event is there");
@@ -70,7 +70,7 @@ fn a_quiescent_point_waits_for_roots_of_other_threads_but_not_for_ever() {
     let (count, waker) = Count::new();
     let (points, mut cx) = (driver.quiescent_points(), Context::from_waker(&waker));
     let mut first = pin!(points.wait(0));
-    let awake = || Rest { roots: false, all: false };
+    let awake = || OthersIdle { roots: false, all: false };
     for _ in 0..LOOKS {
         assert!(first.as_mut().poll(&mut cx).is_pending());
         idle_turn(&driver, &|| false, &awake, &mut patience, &mut wakes);
@@ -81,7 +81,7 @@ fn a_quiescent_point_waits_for_roots_of_other_threads_but_not_for_ever() {
     let mut second = pin!(points.wait(points.count()));
     assert!(second.as_mut().poll(&mut cx).is_pending());
     // Blocking work keeps the clock where it is, and holds up no quiescent point.
-    let works = || Rest::alone(false);
+    let works = || OthersIdle::alone(false);
     idle_turn(&driver, &|| false, &works, &mut patience, &mut wakes);
     assert_eq!((count.get(), driver.clock().now()), (2, start));
 }

@@ -37,9 +37,9 @@ fn standing(preemptions: usize, model: impl Fn(Way) + Copy + Send + Sync + 'stat
 }
 
 /// A scheduler whose clock stands still.
-fn still(workers: usize, at_rest: impl Fn() -> bool + Send + Sync + 'static) -> Arc<Shared> {
+fn still(workers: usize, no_work: impl Fn() -> bool + Send + Sync + 'static) -> Arc<Shared> {
     let shared = scheduler(workers);
-    shared.count_threads(at_rest);
+    shared.count_threads(no_work);
     shared.driver.stop_clock().expect("it goes");
     shared
 }
@@ -96,7 +96,7 @@ impl Root {
     /// To the end of the root.
     fn sleep(&self, parker: &Parker) {
         while !self.has_jumped.load(Ordering::Relaxed) {
-            self.presence.rest(parker);
+            self.presence.park(parker);
             if self.is_nudged.swap(false, Ordering::Relaxed) {
                 self.pending.done();
             }
@@ -274,7 +274,7 @@ fn a_task_moves_behind_a_look(queue: fn(&Worker, Hot)) {
             let shared = shared.clone();
             move || {
                 shared.add_awake();
-                walker.awake();
+                walker.end_park();
                 assert!(matches!(walker.hand_over(), Notice::Outside));
                 shared.remove_awake();
             }

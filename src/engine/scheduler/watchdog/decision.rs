@@ -112,9 +112,9 @@ pub(super) struct WorkerSnapshot {
     /// Moves whenever the worker does.
     pub(super) progress: u64,
     /// It is not in a poll. Looked at only where polls that last are told of.
-    pub(super) between: bool,
+    pub(super) between_polls: bool,
     /// Parked, or without a thread.
-    pub(super) at_rest: bool,
+    pub(super) idle: bool,
     /// It blocks in place.
     pub(super) blocked_in_place: bool,
     /// A task that has been woken or spawned is queued here.
@@ -196,7 +196,7 @@ pub(super) struct History {
 #[derive(Debug, Clone)]
 struct WorkerHistory {
     progress: u64,
-    between: bool,
+    between_polls: bool,
     /// Whether it blocked in place, or has done so in the poll that it is in.
     in_place: bool,
     /// The last look that saw it move, or saw it at work after a sleep; it has been in one poll since then at
@@ -204,7 +204,7 @@ struct WorkerHistory {
     moved: Instant,
     /// About how long before that look the poll has begun.
     before: Duration,
-    at_rest: bool,
+    idle: bool,
     stalled: bool,
     slow: bool,
     reported: bool,
@@ -226,20 +226,21 @@ impl WorkerHistory {
     fn look(&mut self, seen: WorkerSnapshot, now: Instant, passed: Duration, share: Duration) {
         let before = std::mem::replace(&mut self.progress, seen.progress);
         let polls = u32::try_from(seen.progress.wrapping_sub(before)).unwrap_or(u32::MAX);
-        let at_rest = seen.at_rest && !seen.blocked_in_place;
-        let rested = std::mem::replace(&mut self.at_rest, at_rest) || at_rest;
-        let stood = std::mem::replace(&mut self.stalled, polls == 0 && !rested);
+        let idle = seen.idle && !seen.blocked_in_place;
+        let was_idle = std::mem::replace(&mut self.idle, idle) || idle;
+        let stood = std::mem::replace(&mut self.stalled, polls == 0 && !was_idle);
         // A worker that has left moves no more.
-        let is_over = stood && (polls != 0 || at_rest) && !seen.blocked_in_place && !self.in_place;
+        let is_over = stood && (polls != 0 || idle) && !seen.blocked_in_place && !self.in_place;
         // It may have ended at any time since the last look, which may be long ago if the system has not let
         // this thread run.
         let known = now.checked_sub(passed).map(|looked| self.still(looked)).unwrap_or_default();
         let middle = passed.min(LONGEST_PAUSE) / 2;
         self.ended = is_over.then(|| self.before + known + middle);
         self.in_place = seen.blocked_in_place || (self.in_place && polls == 0);
-        self.slow = LONG_POLL.saturating_mul(polls) <= passed && !rested;
+        self.slow = LONG_POLL.saturating_mul(polls) <= passed && !was_idle;
         // What the worker does after a poll is not a part of it.
-        let ended = std::mem::replace(&mut self.between, seen.between) != seen.between;
+        let ended =
+            std::mem::replace(&mut self.between_polls, seen.between_polls) != seen.between_polls;
         self.slow_ended = None;
         if self.stalled && !ended && !seen.blocked_in_place {
             self.lasted += passed.min(share);
@@ -250,8 +251,8 @@ impl WorkerHistory {
         }
         if !self.stalled {
             self.moved = now;
-            // A worker that has rested may have woken this thread with its first poll.
-            let has_slept = rested && passed > LONGEST_PAUSE;
+            // A worker that was idle may have woken this thread with its first poll.
+            let has_slept = was_idle && passed > LONGEST_PAUSE;
             self.before = if has_slept { Duration::ZERO } else { middle };
             self.reported = false;
         }
@@ -283,11 +284,11 @@ impl History {
     pub(super) fn new(workers: usize, attendance: u64, now: Instant) -> Self {
         let worker = WorkerHistory {
             progress: 0,
-            between: false,
+            between_polls: false,
             in_place: false,
             moved: now,
             before: Duration::ZERO,
-            at_rest: true,
+            idle: true,
             stalled: false,
             slow: false,
             reported: false,
@@ -405,8 +406,7 @@ impl History {
         let takes_all = self.spares_take_all(snapshot);
         let regular = &snapshot.workers[..snapshot.regular];
         // Helpers do not count for what has yielded, as long as they leave it to the workers.
-        let may_take =
-            takes_all || regular.iter().any(|seen| seen.at_rest && !seen.blocked_in_place);
+        let may_take = takes_all || regular.iter().any(|seen| seen.idle && !seen.blocked_in_place);
         let queued = |seen: &WorkerSnapshot| {
             let yielded = seen.yielded || snapshot.yielded_outside;
             seen.ready || snapshot.outside || (yielded && may_take)
@@ -427,7 +427,7 @@ impl History {
         };
         let moves = |index: usize| {
             let seen = snapshot.workers[index];
-            !self.workers[index].stalled && !seen.blocked_in_place && !seen.at_rest
+            !self.workers[index].stalled && !seen.blocked_in_place && !seen.idle
         };
         ((0..snapshot.staying).any(moves) && self.stalled(snapshot).any(waits))
             .then_some(Order::Rescue)
@@ -484,8 +484,8 @@ impl History {
         }
         let easy = *self.easy.get_or_insert(snapshot.now);
         let blocked = snapshot.workers[..snapshot.staying].iter().any(|seen| seen.blocked_in_place);
-        let idle = snapshot.staying > snapshot.regular && !blocked;
-        (idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
+        let unneeded = snapshot.staying > snapshot.regular && !blocked;
+        (unneeded && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
     }
 
     /// Whether no spare serves the ready tasks that wait while the regular workers are slow: there is no
@@ -512,7 +512,7 @@ impl History {
         let is_stuck = |(index, seen): (usize, &WorkerSnapshot)| {
             let worker = &self.workers[index];
             seen.blocked_in_place
-                || seen.at_rest
+                || seen.idle
                 || (worker.stalled && worker.still(snapshot.now) >= DRAIN_AFTER)
         };
         let stuck = snapshot.workers.iter().enumerate().all(is_stuck);

@@ -11,16 +11,16 @@ use std::sync::OnceLock;
 /// What the workers know of the watchdog.
 pub(in crate::engine::scheduler) struct WatchdogFlags {
     /// The thread sleeps without a limit, or has not been started.
-    pub(in crate::engine::scheduler) asleep: AtomicBool,
-    pub(in crate::engine::scheduler) unparker: OnceLock<Unparker>,
+    asleep: AtomicBool,
+    unparker: OnceLock<Unparker>,
     /// Polls that blocked their worker while no other worker was free.
-    pub(in crate::engine::scheduler) blocked_polls: AtomicU64,
+    blocked_polls: AtomicU64,
     /// Polls that were slow, whether or not other workers were free.
-    pub(in crate::engine::scheduler) slow_polls: AtomicU64,
+    slow_polls: AtomicU64,
     /// Workers that move take what is queued at those that do not.
-    pub(in crate::engine::scheduler) rescue: AtomicBool,
+    rescue: AtomicBool,
     /// All regular workers have been stuck for long: spares run what has yielded, too.
-    pub(in crate::engine::scheduler) spares_take_all: AtomicBool,
+    spares_take_all: AtomicBool,
 }
 
 impl WatchdogFlags {
@@ -36,18 +36,61 @@ impl WatchdogFlags {
         }
     }
 
+    /// The calling thread becomes the watchdog, which `unparker` wakes.
+    pub(in crate::engine::scheduler) fn set_unparker(&self, unparker: Unparker) {
+        assert!(self.unparker.set(unparker).is_ok(), "a scheduler has one watchdog");
+    }
+
     /// Whether the thread has started, so that it will look.
     pub(in crate::engine::scheduler) fn is_there(&self) -> bool {
         self.unparker.get().is_some()
     }
 
+    /// Says that the thread sleeps from now on, unless its last look, which follows a fence, keeps it awake.
+    pub(super) fn fall_asleep(&self) {
+        // Ordering: Release pairs with the Acquire in `take_asleep`.
+        self.asleep.store(true, Ordering::Release);
+    }
+
+    /// Says that the thread is awake.
+    pub(super) fn end_sleep(&self) {
+        // Ordering: Relaxed; while the thread lives, only the thread itself stores `true`.
+        self.asleep.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the thread sleeps, or has not been started. Says so to one caller, which wakes or starts it.
+    ///
+    /// The caller has executed a SeqCst fence after what it wants the thread to see.
+    #[inline]
+    pub(super) fn take_asleep(&self) -> bool {
+        // Ordering: Relaxed, after the caller's fence; the swap picks one caller. Acquire pairs with the
+        // Release in `fall_asleep`: the unparker is seen.
+        self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Acquire)
+    }
+
+    /// The thread could not be started: the next caller of `take_asleep` tries again.
+    pub(super) fn start_failed(&self) {
+        // Ordering: Relaxed: without the thread there is no unparker to be seen.
+        self.asleep.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_blocked_poll(&self) {
+        // Ordering: Relaxed, a statistic.
+        self.blocked_polls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_slow_poll(&self) {
+        // Ordering: Relaxed, a statistic.
+        self.slow_polls.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(in crate::engine::scheduler) fn blocked_polls(&self) -> u64 {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, a statistic.
         self.blocked_polls.load(Ordering::Relaxed)
     }
 
     pub(in crate::engine::scheduler) fn slow_polls(&self) -> u64 {
-        // Ordering: Relaxed, a number for people.
+        // Ordering: Relaxed, a statistic.
         self.slow_polls.load(Ordering::Relaxed)
     }
 
@@ -59,18 +102,30 @@ impl WatchdogFlags {
         }
     }
 
+    /// Tells one worker to take what is queued at stalled workers.
+    pub(super) fn order_rescue(&self) {
+        // Ordering: Relaxed, see `take_rescue`.
+        self.rescue.store(true, Ordering::Relaxed);
+    }
+
     /// Asked by a worker that looks outside: whether it is to take what is queued at stalled workers. Said to
     /// one worker.
     pub(in crate::engine::scheduler) fn take_rescue(&self) -> bool {
-        // Ordering: Relaxed, a hint that `call_for_rescue` writes; the queues order what is taken. Read
+        // Ordering: Relaxed, a hint that `order_rescue` writes; the queues order what is taken. Read
         // first: mostly it is false.
         self.rescue.load(Ordering::Relaxed) && self.rescue.swap(false, Ordering::Relaxed)
     }
 
+    /// Says at each look whether spares run what has yielded, too.
+    pub(super) fn set_spares_take_all(&self, all: bool) {
+        // Ordering: Relaxed: the wakes that follow order it for the spares that they wake.
+        self.spares_take_all.store(all, Ordering::Relaxed);
+    }
+
     /// Whether spares run what has yielded, too.
     pub(in crate::engine::scheduler) fn spares_take_all(&self) -> bool {
-        // Ordering: Relaxed: `WatchdogThread::look` stores it each time. A spare that reads an old value is
-        // right after the next look.
+        // Ordering: Relaxed: it is stored at each look. A spare that reads an old value is right after the
+        // next one.
         self.spares_take_all.load(Ordering::Relaxed)
     }
 }

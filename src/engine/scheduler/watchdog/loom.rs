@@ -21,9 +21,8 @@ use std::task::{Context, Poll, Wake};
 /// The calling thread becomes the watchdog of `shared`.
 fn parker(shared: &Shared) -> Parker {
     let parker = Parker::new();
-    let _ = shared.watchdog.unparker.set(parker.unparker());
-    // Ordering: Relaxed, no other thread is there yet.
-    shared.watchdog.asleep.store(false, Ordering::Relaxed);
+    shared.watchdog.set_unparker(parker.unparker());
+    shared.watchdog.end_sleep();
     parker
 }
 
@@ -38,7 +37,7 @@ fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
         // Ordering: Relaxed, no other thread is there yet.
         shared.size.alive.store(1, Ordering::Relaxed);
         assert_eq!(shared.idle.park(0, false), LastLook::Everywhere, "no worker searches");
-        let other = thread::spawn(move || idler.awake());
+        let other = thread::spawn(move || idler.end_park());
         if announce_sleep(&shared, || all_rest(&shared)) == AfterLook::Sleep {
             parker.park();
         }

@@ -157,7 +157,7 @@ fn what_is_brought_in_is_shared_although_thieves_take_as_much() {
         let shared = scheduler(2);
         let seat = shared.driver.try_seat().expect("the seat is free");
         // So that the worker may keep tasks to itself.
-        shared.watchdog.unparker.set(Parker::new().unparker()).expect("set once");
+        shared.watchdog.set_unparker(Parker::new().unparker());
         let owner = worker(&shared, 0);
         for _ in 0..2 {
             owner.spawned(new_send_task(async {}, &shared, Location::caller()).0);
@@ -229,7 +229,7 @@ fn tasks_that_are_woken_together_do_not_wait_for_their_waker() {
         };
         way.here();
         peer.parker().park();
-        peer.awake();
+        peer.end_park();
         peer.work();
         let left = other.join().expect("no panic");
         assert_eq!((left.load(Ordering::Relaxed), shared.alive_tasks()), (0, 0));
@@ -331,7 +331,7 @@ fn what_is_left_to_the_workers_beside_a_searching_helper_is_taken() {
             })
         };
         regular.parker().park();
-        regular.awake();
+        regular.end_park();
         regular.work();
         assert!(helper.join().expect("no panic").is_finished());
         searcher.join().expect("no panic");

@@ -14,8 +14,8 @@ use super::samples::Samples;
 use crate::engine::recorder::{Event, Ring};
 use crate::engine::scheduler::recorder::Recording;
 use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::task::Polled;
 use crate::engine::task::RunningTask;
-use crate::engine::task::header::Polled;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
@@ -56,7 +56,7 @@ impl Records {
 
 impl Worker {
     /// After a change of what is recorded or measured.
-    pub(super) fn look_again(&self) {
+    pub(super) fn update_recorded(&self) {
         let records = &self.records;
         self.own.on_found.set_recorded(records.samples.is_on() || records.ring.borrow().is_some());
     }
@@ -67,7 +67,7 @@ impl Worker {
         if self.own.on_found.is_recorded() {
             self.records.samples.slept(self.own.slot.running.polls());
             self.records.push(since, now, |duration| Event::Sleep { duration });
-            self.look_again();
+            self.update_recorded();
         }
     }
 
@@ -119,7 +119,7 @@ impl Worker {
                 Some(recording) => self.records.begin(recording, self.own.index),
                 None => self.records.end(),
             }
-            self.look_again();
+            self.update_recorded();
         }
         stays
     }
@@ -152,6 +152,6 @@ impl Worker {
         let queued = self.own.ready.len();
         let time = now.saturating_duration_since(since);
         self.records.samples.poll_ends(time, &self.own.slot, queued);
-        self.look_again();
+        self.update_recorded();
     }
 }

@@ -77,7 +77,7 @@ pub(super) struct Samples {
     /// How long the worker has lately taken, in nanoseconds, and for how many polls.
     pace: Cell<(u64, u64)>,
     /// How many ticks there are from the chosen one to the next fair turn, while there is a chosen one.
-    rest: Cell<u32>,
+    ticks_after: Cell<u32>,
     rng: RefCell<Rng>,
     /// How many polls the worker had made when one was timed last.
     timed_at: Cell<u64>,
@@ -104,7 +104,7 @@ impl Samples {
             late: Cell::new(now + PERIOD),
             drawn: Cell::new((now, polls)),
             pace: Cell::new((0, 0)),
-            rest: Cell::new(0),
+            ticks_after: Cell::new(0),
             rng: RefCell::new(Rng::new(worker as u64)),
             timed_at: Cell::new(polls),
             counted_at: Cell::new(polls),
@@ -122,8 +122,8 @@ impl Samples {
 
     /// Whether a tick has been chosen, and how many come after it until the fair turn.
     #[inline]
-    pub(super) fn rest(&self) -> u32 {
-        self.rest.get()
+    pub(super) fn ticks_after(&self) -> u32 {
+        self.ticks_after.get()
     }
 
     /// Draws the next sample at `now`, after `polls` polls; candidates start at poll `first`.
@@ -246,22 +246,22 @@ impl Worker {
         if chosen == 0 {
             return self.begin_sample();
         }
-        let rest = interval - chosen;
-        self.records.samples.rest.set(rest);
-        self.until_fair.set(self.until_fair.get() - rest);
-        self.paced_at.set(self.paced_at.get() - rest);
+        let after = interval - chosen;
+        self.records.samples.ticks_after.set(after);
+        self.until_fair.set(self.until_fair.get() - after);
+        self.paced_at.set(self.paced_at.get() - after);
     }
 
     /// The chosen tick. Returns `false` if this is a fair turn.
     #[inline]
     pub(super) fn sample_turn(&self) -> bool {
-        let rest = self.records.samples.rest.take();
-        if rest == 0 {
+        let after = self.records.samples.ticks_after.take();
+        if after == 0 {
             return false;
         }
         // As if the counter had run on, with this tick.
-        self.until_fair.set(rest - 1);
-        self.paced_at.set(self.paced_at.get() + rest);
+        self.until_fair.set(after - 1);
+        self.paced_at.set(self.paced_at.get() + after);
         self.begin_sample();
         true
     }
@@ -271,15 +271,15 @@ impl Worker {
     #[inline]
     pub(super) fn shorten_interval(&self, interval: u32) {
         let samples = &self.records.samples;
-        if self.until_fair.get() + samples.rest() > interval {
-            samples.rest.set(0);
+        if self.until_fair.get() + samples.ticks_after() > interval {
+            samples.ticks_after.set(0);
             self.until_fair.set(self.until_fair.get().min(interval));
         }
     }
 
     fn begin_sample(&self) {
         self.records.samples.sought.set(Sought::Poll);
-        self.look_again();
+        self.update_recorded();
     }
 }
 

@@ -65,15 +65,15 @@ fn a_sample_moves_no_fair_turn_and_may_be_any_tick() {
     let samples = &worker.records.samples;
     let mut chosen = std::collections::BTreeSet::new();
     while chosen.len() < FAIR_INTERVAL as usize {
-        let missing = (1..FAIR_INTERVAL).find(|rest| !chosen.contains(rest)).unwrap_or(1);
+        let missing = (1..FAIR_INTERVAL).find(|after| !chosen.contains(after)).unwrap_or(1);
         samples.plan(u64::from(FAIR_INTERVAL - missing));
         // Fewer if the system has not let this thread run, so that the ticks seem to be long.
         let interval = worker.pace.interval();
         assert_eq!(ticks(&worker), interval);
-        chosen.insert(samples.rest());
+        chosen.insert(samples.ticks_after());
         // There was no task that could be measured.
         samples.forget();
-        worker.look_again();
+        worker.update_recorded();
     }
 }
 

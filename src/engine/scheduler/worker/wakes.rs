@@ -125,7 +125,7 @@ mod tests {
     fn beside_a_parked_peer() -> (Arc<Shared>, Worker) {
         let shared = Shared::new(2, Driver::new(1).unwrap());
         shared.size.set_regular(2);
-        let _ = shared.watchdog.unparker.set(Parker::new().unparker());
+        shared.watchdog.set_unparker(Parker::new().unparker());
         let [worker, peer] = [0, 1].map(|index| {
             let worker = Worker::new(shared.clone(), index);
             shared.slots.get(index).activate(worker.parker().unparker());
@@ -223,7 +223,7 @@ mod tests {
             assert_eq!(worker.peer_sleeps(), sleeps, "{tasks} tasks, {cost:?} each");
             if cost.is_none() {
                 worker.fair_turn();
-                assert!(!worker.peer_sleeps(), "without a rest in between");
+                assert!(!worker.peer_sleeps(), "without a park in between");
             }
             worker.queued();
         }

@@ -50,8 +50,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "            self.driver.begin_quiescent_point(at_rest, wakes);",
-        to: "            self.driver.begin_quiescent_point(at_rest || (awake.at_rest)(), wakes);",
+        from: "            self.driver.begin_quiescent_point(no_work, wakes);",
+        to: "            self.driver.begin_quiescent_point(no_work || (awake.no_work)(), wakes);",
         breaks: "the holder looks for blocking work after the queues",
     },
     Mutation {
@@ -97,7 +97,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the watchdog takes the wakers of a quiescent point before it counts as awake",
     },
     Mutation {
-        file: "src/engine/scheduler/worker/rest.rs",
+        file: "src/engine/scheduler/worker/park.rs",
         models: "quiescence::loom",
         from: "            self.shared.remove_awake();\n            self.parker.park();",
         to: "            self.parker.park();\n            self.shared.remove_awake();",

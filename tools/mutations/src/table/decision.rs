@@ -43,14 +43,14 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: DECISION,
         models: "watchdog::decision",
-        from: "let idle = snapshot.staying > snapshot.regular && !blocked;",
-        to: "let idle = snapshot.staying > snapshot.regular;",
+        from: "let unneeded = snapshot.staying > snapshot.regular && !blocked;",
+        to: "let unneeded = snapshot.staying > snapshot.regular;",
         breaks: "spares are let go while a worker blocks in place",
     },
     Mutation {
         file: DECISION,
         models: "watchdog::decision",
-        from: "(idle && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)",
+        from: "(unneeded && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)",
         to: "idle.then_some(Order::RetireSpares)",
         breaks: "a spare goes at the first quick look, and has to be started again",
     },

@@ -9,7 +9,7 @@ const REASON: &str = "src/engine/scheduler/reason.rs";
 const ENQUEUE: &str = "src/engine/scheduler/enqueue.rs";
 const WORKER: &str = "src/engine/scheduler/worker.rs";
 const WAKES: &str = "src/engine/scheduler/worker/wakes.rs";
-const REST: &str = "src/engine/scheduler/worker/rest.rs";
+const PARK: &str = "src/engine/scheduler/worker/park.rs";
 const WATCHDOG: &str = "src/engine/scheduler/watchdog.rs";
 const SHARED: &str = "src/engine/scheduler/shared.rs";
 const LIFECYCLE: &str = "src/engine/scheduler/lifecycle.rs";
@@ -73,28 +73,28 @@ pub const ROWS: &[Mutation] = &[
     },
     // The workers.
     Mutation {
-        file: REST,
+        file: PARK,
         models: "worker::loom",
         from: "        fence(Ordering::SeqCst);\n        self.shared.check_quiet();",
         to: "        self.shared.check_quiet();",
         breaks: "no fence between the parked bit and the last look of a worker",
     },
     Mutation {
-        file: REST,
+        file: PARK,
         models: "worker::loom",
         from: "        fence(Ordering::SeqCst);\n        self.shared.check_quiet();",
         to: "        fence(Ordering::SeqCst);",
         breaks: "a worker that parks does not wake the threads that wait for the last task",
     },
     Mutation {
-        file: REST,
+        file: PARK,
         models: "worker::loom",
         from: "if let Some(task) = self.last_look(look) {",
         to: "if let Some(task) = None.filter(|_: &Hot| look == LastLook::Everywhere) {",
         breaks: "a worker parks without a last look",
     },
     Mutation {
-        file: REST,
+        file: PARK,
         models: "worker::loom",
         from: "            self.own.notify_rest(&self.shared);",
         to: "            self.notify_surplus();",
@@ -108,7 +108,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a worker tells no peer of what it has brought in",
     },
     Mutation {
-        file: REST,
+        file: PARK,
         models: "worker::loom",
         from: "            .or_else(|| if look == LastLook::Everywhere { self.steal() } else { None })",
         to: "",
@@ -129,7 +129,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a thief leaves the next slot of a stuck worker alone",
     },
     Mutation {
-        file: REST,
+        file: PARK,
         models: "watchdog::loom",
         from: "        fence(Ordering::SeqCst);\n        self.shared.rouse_watchdog();",
         to: "        self.shared.rouse_watchdog();",
@@ -284,7 +284,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a helper that leaves a task to the workers wakes none",
     },
     Mutation {
-        file: REST,
+        file: PARK,
         models: "worker::loom",
         from: "        if look == LastLook::Everywhere && !self.takes_yielded() {",
         to: "        if false {",

@@ -1,4 +1,4 @@
-//! How a worker rests: it parks, on its own or in the driver's seat; and how it polls the driver in passing.
+//! How a worker parks, on its own or in the driver's seat; and how it polls the driver in passing.
 
 use super::Worker;
 use crate::engine::park::Announced;
@@ -33,7 +33,7 @@ impl Worker {
 
     /// As [`Worker::park`], without the hooks.
     fn sleep(&self) -> Option<Hot> {
-        self.next_queue.rest();
+        self.next_queue.reset();
         let searched = self.own.on_found.set_searching(false);
         let look = self.shared.idle.park(self.own.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
@@ -44,7 +44,7 @@ impl Worker {
         // there, and this one may be there in its place.
         self.helps.set(self.shared.size.is_helper(self.own.index));
         if let Some(task) = self.last_look(look) {
-            self.awake();
+            self.end_park();
             self.end_search();
             if look == LastLook::Everywhere {
                 // This worker was the last searcher, so pushes relied on it. It took one task; a peer must
@@ -60,7 +60,7 @@ impl Worker {
             self.leave_search_to_workers();
         }
         if self.is_surplus() {
-            self.awake();
+            self.end_park();
             return None;
         }
         self.begin_sleep();
@@ -69,7 +69,7 @@ impl Worker {
             self.parker.park();
             self.shared.add_awake();
             self.end_sleep();
-            self.awake();
+            self.end_park();
         }
         None
     }
@@ -99,7 +99,7 @@ impl Worker {
 
     /// Ends the park: learns whether another thread claimed us (then we count as searching), and tells a
     /// sleeping watchdog.
-    pub(in crate::engine::scheduler) fn awake(&self) {
+    pub(in crate::engine::scheduler) fn end_park(&self) {
         let unparked = self.shared.idle.unpark_self(self.own.index);
         self.own.on_found.set_searching(unparked == Unparked::Claimed);
         self.helps.set(self.shared.size.is_helper(self.own.index));
@@ -130,7 +130,7 @@ impl Worker {
         self.shared.seated.store(usize::MAX, Ordering::Relaxed);
         let fired = seat.fired();
         drop(seat);
-        self.awake();
+        self.end_park();
         self.dispatch(wakes, fired);
         true
     }

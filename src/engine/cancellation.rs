@@ -26,7 +26,7 @@ use crate::engine::impls::{impl_debug, impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::PrimitiveKind;
-use crate::engine::task::waker::{leave_note, note_left};
+use crate::engine::task::waker::{note_of_poll, set_note};
 use crate::engine::wakers::{Place, WaitList, WakeList};
 use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,14 +105,14 @@ impl Signal {
     fn poll_noting(&self, place: Pin<&Place>, cx: &Context<'_>) -> Poll<()> {
         let poll = self.poll(place, cx);
         if poll.is_pending() {
-            self.leave_note(cx);
+            self.set_note(cx);
         }
         poll
     }
 
     /// Says of a task that waits, what for.
-    fn leave_note(&self, cx: &Context<'_>) {
-        leave_note(cx.waker(), PrimitiveKind::CancellationToken, self);
+    fn set_note(&self, cx: &Context<'_>) {
+        set_note(cx.waker(), PrimitiveKind::CancellationToken, self);
     }
 }
 
@@ -304,15 +304,15 @@ impl CancellationToken {
         }
         let (mut future, mut cancelled) = (pin!(future), pin!(self.cancelled()));
         std::future::poll_fn(|cx| {
-            let noted = note_left(cx.waker());
+            let noted = note_of_poll(cx.waker());
             if let Poll::Ready(output) = future.as_mut().poll(cx) {
                 return Poll::Ready(Some(output));
             }
             let place = cancelled.as_mut().project().place;
             let poll = self.inner.signal.poll(place.as_ref(), cx).map(|()| None);
             // If `future` has left a note of what it waits for, that says more.
-            if poll.is_pending() && note_left(cx.waker()) == noted {
-                self.inner.signal.leave_note(cx);
+            if poll.is_pending() && note_of_poll(cx.waker()) == noted {
+                self.inner.signal.set_note(cx);
             }
             poll
         })

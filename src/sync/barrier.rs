@@ -11,7 +11,7 @@
 //! itself.
 
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
-use crate::engine::task::waker::leave_note;
+use crate::engine::task::waker::set_note;
 use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::context;
@@ -157,7 +157,7 @@ impl Waiting<'_> {
             if *at == At::Arrived { Poll::Pending } else { Poll::Ready(true) }
         });
         if poll.is_pending() {
-            leave_note(cx.waker(), PrimitiveKind::Barrier, barrier);
+            set_note(cx.waker(), PrimitiveKind::Barrier, barrier);
         }
         wakers::drop_all(left);
         if let At::Leads(now) = *at {

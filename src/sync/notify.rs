@@ -45,7 +45,7 @@ use crate::engine::impls::{impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::task::PrimitiveKind;
-use crate::engine::task::waker::leave_note;
+use crate::engine::task::waker::set_note;
 use crate::engine::wakers::{self, Locked, Place, WaitList, guard};
 use crate::runtime::context;
 use std::fmt;
@@ -393,7 +393,7 @@ impl Notify {
                 let cx = cx.unwrap_or(&none);
                 let poll = self.waiting.poll(place, cx, look);
                 if poll.is_pending() {
-                    leave_note(cx.waker(), PrimitiveKind::Notify, self);
+                    set_note(cx.waker(), PrimitiveKind::Notify, self);
                 }
                 poll
             }

@@ -50,7 +50,7 @@ pub mod error;
 use self::cell::{ReceiveHalf, SendHalf};
 use self::error::{RecvError, TryRecvError};
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
-use crate::engine::task::waker::leave_note;
+use crate::engine::task::waker::set_note;
 use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::tokio_note::noted;
 use crate::runtime::block_on::wait_outside;
@@ -345,12 +345,12 @@ impl<T> Future for Receiver<T> {
         );
         budget::poll_leaf(cx, |cx| {
             let waits =
-                |half: &mut ReceiveHalf<T>| !half.has_ended() && half.leave_waker(cx.waker());
+                |half: &mut ReceiveHalf<T>| !half.has_ended() && half.store_waker(cx.waker());
             match slot.take_if(|half| !waits(half)) {
                 Some(half) => Poll::Ready(half.finish().ok_or(RecvError(()))),
                 None => {
                     let channel = slot.as_ref().map_or(std::ptr::null(), ReceiveHalf::address);
-                    leave_note(cx.waker(), PrimitiveKind::Oneshot, channel);
+                    set_note(cx.waker(), PrimitiveKind::Oneshot, channel);
                     Poll::Pending
                 }
             }

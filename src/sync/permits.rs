@@ -32,7 +32,7 @@
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
-use crate::engine::task::waker::{forget_note, leave_note};
+use crate::engine::task::waker::{clear_note, set_note};
 use crate::engine::task::{PrimitiveKind, budget, current, holders};
 use crate::engine::tokio_note::NOTE;
 use crate::engine::wakers::{self, Locked, Place, WaitList, guard};
@@ -497,7 +497,7 @@ impl Acquiring<'_> {
         let mut locked = this.permits.waiting.lock();
         let waker = locked.leave(this.place.as_ref());
         if let Some(waker) = &waker {
-            forget_note(waker, this.permits.kind(), *this.permits);
+            clear_note(waker, this.permits.kind(), *this.permits);
         }
         let missing = this.place.given().expect("it has left") & !CLOSED_PLACE;
         // Also if that is none: `CROWDED` has to be cleared if the list is empty now.
@@ -578,9 +578,9 @@ impl Acquiring<'_> {
         });
         if poll.is_pending() {
             if let Some(replaced) = &unused {
-                forget_note(replaced, permits.kind(), permits);
+                clear_note(replaced, permits.kind(), permits);
             }
-            leave_note(cx.waker(), permits.kind(), permits);
+            set_note(cx.waker(), permits.kind(), permits);
         }
         wakers::drop_all(unused);
         poll.map(|word| word.map_or(Err(Closed), told))

@@ -16,7 +16,7 @@ use super::{JoinHandle, spawn, spawn_local};
 use crate::engine::impls::{impl_debug, impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::PrimitiveKind;
-use crate::engine::task::waker::leave_note;
+use crate::engine::task::waker::set_note;
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::runtime::Handle;
 use pin_project_lite::pin_project;
@@ -289,7 +289,7 @@ impl Future for TaskTrackerWaitFuture<'_> {
             Poll::Ready(())
         });
         if poll.is_pending() {
-            leave_note(cx.waker(), PrimitiveKind::TaskTracker, &raw const *this.tracker.inner);
+            set_note(cx.waker(), PrimitiveKind::TaskTracker, &raw const *this.tracker.inner);
         }
         wakers::drop_all(left);
         poll

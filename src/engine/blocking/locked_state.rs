@@ -124,7 +124,7 @@ impl<J: Job> LockedState<J> {
         cancel: impl FnOnce(usize) -> bool,
     ) -> Result<(), J> {
         let mut state = self.state.lock();
-        let refused = match state.leave(last, alone) {
+        let refused = match state.queue_last(last, alone) {
             Submitted::Signal | Submitted::Queued => None,
             Submitted::Closed(last) => Some(last),
             Submitted::Start(number) if serve(number) => None,

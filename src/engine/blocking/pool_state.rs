@@ -194,9 +194,9 @@ impl<J> PoolState<J> {
         self.free += 1;
     }
 
-    /// Leaves the last job, just before the [`close`](Self::close). `alone`: a thread is started for it if
+    /// Queues the last job, just before the [`close`](Self::close). `alone`: a thread is started for it if
     /// there is none; otherwise that gives it back.
-    pub(super) fn leave(&mut self, job: J, alone: bool) -> Submitted<J> {
+    pub(super) fn queue_last(&mut self, job: J, alone: bool) -> Submitted<J> {
         if self.closed || self.threads == 0 && !alone {
             return Submitted::Closed(job);
         }
@@ -207,7 +207,7 @@ impl<J> PoolState<J> {
         }
     }
 
-    /// The thread asked for by [`leave`](Self::leave) could not be started.
+    /// The thread asked for by [`queue_last`](Self::queue_last) could not be started.
     #[must_use]
     pub(super) fn last_not_started(&mut self) -> Option<J> {
         self.take_back_start();
@@ -460,10 +460,10 @@ mod tests {
         for job in ['B', 'c'] {
             assert_eq!(state.submit(job), Submitted::Queued);
         }
-        assert_eq!(state.leave('z', false), Submitted::Queued);
+        assert_eq!(state.queue_last('z', false), Submitted::Queued);
         assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
         state.no_canceller();
-        assert_eq!(state.leave('y', true), Submitted::Closed('y'));
+        assert_eq!(state.queue_last('y', true), Submitted::Closed('y'));
         for end in [NextStep::Run('B'), NextStep::Cancel('c'), NextStep::Run('z'), NextStep::End] {
             assert!(!state.is_idle());
             state.finished();
@@ -475,15 +475,19 @@ mod tests {
     #[test]
     fn the_last_job_is_left_to_a_thread_or_given_back() {
         let mut state = PoolState::new(1);
-        assert_eq!(state.leave('z', false), Submitted::Closed('z'), "there is nothing to wait for");
-        assert_eq!(state.leave('z', true), Submitted::Start(0));
+        assert_eq!(
+            state.queue_last('z', false),
+            Submitted::Closed('z'),
+            "there is nothing to wait for"
+        );
+        assert_eq!(state.queue_last('z', true), Submitted::Start(0));
         assert_eq!(state.last_not_started(), Some('z'));
-        assert_eq!(state.leave('z', true), Submitted::Start(0));
+        assert_eq!(state.queue_last('z', true), Submitted::Start(0));
         assert_eq!(state.close(|_| false), None);
         assert_eq!(state.next_step(false), NextStep::Run('z'));
 
         let mut state = PoolState::new(1);
-        assert_eq!(state.leave('z', true), Submitted::Start(0));
+        assert_eq!(state.queue_last('z', true), Submitted::Start(0));
         assert_eq!(state.close(|_| false), None);
         assert_eq!(state.abandon(), ['z']);
     }

@@ -1,4 +1,6 @@
 //! The system's poller behind its lock: the seat is the right to hold it.
+//!
+//! [`Seat`] is here and not in `seat.rs`, which uses the driver, because the driver owns it.
 
 use super::alarm_clock::AlarmClock;
 use super::clock::ClockOffset;
@@ -41,7 +43,7 @@ impl Seat {
     }
 
     pub(super) fn is_attended(&self) -> bool {
-        // Ordering: Relaxed. The partner is `count`. The watchdog and `SignalSource`, which act on the
+        // Ordering: Relaxed. The partner is `note_change`. The watchdog and `SignalSource`, which act on the
         // answer, are right with an old one, too.
         self.attendance.load(Ordering::Relaxed) % 2 == 1
     }
@@ -52,9 +54,11 @@ impl Seat {
         self.attendance.load(Ordering::Relaxed).div_ceil(2)
     }
 
+    /// By the holder: it has just taken the seat, or is about to leave it.
+    ///
     /// Ordering: the holder is the only writer, and the lock hands the count from one holder to the
     /// next.
-    pub(super) fn count(&self) {
+    pub(super) fn note_change(&self) {
         let count = self.attendance.load(Ordering::Relaxed);
         self.attendance.store(count + 1, Ordering::Relaxed);
     }

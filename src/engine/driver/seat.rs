@@ -79,7 +79,7 @@ impl SeatGuard<'_> {
 impl Drop for SeatGuard<'_> {
     fn drop(&mut self) {
         // The lock opens after this, when the fields are dropped.
-        self.driver.seat.count();
+        self.driver.seat.note_change();
     }
 }
 
@@ -95,7 +95,7 @@ impl Driver {
     /// Takes the seat if it is free. Never waits.
     pub(crate) fn try_seat(&self) -> Option<SeatGuard<'_>> {
         let poller = self.seat.poller.try_lock()?;
-        self.seat.count();
+        self.seat.note_change();
         Some(SeatGuard { driver: self, poller, fired: 0 })
     }
 

@@ -64,7 +64,7 @@ impl Link {
     }
 
     /// Takes `note` away if it is there. For any thread.
-    pub(crate) fn forget_note(&self, note: NonZeroUsize) {
+    pub(crate) fn clear_note(&self, note: NonZeroUsize) {
         let note = ptr::without_provenance_mut(note.get());
         // Ordering: Relaxed, the caller publishes it with what it does next. A list's link is never
         // equal to a note, and so it stays (model `a_note_and_a_link_are_not_mistaken_for_each_other`). Nor

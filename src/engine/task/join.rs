@@ -6,7 +6,7 @@ use super::header::TaskRef;
 use super::id::TaskId;
 use super::join_error::JoinError;
 use super::state::{DropJoin, JoinSlot};
-use super::waker::{forget_join_note, leave_join_note};
+use super::waker::{clear_join_note, set_join_note};
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::wakers;
 use std::future::Future;
@@ -115,7 +115,7 @@ impl<T> JoinHandle<T> {
         let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(waker) });
         let complete = state.set_join_waker() == JoinSlot::Complete;
         if let Some(old) = &old {
-            forget_join_note(old, header.id);
+            clear_join_note(old, header.id);
         }
         wakers::drop_all(old);
         complete
@@ -128,7 +128,7 @@ impl<T> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         budget::poll_leaf(cx, |cx| {
             if !self.task().header().state.is_complete() && !self.register(cx) {
-                leave_join_note(cx.waker(), self.id());
+                set_join_note(cx.waker(), self.id());
                 return Poll::Pending;
             }
             // SAFETY: the task is complete, and `T` is its output type: `new` is called with that of the
@@ -179,7 +179,7 @@ impl TaskRef {
         let waker = unsafe { header.take_join_waker() };
         if let Some(waker) = &waker {
             // The task that waited may be cold, and have given the handle away.
-            forget_join_note(waker, header.id);
+            clear_join_note(waker, header.id);
         }
         wakers::drop_all(waker);
     }

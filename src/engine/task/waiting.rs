@@ -16,7 +16,7 @@
 //!
 //! What a note of a [`Wait::is_for_good`] says can be relied upon: as long as the task stays cold and the
 //! note is there, the waker that it speaks of lies where it says. Code that takes it from there without
-//! waking it [forgets](super::waker::forget_note) the note before (models
+//! waking it [forgets](super::waker::clear_note) the note before (models
 //! `a_dropped_handle_takes_the_note_along`,
 //! `a_handle_that_another_task_polls_takes_the_note_along`,
 //! `a_lock_future_that_is_dropped_takes_the_note_along`,

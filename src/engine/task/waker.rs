@@ -63,15 +63,15 @@ pub(crate) fn yield_to(waker: &Waker) {
     }
 }
 
-/// Leaves a note with the task that this thread polls, if `waker`, which has just been left where that task
-/// waits, is its own. `thing` is what it waits for.
+/// Sets the note of the task that this thread polls, if `waker`, which has just been stored where that
+/// task waits, is its own. `thing` is what it waits for.
 #[inline]
-pub(crate) fn leave_note<T: ?Sized>(waker: &Waker, kind: PrimitiveKind, thing: *const T) {
-    leave(waker, Wait::Primitive(kind), thing.addr() as u64);
+pub(crate) fn set_note<T: ?Sized>(waker: &Waker, kind: PrimitiveKind, thing: *const T) {
+    set(waker, Wait::Primitive(kind), thing.addr() as u64);
 }
 
-/// The note that the task which this thread polls has left last in this poll, if `waker` is its own.
-pub(crate) fn note_left(waker: &Waker) -> Option<Note> {
+/// The note that the task which this thread polls has set last in this poll, if `waker` is its own.
+pub(crate) fn note_of_poll(waker: &Waker) -> Option<Note> {
     if !(is_task(waker) && current::is_polled(waker.data())) {
         return None;
     }
@@ -80,15 +80,15 @@ pub(crate) fn note_left(waker: &Waker) -> Option<Note> {
     task.header().link.note().map(Note::from_word)
 }
 
-/// As [`leave_note`], for a task that waits for the end of another one.
+/// As [`set_note`], for a task that waits for the end of another one.
 #[inline]
-pub(super) fn leave_join_note(waker: &Waker, task: TaskId) {
-    leave(waker, Wait::Join, task.to_bits());
+pub(super) fn set_join_note(waker: &Waker, task: TaskId) {
+    set(waker, Wait::Join, task.to_bits());
 }
 
 // A call: in line it made polls so large that the compiler put less of the worker's loop in line.
 #[inline(never)]
-fn leave(waker: &Waker, wait: Wait, number: u64) {
+fn set(waker: &Waker, wait: Wait, number: u64) {
     if is_task(waker) && current::is_polled(waker.data()) {
         // SAFETY: the waker keeps the task alive.
         let task = unsafe { TaskRef::from_raw(waker.data()) };
@@ -97,25 +97,25 @@ fn leave(waker: &Waker, wait: Wait, number: u64) {
     }
 }
 
-/// To be called before a waker, which was left where its task waits for `thing`, is taken from there without
-/// being woken: whatever has happened to that task meanwhile, it has no note of it any more.
-pub(crate) fn forget_note<T: ?Sized>(waker: &Waker, kind: PrimitiveKind, thing: *const T) {
-    forget(waker, Wait::Primitive(kind), thing.addr() as u64);
+/// To be called before a waker, which was stored where its task waits for `thing`, is taken from there
+/// without being woken: whatever has happened to that task meanwhile, it has no note of it any more.
+pub(crate) fn clear_note<T: ?Sized>(waker: &Waker, kind: PrimitiveKind, thing: *const T) {
+    clear(waker, Wait::Primitive(kind), thing.addr() as u64);
 }
 
-/// As [`forget_note`], for a task that waited for the end of another one.
-pub(super) fn forget_join_note(waker: &Waker, task: TaskId) {
-    forget(waker, Wait::Join, task.to_bits());
+/// As [`clear_note`], for a task that waited for the end of another one.
+pub(super) fn clear_join_note(waker: &Waker, task: TaskId) {
+    clear(waker, Wait::Join, task.to_bits());
 }
 
 #[cold]
-fn forget(waker: &Waker, wait: Wait, number: u64) {
+fn clear(waker: &Waker, wait: Wait, number: u64) {
     if let Some(note) = Note::new(wait, number).filter(|_| is_task(waker)) {
         // SAFETY: the waker keeps the task alive.
         let task = unsafe { TaskRef::from_raw(waker.data()) };
         let (link, note) = (&task.header().link, note.to_word());
         if link.note() == Some(note) {
-            link.forget_note(note);
+            link.clear_note(note);
         }
     }
 }

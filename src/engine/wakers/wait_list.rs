@@ -215,7 +215,7 @@ impl<T> WaitList<T> {
                 break poll;
             }
             if let Some(new) = clone.take() {
-                clone = locked.leave_waker(place, new);
+                clone = locked.store_waker(place, new);
                 break poll;
             }
             // Cloning a waker may run user code.
@@ -321,7 +321,7 @@ impl<T> Locked<'_, T> {
     }
 
     /// Replaces the waker of `place`, and returns the old one; or joins, if `place` is not in this list.
-    fn leave_waker(&mut self, place: Pin<&Place>, waker: Waker) -> Option<Waker> {
+    fn store_waker(&mut self, place: Pin<&Place>, waker: Waker) -> Option<Waker> {
         if self.holds(&place) {
             // SAFETY: linked here, and the lock is held.
             return Some(unsafe {

@@ -5,7 +5,7 @@ use super::ring::{Found, Ring};
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::Ordering;
-use crate::engine::task::waker::leave_note;
+use crate::engine::task::waker::set_note;
 use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::wakers::{self, Place};
 use crate::runtime::block_on::wait_outside;
@@ -269,7 +269,7 @@ impl<T: Clone> Future for Recv<'_, T> {
                 Poll::Pending
             });
             if poll.is_pending() {
-                leave_note(cx.waker(), PrimitiveKind::Broadcast, &raw const **ring);
+                set_note(cx.waker(), PrimitiveKind::Broadcast, &raw const **ring);
             }
             poll.map(|waker| {
                 wakers::drop_all(waker);

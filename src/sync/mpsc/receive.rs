@@ -6,7 +6,7 @@ use super::room::Room;
 use super::shared::{Inbox, Shared, abandon};
 use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::{Arc, Mutex};
-use crate::engine::task::waker::{is_task, leave_note};
+use crate::engine::task::waker::{is_task, set_note};
 use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::wakers::{Locked, drop_all};
 use std::mem;
@@ -164,7 +164,7 @@ fn wait<'a, T, R: Room>(
     drop(inbox);
     if poll.is_pending() {
         shared.room.note_receiver();
-        leave_note(cx.waker(), PrimitiveKind::Receiver, shared);
+        set_note(cx.waker(), PrimitiveKind::Receiver, shared);
     }
     drop_all(clone);
     poll

@@ -132,7 +132,7 @@ impl<T> Door<T> {
     /// # Safety
     ///
     /// `bit` is the one of the calling half, which does nothing else with the cell meanwhile.
-    unsafe fn leave_waker(&self, bit: u32, waker: &Waker) -> bool {
+    unsafe fn store_waker(&self, bit: u32, waker: &Waker) -> bool {
         let mut seen = self.load();
         if seen & ENDS != 0 {
             return false;
@@ -200,7 +200,7 @@ impl<T> Door<T> {
         }
         let take = |bit: u32| {
             // SAFETY: the first half owns the wakers whose bits it found when it ended the channel. It reads
-            // through a shared pointer, because the second half may be comparing its waker (`leave_waker`).
+            // through a shared pointer, because the second half may be comparing its waker (`store_waker`).
             let read = |place: *const MaybeUninit<Waker>| unsafe { (*place).assume_init_read() };
             (bits & bit != 0).then(|| self.place(bit).with(read))
         };
@@ -300,7 +300,7 @@ impl<T> SendHalf<T> {
     /// Ready when the receiver has ended the channel.
     pub(super) fn poll_closed(&mut self, waker: &Waker) -> Poll<()> {
         // SAFETY: it is the sender's bit, and the half is borrowed mutably.
-        match unsafe { self.0.leave_waker(SENDER_WAKER, waker) } {
+        match unsafe { self.0.store_waker(SENDER_WAKER, waker) } {
             true => Poll::Pending,
             false => Poll::Ready(()),
         }
@@ -343,9 +343,9 @@ impl<T> ReceiveHalf<T> {
     }
 
     /// Leaves `waker` for the end of the channel. `false`: it has ended.
-    pub(super) fn leave_waker(&mut self, waker: &Waker) -> bool {
+    pub(super) fn store_waker(&mut self, waker: &Waker) -> bool {
         // SAFETY: it is the receiver's bit, and the half is borrowed mutably.
-        unsafe { self.0.leave_waker(RECEIVER_WAKER, waker) }
+        unsafe { self.0.store_waker(RECEIVER_WAKER, waker) }
     }
 
     /// Ends the channel, unless it has ended; keeps what has been sent before.

@@ -4,7 +4,7 @@ use super::error::RecvError;
 use super::{SPREAD, STEP, Shared, Version};
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::sync_shim::{Arc, RwLockReadGuard};
-use crate::engine::task::waker::leave_note;
+use crate::engine::task::waker::set_note;
 use crate::engine::task::{PrimitiveKind, budget};
 use crate::sync::notify::Notified;
 use std::fmt;
@@ -245,7 +245,7 @@ impl<'a, T> Change<'a, T> {
                 return Poll::Ready(Err(RecvError(())));
             }
             if notified.as_mut().poll(cx).is_pending() {
-                leave_note(cx.waker(), PrimitiveKind::Watch, self.shared);
+                set_note(cx.waker(), PrimitiveKind::Watch, self.shared);
                 return Poll::Pending;
             }
             notified.set(self.notified());

@@ -105,7 +105,7 @@ fn a_push_that_is_no_edge_is_taken_with_the_one_before_it() {
 /// a note that is forgotten after the push leaves the list whole.
 ///
 /// Not forgotten at the same time: loom does not know that an exchange comes right after the value that it
-/// has found, and lets it come after the push (see `forget_note`).
+/// has found, and lets it come after the push (see `clear_note`).
 #[test]
 fn a_note_and_a_link_are_not_mistaken_for_each_other() {
     ::loom::model(|| {
@@ -117,7 +117,7 @@ fn a_note_and_a_link_are_not_mistaken_for_each_other() {
         let looker = thread::spawn(move || assert!(link.note().is_none_or(|seen| seen == note)));
         assert_eq!(channel.push(first), Pushed::First);
         assert_eq!(channel.push(noted), Pushed::Further);
-        link.forget_note(note);
+        link.clear_note(note);
         looker.join().expect("no panic");
         let taken: Vec<_> = channel.take_all().map(|taken| taken.0.value).collect();
         assert_eq!(taken, [0, 1]);

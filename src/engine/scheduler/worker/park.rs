@@ -57,7 +57,7 @@ impl Worker {
             return Some(task);
         }
         if look == LastLook::Everywhere && !self.takes_yielded() {
-            self.leave_search_to_workers();
+            self.hand_search_to_workers();
         }
         if self.is_surplus() {
             self.end_park();
@@ -77,7 +77,7 @@ impl Worker {
     /// With the parked bit set, by a helper that was the last searcher: pushes of tasks that have yielded
     /// relied on its search, and it leaves those to the workers.
     #[cold]
-    fn leave_search_to_workers(&self) {
+    fn hand_search_to_workers(&self) {
         if self.shared.has_yielded() {
             self.shared.wake_regular(self.own.index);
         }

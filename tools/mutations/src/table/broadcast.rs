@@ -39,8 +39,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: RING,
         models: MODELS,
-        from: "if self.tail.lock().receivers > 0 {",
-        to: "if self.tail.lock().receivers == 0 {",
+        from: "self.tail.lock().receivers > 0 ||",
+        to: "self.tail.lock().receivers == 0 ||",
         breaks: "the last receiver goes and does not wake those that wait for it",
     },
     Mutation {

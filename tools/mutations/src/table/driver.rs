@@ -66,7 +66,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SEAT,
         models: "driver::",
-        from: "        // The lock opens after this, when the fields are dropped.\n        self.driver.seat.count();",
+        from: "        // The lock opens after this, when the fields are dropped.\n        self.driver.seat.note_change();",
         to: "",
         breaks: "the seat counts comings only",
     },

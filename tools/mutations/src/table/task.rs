@@ -138,14 +138,14 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: JOIN,
         models: "waiting::loom",
-        from: "            forget_join_note(waker, header.id);",
+        from: "            clear_join_note(waker, header.id);",
         to: "            _ = waker;",
         breaks: "a handle that is dropped leaves the note to the task that has polled it",
     },
     Mutation {
         file: JOIN,
         models: "waiting::loom",
-        from: "            forget_join_note(old, header.id);",
+        from: "            clear_join_note(old, header.id);",
         to: "            _ = old;",
         breaks: "a handle that another task polls leaves the note to the one that has polled it before",
     },

@@ -66,6 +66,31 @@ const AWAKE: u64 = 0;
 const NOTIFIED: u64 = 1;
 pub(super) const FIRST_DEADLINE: u64 = 2;
 
+/// What the holder of the seat does that has announced its sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a holder that sleeps although it is wanted may sleep for ever"]
+pub(super) enum AlarmSleep {
+    /// It reads the timers once more, and sleeps no longer than they say.
+    Announced,
+    /// It does not sleep: a thread has called `wake`.
+    CalledOff,
+}
+
+/// What a thread does that has changed the word, or has looked at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "without the ring the sleeper may sleep for ever"]
+pub(super) enum AfterWake {
+    /// It rings: there is a sleeper, which it has to wake.
+    Ring,
+    Nothing,
+}
+
+impl AfterWake {
+    fn ring_if(is_needed: bool) -> Self {
+        if is_needed { Self::Ring } else { Self::Nothing }
+    }
+}
+
 /// The alarm word of the table above, apart from the bell, so that it can be modelled.
 pub(super) struct AlarmWord(AtomicU64);
 
@@ -74,12 +99,8 @@ impl AlarmWord {
         Self(AtomicU64::new(AWAKE))
     }
 
-    /// The holder is about to sleep until `wake_at`. False: it must not, a thread has called
-    /// `wake`.
-    ///
-    /// After true the holder reads the timers once more, and sleeps no longer than they say.
-    #[must_use]
-    pub(super) fn announce(&self, wake_at: u64) -> bool {
+    /// The holder is about to sleep until `wake_at`.
+    pub(super) fn announce(&self, wake_at: u64) -> AlarmSleep {
         let wake_at = wake_at.max(FIRST_DEADLINE);
         // Ordering: Acquire pairs with the Release in `notify`: what its caller has written must be seen if
         // the sleep is called off. No Release: no thread reads what the holder has written before.
@@ -88,11 +109,11 @@ impl AlarmWord {
         if announced.is_err() {
             // Only the one holder writes deadlines, so what it found was NOTIFIED.
             self.rise();
-            return false;
+            return AlarmSleep::CalledOff;
         }
         // Ordering: partner of the fence in `deadline_moved`; see the header.
         fence(Ordering::SeqCst);
-        true
+        AlarmSleep::Announced
     }
 
     /// The holder has slept.
@@ -102,28 +123,28 @@ impl AlarmWord {
         self.0.swap(AWAKE, Ordering::Acquire);
     }
 
-    /// True: there is a sleeper, and the caller rings.
-    #[must_use]
-    pub(super) fn notify(&self) -> bool {
+    /// The holder is wanted: ends its sleep, or calls off the next one.
+    pub(super) fn notify(&self) -> AfterWake {
         // Ordering: Release pairs with `announce` and `rise`. Wakes before this one stay visible, because a
         // read-modify-write goes on with their release sequences. Reading first, and writing only what is
         // not there yet, would not publish this caller's writes.
-        self.0.swap(NOTIFIED, Ordering::Release) >= FIRST_DEADLINE
+        AfterWake::ring_if(self.0.swap(NOTIFIED, Ordering::Release) >= FIRST_DEADLINE)
     }
 
-    /// A shard's earliest deadline has become `deadline`, and has been published. True: the sleeper
-    /// would sleep past it, and the caller rings.
-    #[must_use]
-    pub(super) fn deadline_moved(&self, deadline: u64) -> bool {
+    /// A shard's earliest deadline has become `deadline`, and has been published: ends a sleep that would
+    /// last longer.
+    pub(super) fn deadline_moved(&self, deadline: u64) -> AfterWake {
         // Ordering: partner of the fence in `announce`; see the header. The word itself needs
         // nothing more.
         fence(Ordering::SeqCst);
         let wake_at = self.0.load(Ordering::Relaxed);
         if wake_at < FIRST_DEADLINE || wake_at <= deadline {
-            return false;
+            return AfterWake::Nothing;
         }
         // Ordering: Relaxed: a read-modify-write goes on with the release sequence of a `wake` before it.
-        self.0.compare_exchange(wake_at, AWAKE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        let exchanged =
+            self.0.compare_exchange(wake_at, AWAKE, Ordering::Relaxed, Ordering::Relaxed);
+        AfterWake::ring_if(exchanged.is_ok())
     }
 }
 
@@ -142,14 +163,14 @@ impl Alarm {
     /// A timer shard's earliest deadline is now this one, in nanoseconds since the timers' epoch.
     /// Call it after the deadline has been published. Cheap unless a thread sleeps past it.
     pub(crate) fn deadline_moved(&self, deadline_ns: u64) {
-        if self.wake_at.deadline_moved(deadline_ns) {
+        if self.wake_at.deadline_moved(deadline_ns) == AfterWake::Ring {
             self.ring();
         }
     }
 
     /// Makes the current sleep, or else the next one, end at once.
     pub(super) fn wake(&self) {
-        if self.wake_at.notify() {
+        if self.wake_at.notify() == AfterWake::Ring {
             self.ring();
         }
     }

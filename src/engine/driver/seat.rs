@@ -20,7 +20,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use super::Driver;
-use super::alarm::{ALARM, FIRST_DEADLINE};
+use super::alarm::{ALARM, AlarmSleep, FIRST_DEADLINE};
 use super::alarm_clock::{CLOCK, LONGEST_SLEEP};
 use super::poller::{Poller, SleepEnd};
 use super::sources::Sources;
@@ -117,7 +117,7 @@ impl Driver {
             return self.fall_asleep_coalescing(now, end.min(limit_at));
         }
         let wake_at = limit_at.min(self.timers.next_deadline().unwrap_or(u64::MAX));
-        if wake_at <= now || !self.alarm.wake_at.announce(wake_at) {
+        if wake_at <= now || self.alarm.wake_at.announce(wake_at) == AlarmSleep::CalledOff {
             return MaySleep::No;
         }
         // Once more: a timer registered before the announcement did not ring.
@@ -131,7 +131,7 @@ impl Driver {
     /// the caller may want to bring the clock there. A call that lets the clock go on rings, too.
     #[cold]
     fn fall_asleep_out_of_time(&self, limit: Option<Duration>) -> MaySleep {
-        if !self.alarm.wake_at.announce(u64::MAX) {
+        if self.alarm.wake_at.announce(u64::MAX) == AlarmSleep::CalledOff {
             return MaySleep::No;
         }
         MaySleep::Announced(SleepEnd { now: 0, deadline: None, limit: limit.map(whole_units) })
@@ -140,7 +140,7 @@ impl Driver {
     /// Timers that are close together wait for each other (`coalescing`). A new one is as late as the others
     /// at the most, so it need not ring, nor be looked for.
     fn fall_asleep_coalescing(&self, now: u64, end: u64) -> MaySleep {
-        if !self.alarm.wake_at.announce(FIRST_DEADLINE) {
+        if self.alarm.wake_at.announce(FIRST_DEADLINE) == AlarmSleep::CalledOff {
             return MaySleep::No;
         }
         MaySleep::Announced(SleepEnd { now, deadline: Some(end), limit: None })
@@ -148,7 +148,7 @@ impl Driver {
 
     /// The common case of a server between two events: no timer, so no reading of the clock.
     fn fall_asleep_without_end(&self) -> MaySleep {
-        if !self.alarm.wake_at.announce(u64::MAX) {
+        if self.alarm.wake_at.announce(u64::MAX) == AlarmSleep::CalledOff {
             return MaySleep::No;
         }
         if self.timers.next_deadline().is_some() {

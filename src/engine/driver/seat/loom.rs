@@ -8,7 +8,7 @@ use ::loom::sync::{Condvar, Mutex};
 use ::loom::thread;
 
 use super::Driver;
-use crate::engine::driver::alarm::{AlarmWord, FIRST_DEADLINE};
+use crate::engine::driver::alarm::{AfterWake, AlarmSleep, AlarmWord, FIRST_DEADLINE};
 use crate::engine::park::{Announced, Parker, Unpark};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 
@@ -69,21 +69,21 @@ impl Model {
     }
 
     fn wake(&self) {
-        if self.word.notify() {
+        if self.word.notify() == AfterWake::Ring {
             self.poller.ring();
         }
     }
 
     fn register(&self, deadline: u64) {
         self.next.store(deadline, Ordering::Relaxed);
-        if self.word.deadline_moved(deadline) {
+        if self.word.deadline_moved(deadline) == AfterWake::Ring {
             self.poller.ring();
         }
     }
 
     /// One sleep without an end, except that a timer would end it.
     fn sleep(&self) {
-        if !self.word.announce(u64::MAX) {
+        if self.word.announce(u64::MAX) == AlarmSleep::CalledOff {
             return;
         }
         if self.next.load(Ordering::Relaxed) == u64::MAX {
@@ -106,14 +106,14 @@ fn a_coalesced_turn_is_ended_by_a_wake_and_not_by_a_deadline() {
             let model = model.clone();
             move || {
                 model.work.store(1, Ordering::Relaxed);
-                let rings = model.word.notify();
+                let rings = model.word.notify() == AfterWake::Ring;
                 if rings {
                     model.poller.ring();
                 }
                 rings
             }
         });
-        if model.word.announce(FIRST_DEADLINE) {
+        if model.word.announce(FIRST_DEADLINE) == AlarmSleep::Announced {
             model.poller.poll();
             model.word.rise();
         }

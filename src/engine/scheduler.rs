@@ -3,13 +3,19 @@
 //! # The ring
 //!
 //! ```text
-//!  spawn on a worker ──► deque ──────────┐           ┌── Ready ──► output, JoinHandle
-//!  spawn elsewhere ────► injector ───────┼──► run ───┤
-//!  wake on a worker ───► next slot ──────┤    poll   └── Pending ─► cold ──┐
-//!  wake elsewhere ─────► wake channel ───┘                                 │
-//!        ▲                                                                 │
-//!        └──────────────────────────── wake ───────────────────────────────┘
+//!  spawn on a worker ──► deque ──────────┐           ┌── Ready ────► output, JoinHandle
+//!  spawn elsewhere ────► injector ───────┤           │
+//!  wake on a worker ───► next slot ──────┼──► run ───┼── Yielded ──► yielded queue ──► run
+//!  wake elsewhere ─────► wake channel ───┘    poll   │
+//!        ▲                                           └── Pending ──► cold ──┐
+//!        │                                                                  │
+//!        └──────────────────────────── wake ────────────────────────────────┘
 //! ```
+//!
+//! This is the usual path; `reason` has them all. A worker that brings tasks in from the injector or its wake
+//! channel takes several at once, into its deque. The tasks that the driver thread wakes in one round reach
+//! the wake channel of their worker as one chain. A task that was woken during its poll, or that makes room
+//! in the next slot for a newer one, goes to the deque.
 //!
 //! | file | what it is |
 //! |---|---|

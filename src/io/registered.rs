@@ -116,7 +116,7 @@ impl Registered {
     /// Takes back what a new source is assumed to be ready for.
     fn take_back(&self, assumed: Ready) {
         for direction in [Direction::Read, Direction::Write] {
-            if assumed.has(direction.data()) {
+            if assumed.intersects(direction.data()) {
                 self.expect_report(direction);
             }
         }
@@ -311,7 +311,7 @@ impl Registered {
     /// was reported after `event`. A reported end stays.
     pub fn clear(&self, event: ReadyEvent, bits: Ready) {
         for direction in [Direction::Read, Direction::Write] {
-            if bits.has(direction.data()) {
+            if bits.intersects(direction.data()) {
                 self.registration.drained(event, direction);
             }
         }

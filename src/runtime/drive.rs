@@ -80,11 +80,15 @@ impl<'a> Busy<'a> {
     /// Calls `sleep`, which sleeps unless a hook has woken the thread.
     fn sleep(&mut self, sleep: impl FnOnce()) {
         let SleepNotes { sleeps, hooks } = self.notes;
-        hooks.inspect(|hooks| hooks.before());
+        if let Some(hooks) = hooks {
+            hooks.before();
+        }
         sleeps.begin(self.since, clock::now());
         sleep();
         self.since = sleeps.end();
-        hooks.inspect(|hooks| hooks.after());
+        if let Some(hooks) = hooks {
+            hooks.after();
+        }
     }
 }
 

@@ -33,14 +33,18 @@ impl Handle {
         let may_wait = !self.is_own_thread() && timeout != Some(Duration::ZERO);
         self.close_pools();
         let scheduler = self.scheduler();
-        scheduler.inspect(|scheduler| scheduler.close());
+        if let Some(scheduler) = scheduler {
+            scheduler.close();
+        }
         self.close_current_thread();
         let drained = may_wait && scheduler.is_none_or(|it| it.wait_for_tasks(deadline));
         // Before the threads end: what the user has called on them may wait for a timer.
         self.close_driver();
         let ended = drained && scheduler.is_none_or(|it| it.wait_for_workers(deadline));
         if ended && inner.blocking.wait(deadline) && inner.pinned.wait(deadline) {
-            scheduler.inspect(|scheduler| scheduler.join_driver());
+            if let Some(scheduler) = scheduler {
+                scheduler.join_driver();
+            }
             return Vec::new();
         }
         self.running_tasks()

@@ -38,13 +38,32 @@ pub(crate) fn room(path: &str) -> String {
 
 /// The other rooms that the file imports: its own room and theirs, in pairs.
 pub(crate) fn arrows(source: &Source) -> Vec<(String, String)> {
+    let paths = shipped_paths(source).into_iter();
+    paths.map(|(from, path)| (from, room(&path))).filter(|(from, to)| from != to).collect()
+}
+
+/// What shipped code of the file names: its own room, and each path.
+fn shipped_paths(source: &Source) -> Vec<(String, String)> {
     let module = source.module().unwrap_or_default();
     let from = module.join("::");
     let shipped = imports(source, &module)
         .into_iter()
         .filter(|(at, _)| source.is_shipped(source.line_of(*at)));
-    let to = shipped.map(|(_, path)| room(&path.join("::"))).filter(|_| !from.is_empty());
-    to.map(|to| (room(&from), to)).filter(|(from, to)| from != to).collect()
+    let to = shipped.map(|(_, path)| path.join("::")).filter(|_| !from.is_empty());
+    to.map(|to| (room(&from), to)).collect()
+}
+
+/// The rows of `sideways`, and the paths of `doors`, that nothing uses.
+pub(crate) fn unused(sources: &[Source], plan: &Plan) -> Vec<String> {
+    let named: BTreeSet<(String, String)> = sources.iter().flat_map(shipped_paths).collect();
+    let is_used = |from: &str, begin: &str| {
+        named.iter().any(|(importer, path)| importer == from && path.starts_with(begin))
+    };
+    let doors = plan.doors.iter().flat_map(|(from, _, open)| open.iter().map(move |to| (from, to)));
+    let rows = plan.sideways.iter().map(|(from, to)| (from, to)).chain(doors);
+    rows.filter(|(from, to)| !is_used(from, to))
+        .map(|(from, to)| format!("{from} -> {to}"))
+        .collect()
 }
 
 /// Rooms each of which imports the next, and the last the first; empty if there are none.

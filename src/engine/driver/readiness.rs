@@ -250,7 +250,7 @@ impl Readiness {
         // Ordering: Release pairs with the Acquire in `answer`, for a first look without the lock; the second
         // look is ordered by the lock, as for `set`.
         self.state.fetch_or(SHUTDOWN, Ordering::Release);
-        take(self.waiters.lock(), Ready::EVERY, wakes);
+        take(self.waiters.lock(), Ready::ALL_BITS, wakes);
     }
 
     /// What a waiter is told; `None` if it has to wait.
@@ -271,7 +271,7 @@ impl Drop for Readiness {
     /// the process.
     fn drop(&mut self) {
         let mut left = Vec::new();
-        take(self.waiters.lock(), Ready::EVERY, &mut left);
+        take(self.waiters.lock(), Ready::ALL_BITS, &mut left);
         wakers::drop_all(left);
     }
 }

@@ -59,6 +59,11 @@ use std::io;
 use std::iter;
 use std::time::{Duration, Instant};
 
+/// How often a thread that drains yields to one that is between setting SCHEDULED and its push, before it
+/// takes that one for preempted; and for how long it pauses each time from then on.
+const YIELDS: u32 = 64;
+const PAUSE: Duration = Duration::from_micros(100);
+
 impl Shared {
     /// From here on the driver thread and spare workers are started with `setup`.
     pub(crate) fn set_thread_setup(&self, setup: ThreadSetup) {
@@ -284,9 +289,7 @@ impl Shared {
         // Ordering: Relaxed, counted under the lock as long as the runtime is not closed. No worker was ever
         // started, or all have left.
         let is_deserted = was_open && self.size.alive.load(Ordering::Relaxed) == 0;
-        // Ordering: SeqCst with the fence: close, fence, drain (by the workers); push, fence, look at
-        // `closed` (by the others).
-        self.shutdown.closed.store(true, Ordering::SeqCst);
+        self.shutdown.close();
         // Before the fence, for a worker that parks.
         self.size.end();
         fence(Ordering::SeqCst);
@@ -390,19 +393,18 @@ impl Shared {
         while self.alive_tasks() != 0 {
             if self.drain(note) {
                 rounds = 0;
-            } else if rounds < 64 {
+            } else if rounds < YIELDS {
                 // Another thread is between setting SCHEDULED and its push.
                 rounds += 1;
                 thread::yield_now();
             } else {
                 // It has been preempted there. Nothing to wait on exists for this rare case.
-                pause(Duration::from_micros(100));
+                pause(PAUSE);
             }
         }
         self.check_quiet();
         let working = self.threads.working.lock();
-        // Ordering: Release pairs with `is_drained`.
-        self.shutdown.drained.store(true, Ordering::Release);
+        self.shutdown.set_drained();
         drop(working);
         self.threads.working_changed.notify_all();
         // Ordering: SeqCst fence, Dekker with a watchdog that is just starting: here, store `drained`, fence,

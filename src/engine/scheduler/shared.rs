@@ -364,12 +364,16 @@ impl Shared {
     /// As [`Shared::cancel`]. `note`: where the calling thread publishes the task whose destructor it runs,
     /// if other threads read that.
     pub(super) fn cancel_noted(&self, task: Hot, note: Option<&Running>) {
-        note.inspect(|note| note.begin(task.identity()));
+        if let Some(note) = note {
+            note.begin(task.identity());
+        }
         task.cancel(&Canceller(self));
         // Only now, as a foreign thread has no note: see `is_quiet`.
         // Ordering: Release pairs with the Acquire of `alive_tasks`.
         self.foreign.completed.fetch_add(1, Ordering::Release);
-        note.inspect(|note| note.end());
+        if let Some(note) = note {
+            note.end();
+        }
         // Ordering: complete, fence, look for waiters: see `QuietWaiters::wait`.
         fence(Ordering::SeqCst);
         self.check_quiet();

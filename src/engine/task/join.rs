@@ -89,8 +89,8 @@ impl<T> JoinHandle<T> {
         self.task().header().id
     }
 
-    /// Leaves this poll's waker with the task. `true`: the task completed meanwhile, the output is there.
-    fn register(&mut self, cx: &mut Context<'_>) -> bool {
+    /// Waits until the output is there. Stores this poll's waker with the task.
+    fn poll_complete(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let header = self.task().header();
         let state = &header.state;
         if state.has_join_waker() {
@@ -102,24 +102,28 @@ impl<T> JoinHandle<T> {
             if same {
                 // `pending` is right: had the task completed, its wake of this waker is still to come or
                 // has come.
-                return state.is_complete();
+                return ready_if(state.is_complete());
             }
         }
         // Cloned before the slot is touched: a waker's clone is user code, and may panic.
         let waker = cx.waker().clone();
         if state.has_join_waker() && state.unset_join_waker() == JoinSlot::Complete {
-            return true;
+            return Poll::Ready(());
         }
         // SAFETY: JOIN_WAKER is 0, so the slot is ours alone until `set_join_waker` gives it to the task,
         // whether or not the task is complete.
         let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(waker) });
-        let complete = state.set_join_waker() == JoinSlot::Complete;
+        let given = state.set_join_waker();
         if let Some(old) = &old {
             clear_join_note(old, header.id);
         }
         wakers::drop_all(old);
-        complete
+        ready_if(given == JoinSlot::Complete)
     }
+}
+
+fn ready_if(is_complete: bool) -> Poll<()> {
+    if is_complete { Poll::Ready(()) } else { Poll::Pending }
 }
 
 impl<T> Future for JoinHandle<T> {
@@ -127,7 +131,7 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         budget::poll_leaf(cx, |cx| {
-            if !self.task().header().state.is_complete() && !self.register(cx) {
+            if !self.task().header().state.is_complete() && self.poll_complete(cx).is_pending() {
                 set_join_note(cx.waker(), self.id());
                 return Poll::Pending;
             }

@@ -5,7 +5,7 @@ use crate::engine::wakers::loom::Awaited;
 
 /// The habit outlives a round of a model, and would make the rounds differ.
 pub(in crate::runtime) fn forget_habit() {
-    HABIT.set(Habit(0));
+    HABIT.set(Habit::NONE);
 }
 
 /// The root is woken while it is polled, or while its thread goes to sleep: it is polled again, and sees what

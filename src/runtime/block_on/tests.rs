@@ -22,8 +22,9 @@ fn sleeps_before_a_yield(habit: &mut Habit, length: Duration) -> Option<u32> {
 
 #[test]
 fn only_a_row_of_short_sleeps_makes_the_root_yield() {
-    assert_eq!(sleeps_before_a_yield(&mut Habit(0), SHORT), None);
-    let mut habit = Habit(0);
+    let mut habit = Habit::NONE;
+    assert_eq!(sleeps_before_a_yield(&mut habit, SHORT), None);
+    habit = Habit::NONE;
     assert_eq!(sleeps_before_a_yield(&mut habit, QUICK), Some(ENOUGH as u32));
     habit.yielded(true, QUICK);
     habit.slept(QUICK);
@@ -35,7 +36,7 @@ fn only_a_row_of_short_sleeps_makes_the_root_yield() {
 
 #[test]
 fn a_yield_that_does_not_pay_is_paid_for_by_the_sleeps_that_follow() {
-    let mut habit = Habit(0);
+    let mut habit = Habit::NONE;
     let quick_or_slow = [(false, QUICK), (true, SHORT), (true, 3 * SHORT), (false, 60 * SHORT)];
     for (woken, taken) in quick_or_slow {
         sleeps_before_a_yield(&mut habit, QUICK);

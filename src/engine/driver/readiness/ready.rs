@@ -78,7 +78,7 @@ impl Ready {
     pub(super) const MARK: Self = Self(1 << 6);
 
     /// All bits that a state word holds.
-    pub(super) const EVERY: Self = Self(0x7f);
+    pub(super) const ALL_BITS: Self = Self(0x7f);
 
     /// Everything that a source can be ready for.
     pub const ALL: Self = Self(0x3f);
@@ -120,11 +120,7 @@ impl Ready {
 
     /// Returns whether this has any of the bits of `other`.
     #[doc(hidden)]
-    pub const fn has(self, other: Self) -> bool {
-        self.intersects(other)
-    }
-
-    pub(super) const fn intersects(self, other: Self) -> bool {
+    pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -144,7 +140,7 @@ impl Ready {
 
     /// Takes the ready bits out of a state word.
     pub(super) fn from_state(state: u64) -> Self {
-        Self((state & Self::EVERY.bits()) as u8)
+        Self((state & Self::ALL_BITS.bits()) as u8)
     }
 }
 

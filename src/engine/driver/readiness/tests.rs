@@ -140,9 +140,9 @@ fn urgent_data_and_errors_are_waited_for_and_forgotten_apart() {
         assert!(poll_future(&mut waiting, &waker).is_none());
         assert_eq!(readiness.current(BOTH).ready, Ready::WRITABLE);
         dispatch(&readiness, bit);
-        readiness.clear_apart(readiness.current(bit), Ready::EVERY);
+        readiness.clear_apart(readiness.current(bit), Ready::ALL_BITS);
         assert_eq!(
-            readiness.current(Ready::EVERY).ready.intersection(Ready::WRITABLE),
+            readiness.current(Ready::ALL_BITS).ready.intersection(Ready::WRITABLE),
             Ready::WRITABLE
         );
     }

@@ -47,11 +47,13 @@ const MOST_POLLS: u64 = 1 << 20;
 
 /// After a task was followed for some polls, none is followed for this many times as many polls, so that the
 /// cost stays a small share.
-const REST: u64 = 64;
+const GAP: u64 = 64;
 
 /// A followed task that has not been polled after this many times the number of tasks before it is not here
 /// any more. See "Bounds" in worker.rs.
 const GONE_AFTER: u64 = 8;
+
+/// Added to that number of tasks, so that some more may come while there are few.
 const FEW_QUEUED: u64 = 128;
 
 /// What the worker waits for.
@@ -213,7 +215,7 @@ impl Samples {
 
     fn end_following(&self, polls: u64) {
         if self.sought.get() == Sought::Followed {
-            self.next.set(polls + REST * (polls - self.from.get()));
+            self.next.set(polls + GAP * (polls - self.from.get()));
         }
         self.sought.set(Sought::Nothing);
         self.followed.set(None);

@@ -25,7 +25,7 @@ fn to_bits(ready: Ready) -> Bits {
 }
 
 fn from_bits(bits: Bits) -> Ready {
-    let held = BITS.iter().filter(|(_, theirs)| bits.has(*theirs));
+    let held = BITS.iter().filter(|(_, theirs)| bits.intersects(*theirs));
     held.fold(Ready::EMPTY, |all, (bit, _)| all | *bit)
 }
 

@@ -174,8 +174,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: READINESS,
         models: "readiness::loom",
-        from: "self.state.fetch_or(SHUTDOWN, Ordering::Release);\n        take(self.waiters.lock(), Ready::EVERY, wakes);",
-        to: "take(self.waiters.lock(), Ready::EVERY, wakes);\n        self.state.fetch_or(SHUTDOWN, Ordering::Release);",
+        from: "self.state.fetch_or(SHUTDOWN, Ordering::Release);\n        take(self.waiters.lock(), Ready::ALL_BITS, wakes);",
+        to: "take(self.waiters.lock(), Ready::ALL_BITS, wakes);\n        self.state.fetch_or(SHUTDOWN, Ordering::Release);",
         breaks: "shutdown wakes the waiters before it is written down",
     },
     Mutation {
@@ -210,7 +210,7 @@ pub const ROWS: &[Mutation] = &[
         file: WAITERS,
         models: "readiness::loom",
         from: "        if ready.intersects(direction.mask()) {",
-        to: "        if ready.intersects(Ready::EVERY) {\n            let _ = direction.mask();",
+        to: "        if ready.intersects(Ready::ALL_BITS) {\n            let _ = direction.mask();",
         breaks: "an event wakes both directions",
     },
     // Room that is reported late.

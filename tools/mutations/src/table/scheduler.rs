@@ -428,8 +428,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "        let working = self.threads.working.lock();\n        // Ordering: Release pairs with `is_drained`.\n        self.shutdown.drained.store(true, Ordering::Release);\n        drop(working);",
-        to: "        self.shutdown.drained.store(true, Ordering::Release);",
+        from: "        let working = self.threads.working.lock();\n        self.shutdown.set_drained();\n        drop(working);",
+        to: "        self.shutdown.set_drained();",
         breaks: "the end is recorded outside the lock of the threads that wait for it",
     },
     Mutation {

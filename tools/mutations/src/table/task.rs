@@ -285,8 +285,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: JOIN,
         models: "task::",
-        from: "                return state.is_complete();",
-        to: "                return true;",
+        from: "                return ready_if(state.is_complete());",
+        to: "                return Poll::Ready(());",
         breaks: "a joiner with the waker that it has left takes the output for granted",
     },
     Mutation {

@@ -68,7 +68,8 @@ pub(crate) struct Config {
     /// `None` leaves it to std.
     pub(crate) stack_size: Option<usize>,
     pub(crate) around: AroundThread,
-    /// Called when the last job that was queued or being done is over; with the pool's lock held.
+    /// Called by a thread that is about to wait while no job is queued or being done, with the pool's lock
+    /// held; perhaps more than once, and not after the close.
     pub(crate) on_idle: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -250,7 +251,8 @@ impl<J: Job> Pool<J> {
         }
     }
 
-    /// Whether no job is queued or being done. If not, `Config::on_idle` will be called.
+    /// Whether no job is queued or being done. If not, and the pool is open, `Config::on_idle` will be
+    /// called.
     pub(crate) fn is_idle(&self) -> bool {
         self.locked.state.lock().is_idle()
     }

@@ -50,7 +50,7 @@ struct ParkerInner {
     thread: Thread,
 }
 
-/// What a thread does that has announced its sleep.
+/// What a thread that has announced its sleep does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a thread that sleeps although it has been unparked may sleep for ever"]
 pub(crate) enum Announced {

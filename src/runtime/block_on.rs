@@ -146,7 +146,7 @@ impl Wake for RootWaker {
     }
 }
 
-/// Keeps a root counted as awake, or resting, as long as its `block_on` lasts.
+/// Keeps a root counted, as awake or parked, as long as its `block_on` lasts.
 pub(super) struct Present(pub(super) Option<Arc<Presence>>);
 
 impl Present {

@@ -1,5 +1,4 @@
-//! Tasks that stay on one thread: they need not be `Send`, and may borrow from the function that made the
-//! executor.
+//! Tasks that stay on one thread: they need not be `Send`, and may borrow from the executor's owner.
 //!
 //! The cell, the waker and the JoinHandle are those of the multithreaded scheduler; only the queue is
 //! another (`local/queue.rs`). A foreign thread may wake a local task: that moves a pointer into the queue's
@@ -465,7 +464,7 @@ pub(crate) struct LocalShared {
     registry: Registry,
     /// On the executor's thread, which alone writes it.
     spawned_here: AtomicU64,
-    /// By `admit`, under the queue's lock.
+    /// Changed by `admit` only, under the lock of the queue's inbox.
     spawned_beside: AtomicU64,
     /// Written by the executor's thread alone.
     completed: AtomicU64,
@@ -579,7 +578,7 @@ impl LocalShared {
     }
 
     pub(super) fn spawned_tasks(&self) -> u64 {
-        // Ordering: Relaxed, read under the lock under which it is counted, or after `alive_tasks`.
+        // Ordering: Relaxed, after the Acquire of `alive_tasks`, or under the lock under which `Pinned` counts.
         self.spawned_here.load(Ordering::Relaxed) + self.spawned_beside.load(Ordering::Relaxed)
     }
 
@@ -672,6 +671,10 @@ impl Runner for Here<'_> {
     }
 
     fn requeue(&self, task: Hot) {
+        self.home.push(task);
+    }
+
+    fn yielded(&self, task: Hot) {
         self.home.yielded(task);
     }
 

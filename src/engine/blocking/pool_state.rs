@@ -22,7 +22,7 @@
 //! |  |  | both 0, a last one, threads = 1 | no last one, free − 1 | `Cancel` |
 //! |  |  | otherwise | free − 1, threads − 1 | `End` |
 //! | `finished` | busy thread | | free + 1 | one of the above follows |
-//! | `leave` | owner | closed, or threads = 0 and none to be started | same | `Closed` |
+//! | `queue_last` | owner | closed, or threads = 0 and none to be started | same | `Closed` |
 //! |  |  | threads > 0 | a last one | `Queued` |
 //! |  |  | threads = 0 otherwise | a last one, free + 1, threads + 1 | `Start` |
 //! | `last_not_started` | owner | after `Start` | no last one, free − 1, threads − 1 | the job |
@@ -37,7 +37,7 @@
 //! never come back. It runs no job, so that no more of them run at once than the maximum says.
 //!
 //! The *last* job is run when no other one is left to be begun, so it can wait for all other threads. The
-//! owner leaves it and closes under one lock: no job comes in between, which would be neither refused nor
+//! owner queues it and closes under one lock: no job comes in between, which would be neither refused nor
 //! waited for.
 //!
 //! Kept true: `free ≤ threads ≤ max`, or `max + 1` after the close; no threads, no jobs (unless `abandon`
@@ -61,7 +61,8 @@ pub(super) struct PoolState<J> {
     closed: bool,
 }
 
-/// What the caller of [`PoolState::submit`] has to do, before it gives up the lock.
+/// What the caller of [`PoolState::submit`] or [`PoolState::queue_last`] has to do, before it gives up the
+/// lock.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Submitted<J> {

@@ -49,8 +49,8 @@
 //! another thread has rung. Models `an_earlier_deadline_is_seen_or_rings`, and with the timers
 //! `the_first_timer_is_seen_by_a_holder_that_falls_asleep`.
 //!
-//! A turn with a limit of zero cannot sleep, so it does none of this. Nor does a sleep that coalesces timers
-//! (`coalescing`): it announces an end that no deadline comes before, so that no registrar rings, and ends so
+//! A turn with a limit of zero cannot sleep, so it does none of this. A sleep that coalesces timers
+//! (`coalescing`) announces an end that no deadline comes before, so that no registrar rings, and ends so
 //! soon that a timer which it sleeps past is late by no more than `DELAY` allows every timer.
 
 use super::selector::{Bell, Registry};
@@ -66,7 +66,7 @@ const AWAKE: u64 = 0;
 const NOTIFIED: u64 = 1;
 pub(super) const FIRST_DEADLINE: u64 = 2;
 
-/// What the holder of the seat does that has announced its sleep.
+/// What the holder of the seat, which has announced its sleep, does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a holder that sleeps although it is wanted may sleep for ever"]
 pub(super) enum AlarmSleep {
@@ -76,7 +76,7 @@ pub(super) enum AlarmSleep {
     CalledOff,
 }
 
-/// What a thread does that has changed the word, or has looked at it.
+/// What a thread that has changed the word, or has looked at it, does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "without the ring the sleeper may sleep for ever"]
 pub(super) enum AfterWake {

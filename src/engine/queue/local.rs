@@ -91,7 +91,6 @@ mod imp {
     impl<T> Stealer<T> {
         /// Moves up to half of the victim's queue into `dest` and returns the oldest of it.
         pub(crate) fn steal_into(&self, dest: &Local<T>) -> Option<T> {
-            // Stealing from an empty deque costs more than asking.
             if self.is_empty() {
                 return None;
             }
@@ -117,8 +116,8 @@ mod imp {
             limit > 0 && !self.0.steal_batch_with_limit(dest.to_fill(), limit).is_empty()
         }
 
-        /// Whether there is nothing to steal. Executes a SeqCst fence: for the last look before parking,
-        /// not for the hot path.
+        /// Whether there is nothing to steal. Executes a SeqCst fence: for the last look before parking, and
+        /// before a steal, which costs more in an empty deque than this.
         pub(crate) fn is_empty(&self) -> bool {
             self.0.is_empty()
         }

@@ -19,7 +19,8 @@ impl AwakeThreads {
     }
 
     pub(super) fn add(&self) {
-        // Ordering: SeqCst, with all other accesses to the word: the proof is about one order of them.
+        // Ordering: SeqCst, as all accesses to the word: the proof in quiescence.rs needs one order of these
+        // and of the SeqCst fences in `settle`.
         self.word.fetch_add(CHANGE + 1, Ordering::SeqCst);
     }
 

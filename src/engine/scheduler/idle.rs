@@ -93,7 +93,7 @@ pub(crate) enum Unparked {
     Claimed,
 }
 
-/// What a worker has to do that has found work and searches no more.
+/// What a worker that has found work, and searches no more, has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum AfterSearch {

@@ -72,7 +72,7 @@ impl<'a> BlockedInPlace<'a> {
     pub(super) fn begin(worker: &'a Worker) -> Self {
         let shared = worker.shared();
         let blocked = Self(worker);
-        shared.size.block_in_place();
+        shared.size.count_blocked();
         blocked.slot().set_blocked_in_place(true);
         shared.tell(worker.hand_over());
         shared.replace_blocked_worker();
@@ -88,7 +88,7 @@ impl Drop for BlockedInPlace<'_> {
     fn drop(&mut self) {
         let shared = self.0.shared();
         self.slot().set_blocked_in_place(false);
-        shared.size.unblock_in_place();
+        shared.size.uncount_blocked();
         self.0.back_from_place();
         self.slot().reactivate();
         // Ordering: SeqCst, Dekker with the watchdog, as in `Worker::end_park`.

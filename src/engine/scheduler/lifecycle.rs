@@ -501,11 +501,13 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
 enum AfterTasks {
     /// The runtime is closed and this worker has done its part, or its slot is another thread's from here on.
     End,
-    /// It goes on as a worker, if it still is to.
+    /// The worker was asked to go, and has given its tasks away. It goes on as a worker if it has been asked
+    /// to stay since.
     Stay,
 }
 
-/// The worker has done its part of the end, or it is surplus and has given its tasks away.
+/// Runs tasks until the worker is surplus, and gives away those that are left; or until the runtime is
+/// closed, and does the worker's part of the end.
 fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> AfterTasks {
     worker.work();
     if shared.shutdown.is_closed() {

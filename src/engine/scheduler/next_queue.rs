@@ -32,7 +32,7 @@ pub(super) enum Alone {
 pub(super) struct NextQueue {
     /// Polls in a row that came from the next slot.
     next_polls: Cell<u32>,
-    /// One number with two meanings, because each tick with a task reads it:
+    /// One number with three meanings, because each tick with a task reads it:
     ///
     /// | number | meaning |
     /// |---|---|
@@ -52,9 +52,9 @@ impl NextQueue {
         self.until_yielded.set(ROW);
     }
 
-    /// Whether the task from the next slot runs at once: at most [`NEXT_CAP`] do in a row.
+    /// Whether the task from the next slot may run at once, and counts it: at most [`NEXT_CAP`] run in a row.
     #[inline]
-    pub(super) fn next_slot_again(&self) -> bool {
+    pub(super) fn take_next_turn(&self) -> bool {
         let polls = self.next_polls.get();
         if polls < NEXT_CAP {
             self.next_polls.set(polls + 1);
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn the_next_slot_is_left_after_so_many_tasks() {
         let next = NextQueue::new();
-        let polls = || (0..2 * NEXT_CAP).take_while(|_| next.next_slot_again()).count();
+        let polls = || (0..2 * NEXT_CAP).take_while(|_| next.take_next_turn()).count();
         assert_eq!(polls(), NEXT_CAP as usize);
         assert_eq!(polls(), 0);
         next.leave_next_slot();

@@ -9,8 +9,8 @@ pub(super) struct Outside {
     pub(super) injector: Injector<Hot>,
     /// Tasks that have yielded on a worker that did not keep them: a helper, or one that left.
     pub(super) yielded: Injector<Hot>,
-    /// Something was pushed to the injector and may still be there. A hint for workers
-    /// that have work of their own; a worker without work looks at the queues.
+    /// Workers that have work of their own should look here: something was pushed to one of the two queues,
+    /// or the watchdog has ordered a rescue. A hint; a worker without work looks at the queues.
     pub(super) announced: CachePadded<AtomicBool>,
 }
 

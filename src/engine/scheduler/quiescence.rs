@@ -17,7 +17,8 @@
 //! One word has the number of threads that are awake, and how often that number has changed. The holder
 //!
 //! 1. reads the word: no thread is awake;
-//! 2. sees that no blocking work is queued or running;
+//! 2. asks whether blocking work is queued or running: if so, the futures that wait for this are woken all
+//!    the same, and only the jump of the clock is left out;
 //! 3. sees that the poller has no event;
 //! 4. sees that all queues are empty;
 //! 5. reads the word again: it is unchanged, so no thread was awake from step 1 to step 5.
@@ -97,7 +98,7 @@ impl Shared {
             return;
         }
         let no_work = (awake.no_work)();
-        // After both, which may become idle only now, with an event left behind.
+        // After the count and the question: what has become idle only now may have left an event behind.
         seat.turn(Some(Duration::ZERO), wakes);
         if !wakes.is_empty() {
             return;
@@ -107,9 +108,9 @@ impl Shared {
         if self.has_work() {
             return;
         }
-        // Ordering: SeqCst, between the queues and the word. A channel is looked at with Relaxed: a thread
-        // that sees it emptied by a worker, which has come and executed a fence before (`end_park`), sees
-        // that it has come.
+        // Ordering: SeqCst, between the queues and the word. A channel is looked at with Relaxed. If this
+        // thread sees that a worker has emptied one, it also sees that this worker counts as awake: the
+        // worker was counted, and executed a fence (`end_park`), before it emptied anything.
         fence(Ordering::SeqCst);
         if awake.read() == seen {
             self.driver.begin_quiescent_point(no_work, wakes);

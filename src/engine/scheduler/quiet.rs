@@ -16,11 +16,11 @@ impl QuietWaiters {
 
     /// Blocks the calling thread until `is_quiet`.
     pub(super) fn wait(&self, parker: &Parker, is_quiet: impl Fn() -> bool) {
-        // Ordering: SeqCst for the count, as the waiter's half of a Dekker pair: announce, fence, count
-        // tasks and look at the notes. The other half is a worker that parks: complete, end the note, fence,
-        // look for waiters and at the notes of the other workers. The last worker to do so sees that it is
-        // the last.
-        self.count.fetch_add(1, Ordering::SeqCst);
+        // Ordering: Relaxed; the fence below makes it the waiter's half of a Dekker pair: announce, fence,
+        // count tasks and look at what each worker runs. The other half is a worker that parks: complete, say
+        // that no task runs here, fence, look for waiters and at what the other workers run. The last worker
+        // to do so sees that it is the last.
+        self.count.fetch_add(1, Ordering::Relaxed);
         loop {
             self.threads.lock().push(parker.unparker());
             fence(Ordering::SeqCst);

@@ -1,17 +1,18 @@
 //! Which queue a task goes to, and which worker is told of it: by the reason of the push, and by the
 //! thread that queues it. Pure: [`place`] decides, and `Shared::enqueue` does it.
 //!
-//! | reason | a worker | a helper | the driver thread | another thread |
-//! |---|---|---|---|---|
-//! | `Spawned` | ready, a peer | ready, a peer | injector, outside | injector, outside |
-//! | `Woken` | next slot, a peer | next slot, a peer | chain | channel, home |
-//! | `Batch(0)` | next slot | next slot | chain | channel, home |
-//! | `Batch(1..)` | ready | ready | chain | channel, home |
-//! | `Requeued` | ready, again | ready, again | – | – |
-//! | `Yielded` | yielded, again | shared, regular | – | – |
-//! | `Deferred`, `Received`, `Rescued` | ready | ready | – | – |
-//! | `Abandoned` | injector | injector | injector | injector |
-//! | `AbandonedYielded` | shared | shared | shared | shared |
+//! | reason | a worker | the driver thread | another thread |
+//! |---|---|---|---|
+//! | `Spawned` | ready, a peer | injector, outside | injector, outside |
+//! | `Woken` | next slot, a peer | chain | channel, home |
+//! | `Batch(0)` | next slot | chain | channel, home |
+//! | `Batch(1..)` | ready | chain | channel, home |
+//! | `Requeued` | ready, again | – | – |
+//! | `Yielded` | yielded, again | – | – |
+//! | `YieldedToOthers` | shared, regular | – | – |
+//! | `Deferred`, `Received`, `Rescued` | ready | – | – |
+//! | `Abandoned` | injector | injector | injector |
+//! | `AbandonedYielded` | shared | shared | shared |
 //!
 //! Before the comma stands the queue. The *next slot*, and the deques of tasks that are *ready* or have
 //! *yielded*, are the thread's own. A *channel* and a *chain* lead to the task's *home*, the worker that ran
@@ -33,12 +34,15 @@ pub(super) enum Reason {
     /// A waker has made it hot.
     Woken,
     /// One of a batch of wakers has made it hot: of several that are called together (worker/wakes.rs), such
-    /// as those for the events of one round of the driver. The number says how many tasks came before it.
+    /// as those for the events of one round of the driver. The number says how many tasks came before it, and
+    /// counts from a larger one where none is to go to the next slot.
     Batch(usize),
     /// It was woken in its poll, by another one.
     Requeued,
     /// It has yielded.
     Yielded,
+    /// It has yielded on a helper, which leaves such tasks to the other workers.
+    YieldedToOthers,
     /// It was in the next slot, and others come first.
     Deferred,
     /// It comes from a channel, to the worker that empties that.
@@ -55,8 +59,6 @@ pub(super) enum Reason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pusher<O, C> {
     Worker(O),
-    /// A worker that leaves what yields to the others.
-    Helper(O),
     /// The driver thread while it calls wakers.
     Dispatcher(C),
     Other,
@@ -85,11 +87,13 @@ pub(super) enum Notice<O> {
     Peer(O),
     /// The same if the poll has queued other tasks: a task that goes back to its queue changes nothing.
     Again(O),
-    /// A worker that is awake, or else a parked one: this thread will not run the task.
+    /// A parked worker, unless one is searching: this thread will not run the task. If none is parked, those
+    /// that are awake find the task at their next look outside.
     Outside,
-    /// The same, but a worker that runs what has yielded.
+    /// The same, but among the workers that run what has yielded.
     Regular,
-    /// The worker whose channel it is; told only of the first task in an empty channel.
+    /// The worker whose channel it is, or a parked one if that worker is awake. Told only of the first task
+    /// in an empty channel.
     Home(usize),
     /// No worker: the caller tells one when it has queued all, or this one runs the task next.
     Nothing,
@@ -102,11 +106,11 @@ pub(super) fn place<O: Copy, C>(
     by: Pusher<O, C>,
     home: impl FnOnce() -> Option<usize>,
 ) -> (Queue<O, C>, Notice<O>) {
-    use Pusher::{Dispatcher, Helper, Worker};
+    use Pusher::{Dispatcher, Worker};
     match (reason, by) {
-        (Reason::Spawned, Worker(own) | Helper(own)) => (Queue::Ready(own), Notice::Peer(own)),
-        (Reason::Woken, Worker(own) | Helper(own)) => (Queue::Next(own), Notice::Peer(own)),
-        (Reason::Batch(0), Worker(own) | Helper(own)) => (Queue::Next(own), Notice::Nothing),
+        (Reason::Spawned, Worker(own)) => (Queue::Ready(own), Notice::Peer(own)),
+        (Reason::Woken, Worker(own)) => (Queue::Next(own), Notice::Peer(own)),
+        (Reason::Batch(0), Worker(own)) => (Queue::Next(own), Notice::Nothing),
         (Reason::Woken | Reason::Batch(_), Dispatcher(chains)) => match home() {
             Some(home) => (Queue::Chain(chains, home), Notice::Nothing),
             None => (Queue::Injector, Notice::Outside),
@@ -115,12 +119,12 @@ pub(super) fn place<O: Copy, C>(
             Some(home) => (Queue::Channel(home), Notice::Home(home)),
             None => (Queue::Injector, Notice::Outside),
         },
-        (Reason::Requeued, Worker(own) | Helper(own)) => (Queue::Ready(own), Notice::Again(own)),
+        (Reason::Requeued, Worker(own)) => (Queue::Ready(own), Notice::Again(own)),
         (Reason::Yielded, Worker(own)) => (Queue::Yielded(own), Notice::Again(own)),
-        (Reason::Yielded, _) => (Queue::SharedYielded, Notice::Regular),
+        (Reason::Yielded | Reason::YieldedToOthers, _) => (Queue::SharedYielded, Notice::Regular),
         (Reason::Abandoned, _) => (Queue::Injector, Notice::Nothing),
         (Reason::AbandonedYielded, _) => (Queue::SharedYielded, Notice::Nothing),
-        (_, Worker(own) | Helper(own)) => (Queue::Ready(own), Notice::Nothing),
+        (_, Worker(own)) => (Queue::Ready(own), Notice::Nothing),
         (_, Dispatcher(_) | Pusher::Other) => (Queue::Injector, Notice::Outside),
     }
 }

@@ -102,19 +102,19 @@ impl PoolSize {
     /// How many workers block in place.
     pub(super) fn blocked_in_place(&self) -> usize {
         // Ordering: Relaxed: `Worker::sleep` and `announce_sleep` read it after their fences, and the callers
-        // of `block_in_place` and `unblock_in_place` fence after these. To all others an old number is as
+        // of `count_blocked` and `uncount_blocked` fence after these. To all others an old number is as
         // good.
         self.blocked_in_place.load(Ordering::Relaxed)
     }
 
     /// A worker is about to block in place.
-    pub(super) fn block_in_place(&self) {
+    pub(super) fn count_blocked(&self) {
         // Ordering: Relaxed, see `blocked_in_place`; the caller fences.
         self.blocked_in_place.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It is back; the caller fences.
-    pub(super) fn unblock_in_place(&self) {
+    /// A worker that has blocked in place is back; the caller fences.
+    pub(super) fn uncount_blocked(&self) {
         // Ordering: Relaxed, see `blocked_in_place`.
         self.blocked_in_place.fetch_sub(1, Ordering::Relaxed);
     }
@@ -172,7 +172,7 @@ mod tests {
         assert!(!size.has_helpers());
         size.set_staying(3);
         assert!(size.has_helpers() && size.is_helper(2));
-        size.block_in_place();
+        size.count_blocked();
         assert!(!size.has_helpers() && !size.is_helper(2));
         size.set_staying(4);
         assert!(size.has_helpers() && size.is_helper(3));

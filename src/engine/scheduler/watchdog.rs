@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `Fetch` | takes the seat, until events come while a worker is parked |
 //! | `WakePeer` | wakes a parked worker, which finds the tasks as a thief |
-//! | `Rescue` | opens the stalled workers' queues; the other workers empty them before their next task |
+//! | `Rescue` | one worker that moves takes what is queued at the stalled ones, at its next look outside |
 //! | `AddSpare` | starts one worker more, a *spare*, in the slot behind the others |
 //! | `RetireSpares` | asks all spares to leave, as surplus workers |
 //! | `Report` | counts the poll, and sends a warning to a collector, if there is one |
@@ -119,8 +119,8 @@ impl Shared {
 }
 
 /// Whether every worker is parked or blocked in place, so that each of them wakes this thread before it runs
-/// a task, and no future waits for a quiescent point.
-fn all_rest(shared: &Shared) -> bool {
+/// a task; the runtime is open; and no future waits for a quiescent point.
+fn all_will_wake_us(shared: &Shared) -> bool {
     let (parked, blocked) = (shared.idle.parked(), shared.size.blocked_in_place());
     // Ordering: Relaxed; a thread that is starting is counted before it runs, and when it first leaves a
     // park it wakes us. Spares are started by this thread, or by a worker before it blocks.
@@ -132,9 +132,9 @@ fn all_rest(shared: &Shared) -> bool {
         && !shared.is_quiescent_point_awaited()
 }
 
-/// Whether [`all_rest`], and no spare is to be let go.
+/// Whether [`all_will_wake_us`], and no spare is to be let go.
 fn nothing_to_do(shared: &Shared) -> bool {
-    all_rest(shared) && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)
+    all_will_wake_us(shared) && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)
 }
 
 /// What the thread does when it has announced a long sleep.
@@ -227,7 +227,7 @@ impl WatchdogThread {
             self.attend(shared, role);
         }
         self.end_quiescent_point_wait(shared, clock::now());
-        let has_easy_look = || all_rest(shared) && shared.size.spares() != 0;
+        let has_easy_look = || all_will_wake_us(shared) && shared.size.spares() != 0;
         let is_idle = |shared: &Shared| nothing_to_do(shared) && shared.driver.is_attended();
         self.idle_looks = if is_idle(shared) { self.idle_looks + 1 } else { 0 };
         if shared.shutdown.is_drained() {

@@ -111,8 +111,9 @@ pub(super) struct Worker {
     busy_since: Cell<Instant>,
     /// When to look outside, and how much to bring in.
     intake: Intake,
-    /// While several wakers are called: how many tasks they have queued since a peer was last notified.
-    /// `None`: each wake notifies.
+    /// While several wakers are called: how many tasks they have queued since a peer was last notified,
+    /// counted from `SEVERAL` (worker/wakes.rs) where none of them is to go to the next slot. `None`: each
+    /// wake notifies.
     unannounced: Cell<Option<usize>>,
     /// Kept for its memory: the wakers of one round.
     wakes: RefCell<Vec<Waker>>,
@@ -260,7 +261,7 @@ impl Worker {
     #[inline]
     fn take_next(&self) -> Option<Hot> {
         let task = self.own.slot.next.take()?;
-        if self.next_queue.next_slot_again() {
+        if self.next_queue.take_next_turn() {
             return Some(task);
         }
         self.enqueue(task, Reason::Deferred);
@@ -601,9 +602,8 @@ impl Runner for Worker {
 
     #[inline]
     fn yielded(&self, task: Hot) {
-        let by =
-            if self.helps.get() { Pusher::Helper(&self.own) } else { Pusher::Worker(&self.own) };
-        self.shared.enqueue(by, task, Reason::Yielded);
+        let reason = if self.helps.get() { Reason::YieldedToOthers } else { Reason::Yielded };
+        self.enqueue(task, reason);
     }
 
     fn home(&self) -> u16 {

@@ -171,9 +171,9 @@ impl ListEntry {
         // The order of the looks makes the proof: see `insight::deadlocks`. The note comes last, because
         // code that takes the waker away forgets the note before.
         let waits_for_good = match note {
-            Some(seen) if wakers == Some(1) && seen.is_for_good() => {
+            Some(seen) if wakers == Some(1) && seen.is_reliable() => {
                 note = link.note().map(Note::from_word);
-                let stays = note.is_some_and(Note::is_for_good) && mark != Mark::Hot;
+                let stays = note.is_some_and(Note::is_reliable) && mark != Mark::Hot;
                 stays.then_some(mark == Mark::Old)
             }
             _ => None,

@@ -236,27 +236,23 @@ impl State {
     /// A task that is WOKEN already is written all the same: the RMW is what publishes this caller's
     /// writes to the poll that will answer the earlier wake.
     pub(crate) fn wake(&self) -> Wake {
-        self.update(|word| {
-            if word & COMPLETE != 0 {
-                Err(Wake::Nothing)
-            } else if word & SCHEDULED != 0 {
-                Ok((word | WOKEN, Wake::Noted))
-            } else {
-                Ok((word | SCHEDULED, Wake::Schedule))
-            }
-        })
+        self.wake_with(0)
     }
 
     /// A wake by reference that asks for a poll with [`Start::Trace`]. The caller holds the lock under which
     /// the task leaves its registry.
     pub(crate) fn trace(&self) -> Wake {
+        self.wake_with(TRACED)
+    }
+
+    fn wake_with(&self, flag: usize) -> Wake {
         self.update(|word| {
             if word & COMPLETE != 0 {
                 Err(Wake::Nothing)
             } else if word & SCHEDULED != 0 {
-                Ok((word | WOKEN | TRACED, Wake::Noted))
+                Ok((word | WOKEN | flag, Wake::Noted))
             } else {
-                Ok((word | SCHEDULED | TRACED, Wake::Schedule))
+                Ok((word | SCHEDULED | flag, Wake::Schedule))
             }
         })
     }
@@ -378,7 +374,7 @@ impl State {
         self.0.load(Ordering::Acquire) & COMPLETE != 0
     }
 
-    /// Whether the task is in a queue, or running. A hint.
+    /// Whether the task is in a queue, or running, or complete. A hint.
     pub(crate) fn is_hot(&self) -> bool {
         // Ordering: Relaxed: any transition in `update` may come next. The answer is for people, and nothing
         // else is read because of it.
@@ -493,7 +489,7 @@ impl State {
         // holder that frees sees those of all the others.
         let before = self.0.fetch_sub(REF_ONE, Ordering::AcqRel);
         debug_assert!(before >= REF_ONE);
-        if before < 2 * REF_ONE { Released::Free } else { Released::Nothing }
+        Released::after(before - REF_ONE)
     }
 }
 

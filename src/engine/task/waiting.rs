@@ -14,7 +14,7 @@
 //! forgotten, and what it waits for may be gone. A note names one wait. A task that waits for several things
 //! at once shows by the number of its wakers that there are others.
 //!
-//! What a note of a [`Wait::is_for_good`] says can be relied upon: as long as the task stays cold and the
+//! What a note of a [`Wait::is_reliable`] says can be relied upon: as long as the task stays cold and the
 //! note is there, the waker that it speaks of lies where it says. Code that takes it from there without
 //! waking it [forgets](super::waker::clear_note) the note before (models
 //! `a_dropped_handle_takes_the_note_along`,
@@ -51,8 +51,8 @@ impl Wait {
         }
     }
 
-    /// Whether the header of this file promises that such a note can be relied upon.
-    fn is_for_good(self) -> bool {
+    /// Whether such a note can be relied upon, as the header of this file says.
+    fn is_reliable(self) -> bool {
         use PrimitiveKind::{Mutex, RwLock, Sender};
         matches!(self, Self::Join | Self::Primitive(Mutex | RwLock | Sender))
     }
@@ -103,8 +103,8 @@ impl Note {
         self.address() as u64
     }
 
-    pub(super) fn is_for_good(self) -> bool {
-        self.wait().is_some_and(Wait::is_for_good)
+    pub(super) fn is_reliable(self) -> bool {
+        self.wait().is_some_and(Wait::is_reliable)
     }
 }
 

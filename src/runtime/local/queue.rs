@@ -15,7 +15,8 @@
 //!
 //! # No wake is lost
 //!
-//! A *visit* is one call of `run`: a future that runs the tasks while it is polled. It goes idle when it has
+//! A *visit* is one call of `run`, `run_until_completion` or `run_until_closed`: a future that runs the tasks
+//! while it is polled. It goes idle when it has
 //! found both halves empty: it leaves its waker in the list of the idle.
 //!
 //! *A push by another thread* goes into the inbox and takes the wakers from the list, under one lock. A visit
@@ -288,7 +289,7 @@ pub(super) enum Next {
     Idle,
 }
 
-/// One call of `run`, which leaves the idle when it ends.
+/// A visit, which leaves the idle when it ends.
 pub(super) struct Visit<'a> {
     home: Home<'a>,
     place: Pin<&'a Place>,

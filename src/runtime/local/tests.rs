@@ -77,3 +77,32 @@ fn all_waits_for_completion_end() {
     assert!(!is_woken(0), "it wakes itself although there is nothing to run");
     assert!(poll(first.as_mut(), 1) && poll(second.as_mut(), 2));
 }
+
+/// A wake by another thread during a poll makes a task ready; a task that wakes itself yields to it.
+#[test]
+fn a_task_that_is_woken_in_its_poll_runs_before_one_that_has_yielded() {
+    let executor = LocalExecutor::new();
+    let order = Rc::new(std::cell::RefCell::new(Vec::new()));
+    let spawn = |name: char, wake: fn(&Waker)| {
+        let order = order.clone();
+        executor.spawn(poll_fn(move |cx| {
+            order.borrow_mut().push(name);
+            if order.borrow().iter().filter(|&&polled| polled == name).count() == 2 {
+                return Poll::Ready(());
+            }
+            wake(cx.waker());
+            Poll::Pending
+        }))
+    };
+    let yields = spawn('y', Waker::wake_by_ref);
+    let woken = spawn('w', |waker| {
+        let waker = waker.clone();
+        std::thread::spawn(move || waker.wake()).join().unwrap();
+    });
+    let both = async { (yields.await, woken.await) };
+    let mut run = pin!(executor.run(both));
+    let polls =
+        (0..3).find(|_| run.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    assert!(polls.is_some());
+    assert_eq!(order.borrow()[..], ['y', 'w', 'w', 'y']);
+}

@@ -2,7 +2,7 @@ use super::*;
 
 const HOME: usize = 7;
 
-type Row = (&'static [Reason], [(Queue<(), ()>, Notice<()>); 4]);
+type Row = (&'static [Reason], [(Queue<(), ()>, Notice<()>); 3]);
 
 /// The table at the head of reason.rs, for a task with a home.
 const TABLE: &[Row] = &{
@@ -18,20 +18,20 @@ const TABLE: &[Row] = &{
     let (requeued, moved) = ((Ready(()), Again(())), (Ready(()), Nothing));
     let yielded = (Queue::Yielded(()), Again(()));
     [
-        (&[Spawned] as &[_], [spawned, spawned, SHARED, SHARED]),
-        (&[Woken], [woken, woken, CHAIN, CHANNEL]),
-        (&[Batch(0)], [first, first, CHAIN, CHANNEL]),
-        (&[Batch(1), Batch(2), Batch(999)], [moved, moved, CHAIN, CHANNEL]),
-        (&[Requeued], [requeued, requeued, SHARED, SHARED]),
-        (&[Reason::Yielded], [yielded, SHARED_YIELDED, SHARED_YIELDED, SHARED_YIELDED]),
-        (&[Deferred, Received, Rescued], [moved, moved, SHARED, SHARED]),
-        (&[Abandoned], [(Injector, Nothing); 4]),
-        (&[AbandonedYielded], [(SharedYielded, Nothing); 4]),
+        (&[Spawned] as &[_], [spawned, SHARED, SHARED]),
+        (&[Woken], [woken, CHAIN, CHANNEL]),
+        (&[Batch(0)], [first, CHAIN, CHANNEL]),
+        (&[Batch(1), Batch(2), Batch(999)], [moved, CHAIN, CHANNEL]),
+        (&[Requeued], [requeued, SHARED, SHARED]),
+        (&[Reason::Yielded], [yielded, SHARED_YIELDED, SHARED_YIELDED]),
+        (&[YieldedToOthers], [SHARED_YIELDED; 3]),
+        (&[Deferred, Received, Rescued], [moved, SHARED, SHARED]),
+        (&[Abandoned], [(Injector, Nothing); 3]),
+        (&[AbandonedYielded], [(SharedYielded, Nothing); 3]),
     ]
 };
 
-const PUSHERS: [Pusher<(), ()>; 4] =
-    [Pusher::Worker(()), Pusher::Helper(()), Pusher::Dispatcher(()), Pusher::Other];
+const PUSHERS: [Pusher<(), ()>; 3] = [Pusher::Worker(()), Pusher::Dispatcher(()), Pusher::Other];
 
 #[test]
 fn each_reason_has_its_queue_on_each_thread() {

@@ -163,7 +163,7 @@ pub(super) enum Order {
     Fetch,
     /// Wake a parked worker for what is queued at this one.
     WakePeer(usize),
-    /// Tell the workers that move to take what is queued at those that do not.
+    /// Tell one worker that moves to take what is queued at those that do not.
     Rescue,
     AddSpare,
     RetireSpares,

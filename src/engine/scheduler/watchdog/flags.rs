@@ -17,7 +17,7 @@ pub(in crate::engine::scheduler) struct WatchdogFlags {
     blocked_polls: AtomicU64,
     /// Polls that were slow, whether or not other workers were free.
     slow_polls: AtomicU64,
-    /// Workers that move take what is queued at those that do not.
+    /// One worker that moves is to take what is queued at those that do not.
     rescue: AtomicBool,
     /// All regular workers have been stuck for long: spares run what has yielded, too.
     spares_take_all: AtomicBool,

@@ -38,7 +38,7 @@ fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
         shared.size.alive.store(1, Ordering::Relaxed);
         assert_eq!(shared.idle.park(0, false), LastLook::Everywhere, "no worker searches");
         let other = thread::spawn(move || idler.end_park());
-        if announce_sleep(&shared, || all_rest(&shared)) == AfterLook::Sleep {
+        if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {
             parker.park();
         }
         other.join().expect("no panic");
@@ -65,7 +65,7 @@ fn a_worker_with_its_first_task_wakes_the_watchdog() {
                 starting.work();
             })
         };
-        if announce_sleep(&shared, || all_rest(&shared)) == AfterLook::Sleep {
+        if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {
             parker.park();
         }
         starter.join().expect("no panic");
@@ -83,7 +83,7 @@ fn the_end_wakes_the_watchdog() {
             thread::spawn(move || shared.close())
         };
         while !shared.shutdown.is_drained() {
-            if announce_sleep(&shared, || all_rest(&shared)) == AfterLook::Sleep {
+            if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {
                 parker.park();
             } else {
                 thread::yield_now();
@@ -105,7 +105,7 @@ fn a_worker_that_is_back_wakes_the_watchdog() {
         shared.size.alive.store(2, Ordering::Relaxed);
         assert_eq!(shared.idle.park(1, false), LastLook::Everywhere, "no worker searches");
         let other = thread::spawn(move || drop(BlockedInPlace::begin(&walker)));
-        if announce_sleep(&shared, || all_rest(&shared)) == AfterLook::Sleep {
+        if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {
             parker.park();
         }
         other.join().expect("no panic");

@@ -22,7 +22,8 @@ impl Worker {
     #[cold]
     fn hooked_sleep(&self, hooks: &SleepHooks) -> Option<Hot> {
         // The hook may take its time, and pushes wake no worker while one counts as searching. After the
-        // sleep the search goes on: its end would wake a peer for what this worker was woken for.
+        // sleep the worker still counts as searching while the second hook runs: to end the search there
+        // would wake a peer for the very task that this worker was woken for.
         self.end_search();
         hooks.before();
         let spawned = self.take_next().or_else(|| self.take_ready());
@@ -47,8 +48,8 @@ impl Worker {
             self.end_park();
             self.end_search();
             if look == LastLook::Everywhere {
-                // This worker was the last searcher, so pushes relied on it. It took one task; a peer must
-                // look for the rest.
+                // No worker of the group searches any more, so pushes may have relied on this look (see
+                // `Idle::park`). It took one task; a peer must look for the rest.
                 self.pass_on();
             }
             // It may have been a whole chain. While this worker had it in its hands, a searcher has perhaps
@@ -74,8 +75,8 @@ impl Worker {
         None
     }
 
-    /// With the parked bit set, by a helper that was the last searcher: pushes of tasks that have yielded
-    /// relied on its search, and it leaves those to the workers.
+    /// With the parked bit set, by a helper after whose look no worker of the group searches: pushes of tasks
+    /// that have yielded may have relied on it, and it leaves those to the workers.
     #[cold]
     fn hand_search_to_workers(&self) {
         if self.shared.has_yielded() {

@@ -32,8 +32,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::loom",
-        from: "Ok((word | WOKEN, Wake::Noted))\n            } else {\n                Ok((word | SCHEDULED, Wake::Schedule))",
-        to: "if word & WOKEN != 0 { Err(Wake::Noted) } else { Ok((word | WOKEN, Wake::Noted)) }\n            } else {\n                Ok((word | SCHEDULED, Wake::Schedule))",
+        from: "Ok((word | WOKEN | flag, Wake::Noted))",
+        to: "if word & WOKEN != 0 { Err(Wake::Noted) } else { Ok((word | WOKEN, Wake::Noted)) }",
         breaks: "a wake that finds WOKEN does not write the word",
     },
     Mutation {
@@ -95,8 +95,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::loom",
-        from: "before < 2 * REF_ONE",
-        to: "before < 3 * REF_ONE",
+        from: "Released::after(before - REF_ONE)",
+        to: "Released::after(before - 2 * REF_ONE)",
         breaks: "the cell is freed one reference too early",
     },
     Mutation {
@@ -131,8 +131,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: HEADER,
         models: "waiting::loom",
-        from: "Some(seen) if wakers == Some(1) && seen.is_for_good()",
-        to: "Some(seen) if wakers.is_some() && seen.is_for_good()",
+        from: "Some(seen) if wakers == Some(1) && seen.is_reliable()",
+        to: "Some(seen) if wakers.is_some() && seen.is_reliable()",
         breaks: "a task that has another waker than the one of its note is said to wait for good",
     },
     Mutation {
@@ -173,7 +173,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::",
-        from: "Ok((word | WOKEN, Wake::Noted))",
+        from: "Ok((word | WOKEN | flag, Wake::Noted))",
         to: "Ok((word | WOKEN, Wake::Schedule))",
         breaks: "a wake of a running task makes a second Hot",
     },

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | [`local`] | its owner | its owner, thieves in batches | FIFO |
 //! | [`injector`] | any thread | workers, in batches | FIFO |
-//! | [`wake_channel`] | any thread but a worker that polls | its worker, or another thread: all at once | FIFO |
+//! | [`wake_channel`] | any thread but a worker that polls | mostly its worker: all at once | FIFO |
 //!
 //! All three are FIFO: a runtime whose queues are fair needs no argument why a task is not forgotten at
 //! the bottom of one, and a FIFO deque gives a whole batch to a thief for one compare-and-swap where a

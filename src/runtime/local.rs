@@ -578,7 +578,7 @@ impl LocalShared {
     }
 
     pub(super) fn spawned_tasks(&self) -> u64 {
-        // Ordering: Relaxed, after the Acquire of `alive_tasks`, or under the lock under which `Pinned` counts.
+        // Ordering: Relaxed, after the Acquire of `alive_tasks`, or under the lock of `Pinned`.
         self.spawned_here.load(Ordering::Relaxed) + self.spawned_beside.load(Ordering::Relaxed)
     }
 

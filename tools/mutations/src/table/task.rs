@@ -250,8 +250,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::traced",
-        from: "Ok((word | WOKEN | TRACED, Wake::Noted))",
-        to: "Ok((word | TRACED, Wake::Noted))",
+        from: "Ok((word | WOKEN | flag, Wake::Noted))",
+        to: "Ok((word | flag | if flag == 0 { WOKEN } else { 0 }, Wake::Noted))",
         breaks: "a request for a trace during a poll leads to no other poll",
     },
     Mutation {

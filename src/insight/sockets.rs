@@ -183,11 +183,7 @@ impl Kind {
     }
 
     fn word(self) -> &'static str {
-        match self {
-            Self::Tcp | Self::Tcp6 => "tcp",
-            Self::Udp | Self::Udp6 => "udp",
-            Self::Unix => "unix",
-        }
+        self.table().trim_end_matches('6')
     }
 
     fn is_tcp(self) -> bool {

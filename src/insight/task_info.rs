@@ -256,8 +256,4 @@ impl fmt::Display for TaskInfo {
     }
 }
 
-impl_display!([] TaskState, this => match this {
-    Self::Running => "running",
-    Self::Ready => "ready",
-    Self::Waiting => "waiting",
-});
+impl_display!([] TaskState, this => this.word());

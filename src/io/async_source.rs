@@ -99,7 +99,7 @@ impl<S: Source> Async<S> {
     pub fn with_interest(source: S, interest: Interest) -> io::Result<Self> {
         // Not inside the call that looks the driver up: registering runs code of `S`.
         let driver = current_driver();
-        Self::register(&driver, source, interest.to_mio())
+        Self::register(&driver, source, interest.to_mio(), None)
     }
 
     /// Registers `source` with a driver that the caller has at hand, so that it needs no current runtime.
@@ -107,21 +107,10 @@ impl<S: Source> Async<S> {
         driver: &Arc<Driver>,
         mut source: S,
         interest: mio::Interest,
-    ) -> io::Result<Self> {
-        let registration = Registered::register(driver, &mut source, interest)?;
-        Ok(Self { source: Some(source), registration })
-    }
-
-    /// As [`register`](Self::register), for a source of which it is known what number it has in the process.
-    pub(crate) fn register_numbered(
-        driver: &Arc<Driver>,
-        source: S,
-        interest: mio::Interest,
         descriptor: Option<i32>,
     ) -> io::Result<Self> {
-        let registered = Self::register(driver, source, interest)?;
-        registered.registration.note_descriptor(descriptor);
-        Ok(registered)
+        let registration = Registered::register(driver, &mut source, interest, descriptor)?;
+        Ok(Self { source: Some(source), registration })
     }
 
     /// Registers a connection that has been made. With its descriptor, where it has one, it costs no event as

@@ -51,18 +51,17 @@ pub struct Registered {
 }
 
 impl Registered {
-    /// Registers a source that is assumed to be ready for all that it is registered for.
+    /// Registers a source that is assumed to be ready for all that it is registered for. `descriptor`: the
+    /// number that it has in the process, if that is known; for people.
     pub(super) fn register(
         driver: &Arc<Driver>,
         source: &mut (impl Source + ?Sized),
         interest: mio::Interest,
+        descriptor: Option<i32>,
     ) -> io::Result<Self> {
-        Ok(Self { registration: driver.register(source, interest)? })
-    }
-
-    /// Says which number the source has in the process, for people.
-    pub(super) fn note_descriptor(&self, descriptor: Option<i32>) {
-        self.registration.note_descriptor(descriptor);
+        let registration = driver.register(source, interest)?;
+        registration.note_descriptor(descriptor);
+        Ok(Self { registration })
     }
 
     /// Registers a connection that has been made; see [`Driver::register_connection`].
@@ -87,7 +86,7 @@ impl Registered {
         source: &mut impl Source,
         interest: mio::Interest,
     ) -> io::Result<Self> {
-        let registered = Self::register(handle.driver(), source, interest)?;
+        let registered = Self::register(handle.driver(), source, interest, None)?;
         registered.take_back(interest.into());
         Ok(registered)
     }

@@ -47,8 +47,7 @@ macro_rules! conversions {
                 socket: $mio,
             ) -> ::std::io::Result<Self> {
                 let descriptor = $crate::net::system::descriptor(&socket);
-                let io =
-                    $crate::io::Async::register_numbered(driver, socket, $interest, descriptor)?;
+                let io = $crate::io::Async::register(driver, socket, $interest, descriptor)?;
                 Ok(Self { io })
             }
         }

@@ -310,15 +310,11 @@ impl Builder {
         let runtime = Runtime::from_handle(self.handle(flavor, driver)?);
         if let Flavor::MultiThread { scheduler, threads, .. } = &runtime.handle.inner.flavor {
             let around = runtime.handle.around();
-            let inside = handle::inside(Arc::downgrade(&runtime.handle.inner));
-            let config = threads.clone();
-            let sleep_hooks = self.hooks.around_sleeps().cloned();
-            let around_worker = around.clone();
             scheduler.set_thread_setup(ThreadSetup {
-                config,
-                around: around_worker,
-                inside,
-                sleep_hooks,
+                config: threads.clone(),
+                around: around.clone(),
+                inside: handle::inside(Arc::downgrade(&runtime.handle.inner)),
+                sleep_hooks: self.hooks.around_sleeps().cloned(),
                 stall_hook: Some(runtime.handle.inner.slow_polls.clone()),
                 max_spares,
             });

@@ -357,14 +357,8 @@ impl Handle {
 
     /// The tasks that the threads of the runtime are running.
     pub(super) fn running_tasks(&self) -> Vec<RunningTask> {
-        let mut tasks = self.polled_tasks();
-        tasks.extend(self.inner.blocking_tasks.running());
-        tasks
-    }
-
-    /// As [`Handle::running_tasks`], without blocking work.
-    pub(super) fn polled_tasks(&self) -> Vec<RunningTask> {
-        self.tasks_polled_by_workers().chain(self.tasks_polled_elsewhere()).collect()
+        let polled = self.tasks_polled_by_workers().chain(self.tasks_polled_elsewhere());
+        polled.chain(self.inner.blocking_tasks.running()).collect()
     }
 
     pub(super) fn tasks_polled_by_workers(&self) -> impl Iterator<Item = RunningTask> {

@@ -50,11 +50,7 @@ use std::task::{Context, Poll};
 /// ```
 #[derive(Clone)]
 pub struct TaskTracker {
-    inner: Arc<Tracked>,
-}
-
-struct Tracked {
-    counts: WaitList<Counts>,
+    counts: Arc<WaitList<Counts>>,
 }
 
 #[derive(Default)]
@@ -71,7 +67,7 @@ impl Counts {
     }
 }
 
-impl Tracked {
+impl TaskTracker {
     /// Applies `change`, and wakes the waiting futures if the tracker has just become closed and empty.
     /// Returns what `change` does.
     fn change<R>(&self, change: impl FnOnce(&mut Counts) -> R) -> R {
@@ -85,12 +81,10 @@ impl Tracked {
         }
         result
     }
-}
 
-impl TaskTracker {
     /// Returns a tracker that is open and counts nothing yet.
     pub fn new() -> Self {
-        Self { inner: Arc::new(Tracked { counts: WaitList::new(Counts::default()) }) }
+        Self { counts: Arc::new(WaitList::new(Counts::default())) }
     }
 
     /// Waits until the tracker is closed and empty; returns at once if it is.
@@ -102,7 +96,7 @@ impl TaskTracker {
     ///
     /// Cancel safe: dropping the future loses nothing.
     pub fn wait(&self) -> TaskTrackerWaitFuture<'_> {
-        let counts = self.inner.counts.lock();
+        let counts = self.counts.lock();
         // An end that lasts is not counted yet: the future is ready, also if it is polled after a `reopen`.
         let ends = counts.ends.wrapping_sub(usize::from(counts.is_over()));
         drop(counts);
@@ -113,22 +107,22 @@ impl TaskTracker {
     ///
     /// Tasks can be added to a closed tracker, too.
     pub fn close(&self) -> bool {
-        self.inner.change(|counts| !std::mem::replace(&mut counts.closed, true))
+        self.change(|counts| !std::mem::replace(&mut counts.closed, true))
     }
 
     /// Opens the tracker again. Returns whether it was closed.
     pub fn reopen(&self) -> bool {
-        self.inner.change(|counts| std::mem::replace(&mut counts.closed, false))
+        self.change(|counts| std::mem::replace(&mut counts.closed, false))
     }
 
     /// Returns whether the tracker is closed.
     pub fn is_closed(&self) -> bool {
-        self.inner.counts.lock().closed
+        self.counts.lock().closed
     }
 
     /// Returns how many tasks and [tokens](Self::token) it counts.
     pub fn len(&self) -> usize {
-        self.inner.counts.lock().tasks
+        self.counts.lock().tasks
     }
 
     /// Returns whether it counts nothing.
@@ -184,7 +178,7 @@ impl TaskTracker {
 
     /// Returns something that is counted until it is dropped.
     pub fn token(&self) -> TaskTrackerToken {
-        self.inner.change(|counts| counts.tasks += 1);
+        self.change(|counts| counts.tasks += 1);
         TaskTrackerToken { tracker: self.clone() }
     }
 }
@@ -193,7 +187,7 @@ impl_default!([] TaskTracker);
 
 impl fmt::Debug for TaskTracker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = self.inner.counts.lock();
+        let counts = self.counts.lock();
         f.debug_struct("TaskTracker")
             .field("len", &counts.tasks)
             .field("is_closed", &counts.closed)
@@ -225,7 +219,7 @@ impl Clone for TaskTrackerToken {
 
 impl Drop for TaskTrackerToken {
     fn drop(&mut self) {
-        self.tracker.inner.change(|counts| counts.tasks -= 1);
+        self.tracker.change(|counts| counts.tasks -= 1);
     }
 }
 
@@ -265,7 +259,7 @@ pin_project! {
     impl PinnedDrop for TaskTrackerWaitFuture<'_> {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            this.tracker.inner.counts.leave(this.place.as_ref());
+            this.tracker.counts.leave(this.place.as_ref());
         }
     }
 }
@@ -281,7 +275,7 @@ impl Future for TaskTrackerWaitFuture<'_> {
             return Poll::Ready(());
         }
         let mut left = None;
-        let poll = this.tracker.inner.counts.poll(place, cx, |counts: &mut Locked<'_, Counts>| {
+        let poll = this.tracker.counts.poll(place, cx, |counts: &mut Locked<'_, Counts>| {
             if counts.ends == ends {
                 return Poll::Pending;
             }
@@ -289,7 +283,7 @@ impl Future for TaskTrackerWaitFuture<'_> {
             Poll::Ready(())
         });
         if poll.is_pending() {
-            set_note(cx.waker(), PrimitiveKind::TaskTracker, &raw const *this.tracker.inner);
+            set_note(cx.waker(), PrimitiveKind::TaskTracker, &raw const *this.tracker.counts);
         }
         wakers::drop_all(left);
         poll

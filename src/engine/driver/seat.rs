@@ -105,7 +105,10 @@ impl Driver {
             return MaySleep::No;
         }
         if self.clock().is_stopped() {
-            return self.fall_asleep_out_of_time(limit);
+            // No deadline comes nearer by waiting. A new timer rings all the same, as the caller may want to
+            // bring the clock there. A call that lets the clock go on rings, too.
+            let limit = limit.map(whole_units);
+            return self.announced(u64::MAX, SleepEnd { now: 0, deadline: None, limit });
         }
         if limit.is_none() && self.timers.next_deadline().is_none() {
             return self.fall_asleep_without_end();
@@ -114,7 +117,10 @@ impl Driver {
         let limit = limit.map(whole_units);
         let limit_at = limit.map_or(u64::MAX, |limit| now.saturating_add(nanos(limit)));
         if let Some(end) = self.timers.coalesced_until(served, now) {
-            return self.fall_asleep_coalescing(now, end.min(limit_at));
+            // Timers that are close together wait for each other (`coalescing`). A new one is as late as the
+            // others at the most, so it need not ring, nor be looked for.
+            let deadline = Some(end.min(limit_at));
+            return self.announced(FIRST_DEADLINE, SleepEnd { now, deadline, limit: None });
         }
         let wake_at = limit_at.min(self.timers.next_deadline().unwrap_or(u64::MAX));
         if wake_at <= now || self.alarm.wake_at.announce(wake_at) == AlarmSleep::CalledOff {
@@ -127,23 +133,12 @@ impl Driver {
         MaySleep::Announced(SleepEnd { now, deadline, limit })
     }
 
-    /// While the clock stands still no deadline comes nearer by waiting. A new timer rings all the same, as
-    /// the caller may want to bring the clock there. A call that lets the clock go on rings, too.
-    #[cold]
-    fn fall_asleep_out_of_time(&self, limit: Option<Duration>) -> MaySleep {
-        if self.alarm.wake_at.announce(u64::MAX) == AlarmSleep::CalledOff {
-            return MaySleep::No;
+    /// Announces a sleep until `wake_at`; it ends at `end` at the latest.
+    fn announced(&self, wake_at: u64, end: SleepEnd) -> MaySleep {
+        match self.alarm.wake_at.announce(wake_at) {
+            AlarmSleep::CalledOff => MaySleep::No,
+            AlarmSleep::Announced => MaySleep::Announced(end),
         }
-        MaySleep::Announced(SleepEnd { now: 0, deadline: None, limit: limit.map(whole_units) })
-    }
-
-    /// Timers that are close together wait for each other (`coalescing`). A new one is as late as the others
-    /// at the most, so it need not ring, nor be looked for.
-    fn fall_asleep_coalescing(&self, now: u64, end: u64) -> MaySleep {
-        if self.alarm.wake_at.announce(FIRST_DEADLINE) == AlarmSleep::CalledOff {
-            return MaySleep::No;
-        }
-        MaySleep::Announced(SleepEnd { now, deadline: Some(end), limit: None })
     }
 
     /// The common case of a server between two events: no timer, so no reading of the clock.

@@ -41,7 +41,7 @@ impl Shared {
 unsafe impl Schedule for Shared {
     #[inline]
     fn task_hooks(&self) -> Option<&TaskHooks> {
-        self.task_hooks()
+        self.task_hooks.get()
     }
 
     fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {

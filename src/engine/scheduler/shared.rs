@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     pub(super) threads: Threads,
     pub(super) watchdog: WatchdogFlags,
     /// Set before the first task is spawned, or never.
-    task_hooks: OnceLock<TaskHooks>,
+    pub(super) task_hooks: OnceLock<TaskHooks>,
     /// Set before the first thread starts, or never.
     pub(super) awake_threads: OnceLock<AwakeThreads>,
     pub(super) foreign: ForeignTasks,
@@ -74,11 +74,6 @@ impl Shared {
     /// Says what is called for each task. Before the first is spawned.
     pub(crate) fn set_task_hooks(&self, hooks: TaskHooks) {
         assert!(self.task_hooks.set(hooks).is_ok(), "set once");
-    }
-
-    #[inline]
-    pub(super) fn task_hooks(&self) -> Option<&TaskHooks> {
-        self.task_hooks.get()
     }
 
     /// How many workers there are without the spares, or are about to be.

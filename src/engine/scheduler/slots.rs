@@ -118,17 +118,12 @@ impl Slots {
 
     #[inline]
     pub(super) fn get(&self, index: usize) -> &Slot {
-        self.get_arc(index)
-    }
-
-    #[inline]
-    fn get_arc(&self, index: usize) -> &Arc<CachePadded<Slot>> {
         self.slots[index].get_or_init(Slot::new_arc)
     }
 
     /// The slot for its owner to keep.
     pub(super) fn share(&self, index: usize) -> Arc<CachePadded<Slot>> {
-        self.get_arc(index).clone()
+        self.slots[index].get_or_init(Slot::new_arc).clone()
     }
 
     /// The slot, if it has been looked at.

@@ -12,9 +12,10 @@
 //! | `before_poll`, `after_poll` | around each poll of the future, and of nothing else |
 //! | `terminate` | once, last: the future is dropped, and the JoinHandle does not know yet |
 
-use super::hooks::{TaskHook, TaskHooks, TaskMeta, call};
+use super::hooks::{TaskHook, TaskHooks, TaskMeta};
 use super::running::RunningTask;
 use super::state::Polled;
+use crate::engine::wakers;
 use std::sync::Arc;
 
 /// A task, and the hooks that are called for it.
@@ -29,8 +30,10 @@ impl<'a> Hooked<'a> {
         Self { hooks, task, name }
     }
 
+    /// Calls `hook`, if there is one. Its panic is no reason to lose the task, or a worker.
     fn call(&self, hook: Option<&TaskHook>) {
-        call(hook, &TaskMeta::new(self.task, self.name.as_deref()));
+        let task = TaskMeta::new(self.task, self.name.as_deref());
+        hook.into_iter().for_each(|hook| wakers::guard(|| hook(&task)));
     }
 
     /// The task has been made, and is not queued.

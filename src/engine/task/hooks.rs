@@ -3,7 +3,6 @@
 use super::id::TaskId;
 use super::running::RunningTask;
 use crate::engine::impls::impl_debug;
-use crate::engine::wakers;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -55,11 +54,6 @@ impl TaskHooks {
         let all = [spawn, before_poll, after_poll, terminate];
         all.into_iter().any(Option::is_some).then(|| self.clone())
     }
-}
-
-/// Calls `hook`, if there is one. Its panic is no reason to lose the task, or a worker.
-pub(super) fn call(hook: Option<&TaskHook>, task: &TaskMeta<'_>) {
-    hook.into_iter().for_each(|hook| wakers::guard(|| hook(task)));
 }
 
 impl_debug!([] TaskHooks, "TaskHooks");

@@ -3,7 +3,7 @@
 use super::FlightRecorder;
 use super::folder::Folder;
 use super::mailbox::Mailbox;
-use super::observer::{self, Counts, OnSnapshot};
+use super::observer::{Counts, Observer, OnSnapshot};
 use super::signals::Kinds;
 use super::snapshot::Snapshot;
 use crate::engine::impls::{impl_debug, impl_unwind_safe, setters};
@@ -192,13 +192,14 @@ impl FlightRecorderBuilder {
         let recording = Arc::new(Recording::of(runtime, max_events).ok_or_else(ended)?);
         let mailbox = Arc::new(Mailbox::new(self.on_panic, self.on_slow_poll, self.min_interval));
         let counts = Arc::new(Counts::default());
-        let thread = observer::start(
-            &self.signals,
-            recording.clone(),
-            mailbox.clone(),
-            counts.clone(),
-            (folder, self.told.clone()),
-        )?;
+        let observer = Observer {
+            recording: recording.clone(),
+            mailbox: mailbox.clone(),
+            counts: counts.clone(),
+            folder,
+            told: self.told.clone(),
+        };
+        let thread = observer.start(&self.signals)?;
         let incidents = runtime.incidents().clone();
         incidents.add(mailbox.clone());
         Ok(FlightRecorder { recording, mailbox, incidents, counts, thread })

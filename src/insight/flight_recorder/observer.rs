@@ -54,33 +54,25 @@ impl Counts {
     }
 }
 
-struct Observer {
-    recording: Arc<Recording>,
-    mailbox: Arc<Mailbox>,
-    counts: Arc<Counts>,
-    folder: Option<Folder>,
-    told: Option<OnSnapshot>,
-}
-
-/// Starts the thread, and waits until it listens.
-pub(super) fn start(
-    kinds: &Kinds,
-    recording: Arc<Recording>,
-    mailbox: Arc<Mailbox>,
-    counts: Arc<Counts>,
-    (folder, told): (Option<Folder>, Option<OnSnapshot>),
-) -> io::Result<OwnThread> {
-    let kinds = kinds.clone();
-    OwnThread::start(
-        "liten-recorder",
-        move || kinds.listen(),
-        move |runtime, signals| {
-            Observer { recording, mailbox, counts, folder, told }.live(runtime, signals);
-        },
-    )
+pub(super) struct Observer {
+    pub(super) recording: Arc<Recording>,
+    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) counts: Arc<Counts>,
+    pub(super) folder: Option<Folder>,
+    pub(super) told: Option<OnSnapshot>,
 }
 
 impl Observer {
+    /// Starts the thread, and waits until it listens.
+    pub(super) fn start(self, kinds: &Kinds) -> io::Result<OwnThread> {
+        let kinds = kinds.clone();
+        OwnThread::start(
+            "liten-recorder",
+            move || kinds.listen(),
+            move |runtime, signals| self.live(runtime, signals),
+        )
+    }
+
     fn live(&self, runtime: &LocalRuntime, mut signals: Signals) {
         let mut next = || runtime.block_on(poll_fn(|cx| self.poll_next(&mut signals, cx)));
         while let Some(request) = next() {

@@ -38,18 +38,10 @@ const LONGEST_TRACE: Duration = Duration::from_secs(10);
 pub(super) enum Reply {
     Now(Answer),
     /// To a request that has brought the token.
-    Later(Pin<Box<dyn Future<Output = Answer>>>),
+    Later(Later),
 }
 
-impl Reply {
-    fn later(request: &Request<'_>, answer: impl Future<Output = Answer> + 'static) -> Self {
-        let is_head = request.method == "HEAD";
-        Self::Later(Box::pin(async move {
-            let answer = answer.await;
-            if is_head { answer.without_body() } else { answer }
-        }))
-    }
-}
+type Later = Pin<Box<dyn Future<Output = Answer>>>;
 
 pub(super) struct Page {
     access: Access,
@@ -73,48 +65,38 @@ impl Page {
             Ok(request) => request,
             Err(status) => return Reply::Now(Answer::refusal(status)),
         };
-        let refused = self.refuse(&request).map(Answer::refusal);
-        if refused.is_none() && request.path == "/trace" {
-            return self.record(&request);
-        }
-        if refused.is_none() && request.path == "/tree" {
-            return self.tree(&request);
-        }
-        Reply::Now(match refused.unwrap_or_else(|| self.show(&request)) {
-            answer if request.method == "HEAD" => answer.without_body(),
-            answer => answer,
-        })
+        let is_head = request.method == "HEAD";
+        let asked = move |answer: Answer| if is_head { answer.without_body() } else { answer };
+        let takes_time = ["/trace", "/tree"].contains(&request.path);
+        let answer = match self.refuse(&request) {
+            Some(status) => Answer::refusal(status),
+            None if !takes_time => self.show(&request),
+            None if !self.access.is_authorized(request.authorization) => {
+                Answer::refusal(Status::Unauthorized)
+            }
+            None => match self.begin(&request) {
+                Ok(later) => return Reply::Later(Box::pin(async move { asked(later.await) })),
+                Err(status) => Answer::refusal(status).trusted(),
+            },
+        };
+        Reply::Now(asked(answer))
     }
 
-    /// Begins to record all runtimes that can be recorded.
-    fn record(&self, request: &Request<'_>) -> Reply {
-        if !self.access.is_authorized(request.authorization) {
-            return Reply::Now(Answer::refusal(Status::Unauthorized));
-        }
-        let Some(time) = recording_time(request.query) else {
-            return Reply::Now(Answer::refusal(Status::BadRequest).trusted());
-        };
-        let Some(place) = self.trace.take() else {
-            return Reply::Now(Answer::refusal(Status::OtherTrace).trusted());
-        };
-        let living = self.watch.observed().living().0.into_iter().take(MOST_RUNTIMES);
-        let recordings: Vec<Recording> = living.filter_map(|handle| handle.record()).collect();
-        if recordings.is_empty() {
-            return Reply::Now(Answer::refusal(Status::NoTrace).trusted());
-        }
-        Reply::later(request, trace::answer(recordings, time, place))
-    }
-
-    /// Finds out what to make a tree of.
-    fn tree(&self, request: &Request<'_>) -> Reply {
-        if !self.access.is_authorized(request.authorization) {
-            return Reply::Now(Answer::refusal(Status::Unauthorized));
-        }
-        let Some(task) = tree::task(request.query) else {
-            return Reply::Now(Answer::refusal(Status::BadRequest).trusted());
-        };
+    /// Begins a tree, or to record all runtimes that can be recorded; returns the answer to come.
+    fn begin(&self, request: &Request<'_>) -> Result<Later, Status> {
         let runtimes = self.watch.observed().living().0;
-        Reply::later(request, tree::answer(runtimes, task, self.end.clone()))
+        if request.path == "/tree" {
+            let task = tree::task(request.query).ok_or(Status::BadRequest)?;
+            return Ok(Box::pin(tree::answer(runtimes, task, self.end.clone())));
+        }
+        let time = recording_time(request.query).ok_or(Status::BadRequest)?;
+        let place = self.trace.take().ok_or(Status::OtherTrace)?;
+        let runtimes = runtimes.into_iter().take(MOST_RUNTIMES);
+        let recordings: Vec<Recording> = runtimes.filter_map(|handle| handle.record()).collect();
+        if recordings.is_empty() {
+            return Err(Status::NoTrace);
+        }
+        Ok(Box::pin(trace::answer(recordings, time, place)))
     }
 
     /// What is wrong with the request, whatever it asks for.

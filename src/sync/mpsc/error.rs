@@ -1,7 +1,6 @@
 //! Why a message was not sent or not received.
 
 use crate::engine::impls::{impl_debug, impl_error};
-use std::error::Error;
 use std::fmt;
 
 /// The channel is closed; contains the message that was not sent.
@@ -36,16 +35,10 @@ pub enum TryRecvError {
     Disconnected,
 }
 
-impl fmt::Display for TryRecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Empty => "receiving on an empty channel",
-            Self::Disconnected => "receiving on a closed channel",
-        })
-    }
-}
-
-impl Error for TryRecvError {}
+impl_error!([] TryRecvError, this => match this {
+    Self::Empty => "receiving on an empty channel",
+    Self::Disconnected => "receiving on a closed channel",
+});
 
 /// Why a message was not sent in time; contains the message.
 #[derive(PartialEq, Eq, Clone, Copy)]

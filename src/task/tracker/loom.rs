@@ -20,7 +20,7 @@ fn a_wait_beside_the_last_tasks_ends() {
         drop(second);
         wait_outside("a model", tracker.wait());
         ends.join().expect("no panic");
-        assert!(tracker.is_empty() && tracker.inner.counts.lock().is_empty());
+        assert!(tracker.is_empty() && tracker.counts.lock().is_empty());
     });
 }
 
@@ -39,6 +39,6 @@ fn a_wait_does_not_miss_an_end_that_is_over() {
         };
         wait_outside("a model", wait);
         ends.join().expect("no panic");
-        assert!(tracker.inner.counts.lock().is_empty());
+        assert!(tracker.counts.lock().is_empty());
     });
 }

@@ -426,6 +426,13 @@ fn nothing_can_be_changed() {
         let head = send(page.local_addr(), "HEAD /text", &headers);
         assert_eq!((head.status, &*head.body), (200, ""));
         assert!(head.header("Content-Length").unwrap().parse::<usize>().unwrap() > 100);
+        for (target, host_only, status) in
+            [("/text", true, 401), ("/trace", true, 401), ("/tree?task=x", false, 400)]
+        {
+            let headers = if host_only { &headers[..1] } else { &headers };
+            let head = send(page.local_addr(), &format!("HEAD {target}"), headers);
+            assert_eq!((head.status, &*head.body), (status, ""), "{target}");
+        }
     });
 }
 

@@ -2,8 +2,13 @@
 
 pub(crate) use liten::task::JoinHandle;
 
+/// Runs `f`, which may block, on the pool for blocking work.
+///
+/// # Panics
+///
+/// Panics outside a runtime.
 #[track_caller]
-pub(crate) fn spawn_blocking<F, R>(f: F) -> JoinHandle<R>
+pub fn spawn_blocking<F, R>(f: F) -> JoinHandle<R>
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,

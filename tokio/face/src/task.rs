@@ -52,19 +52,7 @@ cfg_rt! {
         liten::task::spawn_local(future)
     }
 
-    /// Runs `f`, which may block, on the pool for blocking work.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside a runtime.
-    #[track_caller]
-    pub fn spawn_blocking<F, R>(f: F) -> JoinHandle<R>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        crate::blocking::spawn_blocking(f)
-    }
+    pub use crate::blocking::spawn_blocking;
 
     cfg_rt_multi_thread! {
         /// Runs `f`, which may block, here, and lets another thread do this worker's work.

@@ -147,7 +147,7 @@ macro_rules! end {
                 driver: &Arc<Driver>,
                 pipe: mio::unix::pipe::$end,
             ) -> io::Result<Self> {
-                Ok(Self { io: Async::register(driver, pipe, $interest)? })
+                Ok(Self { io: Async::register(driver, pipe, $interest, None)? })
             }
 
             /// Takes the end out of the runtime and returns its descriptor in blocking mode, as other

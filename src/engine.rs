@@ -150,6 +150,7 @@
 //! | `Record`, `Recorder`, `Recording` | Threads note what happens and when, while that is wanted. |
 //! | `Registration` | The entry of a source with the driver. |
 //! | `Registry` | The list of a worker's tasks that have been cold, for the end of the runtime. |
+//! | `Remaining` | Whether other threads are still counted when one is counted out. |
 //! | `Request` | An observer asks where a task waits. |
 //! | `Ring` | The last records of one thread. |
 //! | `Role` | What the calling thread is to a scheduler, such as a worker. |

@@ -202,7 +202,7 @@ impl Runner for PoolThread {
         unreachable!("a blocking task is ready at its first poll")
     }
 
-    fn home(&self) -> u16 {
+    fn home_worker(&self) -> u16 {
         u16::MAX
     }
 }

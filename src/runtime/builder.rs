@@ -326,7 +326,7 @@ impl Builder {
             // moment at which everything waits; and a hook may keep the workers from fetching events, and pin
             // them to a core or give them another priority, which the threads that they start would inherit.
             if self.start_paused || self.hooks.start.is_some() {
-                scheduler.start_driver()?;
+                scheduler.start_watchdog()?;
             }
             scheduler.resize(workers, threads, &around)?;
         }

@@ -84,7 +84,7 @@ struct Others {
 }
 
 const CAME: u64 = 1 << 32;
-const AWAKE: u64 = CAME - 1;
+const AWAKE_MASK: u64 = CAME - 1;
 
 impl Others {
     fn new(driver: Arc<Driver>) -> Arc<Self> {
@@ -99,7 +99,7 @@ impl Others {
         // seen.
         fence(Ordering::SeqCst);
         let seen = self.word.load(Ordering::Acquire);
-        if seen & AWAKE != 0 {
+        if seen & AWAKE_MASK != 0 {
             return OthersIdle { roots: false, all: false };
         }
         let no_work = no_work();
@@ -119,7 +119,7 @@ impl CountsRoots for Others {
 
     fn remove_awake(&self) {
         // Ordering: AcqRel, as in `add_awake`; Release also pairs with the Acquire in `look`.
-        if self.word.fetch_sub(1, Ordering::AcqRel) & AWAKE == 1 {
+        if self.word.fetch_sub(1, Ordering::AcqRel) & AWAKE_MASK == 1 {
             // Ordering: SeqCst, see `look`.
             fence(Ordering::SeqCst);
             if self.driver.clock().is_stopped() {
@@ -163,19 +163,19 @@ impl CurrentThread {
         let driving = match executor {
             Some(executor) => Driving::begin(self, executor),
             None => match self.wait(root.as_mut()) {
-                Turn::Drive(driving) => driving,
-                Turn::Done(output) => return output,
+                InLine::Drive(driving) => driving,
+                InLine::Done(output) => return output,
             },
         };
         driving.run(notes, no_work, root)
     }
 
     /// Polls `root` while another thread drives.
-    fn wait<F: Future>(&self, mut root: Pin<&mut F>) -> Turn<'_, F::Output> {
+    fn wait<F: Future>(&self, mut root: Pin<&mut F>) -> InLine<'_, F::Output> {
         let mut line = pin!(self.wait_in_line());
         let turn = poll_fn(|cx| match line.as_mut().poll(cx) {
-            Poll::Ready(executor) => Poll::Ready(Turn::Drive(Driving::begin(self, executor))),
-            Poll::Pending => in_local(|| root.as_mut().poll(cx)).map(Turn::Done),
+            Poll::Ready(executor) => Poll::Ready(InLine::Drive(Driving::begin(self, executor))),
+            Poll::Pending => in_local(|| root.as_mut().poll(cx)).map(InLine::Done),
         });
         let present = self.present();
         block_on::run(turn, present.0.clone())
@@ -209,7 +209,7 @@ impl CurrentThread {
 }
 
 /// What a thread in line is to do next.
-enum Turn<'a, T> {
+enum InLine<'a, T> {
     Drive(Driving<'a>),
     /// Nothing: its root is ready.
     Done(T),

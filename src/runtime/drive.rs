@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 modelled_thread_local! {
     /// The waker of this thread while it is not in its driver: compared, never followed.
-    static AWAKE: Cell<*const DriverWaker> = const { Cell::new(ptr::null()) };
+    static NOT_IN_DRIVER: Cell<*const DriverWaker> = const { Cell::new(ptr::null()) };
 }
 
 /// Wakes a thread that is, or is about to be, blocked in its own driver.
@@ -40,7 +40,7 @@ impl Wake for DriverWaker {
     }
 
     fn wake_by_ref(self: &StdArc<Self>) {
-        if ptr::eq(AWAKE.get(), StdArc::as_ptr(self)) {
+        if ptr::eq(NOT_IN_DRIVER.get(), StdArc::as_ptr(self)) {
             // Ordering: Relaxed, read by this thread. A swap all the same: it passes on what a wake by
             // another thread has released, which a store would hide.
             self.woken.swap(true, Ordering::Relaxed);
@@ -56,7 +56,7 @@ impl Wake for DriverWaker {
 
 /// Says that the calling thread, which `waker` wakes, is not in its driver while `f` runs.
 fn awake<R>(waker: &DriverWaker, f: impl FnOnce() -> R) -> R {
-    while_replaced(|awake| AWAKE.replace(awake), ptr::from_ref(waker), f)
+    while_replaced(|awake| NOT_IN_DRIVER.replace(awake), ptr::from_ref(waker), f)
 }
 
 /// What a thread that drives counts, and calls, around its sleeps.

@@ -599,7 +599,7 @@ impl LocalShared {
 
     /// For other threads: whether no task is alive, and each JoinHandle knows. See scheduler/shared.rs.
     pub(super) fn is_quiet(&self) -> bool {
-        self.alive_tasks() == 0 && self.running.is_idle()
+        self.alive_tasks() == 0 && self.running.is_between_polls()
     }
 
     /// Puts tasks that have been cold into `list`: see [`Registry::list`].
@@ -678,7 +678,7 @@ impl Runner for Here<'_> {
         self.home.yielded(task);
     }
 
-    fn home(&self) -> u16 {
+    fn home_worker(&self) -> u16 {
         0
     }
 }

@@ -43,7 +43,7 @@ impl Handle {
         let ended = drained && scheduler.is_none_or(|it| it.wait_for_workers(deadline));
         if ended && inner.blocking.wait(deadline) && inner.pinned.wait(deadline) {
             if let Some(scheduler) = scheduler {
-                scheduler.join_driver();
+                scheduler.join_watchdog();
             }
             return Vec::new();
         }
@@ -82,7 +82,7 @@ impl Handle {
         let Some(scheduler) = self.scheduler() else {
             return Shutdown { handle: self.clone(), ended: self.begin_shutdown_here() };
         };
-        if scheduler.start_driver().is_err() {
+        if scheduler.start_watchdog().is_err() {
             // The system has no thread left that could wait.
             self.shutdown(None);
             return Shutdown { handle: self.clone(), ended: None };

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `AWAKE` (0) | no thread sleeps: the thread that enters next looks at the timers first |
 //! | `NOTIFIED` (1) | as above, and the next sleep is called off |
-//! | `FIRST_DEADLINE` (2) | the holder coalesces timers, or is about to: it sleeps for `DELAY` at the most |
+//! | `COALESCING` (2) | the holder coalesces timers, or is about to: it sleeps for `DELAY` at the most |
 //! | larger: a deadline | the holder sleeps until then, or is about to; `u64::MAX`: no end |
 //!
 //! | from | by | to | and then |
@@ -64,7 +64,7 @@ pub(super) const ALARM: Token = Token(usize::MAX);
 
 const AWAKE: u64 = 0;
 const NOTIFIED: u64 = 1;
-pub(super) const FIRST_DEADLINE: u64 = 2;
+pub(super) const COALESCING: u64 = 2;
 
 /// What the holder of the seat, which has announced its sleep, does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl AlarmWord {
 
     /// The holder is about to sleep until `wake_at`.
     pub(super) fn announce(&self, wake_at: u64) -> AlarmSleep {
-        let wake_at = wake_at.max(FIRST_DEADLINE);
+        let wake_at = wake_at.max(COALESCING);
         // Ordering: Acquire pairs with the Release in `notify`: what its caller has written must be seen if
         // the sleep is called off. No Release: no thread reads what the holder has written before.
         let announced =
@@ -128,7 +128,7 @@ impl AlarmWord {
         // Ordering: Release pairs with `announce` and `rise`. Wakes before this one stay visible, because a
         // read-modify-write goes on with their release sequences. Reading first, and writing only what is
         // not there yet, would not publish this caller's writes.
-        AfterWake::ring_if(self.0.swap(NOTIFIED, Ordering::Release) >= FIRST_DEADLINE)
+        AfterWake::ring_if(self.0.swap(NOTIFIED, Ordering::Release) >= COALESCING)
     }
 
     /// A shard's earliest deadline has become `deadline`, and has been published: ends a sleep that would
@@ -138,7 +138,7 @@ impl AlarmWord {
         // nothing more.
         fence(Ordering::SeqCst);
         let wake_at = self.0.load(Ordering::Relaxed);
-        if wake_at < FIRST_DEADLINE || wake_at <= deadline {
+        if wake_at < COALESCING || wake_at <= deadline {
             return AfterWake::Nothing;
         }
         // Ordering: Relaxed: a read-modify-write goes on with the release sequence of a `wake` before it.
@@ -150,27 +150,27 @@ impl AlarmWord {
 
 /// Tells a sleeper in the poller that it is wanted, or that a deadline has moved forward.
 pub(crate) struct Alarm {
-    pub(super) wake_at: AlarmWord,
+    pub(super) word: AlarmWord,
     bell: Bell,
 }
 
 impl Alarm {
     /// The alarm of a poller; there must be only one, mio allows a single waker per poller.
     pub(crate) fn new(registry: &Registry) -> io::Result<Self> {
-        Ok(Self { wake_at: AlarmWord::new(), bell: Bell::new(registry, ALARM)? })
+        Ok(Self { word: AlarmWord::new(), bell: Bell::new(registry, ALARM)? })
     }
 
     /// A timer shard's earliest deadline is now this one, in nanoseconds since the timers' epoch.
     /// Call it after the deadline has been published. Cheap unless a thread sleeps past it.
     pub(crate) fn deadline_moved(&self, deadline_ns: u64) {
-        if self.wake_at.deadline_moved(deadline_ns) == AfterWake::Ring {
+        if self.word.deadline_moved(deadline_ns) == AfterWake::Ring {
             self.ring();
         }
     }
 
     /// Makes the current sleep, or else the next one, end at once.
     pub(super) fn wake(&self) {
-        if self.wake_at.notify() == AfterWake::Ring {
+        if self.word.notify() == AfterWake::Ring {
             self.ring();
         }
     }
@@ -178,7 +178,7 @@ impl Alarm {
     #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
     pub(super) fn has_sleeper(&self) -> bool {
         // Ordering: only tests look; the strongest, so that none of them has to argue.
-        self.wake_at.0.load(Ordering::SeqCst) >= FIRST_DEADLINE
+        self.word.0.load(Ordering::SeqCst) >= COALESCING
     }
 
     /// Without the ring the sleeper may sleep for ever, so a failure is not passed over.

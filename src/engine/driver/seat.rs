@@ -20,7 +20,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use super::Driver;
-use super::alarm::{ALARM, AlarmSleep, FIRST_DEADLINE};
+use super::alarm::{ALARM, AlarmSleep, COALESCING};
 use super::alarm_clock::{CLOCK, LONGEST_SLEEP};
 use super::poller::{Poller, SleepEnd};
 use super::sources::Sources;
@@ -53,7 +53,7 @@ impl SeatGuard<'_> {
             MaySleep::No => self.poller.poll(Some(Duration::ZERO)),
             MaySleep::Announced(end) => {
                 let polled = self.poller.sleep(end);
-                driver.alarm.wake_at.rise();
+                driver.alarm.word.rise();
                 polled
             }
         };
@@ -120,10 +120,10 @@ impl Driver {
             // Timers that are close together wait for each other (`coalescing`). A new one is as late as the
             // others at the most, so it need not ring, nor be looked for.
             let deadline = Some(end.min(limit_at));
-            return self.announced(FIRST_DEADLINE, SleepEnd { now, deadline, limit: None });
+            return self.announced(COALESCING, SleepEnd { now, deadline, limit: None });
         }
         let wake_at = limit_at.min(self.timers.next_deadline().unwrap_or(u64::MAX));
-        if wake_at <= now || self.alarm.wake_at.announce(wake_at) == AlarmSleep::CalledOff {
+        if wake_at <= now || self.alarm.word.announce(wake_at) == AlarmSleep::CalledOff {
             return MaySleep::No;
         }
         // Once more: a timer registered before the announcement did not ring.
@@ -135,7 +135,7 @@ impl Driver {
 
     /// Announces a sleep until `wake_at`; it ends at `end` at the latest.
     fn announced(&self, wake_at: u64, end: SleepEnd) -> MaySleep {
-        match self.alarm.wake_at.announce(wake_at) {
+        match self.alarm.word.announce(wake_at) {
             AlarmSleep::CalledOff => MaySleep::No,
             AlarmSleep::Announced => MaySleep::Announced(end),
         }
@@ -143,12 +143,12 @@ impl Driver {
 
     /// The common case of a server between two events: no timer, so no reading of the clock.
     fn fall_asleep_without_end(&self) -> MaySleep {
-        if self.alarm.wake_at.announce(u64::MAX) == AlarmSleep::CalledOff {
+        if self.alarm.word.announce(u64::MAX) == AlarmSleep::CalledOff {
             return MaySleep::No;
         }
         if self.timers.next_deadline().is_some() {
             // Registered before the announcement, so it did not ring: the next turn sees it.
-            self.alarm.wake_at.rise();
+            self.alarm.word.rise();
             return MaySleep::No;
         }
         MaySleep::Announced(SleepEnd { now: 0, deadline: None, limit: None })

@@ -6,7 +6,7 @@
 
 #[cfg(not(all(test, liten_loom)))]
 mod imp {
-    use super::super::local::{Local, settled};
+    use super::super::local::{Local, until_decided};
     use crate::engine::sync_shim::deque::{Injector as Queue, Steal};
 
     /// The most tasks that one steal takes: a whole block of crossbeam's list holds 63. `move_into` steals
@@ -64,7 +64,7 @@ mod imp {
         }
 
         pub(crate) fn pop(&self) -> Option<T> {
-            settled(|| self.0.steal())
+            until_decided(|| self.0.steal())
         }
 
         pub(crate) fn is_empty(&self) -> bool {

@@ -78,7 +78,7 @@ mod imp {
 
     /// Steals until that is decided. A race that is lost means that another thread took something: there is
     /// progress.
-    pub(in crate::engine::queue) fn settled<T>(steal: impl Fn() -> Steal<T>) -> Option<T> {
+    pub(in crate::engine::queue) fn until_decided<T>(steal: impl Fn() -> Steal<T>) -> Option<T> {
         loop {
             match steal() {
                 Steal::Success(item) => return Some(item),
@@ -106,7 +106,7 @@ mod imp {
 
         /// Takes the oldest item.
         pub(crate) fn steal(&self) -> Option<T> {
-            settled(|| self.0.steal())
+            until_decided(|| self.0.steal())
         }
 
         /// Moves up to half of the victim's queue, and no more than `limit`, to the back of `dest`.
@@ -196,7 +196,7 @@ mod imp {
 }
 
 #[cfg(not(all(test, liten_loom)))]
-pub(super) use imp::settled;
+pub(super) use imp::until_decided;
 pub(crate) use imp::{Local, Stealer};
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]

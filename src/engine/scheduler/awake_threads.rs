@@ -1,5 +1,6 @@
 //! How many threads are awake, and how often that has changed, in one word. For what: quiescence.rs.
 
+use super::count::Remaining;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 
 /// The lower half of the word is the number of threads that are awake. The upper half counts how often that
@@ -11,7 +12,7 @@ pub(super) struct AwakeThreads {
 }
 
 const CHANGE: u64 = 1 << 32;
-pub(super) const AWAKE: u64 = CHANGE - 1;
+pub(super) const AWAKE_MASK: u64 = CHANGE - 1;
 
 impl AwakeThreads {
     pub(super) fn new(no_work: impl Fn() -> bool + Send + Sync + 'static) -> Self {
@@ -24,10 +25,9 @@ impl AwakeThreads {
         self.word.fetch_add(CHANGE + 1, Ordering::SeqCst);
     }
 
-    /// `true`: it was the last one.
-    pub(super) fn remove(&self) -> bool {
+    pub(super) fn remove(&self) -> Remaining {
         // Ordering: SeqCst, see `add`.
-        self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE == 1
+        Remaining::after(self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE_MASK)
     }
 
     /// The whole word, to be compared with a later reading.

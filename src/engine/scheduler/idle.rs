@@ -42,7 +42,7 @@ impl Word {
     }
 
     /// No worker is parked, or a searcher will find new work: no worker has to be woken for it.
-    fn is_settled(self) -> bool {
+    fn wakes_no_worker(self) -> bool {
         self.parked() == 0 || self.searching() != 0
     }
 
@@ -169,9 +169,9 @@ impl Idle {
     /// Whether [`Idle::pick`] would find no worker to wake: the answer most pushes get, so it has to be
     /// cheap.
     #[inline]
-    pub(crate) fn is_settled(&self) -> bool {
+    pub(crate) fn wakes_no_worker(&self) -> bool {
         // Ordering: Relaxed, as the load in `change`. Not over `words`, whose chain costs more.
-        let settled = |group: &AtomicU64| Word(group.load(Ordering::Relaxed)).is_settled();
+        let settled = |group: &AtomicU64| Word(group.load(Ordering::Relaxed)).wakes_no_worker();
         settled(&self.first) && self.others.iter().all(|group| settled(group))
     }
 

@@ -40,6 +40,7 @@
 //! or, if no worker moves, by a thread that the watchdog starts (`start_drainer`), because the poll may wait
 //! for one of them. `wait_for_tasks` can give up on it; it finishes steps 2 and 3 whenever it comes back.
 
+use super::count::Remaining;
 use super::reason::Notice;
 use super::role::{self, Role};
 use super::shared::Shared;
@@ -72,18 +73,18 @@ impl Shared {
 
     /// Starts the driver thread, unless it is there or the runtime is closed.
     #[cold]
-    pub(crate) fn start_driver(self: &Arc<Self>) -> io::Result<()> {
+    pub(crate) fn start_watchdog(self: &Arc<Self>) -> io::Result<()> {
         let mut threads = self.threads.lock();
         if self.shutdown.is_closed() {
             return Ok(());
         }
-        self.start_driver_once(&mut threads)
+        self.start_watchdog_once(&mut threads)
     }
 
-    /// As [`Shared::start_driver`] with the lock held; fails at once if no thread could be made a short time
-    /// ago.
-    fn start_driver_once(self: &Arc<Self>, threads: &mut ThreadList) -> io::Result<()> {
-        let Some(setup) = self.threads.setup.get().filter(|_| threads.driver.is_none()) else {
+    /// As [`Shared::start_watchdog`] with the lock held; fails at once if no thread could be made a short
+    /// time ago.
+    fn start_watchdog_once(self: &Arc<Self>, threads: &mut ThreadList) -> io::Result<()> {
+        let Some(setup) = self.threads.setup.get().filter(|_| threads.watchdog.is_none()) else {
             return Ok(());
         };
         let now = clock::now();
@@ -101,7 +102,7 @@ impl Shared {
         };
         let started = self.start_aside(setup, "driver", life, last);
         threads.failed = started.is_err().then_some(now);
-        threads.driver = Some(started?);
+        threads.watchdog = Some(started?);
         Ok(())
     }
 
@@ -244,9 +245,7 @@ impl Shared {
     ) -> io::Result<JoinHandle<()>> {
         let (shared, around) = (self.clone(), around.clone());
         self.threads.begins();
-        // Ordering: AcqRel, see `worker_ends`. Counted before the thread runs, so that a fast end cannot
-        // count below zero.
-        self.size.alive.fetch_add(1, Ordering::AcqRel);
+        self.size.count_in();
         self.add_awake();
         let started = config.spawn(&index.to_string(), move || {
             // A panic of the runtime's own code would leave queues without an owner. Panics of tasks are
@@ -258,8 +257,8 @@ impl Shared {
             shared.threads.ends();
         });
         if started.is_err() {
-            // Ordering: AcqRel, see `worker_ends`.
-            self.size.alive.fetch_sub(1, Ordering::AcqRel);
+            // It was the only one, or not: nothing has run on it.
+            let _ = self.size.count_out();
             self.remove_awake();
             self.threads.ends();
         }
@@ -277,7 +276,7 @@ impl Shared {
     /// thread-locals, where it does not know itself any more.
     pub(crate) fn is_own_thread(&self) -> bool {
         let (threads, current) = (self.threads.lock(), thread::current().id());
-        let all = threads.workers.iter().flatten().chain(&threads.left).chain(&threads.driver);
+        let all = threads.workers.iter().flatten().chain(&threads.left).chain(&threads.watchdog);
         all.into_iter().any(|thread| thread.thread().id() == current)
     }
 
@@ -286,9 +285,9 @@ impl Shared {
         // Under the lock: no worker starts afterwards.
         let mut threads = self.threads.lock();
         let was_open = !self.shutdown.is_closed();
-        // Ordering: Relaxed, counted under the lock as long as the runtime is not closed. No worker was ever
-        // started, or all have left.
-        let is_deserted = was_open && self.size.alive.load(Ordering::Relaxed) == 0;
+        // Counted under the lock as long as the runtime is open. No worker was ever started, or all have
+        // left.
+        let is_deserted = was_open && self.size.alive() == 0;
         self.shutdown.close();
         // Before the fence, for a worker that parks.
         self.size.end();
@@ -296,7 +295,7 @@ impl Shared {
         if was_open && !is_deserted && self.alive_tasks() != 0 {
             // Tasks that no worker has run yet: a destructor may wait for another one. Without a thread to
             // spare the workers drain alone.
-            let _ = self.start_driver_once(&mut threads);
+            let _ = self.start_watchdog_once(&mut threads);
         }
         let slots = threads.workers.len();
         drop(threads);
@@ -329,21 +328,21 @@ impl Shared {
     }
 
     /// Joins the driver thread, which is in its last steps. For foreign threads only.
-    pub(crate) fn join_driver(&self) {
-        let driver = self.threads.lock().driver.take();
-        join(driver);
+    pub(crate) fn join_watchdog(&self) {
+        let watchdog = self.threads.lock().watchdog.take();
+        join(watchdog);
     }
 
     /// One pass over everything that may hold a task: cancels what it finds. `true`: it found something.
     ///
-    /// `note`: where the calling thread publishes the task whose destructor it runs, if other threads read
+    /// `running`: where the calling thread publishes the task whose destructor it runs, if other threads read
     /// that.
-    pub(super) fn drain(&self, note: Option<&Running>) -> bool {
+    pub(super) fn drain(&self, running: Option<&Running>) -> bool {
         self.move_to_injector();
         let mut found = false;
         let mut cancel = |task: Hot| {
             found = true;
-            self.cancel_noted(task, note);
+            self.cancel_noted(task, running);
         };
         while let Some(task) = self.outside.injector.pop().or_else(|| self.outside.yielded.pop()) {
             cancel(task);
@@ -376,22 +375,21 @@ impl Shared {
 
     /// A worker thread ends because the runtime does.
     fn worker_ends(&self, index: usize) {
-        let note = Some(&self.slots.get(index).running);
+        let running = Some(&self.slots.get(index).running);
         // Ordering: SeqCst fence, Dekker with `spawned_outside`: here, read `closed`, fence, look for tasks
         // and at the counts; there, count the task, fence, read `closed`.
         fence(Ordering::SeqCst);
-        self.drain(note);
-        // Ordering: AcqRel: the last one sees what all others did before they were counted out.
-        if self.size.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.drain_to_the_end(note);
+        self.drain(running);
+        if self.size.count_out() == Remaining::None {
+            self.drain_to_the_end(running);
         }
         self.slots.get(index).forget_thread();
     }
 
-    fn drain_to_the_end(&self, note: Option<&Running>) {
+    fn drain_to_the_end(&self, running: Option<&Running>) {
         let mut rounds = 0u32;
         while self.alive_tasks() != 0 {
-            if self.drain(note) {
+            if self.drain(running) {
                 rounds = 0;
             } else if rounds < YIELDS {
                 // Another thread is between setting SCHEDULED and its push.
@@ -535,8 +533,8 @@ fn leave(shared: &Arc<Shared>, index: usize) -> AfterTasks {
     threads.occupied[index] = false;
     // Under the lock: the next thread of this slot starts after it.
     shared.slots.get(index).forget_thread();
-    // Ordering: AcqRel as in `worker_ends`.
-    shared.size.alive.fetch_sub(1, Ordering::AcqRel);
+    // The runtime is open: if it was the last one, there is nothing to drain.
+    let _ = shared.size.count_out();
     AfterTasks::End
 }
 

@@ -100,7 +100,7 @@ impl OwnQueues {
     #[inline]
     pub(super) fn notify_surplus(&self, shared: &Shared) {
         // The cheapest question first: mostly there is no worker to wake.
-        if !shared.idle.is_settled() && !self.on_found.is_searching() {
+        if !shared.idle.wakes_no_worker() && !self.on_found.is_searching() {
             self.notify(shared, 1);
         }
     }

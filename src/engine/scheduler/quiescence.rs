@@ -31,7 +31,8 @@
 //!
 //! Models: `quiescence/loom.rs`.
 
-use super::awake_threads::{AWAKE, AwakeThreads};
+use super::awake_threads::{AWAKE_MASK, AwakeThreads};
+use super::count::Remaining;
 use super::shared::Shared;
 use crate::engine::driver::seat::SeatGuard;
 use crate::engine::park::Parker;
@@ -60,7 +61,7 @@ impl Shared {
     /// The caller is about to sleep, or to end.
     pub(super) fn remove_awake(&self) {
         if let Some(awake) = self.awake_threads.get() {
-            if awake.remove() && self.driver.clock().is_stopped() {
+            if awake.remove() == Remaining::None && self.driver.clock().is_stopped() {
                 self.driver.wake();
             }
         }
@@ -76,10 +77,10 @@ impl Shared {
         match self.awake_threads.get() {
             None => seat.turn(limit, wakes),
             Some(awake) => {
-                // `remove_awake` would wake this very thread.
-                awake.remove();
+                // Not `remove_awake`, which would wake this very thread: it looks now.
+                let _ = awake.remove();
                 if self.driver.clock().is_stopped() {
-                    self.settle(awake, seat, wakes);
+                    self.look_for_quiescence(awake, seat, wakes);
                 }
                 if wakes.is_empty() {
                     seat.turn(limit, wakes);
@@ -92,9 +93,14 @@ impl Shared {
     /// Called by the holder of the seat: if everything waits, tells the futures that wait for that, or lets
     /// the time jump.
     #[cold]
-    fn settle(&self, awake: &AwakeThreads, seat: &mut SeatGuard<'_>, wakes: &mut Vec<Waker>) {
+    fn look_for_quiescence(
+        &self,
+        awake: &AwakeThreads,
+        seat: &mut SeatGuard<'_>,
+        wakes: &mut Vec<Waker>,
+    ) {
         let seen = awake.read();
-        if seen & AWAKE != 0 {
+        if seen & AWAKE_MASK != 0 {
             return;
         }
         let no_work = (awake.no_work)();

@@ -108,14 +108,14 @@ impl Shared {
     /// Wakes one parked worker unless a worker is searching already.
     #[inline]
     pub(super) fn wake_one(&self, near: usize) {
-        if !self.idle.is_settled() {
+        if !self.idle.wakes_no_worker() {
             self.wake_below(near, usize::MAX);
         }
     }
 
     /// As [`Shared::wake_one`], for a task that helpers leave to the others.
     pub(super) fn wake_regular(&self, near: usize) {
-        if !self.idle.is_settled() {
+        if !self.idle.wakes_no_worker() {
             self.wake_below(near, self.size.first_helper());
         }
     }
@@ -331,7 +331,7 @@ impl Shared {
     /// awaited the handle never counts the task. Its note says when it is through with both. The counts are
     /// read first: an empty note says nothing of a task that begins and is counted after it was read.
     fn is_quiet(&self) -> bool {
-        self.alive_tasks() == 0 && self.used_slots().all(|slot| slot.running.is_idle())
+        self.alive_tasks() == 0 && self.used_slots().all(|slot| slot.running.is_between_polls())
     }
 
     /// Blocks the calling thread until no task is alive, and each JoinHandle knows.
@@ -356,18 +356,18 @@ impl Shared {
         self.cancel_noted(task, None);
     }
 
-    /// As [`Shared::cancel`]. `note`: where the calling thread publishes the task whose destructor it runs,
-    /// if other threads read that.
-    pub(super) fn cancel_noted(&self, task: Hot, note: Option<&Running>) {
-        if let Some(note) = note {
-            note.begin(task.identity());
+    /// As [`Shared::cancel`]. `running`: where the calling thread publishes the task whose destructor it
+    /// runs, if other threads read that.
+    pub(super) fn cancel_noted(&self, task: Hot, running: Option<&Running>) {
+        if let Some(running) = running {
+            running.begin(task.identity());
         }
         task.cancel(&Canceller(self));
-        // Only now, as a foreign thread has no note: see `is_quiet`.
+        // Only now, as a foreign thread says nowhere what it runs: see `is_quiet`.
         // Ordering: Release pairs with the Acquire of `alive_tasks`.
         self.foreign.completed.fetch_add(1, Ordering::Release);
-        if let Some(note) = note {
-            note.end();
+        if let Some(running) = running {
+            running.end();
         }
         // Ordering: complete, fence, look for waiters: see `QuietWaiters::wait`.
         fence(Ordering::SeqCst);

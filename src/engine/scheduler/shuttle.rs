@@ -26,7 +26,7 @@ impl Shared {
             let lost = slot.has_lost_deques();
             assert!(!lost, "a thread has kept deque {index}");
         }
-        assert_eq!(self.size.alive.load(Ordering::SeqCst), 0, "a worker is counted that has ended");
+        assert_eq!(self.size.alive(), 0, "a worker is counted that has ended");
         assert_eq!(self.idle.parked(), 0, "a worker counts as parked that has ended");
         let search = self.idle.start_search(0);
         assert_eq!(search, Search::Begins, "a worker counts as searching that has ended");

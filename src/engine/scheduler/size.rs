@@ -1,5 +1,6 @@
 //! How many workers there are, and how many there should be.
 
+use super::count::Remaining;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
 
@@ -11,7 +12,7 @@ pub(super) struct PoolSize {
     /// While events are recorded all its bits are inverted: see `is_plain`.
     staying: CachePadded<AtomicUsize>,
     /// Worker threads that have not ended.
-    pub(super) alive: AtomicUsize,
+    alive: AtomicUsize,
     /// Workers that block in place.
     blocked_in_place: AtomicUsize,
 }
@@ -24,6 +25,26 @@ impl PoolSize {
             alive: AtomicUsize::new(0),
             blocked_in_place: AtomicUsize::new(0),
         }
+    }
+
+    /// How many worker threads have not ended.
+    pub(super) fn alive(&self) -> usize {
+        // Ordering: Relaxed. `Shared::close` reads it under the lock of the threads, and `announce_sleep`
+        // after its fence: a thread is counted before it runs, and wakes the watchdog when it first leaves a
+        // park.
+        self.alive.load(Ordering::Relaxed)
+    }
+
+    /// A worker thread is about to start: counted before, so that a fast end cannot count below zero.
+    pub(super) fn count_in(&self) {
+        // Ordering: AcqRel, see `count_out`.
+        self.alive.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// A worker thread is about to end, or could not be started.
+    pub(super) fn count_out(&self) -> Remaining {
+        // Ordering: AcqRel: the last one sees what all others did before they were counted out.
+        Remaining::after(self.alive.fetch_sub(1, Ordering::AcqRel) as u64)
     }
 
     /// How many workers there are without the spares, or are about to be.

@@ -274,7 +274,7 @@ impl Slot {
 
     /// Where the worker is: another number in each poll, and after it.
     pub(super) fn position(&self) -> u64 {
-        position(self.progress(), self.running.is_idle())
+        position(self.progress(), self.running.is_between_polls())
     }
 
     pub(super) fn stall(&self) -> Stall {

@@ -120,7 +120,7 @@ pub(super) struct ThreadList {
     /// Threads that have left their slots to others; they are about to end, but what they still run
     /// (destructors of thread-locals, a hook) is not ours, so no thread waits for it under the lock.
     pub(super) left: Vec<JoinHandle<()>>,
-    pub(super) driver: Option<JoinHandle<()>>,
+    pub(super) watchdog: Option<JoinHandle<()>>,
     /// A thread drains the closed runtime.
     pub(super) drains: bool,
     /// When the system last had no thread to give for the driver thread, or one that drains.

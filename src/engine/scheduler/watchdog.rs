@@ -102,7 +102,7 @@ impl Shared {
     fn wake_or_start_watchdog(self: &Arc<Self>) {
         if self.watchdog.is_there() {
             self.watchdog.wake(&self.driver);
-        } else if self.start_driver().is_err() {
+        } else if self.start_watchdog().is_err() {
             // Idle workers, and busy ones between two polls, fetch events all the same. The next one that
             // leaves its park tries again.
             self.watchdog.start_failed();
@@ -122,9 +122,8 @@ impl Shared {
 /// a task; the runtime is open; and no future waits for a quiescent point.
 fn all_will_wake_us(shared: &Shared) -> bool {
     let (parked, blocked) = (shared.idle.parked(), shared.size.blocked_in_place());
-    // Ordering: Relaxed; a thread that is starting is counted before it runs, and when it first leaves a
-    // park it wakes us. Spares are started by this thread, or by a worker before it blocks.
-    parked + blocked >= shared.size.alive.load(Ordering::Relaxed)
+    // Spares are started by this thread, or by a worker before it blocks.
+    parked + blocked >= shared.size.alive()
         // Without a worker to take over, a spare may have to be tried again.
         && (blocked == 0 || parked != 0)
         // The last worker, which is not counted any more, may be in a destructor that does not end.
@@ -258,7 +257,7 @@ impl WatchdogThread {
         self.workers.clear();
         self.workers.extend(slots.map(|(index, slot)| WorkerSnapshot {
             progress: slot.progress(),
-            between_polls: tells && slot.running.is_idle(),
+            between_polls: tells && slot.running.is_between_polls(),
             idle: !slot.is_active() || shared.idle.is_parked(index),
             blocked_in_place: slot.is_blocked_in_place(),
             ready: slot.has_ready(),

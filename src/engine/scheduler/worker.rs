@@ -606,7 +606,7 @@ impl Runner for Worker {
         self.enqueue(task, reason);
     }
 
-    fn home(&self) -> u16 {
+    fn home_worker(&self) -> u16 {
         self.own.index as u16
     }
 }

@@ -80,7 +80,7 @@ pub(crate) trait Runner: Completer {
         self.requeue(task);
     }
     /// The index that wakes from outside are sent to.
-    fn home(&self) -> u16;
+    fn home_worker(&self) -> u16;
 }
 
 /// Where a task stands in the registries of its scheduler. Packed, so that it fills a word of the header

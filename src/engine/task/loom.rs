@@ -56,7 +56,7 @@ impl Runner for Queue {
         self.hot.lock().push_back(task);
     }
 
-    fn home(&self) -> u16 {
+    fn home_worker(&self) -> u16 {
         0
     }
 }

@@ -12,8 +12,8 @@ impl Hot {
     pub(crate) fn run(mut self, runner: &impl Runner) -> Polled {
         let header = self.header();
         // Ordering: Relaxed, see `home`.
-        if header.home.load(Ordering::Relaxed) != runner.home() {
-            header.home.store(runner.home(), Ordering::Relaxed);
+        if header.home.load(Ordering::Relaxed) != runner.home_worker() {
+            header.home.store(runner.home_worker(), Ordering::Relaxed);
         }
         header.link.set_note(None);
         let polled = match header.state.start() {

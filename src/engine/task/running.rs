@@ -92,7 +92,7 @@ impl Running {
 
     /// Whether the owner is between two polls. To a thread that has seen something of a poll, that poll is
     /// over then, with all that its owner has done in it.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub(crate) fn is_between_polls(&self) -> bool {
         // Ordering: Acquire pairs with `end`.
         self.id.load(Ordering::Acquire) == 0
     }

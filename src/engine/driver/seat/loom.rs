@@ -8,7 +8,7 @@ use ::loom::sync::{Condvar, Mutex};
 use ::loom::thread;
 
 use super::Driver;
-use crate::engine::driver::alarm::{AfterWake, AlarmSleep, AlarmWord, FIRST_DEADLINE};
+use crate::engine::driver::alarm::{AfterWake, AlarmSleep, AlarmWord, COALESCING};
 use crate::engine::park::{Announced, Parker, Unpark};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 
@@ -113,7 +113,7 @@ fn a_coalesced_turn_is_ended_by_a_wake_and_not_by_a_deadline() {
                 rings
             }
         });
-        if model.word.announce(FIRST_DEADLINE) == AlarmSleep::Announced {
+        if model.word.announce(COALESCING) == AlarmSleep::Announced {
             model.poller.poll();
             model.word.rise();
         }

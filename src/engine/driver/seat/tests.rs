@@ -67,7 +67,7 @@ fn a_sleep_ends_at_the_limit_or_the_earliest_timer() {
     let driver = Driver::new(1).unwrap();
     let asleep = |limit| {
         let sleep = driver.fall_asleep(limit, 0);
-        driver.alarm.wake_at.rise();
+        driver.alarm.word.rise();
         match sleep {
             MaySleep::Announced(end) => Some((end.deadline, end.limit)),
             MaySleep::No => None,

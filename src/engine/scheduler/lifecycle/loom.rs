@@ -238,8 +238,7 @@ fn a_close_leaves_the_destructors_to_the_workers() {
     }
     bounded(|way| {
         let shared = scheduler(1);
-        // Ordering: Relaxed, no other thread is there yet.
-        shared.size.alive.store(1, Ordering::Relaxed);
+        shared.size.count_in();
         let here = Arc::new(AtomicUsize::new(0));
         let counted = Counted(thread::current().id(), here.clone());
         let spawner = {
@@ -282,7 +281,7 @@ fn a_worker_that_is_asked_to_stay_has_left_or_stays() {
         {
             let mut threads = shared.threads.lock();
             threads.occupied.push(true);
-            shared.size.alive.store(1, Ordering::Relaxed);
+            shared.size.count_in();
             shared.size.set_regular(0);
         }
         let left = Arc::new(AtomicBool::new(false));
@@ -301,6 +300,6 @@ fn a_worker_that_is_asked_to_stay_has_left_or_stays() {
         };
         leaver.join().expect("no panic");
         assert_eq!(occupied, !left.load(Ordering::Relaxed), "two threads in a slot, or none");
-        assert_eq!(shared.size.alive.load(Ordering::Relaxed), usize::from(occupied));
+        assert_eq!(shared.size.alive(), usize::from(occupied));
     });
 }

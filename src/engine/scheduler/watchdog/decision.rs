@@ -224,13 +224,14 @@ impl WorkerHistory {
     /// Compares with the previous look, `passed` ago; at most `share` of that time counts towards a slow
     /// poll.
     fn look(&mut self, seen: WorkerSnapshot, now: Instant, passed: Duration, share: Duration) {
-        let before = std::mem::replace(&mut self.progress, seen.progress);
-        let polls = u32::try_from(seen.progress.wrapping_sub(before)).unwrap_or(u32::MAX);
+        let old_progress = std::mem::replace(&mut self.progress, seen.progress);
+        let polls = u32::try_from(seen.progress.wrapping_sub(old_progress)).unwrap_or(u32::MAX);
         let idle = seen.idle && !seen.blocked_in_place;
         let was_idle = std::mem::replace(&mut self.idle, idle) || idle;
-        let stood = std::mem::replace(&mut self.stalled, polls == 0 && !was_idle);
+        let was_stalled = std::mem::replace(&mut self.stalled, polls == 0 && !was_idle);
         // A worker that has left moves no more.
-        let is_over = stood && (polls != 0 || idle) && !seen.blocked_in_place && !self.in_place;
+        let is_over =
+            was_stalled && (polls != 0 || idle) && !seen.blocked_in_place && !self.in_place;
         // It may have ended at any time since the last look, which may be long ago if the system has not let
         // this thread run.
         let known = now.checked_sub(passed).map(|looked| self.still(looked)).unwrap_or_default();
@@ -238,11 +239,11 @@ impl WorkerHistory {
         self.ended = is_over.then(|| self.before + known + middle);
         self.in_place = seen.blocked_in_place || (self.in_place && polls == 0);
         self.slow = LONG_POLL.saturating_mul(polls) <= passed && !was_idle;
-        // What the worker does after a poll is not a part of it.
-        let ended =
+        // What the worker does between two polls is not a part of one.
+        let has_begun_or_ended =
             std::mem::replace(&mut self.between_polls, seen.between_polls) != seen.between_polls;
         self.slow_ended = None;
-        if self.stalled && !ended && !seen.blocked_in_place {
+        if self.stalled && !has_begun_or_ended && !seen.blocked_in_place {
             self.lasted += passed.min(share);
         } else {
             self.slow_ended = self.is_slow_told().then_some(self.lasted);

@@ -34,8 +34,7 @@ fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
         let shared = scheduler(1);
         let parker = parker(&shared);
         let idler = worker(&shared, 0);
-        // Ordering: Relaxed, no other thread is there yet.
-        shared.size.alive.store(1, Ordering::Relaxed);
+        shared.size.count_in();
         assert_eq!(shared.idle.park(0, false), LastLook::Everywhere, "no worker searches");
         let other = thread::spawn(move || idler.end_park());
         if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {
@@ -61,7 +60,7 @@ fn a_worker_with_its_first_task_wakes_the_watchdog() {
             let shared = shared.clone();
             thread::spawn(move || {
                 // Ordering: as in `start_worker`.
-                shared.size.alive.fetch_add(1, Ordering::AcqRel);
+                shared.size.count_in();
                 starting.work();
             })
         };
@@ -101,8 +100,7 @@ fn a_worker_that_is_back_wakes_the_watchdog() {
         let shared = scheduler(2);
         let parker = parker(&shared);
         let [walker, _idler] = [0, 1].map(|index| worker(&shared, index));
-        // Ordering: Relaxed, no other thread is there yet.
-        shared.size.alive.store(2, Ordering::Relaxed);
+        (0..2).for_each(|_| shared.size.count_in());
         assert_eq!(shared.idle.park(1, false), LastLook::Everywhere, "no worker searches");
         let other = thread::spawn(move || drop(BlockedInPlace::begin(&walker)));
         if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {

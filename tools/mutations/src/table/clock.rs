@@ -8,14 +8,14 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "            if awake.remove() && self.driver.clock().is_stopped() {\n                self.driver.wake();\n            }",
-        to: "            awake.remove();",
+        from: "            if awake.remove() == Remaining::None && self.driver.clock().is_stopped() {\n                self.driver.wake();\n            }",
+        to: "            let _ = awake.remove();",
         breaks: "the last thread that goes to sleep does not wake the holder of the seat",
     },
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "        if seen & AWAKE != 0 {",
+        from: "        if seen & AWAKE_MASK != 0 {",
         to: "        if false {",
         breaks: "the clock jumps while a thread is awake",
     },
@@ -44,7 +44,7 @@ pub const ROWS: &[Mutation] = &[
         file: QUIESCENCE,
         models: "quiescence::loom",
         from: "if awake.read() == seen {",
-        to: "if awake.read() & AWAKE == 0 {",
+        to: "if awake.read() & AWAKE_MASK == 0 {",
         breaks: "the holder does not see that threads were awake meanwhile",
     },
     Mutation {

@@ -31,8 +31,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ALARM,
         models: "seat::loom",
-        from: "self.0.swap(NOTIFIED, Ordering::Release) >= FIRST_DEADLINE",
-        to: "self.0.swap(NOTIFIED, Ordering::Relaxed) >= FIRST_DEADLINE",
+        from: "self.0.swap(NOTIFIED, Ordering::Release) >= COALESCING",
+        to: "self.0.swap(NOTIFIED, Ordering::Relaxed) >= COALESCING",
         breaks: "a wake of the poller publishes nothing",
     },
     Mutation {
@@ -52,14 +52,14 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ALARM,
         models: "seat::loom",
-        from: "wake_at < FIRST_DEADLINE || wake_at <= deadline",
-        to: "wake_at < FIRST_DEADLINE",
+        from: "wake_at < COALESCING || wake_at <= deadline",
+        to: "wake_at < COALESCING",
         breaks: "a deadline ends a coalescing sleep, or a sleep that ends before it",
     },
     Mutation {
         file: SEAT,
         models: "driver::",
-        from: "                driver.alarm.wake_at.rise();\n                polled",
+        from: "                driver.alarm.word.rise();\n                polled",
         to: "                polled",
         breaks: "a sleep that ended by itself is still announced to the next holder",
     },

@@ -379,7 +379,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SHARED,
         models: "scheduler::worker::loom",
-        from: " && self.used_slots().all(|slot| slot.running.is_idle())",
+        from: " && self.used_slots().all(|slot| slot.running.is_between_polls())",
         to: "",
         breaks: "a thread that waits for the last task returns before its JoinHandle knows",
     },
@@ -415,7 +415,7 @@ pub const ROWS: &[Mutation] = &[
         file: LIFECYCLE,
         models: "lifecycle::loom",
         from: "        if is_deserted {",
-        to: "        if self.size.alive.load(Ordering::Acquire) == 0 {",
+        to: "        if self.size.alive() == 0 {",
         breaks: "the thread that closes drains beside the last worker",
     },
     Mutation {

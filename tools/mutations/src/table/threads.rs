@@ -227,8 +227,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/runtime/drive.rs",
         models: "drive::loom",
-        from: "if ptr::eq(AWAKE.get(), StdArc::as_ptr(self)) {",
-        to: "if !AWAKE.get().is_null() || true {",
+        from: "if ptr::eq(NOT_IN_DRIVER.get(), StdArc::as_ptr(self)) {",
+        to: "if !NOT_IN_DRIVER.get().is_null() || true {",
         breaks: "another thread takes the runtime's for awake",
     },
     Mutation {
@@ -277,13 +277,13 @@ pub const ROWS: &[Mutation] = &[
         file: CURRENT,
         models: "current_thread::loom",
         from: "        let still = self.word.load(Ordering::Acquire) == seen;",
-        to: "        let still = self.word.load(Ordering::Acquire) & AWAKE == 0;",
+        to: "        let still = self.word.load(Ordering::Acquire) & AWAKE_MASK == 0;",
         breaks: "the thread that drives does not see that threads were awake meanwhile",
     },
     Mutation {
         file: CURRENT,
         models: "current_thread::loom",
-        from: "        if seen & AWAKE != 0 {",
+        from: "        if seen & AWAKE_MASK != 0 {",
         to: "        if false {",
         breaks: "the thread that drives takes a root that goes meanwhile for asleep",
     },

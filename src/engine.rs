@@ -101,7 +101,7 @@
 //! | `Deque` | A queue of one worker, from which the others can steal. |
 //! | `Dispatcher` | The driver thread while it calls wakers, and sends the woken tasks to the workers. |
 //! | `Driver` | The poller, the sources and the timers of a runtime. |
-//! | `Foreign` | Of tasks that are counted apart: spawned by threads outside the workers, or cancelled. |
+//! | `Foreign` | A task that is counted apart: spawned by a thread outside the workers, or cancelled. |
 //! | `Found` | What a worker does when it has found a task, before it runs it. |
 //! | `Histogram` | How often something took how long. |
 //! | `History` | What the watchdog remembers from one look to the next. |
@@ -128,7 +128,7 @@
 //! | `Order` | What the watchdog is to do after a look. |
 //! | `Origin` | What the caller of a spawn says of the task: the place, and perhaps a name. |
 //! | `Outside` | The queues that threads other than the workers push to. |
-//! | `Own` | Of a thread itself: no other one pushes to such queues. |
+//! | `Own` | What belongs to one thread: no other one pushes to such a queue. |
 //! | `Pace` | How many tasks a worker runs between two polls of the driver. |
 //! | `Parker` | Puts its thread to sleep until another thread unparks it. |
 //! | `Place` | Where a future stands in a wait list. |
@@ -178,7 +178,7 @@
 //! | `Subscription` | The wait for the pollable of one resource of the host. |
 //! | `Task` | A future that the runtime polls, with its handles and its output. |
 //! | `Timer` | A deadline, and the waker that is called when it has passed. |
-//! | `Traced` | Of a poll that notes where its task waits. |
+//! | `Traced` | What a poll that notes where its task waits has found. |
 //! | `Track` | What one thread has recorded. |
 //! | `Unflushed` | What a host may still keep of bytes that were written. |
 //! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |

@@ -147,15 +147,15 @@ impl Wake for RootWaker {
 }
 
 /// Keeps a root counted, as awake or parked, as long as its `block_on` lasts.
-pub(super) struct Present(pub(super) Option<Arc<Presence>>);
+pub(super) struct PresenceGuard(pub(super) Option<Arc<Presence>>);
 
-impl Present {
+impl PresenceGuard {
     pub(super) fn begin(scheduler: &Arc<Shared>) -> Self {
         Self(Presence::begin(scheduler))
     }
 }
 
-impl Drop for Present {
+impl Drop for PresenceGuard {
     fn drop(&mut self) {
         if let Some(presence) = &self.0 {
             presence.end();

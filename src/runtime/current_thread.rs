@@ -53,7 +53,7 @@
 //! threads of the blocking pool, where a program that counts on its one thread does not expect them; tokio
 //! does not do it either.
 
-use super::block_on::{self, Present};
+use super::block_on::{self, PresenceGuard};
 use super::drive::{OthersIdle, SleepNotes, drive};
 use super::local::{LocalShared, SendExecutor};
 use super::local_thread::in_local;
@@ -145,8 +145,8 @@ impl CurrentThread {
     }
 
     /// Counts a root that another thread than the one that drives polls.
-    pub(super) fn present(&self) -> Present {
-        Present(Some(Presence::counted_by(self.others.clone())))
+    pub(super) fn present(&self) -> PresenceGuard {
+        PresenceGuard(Some(Presence::counted_by(self.others.clone())))
     }
 
     /// Runs `root` on the calling thread, and drives if no other thread does.

@@ -1,6 +1,6 @@
 //! A handle to a runtime: cheap to clone, for any thread, outlives the runtime without harm.
 
-use super::block_on::{self, Present};
+use super::block_on::{self, PresenceGuard};
 use super::blocking_task::{BlockingJob, BlockingTasks};
 use super::current_thread::CurrentThread;
 use super::drive::SleepNotes;
@@ -184,7 +184,8 @@ impl Handle {
         let pinned = &self.inner.pinned;
         match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
-                let (most, present) = (scheduler.worker_count(), || Present::begin(scheduler));
+                let (most, present) =
+                    (scheduler.worker_count(), || PresenceGuard::begin(scheduler));
                 pinned.spawn(most, present, make, spawned_at)
             }
             // Not the thread that drives, which may be another one each time.
@@ -213,7 +214,7 @@ impl Handle {
         let _entered = self.enter();
         tokio_words::explained(|| match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
-                let present = Present::begin(scheduler);
+                let present = PresenceGuard::begin(scheduler);
                 scheduler::enter_root(scheduler, || block_on::run(future, present.0.clone()))
             }
             Flavor::CurrentThread(current) => {

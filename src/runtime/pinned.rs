@@ -16,7 +16,7 @@
 //! comes later is cancelled by the thread that spawns it, which is sound because it has not been made yet:
 //! what is dropped is the function that would have made it, and that is `Send`.
 
-use super::block_on::{self, Present};
+use super::block_on::{self, PresenceGuard};
 use super::local::{LocalShared, Unplaced};
 use super::local_thread::lend;
 use crate::engine::blocking::{self, Job, SpawnError};
@@ -58,7 +58,7 @@ pub(super) struct Post {
     executor: Unplaced,
     pinned: Arc<Pinned>,
     /// Awake from the moment it is queued, for a clock that stands still.
-    present: Present,
+    present: PresenceGuard,
 }
 
 impl Job for Post {
@@ -93,7 +93,7 @@ impl Pinned {
     pub(super) fn spawn<F, Fut>(
         self: &Arc<Self>,
         most: usize,
-        present: impl Fn() -> Present,
+        present: impl Fn() -> PresenceGuard,
         make: F,
         spawned_at: &'static Location<'static>,
     ) -> JoinHandle<Fut::Output>
@@ -117,7 +117,7 @@ impl Pinned {
         self: &Arc<Self>,
         threads: &mut Threads,
         most: usize,
-        present: impl Fn() -> Present,
+        present: impl Fn() -> PresenceGuard,
     ) -> Arc<LocalShared> {
         let idlest = threads.all.iter().min_by_key(|thread| thread.alive_tasks()).cloned();
         match idlest {

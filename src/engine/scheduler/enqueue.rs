@@ -1,11 +1,11 @@
 //! The one door to the queues: each task that becomes runnable, and each one that leaves a queue without
 //! being run, comes through [`Shared::enqueue`].
 //!
-//! Three things pass by it. One call moves a batch from deque to deque (`steal_into`, `move_into`): the worker
-//! that moves it runs one of its tasks, and tells others of the rest when it has them. A chain goes from the
-//! driver thread to a channel (`send`): each task on it came through here before. And a task that another one
-//! displaces from the next slot goes to the deque ([`OwnQueues::put_next`]): the call for that other one tells
-//! a peer.
+//! Three things pass by it. One call moves a batch from deque to deque (`steal_into`, `move_into`): the
+//! worker that moves it runs one of its tasks, and tells others of the rest when it has them. A chain goes
+//! from the driver thread to a channel (`send`): each task on it came through here before. And a task that
+//! another one displaces from the next slot goes to the deque ([`OwnQueues::put_next`]): the call for that
+//! other one tells a peer.
 
 use super::idle::Search;
 use super::own_queues::OwnQueues;

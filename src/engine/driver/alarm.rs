@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `AWAKE` (0) | no thread sleeps: the thread that enters next looks at the timers first |
 //! | `NOTIFIED` (1) | as above, and the next sleep is called off |
-//! | `COALESCING` (2) | the holder coalesces timers, or is about to: it sleeps for `DELAY` at the most |
+//! | `COALESCING` (2) | the holder coalesces timers, or is about to: it sleeps for `DELAY_NS` at the most |
 //! | larger: a deadline | the holder sleeps until then, or is about to; `u64::MAX`: no end |
 //!
 //! | from | by | to | and then |
@@ -51,7 +51,7 @@
 //!
 //! A turn with a limit of zero cannot sleep, so it does none of this. A sleep that coalesces timers
 //! (`coalescing`) announces an end that no deadline comes before, so that no registrar rings, and ends so
-//! soon that a timer which it sleeps past is late by no more than `DELAY` allows every timer.
+//! soon that a timer which it sleeps past is late by no more than `DELAY_NS` allows every timer.
 
 use super::selector::{Bell, Registry};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};

@@ -8,10 +8,10 @@
 //! # When timers are coalesced
 //!
 //! Timers are *dense* if at least [`DENSE`] of the ticks in the [`OUTLOOK`] after the last turn that fired
-//! timers hold some. Then the next turn comes no sooner than [`DELAY`] after that one, and fires all that is
-//! due by then. It follows that
+//! timers hold some. Then the next turn comes no sooner than [`DELAY_NS`] after that one, and fires all that
+//! is due by then. It follows that
 //!
-//! - a timer is late by the wheel's tick and [`DELAY`] at the most: what was due at the last turn has
+//! - a timer is late by the wheel's tick and [`DELAY_NS`] at the most: what was due at the last turn has
 //!   fired there, so whatever waits for the end of the delay became due after its beginning;
 //! - the first timers after a pause are served as if they were alone;
 //! - what a few tasks wait for, each for one moment after the other, is never dense, however short their
@@ -37,11 +37,11 @@
 //! lone timer, too.
 
 use crate::engine::driver::timers::Timers;
-use crate::engine::driver::wheel::{BUCKETS, DIGIT_BITS, NIL, TICK_BITS, Wheel, tick_of};
+use crate::engine::driver::wheel::TICK_BITS;
 use crate::engine::sync_shim::atomic::Ordering;
 
 /// How long after a turn that fired timers the next ones may have to wait, if they are dense.
-const DELAY: u64 = 400_000;
+const DELAY_NS: u64 = 400_000;
 
 /// How many ticks are looked at: about a millisecond.
 const OUTLOOK: u64 = 16;
@@ -57,7 +57,7 @@ impl Timers {
     /// The moment until which the next timers wait for each other; `None`: they do not. `served` is the time
     /// of the last turn that fired timers.
     pub(super) fn coalesced_until(&self, served: u64, now: u64) -> Option<u64> {
-        let end = served.saturating_add(DELAY);
+        let end = served.saturating_add(DELAY_NS);
         let is_near = now < end && self.next_deadline().is_some_and(|next| next < end);
         (is_near && self.is_dense(served)).then_some(end)
     }
@@ -70,48 +70,10 @@ impl Timers {
             // Ordering: Relaxed. The partner is `Shard::lower_next`; whether timers are dense is a guess,
             // and the lock orders what is read of the wheel.
             if shard.next.load(Ordering::Relaxed) <= end {
-                ahead |= shard.timers.lock().wheel.outlook(time);
+                ahead |= shard.timers.lock().wheel.ticks_ahead(time, OUTLOOK, SAMPLE);
             }
         }
         ahead.count_ones() >= DENSE
-    }
-}
-
-impl<T> Wheel<T> {
-    /// Which of the ticks that follow `time` hold entries, the next one in the lowest bit.
-    fn outlook(&mut self, time: u64) -> u64 {
-        let first = (time >> TICK_BITS) + 1;
-        let mut ahead = 0;
-        let mut note = |tick: u64| {
-            let distance = tick.wrapping_sub(first);
-            if distance < OUTLOOK {
-                ahead |= 1 << distance;
-            }
-        };
-        let block = self.elapsed >> DIGIT_BITS << DIGIT_BITS;
-        let mut digits = self.occupied[0];
-        while digits != 0 {
-            note(block + u64::from(digits.trailing_zeros()));
-            digits &= digits - 1;
-        }
-        if let Some(bucket) = self.first_closed() {
-            let mut index = self.buckets[bucket].head;
-            for _ in 0..SAMPLE {
-                if index == NIL {
-                    break;
-                }
-                let entry = self.entries.at_mut(index);
-                note(tick_of(entry.deadline));
-                index = entry.next;
-            }
-        }
-        ahead
-    }
-
-    /// The first bucket that spans more than a tick.
-    fn first_closed(&self) -> Option<usize> {
-        let level = 1 + self.occupied[1..].iter().position(|&bits| bits != 0)?;
-        Some(level * BUCKETS + self.occupied[level].trailing_zeros() as usize)
     }
 }
 

@@ -52,8 +52,8 @@ use crate::engine::slab::{Key, Slab};
 /// Nanoseconds per tick, as a power of two.
 pub(super) const TICK_BITS: u32 = 16;
 /// Buckets per level, as a power of two; one bitmap word holds a level.
-pub(super) const DIGIT_BITS: u32 = 6;
-pub(super) const BUCKETS: usize = 1 << DIGIT_BITS;
+const DIGIT_BITS: u32 = 6;
+const BUCKETS: usize = 1 << DIGIT_BITS;
 const LEVELS: usize = 8;
 /// The last tick there is. It never comes: it holds what is due later than a `u64` of nanoseconds can say
 /// exactly.
@@ -61,28 +61,28 @@ const NEVER: u64 = (1 << (u64::BITS - TICK_BITS)) - 1;
 /// The bucket behind all others: entries whose tick had passed when they were inserted.
 const OVERDUE: usize = LEVELS * BUCKETS;
 /// No entry: the end of a list.
-pub(super) const NIL: u32 = u32::MAX;
+const NIL: u32 = u32::MAX;
 
 /// Deadlines with a value each: insert, cancel, and take out what has expired.
 #[derive(Debug)]
 pub(crate) struct Wheel<T> {
     /// Every entry due at this tick or before it has been handed out, or is in the bucket `OVERDUE`.
-    pub(super) elapsed: u64,
+    elapsed: u64,
     /// Per level, one bit for each bucket that holds entries.
-    pub(super) occupied: [u64; LEVELS],
+    occupied: [u64; LEVELS],
     /// `level * BUCKETS + digit`, then `OVERDUE`. None before the first insertion, and after a drain: they
     /// are 8 KiB, and most shards of most runtimes never have a timer.
-    pub(super) buckets: Box<[Bucket]>,
-    pub(super) entries: Slab<Entry<T>>,
+    buckets: Box<[Bucket]>,
+    entries: Slab<Entry<T>>,
 }
 
 /// A doubly linked list of entries in order of insertion.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bucket {
+struct Bucket {
     /// No entry of the bucket is due before this tick. Cancelling leaves it as it is: it may be too low,
     /// never too high.
     earliest: u64,
-    pub(super) head: u32,
+    head: u32,
     tail: u32,
 }
 
@@ -91,10 +91,10 @@ impl Bucket {
 }
 
 #[derive(Debug)]
-pub(super) struct Entry<T> {
-    pub(super) deadline: u64,
+struct Entry<T> {
+    deadline: u64,
     previous: u32,
-    pub(super) next: u32,
+    next: u32,
     value: T,
 }
 
@@ -340,6 +340,43 @@ impl<T> Wheel<T> {
         debug_assert!(self.elapsed < start && start <= earliest);
         Some(First { bucket, start, earliest })
     }
+
+    /// Which of the `ticks` ticks that follow `time`, 64 at the most, hold entries; the next one in the
+    /// lowest bit. Looks at `sample` entries at the most of the first bucket that spans more than a tick.
+    pub(super) fn ticks_ahead(&mut self, time: u64, ticks: u64, sample: usize) -> u64 {
+        let first = (time >> TICK_BITS) + 1;
+        let mut ahead = 0;
+        let mut note = |tick: u64| {
+            let distance = tick.wrapping_sub(first);
+            if distance < ticks {
+                ahead |= 1 << distance;
+            }
+        };
+        let block = self.elapsed >> DIGIT_BITS << DIGIT_BITS;
+        let mut digits = self.occupied[0];
+        while digits != 0 {
+            note(block + u64::from(digits.trailing_zeros()));
+            digits &= digits - 1;
+        }
+        if let Some(bucket) = self.first_closed() {
+            let mut index = self.buckets[bucket].head;
+            for _ in 0..sample {
+                if index == NIL {
+                    break;
+                }
+                let entry = self.entries.at_mut(index);
+                note(tick_of(entry.deadline));
+                index = entry.next;
+            }
+        }
+        ahead
+    }
+
+    /// The first bucket that spans more than a tick.
+    fn first_closed(&self) -> Option<usize> {
+        let level = 1 + self.occupied[1..].iter().position(|&bits| bits != 0)?;
+        Some(level * BUCKETS + self.occupied[level].trailing_zeros() as usize)
+    }
 }
 
 struct First {
@@ -355,7 +392,7 @@ pub(crate) fn due_at(deadline: u64) -> u64 {
     tick_of(deadline) << TICK_BITS
 }
 
-pub(super) fn tick_of(deadline: u64) -> u64 {
+fn tick_of(deadline: u64) -> u64 {
     // `(deadline + mask) >> bits` would overflow at the end of time.
     let begun = u64::from(deadline & ((1 << TICK_BITS) - 1) != 0);
     ((deadline >> TICK_BITS) + begun).min(NEVER)

@@ -3,10 +3,11 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use super::{DELAY, DENSE, OUTLOOK, TICK_BITS, Wheel};
+use super::{DELAY_NS, DENSE, OUTLOOK, SAMPLE, TICK_BITS};
 use crate::engine::driver::Driver;
 use crate::engine::driver::tests::{TOO_LONG, asleep};
 use crate::engine::driver::timers::TimerEntry;
+use crate::engine::driver::wheel::Wheel;
 use crate::engine::wakers::tests::Count;
 
 const TICK: u64 = 1 << TICK_BITS;
@@ -44,10 +45,10 @@ fn timers_are_coalesced_where_many_ticks_have_some() {
 fn a_delay_begins_with_the_turn_before_and_is_bounded() {
     let driver = with_timers(HOUR, 1..20);
     let coalesces = |now| driver.timers().coalesced_until(HOUR, now);
-    for now in [HOUR, HOUR + TICK, HOUR + DELAY - 1] {
-        assert_eq!(coalesces(now), Some(HOUR + DELAY));
+    for now in [HOUR, HOUR + TICK, HOUR + DELAY_NS - 1] {
+        assert_eq!(coalesces(now), Some(HOUR + DELAY_NS));
     }
-    assert_eq!(coalesces(HOUR + DELAY), None, "there was a pause: the first is served at once");
+    assert_eq!(coalesces(HOUR + DELAY_NS), None, "there was a pause: the first is served at once");
     assert_eq!(driver.timers().coalesced_until(0, HOUR), None, "nothing has fired yet");
 }
 
@@ -61,16 +62,20 @@ fn the_outlook_shows_the_ticks_ahead() {
         for tick in [1, 2, 5, OUTLOOK, OUTLOOK + 1, 1_000] {
             wheel.insert((first + tick) * TICK, ());
         }
-        assert_eq!(wheel.outlook(time), 0b1000_0000_0001_0011, "at {first}");
+        assert_eq!(wheel.ticks_ahead(time, OUTLOOK, SAMPLE), 0b1000_0000_0001_0011, "at {first}");
         wheel.expire(time + 3 * TICK, &mut vec![]);
-        assert_eq!(wheel.outlook(time + 3 * TICK), 0b11_0000_0000_0010, "at {first}");
+        assert_eq!(
+            wheel.ticks_ahead(time + 3 * TICK, OUTLOOK, SAMPLE),
+            0b11_0000_0000_0010,
+            "at {first}"
+        );
     }
     // No bucket has been opened for long.
     let mut wheel = Wheel::new();
     for tick in 1..=5 {
         wheel.insert(HOUR + tick * TICK, ());
     }
-    assert!(wheel.outlook(HOUR).count_ones() >= DENSE);
+    assert!(wheel.ticks_ahead(HOUR, OUTLOOK, SAMPLE).count_ones() >= DENSE);
 }
 
 /// Some hundred ticks have timers; each was served in a turn of its own.

@@ -253,8 +253,8 @@ impl<J: Job> Pool<J> {
 
     /// Whether no job is queued or being done. If not, and the pool is open, `Config::on_idle` will be
     /// called.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.locked.state.lock().is_idle()
+    pub(crate) fn has_no_job(&self) -> bool {
+        self.locked.state.lock().has_no_job()
     }
 
     /// Starts a thread that `PoolState` counts already. The caller holds its lock, and the thread needs it
@@ -329,7 +329,7 @@ impl<J: Job> ThreadGuard<'_, J> {
         let Config { keep_alive, on_idle, .. } = &self.pool.config;
         let work = &self.pool.locked.work;
         self.pool.locked.serve(|mut state| {
-            if state.is_idle() {
+            if state.has_no_job() {
                 on_idle();
             }
             // A signal that came to nothing (a busy thread took the job) begins the idle time anew.

@@ -9,7 +9,6 @@ use super::resolver;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::panic::Location;
-use std::vec;
 
 /// Whatever names one or several socket addresses.
 ///
@@ -99,8 +98,8 @@ impl Target {
     pub(super) async fn resolve(self) -> io::Result<Addresses> {
         match self {
             Self::Known(addresses) => Ok(addresses),
-            Self::HostPort(text) => resolver::look_up_text(text).await.map(many),
-            Self::Host(host, port) => resolver::look_up(host, port).await.map(many),
+            Self::HostPort(text) => resolver::look_up_text(text).await.map(Addresses::Many),
+            Self::Host(host, port) => resolver::look_up(host, port).await.map(Addresses::Many),
         }
     }
 
@@ -110,20 +109,31 @@ impl Target {
     }
 
     fn one(address: impl Into<SocketAddr>) -> Self {
-        Self::Known(Some(address.into()).into_iter().chain(Vec::new()))
+        Self::Known(Addresses::One(Some(address.into()).into_iter()))
     }
 }
 
-/// As many addresses as were resolved.
-fn many(addresses: vec::IntoIter<SocketAddr>) -> Addresses {
-    None.into_iter().chain(addresses)
+impl Iterator for Addresses {
+    type Item = SocketAddr;
+
+    fn next(&mut self) -> Option<SocketAddr> {
+        match self {
+            Self::One(address) => address.next(),
+            Self::Many(addresses) => addresses.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::One(address) => address.size_hint(),
+            Self::Many(addresses) => addresses.size_hint(),
+        }
+    }
 }
 
 /// Public in form only: the trait above names these, code outside cannot.
 pub(super) mod sealed {
-    use std::iter::Chain;
     use std::net::SocketAddr;
-    use std::{option, vec};
 
     pub trait Resolve {
         fn target(&self) -> Target;
@@ -139,7 +149,11 @@ pub(super) mod sealed {
     }
 
     /// One address is by far the commonest case and must not allocate: `send_to` comes through here.
-    pub(super) type Addresses = Chain<option::IntoIter<SocketAddr>, vec::IntoIter<SocketAddr>>;
+    #[derive(Debug)]
+    pub enum Addresses {
+        One(std::option::IntoIter<SocketAddr>),
+        Many(std::vec::IntoIter<SocketAddr>),
+    }
 }
 
 /// Implements the trait for a type: how to make a [`Target`] of it.
@@ -163,7 +177,7 @@ target! {
     (IpAddr, u16): |this| Target::one(*this);
     (Ipv4Addr, u16): |this| Target::one(*this);
     (Ipv6Addr, u16): |this| Target::one(*this);
-    [SocketAddr]: |this| Target::Known(many(Vec::from(this).into_iter()));
+    [SocketAddr]: |this| Target::Known(Addresses::Many(Vec::from(this).into_iter()));
     str: |this| match this.parse::<SocketAddr>() {
         Ok(address) => Target::one(address),
         Err(_) => Target::HostPort(this.to_owned()),

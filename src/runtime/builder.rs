@@ -320,7 +320,7 @@ impl Builder {
             });
             if self.start_paused {
                 let blocking = runtime.handle.inner.blocking.clone();
-                scheduler.count_threads(move || blocking.is_idle());
+                scheduler.count_threads(move || blocking.has_no_job());
             }
             // Mostly it is made later, when a worker needs it. But a root may be the first to wait for a
             // moment at which everything waits; and a hook may keep the workers from fetching events, and pin

@@ -54,7 +54,7 @@
 //! does not do it either.
 
 use super::block_on::{self, PresenceGuard};
-use super::drive::{OthersIdle, SleepNotes, drive};
+use super::drive::{AroundSleeps, OthersIdle, drive};
 use super::local::{LocalShared, SendExecutor};
 use super::local_thread::in_local;
 use crate::engine::driver::Driver;
@@ -154,7 +154,7 @@ impl CurrentThread {
     /// `no_work`: whether no blocking work is queued or being done.
     pub(super) fn block_on<F: Future>(
         &self,
-        notes: SleepNotes<'_>,
+        around: AroundSleeps<'_>,
         no_work: &dyn Fn() -> bool,
         root: F,
     ) -> F::Output {
@@ -163,19 +163,19 @@ impl CurrentThread {
         let driving = match executor {
             Some(executor) => Driving::begin(self, executor),
             None => match self.wait(root.as_mut()) {
-                InLine::Drive(driving) => driving,
-                InLine::Done(output) => return output,
+                AfterLine::Drive(driving) => driving,
+                AfterLine::Done(output) => return output,
             },
         };
-        driving.run(notes, no_work, root)
+        driving.run(around, no_work, root)
     }
 
     /// Polls `root` while another thread drives.
-    fn wait<F: Future>(&self, mut root: Pin<&mut F>) -> InLine<'_, F::Output> {
+    fn wait<F: Future>(&self, mut root: Pin<&mut F>) -> AfterLine<'_, F::Output> {
         let mut line = pin!(self.wait_in_line());
         let turn = poll_fn(|cx| match line.as_mut().poll(cx) {
-            Poll::Ready(executor) => Poll::Ready(InLine::Drive(Driving::begin(self, executor))),
-            Poll::Pending => in_local(|| root.as_mut().poll(cx)).map(InLine::Done),
+            Poll::Ready(executor) => Poll::Ready(AfterLine::Drive(Driving::begin(self, executor))),
+            Poll::Pending => in_local(|| root.as_mut().poll(cx)).map(AfterLine::Done),
         });
         let present = self.present();
         block_on::run(turn, present.0.clone())
@@ -209,7 +209,7 @@ impl CurrentThread {
 }
 
 /// What a thread in line is to do next.
-enum InLine<'a, T> {
+enum AfterLine<'a, T> {
     Drive(Driving<'a>),
     /// Nothing: its root is ready.
     Done(T),
@@ -229,7 +229,7 @@ impl<'a> Driving<'a> {
 
     fn run<F: Future>(
         self,
-        notes: SleepNotes<'_>,
+        around: AroundSleeps<'_>,
         no_work: &dyn Fn() -> bool,
         root: Pin<&mut F>,
     ) -> F::Output {
@@ -242,7 +242,7 @@ impl<'a> Driving<'a> {
             self.tell_quiet();
             polled
         });
-        executor.here(|| drive(&others.driver, notes, &others_idle, run))
+        executor.here(|| drive(&others.driver, around, &others_idle, run))
     }
 
     /// After a turn of the tasks: wakes the roots that wait until none is alive. The lock is what makes sure

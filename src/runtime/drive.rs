@@ -61,25 +61,25 @@ fn awake<R>(waker: &DriverWaker, f: impl FnOnce() -> R) -> R {
 
 /// What a thread that drives counts, and calls, around its sleeps.
 #[derive(Clone, Copy)]
-pub(super) struct SleepNotes<'a> {
+pub(super) struct AroundSleeps<'a> {
     pub(super) sleeps: &'a Sleeps,
     pub(super) hooks: Option<&'a SleepHooks>,
 }
 
 /// A thread that drives, from when it begins until it stops, as it counts itself.
 struct Busy<'a> {
-    notes: SleepNotes<'a>,
+    around: AroundSleeps<'a>,
     since: Instant,
 }
 
 impl<'a> Busy<'a> {
-    fn begin(notes: SleepNotes<'a>) -> Self {
-        Self { notes, since: clock::now() }
+    fn begin(around: AroundSleeps<'a>) -> Self {
+        Self { around, since: clock::now() }
     }
 
     /// Calls `sleep`, which sleeps unless a hook has woken the thread.
     fn sleep(&mut self, sleep: impl FnOnce()) {
-        let SleepNotes { sleeps, hooks } = self.notes;
+        let AroundSleeps { sleeps, hooks } = self.around;
         if let Some(hooks) = hooks {
             hooks.before();
         }
@@ -94,7 +94,7 @@ impl<'a> Busy<'a> {
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.notes.sleeps.was_busy(self.since, clock::now());
+        self.around.sleeps.was_busy(self.since, clock::now());
     }
 }
 
@@ -103,7 +103,7 @@ impl Drop for Busy<'_> {
 /// `others_idle`: asked only while the clock stands still.
 pub(super) fn drive<F: Future>(
     driver: &Arc<Driver>,
-    notes: SleepNotes<'_>,
+    around: AroundSleeps<'_>,
     others_idle: &dyn Fn() -> OthersIdle,
     future: F,
 ) -> F::Output {
@@ -113,7 +113,7 @@ pub(super) fn drive<F: Future>(
     let mut future = pin!(tokio_context::without_budget(future));
     let mut wakes = Vec::new();
     let mut patience = Patience::new();
-    let mut busy = Busy::begin(notes);
+    let mut busy = Busy::begin(around);
     loop {
         // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees
         // what was written before it.

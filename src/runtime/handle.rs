@@ -3,7 +3,7 @@
 use super::block_on::{self, PresenceGuard};
 use super::blocking_task::{BlockingJob, BlockingTasks};
 use super::current_thread::CurrentThread;
-use super::drive::SleepNotes;
+use super::drive::AroundSleeps;
 use super::id::Id;
 use super::local::{LocalShared, Settled};
 use super::local_thread;
@@ -234,8 +234,8 @@ impl Handle {
         self.refuse_where_it_runs("block_on");
         let _entered = self.enter();
         let blocking = &self.inner.blocking;
-        let no_work = || blocking.is_idle();
-        tokio_words::explained(|| current.block_on(self.notes(), &no_work, future))
+        let no_work = || blocking.has_no_job();
+        tokio_words::explained(|| current.block_on(self.around_sleeps(), &no_work, future))
     }
 
     /// Panics, at the caller, inside a task; and in a waker that the thread which drives a runtime without
@@ -344,8 +344,8 @@ impl Handle {
     }
 
     /// What the thread that drives a runtime without workers counts and calls around its sleeps.
-    pub(super) fn notes(&self) -> SleepNotes<'_> {
-        SleepNotes { sleeps: &self.inner.sleeps, hooks: self.inner.hooks.around_sleeps() }
+    pub(super) fn around_sleeps(&self) -> AroundSleeps<'_> {
+        AroundSleeps { sleeps: &self.inner.sleeps, hooks: self.inner.hooks.around_sleeps() }
     }
 
     /// Which worker of this runtime the calling thread plays: the only one, where there is none.

@@ -73,8 +73,8 @@ impl LocalRuntime {
 
     fn drive<F: Future>(&self, future: F) -> F::Output {
         let blocking = &self.handle.inner.blocking;
-        let others_idle = || OthersIdle::alone(blocking.is_idle());
-        drive(self.handle.driver(), self.handle.notes(), &others_idle, future)
+        let others_idle = || OthersIdle::alone(blocking.has_no_job());
+        drive(self.handle.driver(), self.handle.around_sleeps(), &others_idle, future)
     }
 
     /// Runs the tasks until none is alive; returns at once if none is.

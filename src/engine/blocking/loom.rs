@@ -111,7 +111,7 @@ impl Model {
         assert!(self.locked.wait_for_threads(0, None));
         let state = self.locked.state.lock();
         assert_eq!((state.threads(), state.idle(), state.queued()), (0, 0, 0));
-        assert!(state.is_idle());
+        assert!(state.has_no_job());
         [&self.run, &self.cancelled, &self.refused].map(|count| count.load(Ordering::Relaxed))
     }
 }

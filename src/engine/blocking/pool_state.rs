@@ -268,7 +268,7 @@ impl<J> PoolState<J> {
     }
 
     /// Whether no job is queued, being done or being cancelled.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(super) fn has_no_job(&self) -> bool {
         self.queue.is_empty()
             && self.cancelled.is_empty()
             && self.last.is_none()
@@ -376,14 +376,14 @@ mod tests {
         assert_eq!((state.threads(), state.queued()), (2, 0));
         assert_eq!(state.next_cancelled(), NextStep::Cancel('b'));
         state.finished();
-        assert!(!state.is_idle());
+        assert!(!state.has_no_job());
         // A free thread helps.
         state.finished();
         assert_eq!(state.next_step(false), NextStep::Cancel('c'));
         assert_eq!(state.next_cancelled(), NextStep::End);
         state.finished();
         assert_eq!(state.next_step(false), NextStep::End);
-        assert_eq!((state.threads(), state.is_idle()), (0, true));
+        assert_eq!((state.threads(), state.has_no_job()), (0, true));
     }
 
     #[test]
@@ -466,11 +466,11 @@ mod tests {
         state.no_canceller();
         assert_eq!(state.queue_last('y', true), Submitted::Closed('y'));
         for end in [NextStep::Run('B'), NextStep::Cancel('c'), NextStep::Run('z'), NextStep::End] {
-            assert!(!state.is_idle());
+            assert!(!state.has_no_job());
             state.finished();
             assert_eq!(state.next_step(false), end);
         }
-        assert_eq!((state.threads(), state.is_idle()), (0, true));
+        assert_eq!((state.threads(), state.has_no_job()), (0, true));
     }
 
     #[test]

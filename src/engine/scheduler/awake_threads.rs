@@ -21,13 +21,13 @@ impl AwakeThreads {
 
     pub(super) fn add(&self) {
         // Ordering: SeqCst, as all accesses to the word: the proof in quiescence.rs needs one order of these
-        // and of the SeqCst fences in `settle`.
+        // and of the SeqCst fences in `look_for_quiescence`.
         self.word.fetch_add(CHANGE + 1, Ordering::SeqCst);
     }
 
     pub(super) fn remove(&self) -> Remaining {
         // Ordering: SeqCst, see `add`.
-        Remaining::after(self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE_MASK)
+        Remaining::of_before(self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE_MASK)
     }
 
     /// The whole word, to be compared with a later reading.

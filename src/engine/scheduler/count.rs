@@ -45,7 +45,7 @@ pub(super) enum Remaining {
 
 impl Remaining {
     /// There were `before` with the one that was counted out.
-    pub(super) fn after(before: u64) -> Self {
+    pub(super) fn of_before(before: u64) -> Self {
         if before == 1 { Self::None } else { Self::Some }
     }
 }

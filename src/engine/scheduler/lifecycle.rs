@@ -61,8 +61,10 @@ use std::iter;
 use std::time::{Duration, Instant};
 
 /// How often a thread that drains yields to one that is between setting SCHEDULED and its push, before it
-/// takes that one for preempted; and for how long it pauses each time from then on.
+/// takes that one for preempted.
 const YIELDS: u32 = 64;
+
+/// How long it pauses each time from then on.
 const PAUSE: Duration = Duration::from_micros(100);
 
 impl Shared {
@@ -257,7 +259,7 @@ impl Shared {
             shared.threads.ends();
         });
         if started.is_err() {
-            // It was the only one, or not: nothing has run on it.
+            // Whether others are left does not matter here: this one has run nothing.
             let _ = self.size.count_out();
             self.remove_awake();
             self.threads.ends();

@@ -41,7 +41,6 @@ pub(super) fn go_home(shared: &Shared) {
 
 /// Counts these workers as alive, and closes.
 pub(super) fn close(shared: &Arc<Shared>, workers: usize) {
-    // Ordering: Relaxed, no other thread looks at it before the close.
     (0..workers).for_each(|_| shared.size.count_in());
     shared.close();
 }

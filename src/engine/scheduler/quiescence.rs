@@ -10,15 +10,15 @@
 //! | the driver thread | while it handles events |
 //!
 //! The last thread that goes to sleep wakes the holder of the seat. The holder then looks whether everything
-//! waits (`Shared::settle`).
+//! waits (`Shared::look_for_quiescence`).
 //!
 //! # Why nothing is runnable when the holder finds that everything waits
 //!
 //! One word has the number of threads that are awake, and how often that number has changed. The holder
 //!
 //! 1. reads the word: no thread is awake;
-//! 2. asks whether blocking work is queued or running: if so, the futures that wait for this are woken all
-//!    the same, and only the jump of the clock is left out;
+//! 2. asks whether blocking work is queued or running: if so, the futures that wait for a quiescent point are
+//!    woken all the same, and only the jump of the clock is left out;
 //! 3. sees that the poller has no event;
 //! 4. sees that all queues are empty;
 //! 5. reads the word again: it is unchanged, so no thread was awake from step 1 to step 5.

@@ -35,7 +35,7 @@ pub(super) enum Reason {
     Woken,
     /// One of a batch of wakers has made it hot: of several that are called together (worker/wakes.rs), such
     /// as those for the events of one round of the driver. The number says how many tasks came before it, and
-    /// counts from a larger one where none is to go to the next slot.
+    /// counts from 2 (`SEVERAL` in worker/wakes.rs) where none is to go to the next slot.
     Batch(usize),
     /// It was woken in its poll, by another one.
     Requeued,

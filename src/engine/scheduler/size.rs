@@ -44,7 +44,7 @@ impl PoolSize {
     /// A worker thread is about to end, or could not be started.
     pub(super) fn count_out(&self) -> Remaining {
         // Ordering: AcqRel: the last one sees what all others did before they were counted out.
-        Remaining::after(self.alive.fetch_sub(1, Ordering::AcqRel) as u64)
+        Remaining::of_before(self.alive.fetch_sub(1, Ordering::AcqRel) as u64)
     }
 
     /// How many workers there are without the spares, or are about to be.

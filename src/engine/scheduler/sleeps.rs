@@ -43,7 +43,7 @@ impl Sleeps {
 
     /// How many sleeps have begun.
     pub(crate) fn count(&self) -> u64 {
-        self.counts().parks
+        self.parks_unparks.get().div_ceil(2)
     }
 
     /// The sleeps, and the time in between.

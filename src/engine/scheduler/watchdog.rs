@@ -258,7 +258,7 @@ impl WatchdogThread {
         self.workers.extend(slots.map(|(index, slot)| WorkerSnapshot {
             progress: slot.progress(),
             between_polls: tells && slot.running.is_between_polls(),
-            idle: !slot.is_active() || shared.idle.is_parked(index),
+            absent_or_parked: !slot.is_active() || shared.idle.is_parked(index),
             blocked_in_place: slot.is_blocked_in_place(),
             ready: slot.has_ready(),
             yielded: slot.has_yielded(),

@@ -543,7 +543,7 @@ impl Worker {
         }
     }
 
-    /// See [`Shared::enqueue`]. Not for what yields: for all others a helper is a worker like any other.
+    /// See [`Shared::enqueue`]. A helper is a worker like any other, but for [`Reason::YieldedToOthers`].
     #[inline(always)]
     fn enqueue(&self, task: Hot, reason: Reason) {
         self.shared.enqueue(Pusher::Worker(&self.own), task, reason);

@@ -245,6 +245,7 @@ impl State {
         self.wake_with(TRACED)
     }
 
+    #[inline(always)]
     fn wake_with(&self, flag: usize) -> Wake {
         self.update(|word| {
             if word & COMPLETE != 0 {

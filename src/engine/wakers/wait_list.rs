@@ -257,8 +257,8 @@ impl<T> WaitList<T> {
         self.wake_in_rounds(locked, |locked, wakes| locked.pop_into(wakes, word, &matches));
     }
 
-    /// Calls `take` until it returns true. It moves wakers into the list, as many as there is room for; they
-    /// are called after each round, with the lock released.
+    /// Calls `take` until it returns true. It moves wakers into the [`WakeList`], as many as there is room
+    /// for. They are called after each round, with the lock released.
     pub(crate) fn wake_in_rounds<'a>(
         &'a self,
         mut locked: Locked<'a, T>,

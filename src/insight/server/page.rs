@@ -66,37 +66,39 @@ impl Page {
             Err(status) => return Reply::Now(Answer::refusal(status)),
         };
         let is_head = request.method == "HEAD";
-        let asked = move |answer: Answer| if is_head { answer.without_body() } else { answer };
-        let takes_time = ["/trace", "/tree"].contains(&request.path);
-        let answer = match self.refuse(&request) {
-            Some(status) => Answer::refusal(status),
-            None if !takes_time => self.show(&request),
-            None if !self.access.is_authorized(request.authorization) => {
-                Answer::refusal(Status::Unauthorized)
+        let as_asked = move |answer: Answer| if is_head { answer.without_body() } else { answer };
+        let later = match (self.refuse(&request), request.path) {
+            (Some(status), _) => return Reply::Now(as_asked(Answer::refusal(status))),
+            (None, "/trace" | "/tree") if !self.access.is_authorized(request.authorization) => {
+                return Reply::Now(as_asked(Answer::refusal(Status::Unauthorized)));
             }
-            None => match self.begin(&request) {
-                Ok(later) => return Reply::Later(Box::pin(async move { asked(later.await) })),
-                Err(status) => Answer::refusal(status).trusted(),
-            },
+            (None, "/trace") => self.trace(&request),
+            (None, "/tree") => self.tree(&request),
+            (None, _) => return Reply::Now(as_asked(self.show(&request))),
         };
-        Reply::Now(asked(answer))
+        match later {
+            Ok(later) => Reply::Later(Box::pin(async move { as_asked(later.await) })),
+            Err(status) => Reply::Now(as_asked(Answer::refusal(status).trusted())),
+        }
     }
 
-    /// Begins a tree, or to record all runtimes that can be recorded; returns the answer to come.
-    fn begin(&self, request: &Request<'_>) -> Result<Later, Status> {
-        let runtimes = self.watch.observed().living().0;
-        if request.path == "/tree" {
-            let task = tree::task(request.query).ok_or(Status::BadRequest)?;
-            return Ok(Box::pin(tree::answer(runtimes, task, self.end.clone())));
-        }
+    /// Begins to record all runtimes that can be recorded.
+    fn trace(&self, request: &Request<'_>) -> Result<Later, Status> {
         let time = recording_time(request.query).ok_or(Status::BadRequest)?;
         let place = self.trace.take().ok_or(Status::OtherTrace)?;
-        let runtimes = runtimes.into_iter().take(MOST_RUNTIMES);
-        let recordings: Vec<Recording> = runtimes.filter_map(|handle| handle.record()).collect();
+        let living = self.watch.observed().living().0.into_iter().take(MOST_RUNTIMES);
+        let recordings: Vec<Recording> = living.filter_map(|handle| handle.record()).collect();
         if recordings.is_empty() {
             return Err(Status::NoTrace);
         }
         Ok(Box::pin(trace::answer(recordings, time, place)))
+    }
+
+    /// Finds out what to make a tree of.
+    fn tree(&self, request: &Request<'_>) -> Result<Later, Status> {
+        let task = tree::task(request.query).ok_or(Status::BadRequest)?;
+        let runtimes = self.watch.observed().living().0;
+        Ok(Box::pin(tree::answer(runtimes, task, self.end.clone())))
     }
 
     /// What is wrong with the request, whatever it asks for.

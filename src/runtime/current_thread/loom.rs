@@ -16,8 +16,8 @@ fn new() -> CurrentThread {
 }
 
 fn block_on_root<F: Future>(runtime: &CurrentThread, root: F) -> F::Output {
-    let notes = SleepNotes { sleeps: &Sleeps::default(), hooks: None };
-    runtime.block_on(notes, &|| true, root)
+    let around = AroundSleeps { sleeps: &Sleeps::default(), hooks: None };
+    runtime.block_on(around, &|| true, root)
 }
 
 /// Spawns a task that wakes what waits for `awaited`.

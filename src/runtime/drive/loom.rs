@@ -20,8 +20,8 @@ fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
                 waker.iter().for_each(Waker::wake_by_ref);
             }
         });
-        let notes = SleepNotes { sleeps: &Sleeps::default(), hooks: None };
-        drive(&driver, notes, &|| OthersIdle::alone(true), root);
+        let around = AroundSleeps { sleeps: &Sleeps::default(), hooks: None };
+        drive(&driver, around, &|| OthersIdle::alone(true), root);
         other.join().expect("no panic");
     });
 }
@@ -47,8 +47,8 @@ fn a_wake_of_its_own_does_not_hide_a_foreign_one() {
             }
             if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
         });
-        let notes = SleepNotes { sleeps: &Sleeps::default(), hooks: None };
-        drive(&driver, notes, &|| OthersIdle::alone(true), root);
+        let around = AroundSleeps { sleeps: &Sleeps::default(), hooks: None };
+        drive(&driver, around, &|| OthersIdle::alone(true), root);
         other.expect("started by the first poll").join().expect("no panic");
     });
 }
@@ -63,7 +63,7 @@ fn a_wake_of_its_own_is_answered() {
             cx.waker().wake_by_ref();
             if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
         });
-        let notes = SleepNotes { sleeps: &Sleeps::default(), hooks: None };
-        drive(&driver, notes, &|| OthersIdle::alone(true), root);
+        let around = AroundSleeps { sleeps: &Sleeps::default(), hooks: None };
+        drive(&driver, around, &|| OthersIdle::alone(true), root);
     });
 }

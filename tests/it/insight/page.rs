@@ -433,6 +433,8 @@ fn nothing_can_be_changed() {
             let head = send(page.local_addr(), &format!("HEAD {target}"), headers);
             assert_eq!((head.status, &*head.body), (status, ""), "{target}");
         }
+        let head = send(page.local_addr(), "HEAD /trace?seconds=0.1", &headers);
+        assert_eq!((head.status, &*head.body), (200, ""));
     });
 }
 

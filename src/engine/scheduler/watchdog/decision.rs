@@ -114,7 +114,7 @@ pub(super) struct WorkerSnapshot {
     /// It is not in a poll. Looked at only where polls that last are told of.
     pub(super) between_polls: bool,
     /// Parked, or without a thread.
-    pub(super) idle: bool,
+    pub(super) absent_or_parked: bool,
     /// It blocks in place.
     pub(super) blocked_in_place: bool,
     /// A task that has been woken or spawned is queued here.
@@ -226,7 +226,7 @@ impl WorkerHistory {
     fn look(&mut self, seen: WorkerSnapshot, now: Instant, passed: Duration, share: Duration) {
         let old_progress = std::mem::replace(&mut self.progress, seen.progress);
         let polls = u32::try_from(seen.progress.wrapping_sub(old_progress)).unwrap_or(u32::MAX);
-        let idle = seen.idle && !seen.blocked_in_place;
+        let idle = seen.absent_or_parked && !seen.blocked_in_place;
         let was_idle = std::mem::replace(&mut self.idle, idle) || idle;
         let was_stalled = std::mem::replace(&mut self.stalled, polls == 0 && !was_idle);
         // A worker that has left moves no more.
@@ -407,7 +407,8 @@ impl History {
         let takes_all = self.spares_take_all(snapshot);
         let regular = &snapshot.workers[..snapshot.regular];
         // Helpers do not count for what has yielded, as long as they leave it to the workers.
-        let may_take = takes_all || regular.iter().any(|seen| seen.idle && !seen.blocked_in_place);
+        let may_take =
+            takes_all || regular.iter().any(|seen| seen.absent_or_parked && !seen.blocked_in_place);
         let queued = |seen: &WorkerSnapshot| {
             let yielded = seen.yielded || snapshot.yielded_outside;
             seen.ready || snapshot.outside || (yielded && may_take)
@@ -428,7 +429,7 @@ impl History {
         };
         let moves = |index: usize| {
             let seen = snapshot.workers[index];
-            !self.workers[index].stalled && !seen.blocked_in_place && !seen.idle
+            !self.workers[index].stalled && !seen.blocked_in_place && !seen.absent_or_parked
         };
         ((0..snapshot.staying).any(moves) && self.stalled(snapshot).any(waits))
             .then_some(Order::Rescue)
@@ -513,7 +514,7 @@ impl History {
         let is_stuck = |(index, seen): (usize, &WorkerSnapshot)| {
             let worker = &self.workers[index];
             seen.blocked_in_place
-                || seen.idle
+                || seen.absent_or_parked
                 || (worker.stalled && worker.still(snapshot.now) >= DRAIN_AFTER)
         };
         let stuck = snapshot.workers.iter().enumerate().all(is_stuck);

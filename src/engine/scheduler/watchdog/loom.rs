@@ -59,7 +59,6 @@ fn a_worker_with_its_first_task_wakes_the_watchdog() {
         let starter = {
             let shared = shared.clone();
             thread::spawn(move || {
-                // Ordering: as in `start_worker`.
                 shared.size.count_in();
                 starting.work();
             })

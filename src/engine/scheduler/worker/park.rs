@@ -21,9 +21,9 @@ impl Worker {
     /// What a hook spawns is pushed here as by a task.
     #[cold]
     fn hooked_sleep(&self, hooks: &SleepHooks) -> Option<Hot> {
-        // The hook may take its time, and pushes wake no worker while one counts as searching. After the
-        // sleep the worker still counts as searching while the second hook runs: to end the search there
-        // would wake a peer for the very task that this worker was woken for.
+        // The hook may take its time, and pushes wake no worker while one counts as searching. If another
+        // thread has woken it, the worker counts as searching again while the second hook runs: to end that
+        // search before the hook would wake a peer for the very task that this worker was woken for.
         self.end_search();
         hooks.before();
         let spawned = self.take_next().or_else(|| self.take_ready());

@@ -51,7 +51,7 @@ pub const ROWS: &[Mutation] = &[
         file: DECISION,
         models: "watchdog::decision",
         from: "(unneeded && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)",
-        to: "idle.then_some(Order::RetireSpares)",
+        to: "unneeded.then_some(Order::RetireSpares)",
         breaks: "a spare goes at the first quick look, and has to be started again",
     },
     Mutation {

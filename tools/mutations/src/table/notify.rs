@@ -18,8 +18,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: NOTIFY,
         models: "sync::notify::loom",
-        from: "(state & KIND != WAITING).then_some(",
-        to: "(state & KIND == EMPTY).then_some(",
+        from: "self.state.fetch_update(Ordering::Release, Ordering::Relaxed, permit).is_ok()",
+        to: "self.state.load(Ordering::Relaxed) & KIND == PERMIT\n            || self.state.fetch_update(Ordering::Release, Ordering::Relaxed, permit).is_ok()",
         breaks: "a call that finds a permit does not write the word",
     },
     Mutation {

@@ -33,7 +33,7 @@ pub const ROWS: &[Mutation] = &[
         file: STATE,
         models: "task::loom",
         from: "Ok((word | WOKEN | flag, Wake::Noted))",
-        to: "if word & WOKEN != 0 { Err(Wake::Noted) } else { Ok((word | WOKEN, Wake::Noted)) }",
+        to: "if word & WOKEN != 0 { Err(Wake::Noted) } else { Ok((word | WOKEN | flag, Wake::Noted)) }",
         breaks: "a wake that finds WOKEN does not write the word",
     },
     Mutation {
@@ -96,7 +96,7 @@ pub const ROWS: &[Mutation] = &[
         file: STATE,
         models: "task::loom",
         from: "Released::after(before - REF_ONE)",
-        to: "Released::after(before - 2 * REF_ONE)",
+        to: "Released::after(before.saturating_sub(2 * REF_ONE))",
         breaks: "the cell is freed one reference too early",
     },
     Mutation {
@@ -174,7 +174,7 @@ pub const ROWS: &[Mutation] = &[
         file: STATE,
         models: "task::",
         from: "Ok((word | WOKEN | flag, Wake::Noted))",
-        to: "Ok((word | WOKEN, Wake::Schedule))",
+        to: "Ok((word | WOKEN | flag, Wake::Schedule))",
         breaks: "a wake of a running task makes a second Hot",
     },
     Mutation {

@@ -291,7 +291,7 @@ pub const ROWS: &[Mutation] = &[
         file: "src/runtime/block_on.rs",
         models: "runtime::block_on::loom",
         from: "Poll::Pending => park(&parker, presence.as_deref()),",
-        to: "Poll::Pending => rest(&Parker::new(), presence.as_deref()),",
+        to: "Poll::Pending => park(&Parker::new(), presence.as_deref()),",
         breaks: "the root sleeps by another word than its waker's",
     },
     Mutation {

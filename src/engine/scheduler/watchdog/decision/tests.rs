@@ -7,12 +7,12 @@ const TICK: Duration = Duration::from_micros(500);
 const BUSY: WorkerSnapshot = WorkerSnapshot {
     progress: 0,
     between_polls: false,
-    idle: false,
+    absent_or_parked: false,
     blocked_in_place: false,
     ready: false,
     yielded: false,
 };
-const PARKED: WorkerSnapshot = WorkerSnapshot { idle: true, ..BUSY };
+const PARKED: WorkerSnapshot = WorkerSnapshot { absent_or_parked: true, ..BUSY };
 const READY: WorkerSnapshot = WorkerSnapshot { ready: true, ..BUSY };
 const YIELDED: WorkerSnapshot = WorkerSnapshot { yielded: true, ..BUSY };
 const BLOCKED: WorkerSnapshot = WorkerSnapshot { blocked_in_place: true, ..BUSY };
@@ -76,7 +76,7 @@ impl House {
             delivered: self.delivered,
             outside: self.outside,
             yielded_outside: self.yielded_outside,
-            parked: self.workers.iter().any(|seen| seen.idle && !seen.blocked_in_place),
+            parked: self.workers.iter().any(|seen| seen.absent_or_parked && !seen.blocked_in_place),
             closed: self.closed,
             attended: self.attended,
             attendance: self.attendance,
@@ -215,8 +215,10 @@ fn a_helper_is_not_woken_for_what_it_leaves_to_the_workers() {
     let mut idle = House::with_spares(&[YIELDED, PARKED], &[PARKED]);
     idle.look();
     assert_eq!(idle.look(), [Order::WakePeer(0)], "a regular worker is idle");
-    let mut blocked =
-        House::with_spares(&[YIELDED, WorkerSnapshot { idle: true, ..BLOCKED }], &[PARKED]);
+    let mut blocked = House::with_spares(
+        &[YIELDED, WorkerSnapshot { absent_or_parked: true, ..BLOCKED }],
+        &[PARKED],
+    );
     blocked.look();
     assert_eq!(blocked.look(), [], "that one is not");
 }
@@ -422,7 +424,7 @@ fn a_poll_that_blocks_the_last_worker_is_reported_once() {
 #[test]
 fn workers_that_block_in_place_are_reported_when_no_spare_can_come_for_what_waits() {
     // Its slot has no thread that takes tasks.
-    let absent = WorkerSnapshot { idle: true, ..BLOCKED };
+    let absent = WorkerSnapshot { absent_or_parked: true, ..BLOCKED };
     let mut house = House::with_spares(&[absent], &[absent]);
     house.may_add_spare = false;
     assert_eq!(house.looks(100), [], "nothing waits");
@@ -439,7 +441,7 @@ fn workers_that_block_in_place_are_reported_when_no_spare_can_come_for_what_wait
 #[test]
 fn the_driver_thread_drains_a_closed_runtime_if_no_worker_does() {
     let closed = |workers: &[WorkerSnapshot]| House { closed: true, ..House::new(workers) };
-    let absent = WorkerSnapshot { idle: true, ..BLOCKED };
+    let absent = WorkerSnapshot { absent_or_parked: true, ..BLOCKED };
     assert_eq!(closed(&[absent, absent]).look(), [Order::Drain]);
     assert_eq!(closed(&[absent, PARKED]).looks(100), [], "the other one is about to drain");
     let mut house = closed(&[BUSY, absent]);
@@ -597,7 +599,7 @@ fn the_end_of_a_slow_poll_is_awaited_and_told_once() {
     let ends: [fn(&mut WorkerSnapshot); 4] = [
         |seen| seen.progress += 1,
         |seen| seen.between_polls = true,
-        |seen| (seen.progress, seen.idle) = (seen.progress + 1, true),
+        |seen| (seen.progress, seen.absent_or_parked) = (seen.progress + 1, true),
         |seen| seen.blocked_in_place = true,
     ];
     for time in ends.map(end) {
@@ -631,7 +633,7 @@ fn the_last_poll_of_a_worker_that_leaves_is_over() {
     let mut house = House::new(&[BUSY, BUSY]);
     house.polls_and_looks(1);
     house.looks(40);
-    house.workers[0].idle = true;
+    house.workers[0].absent_or_parked = true;
     house.look();
     assert_eq!(house.history.ended(0), Some(41 * TICK));
     house.looks(3);

@@ -66,24 +66,25 @@ const HOUSE: Plan = Plan {
         ("engine::host", 3),
         // Assembly.
         ("runtime", 4),
-        // Faces.
-        ("task", 5),
-        ("net", 5),
-        ("process", 5),
-        ("signal", 5),
-        ("time", 5),
-        ("fs", 5),
+        // Faces that others stand on: sources, clocks, tasks.
         ("io", 5),
-        ("hyper", 5),
-        ("sync", 5),
-        ("future", 5),
-        ("combinators", 5),
-        ("insight", 5),
-        ("wasi", 5),
+        ("time", 5),
+        ("task", 5),
+        // Faces.
+        ("net", 6),
+        ("process", 6),
+        ("signal", 6),
+        ("fs", 6),
+        ("hyper", 6),
+        ("sync", 6),
+        ("future", 6),
+        ("combinators", 6),
+        ("insight", 6),
+        ("wasi", 6),
         // What makes runtimes for a program, and shows them.
-        ("start", 6),
+        ("start", 7),
         // Pages about all of it, without code of its own.
-        ("guide", 6),
+        ("guide", 7),
     ],
     sideways: &[
         // The switch between std, loom and shuttle is the ground that the rest of the ground stands on.
@@ -98,32 +99,12 @@ const HOUSE: Plan = Plan {
         ("engine::cancellation", "engine::task"),
         // A user's function that makes the name may panic.
         ("engine::thread_name", "engine::wakers"),
-        // Sockets are sources: the low-level door to the driver is `io::Async`, and sockets use it like
-        // any other program.
-        ("net", "io"),
-        // A channel that waits for room for so long.
-        ("sync", "time"),
         // The calls that share an open file queue up.
         ("fs", "sync"),
-        // tokio's traits on files, by the macros that implement them on everything.
-        ("fs", "io"),
-        // hyper's names for what the faces offer.
-        ("hyper", "task"),
-        ("hyper", "time"),
-        ("hyper", "io"),
-        // So is the socket that a signal handler writes to.
-        ("signal", "io"),
-        // Pipes and pidfds are sources, and elsewhere a signal tells of a child's end.
-        ("process", "io"),
+        // On systems without pidfds a signal tells of a child's end.
         ("process", "signal"),
-        // The page waits for its sockets, and for no reader for ever; between two connections it yields.
-        ("insight", "io"),
-        ("insight", "time"),
-        ("insight", "task"),
         // A signal asks for what was recorded.
         ("insight", "signal"),
-        // What blocks on Windows runs on the blocking pool.
-        ("process", "task"),
     ],
     doors: &[
         // A worker borrows the seat and knows nothing else of I/O and timers.

@@ -84,8 +84,9 @@ fn a_trace_has_the_polls_and_what_led_to_each() {
             // A worker that was about to run the first one as the recording began does not record it.
             assert!(events.polls_of(id) >= 199, "{}", events.polls_of(id));
         }
-        // Each arrow begins in a slice of its track, and ends at the begin of a poll. The poll in which a worker
-        // has begun to record, if it is still under way, begins with the first event that it has recorded.
+        // Each arrow begins in a slice of its track, and ends at the begin of a poll. The poll in which a
+        // worker has begun to record, if it is still under way, begins with the first event that it has
+        // recorded.
         let at = |event: &Value| (event["tid"].to_string(), event["ts"].to_string());
         let mut slices: HashMap<_, Vec<&Value>> = HashMap::new();
         events

@@ -253,7 +253,7 @@ impl Shard {
         let key = timers.wheel.insert(deadline_ns, waker);
         let lowered = self.lower_next(deadline_ns);
         drop(timers);
-        self.announce(lowered);
+        self.tell_alarm(lowered);
         Some(key)
     }
 
@@ -265,7 +265,7 @@ impl Shard {
         let key = timers.wheel.insert(deadline_ns, waker);
         let lowered = self.lower_next(deadline_ns);
         drop(timers);
-        self.announce(lowered);
+        self.tell_alarm(lowered);
         Some(key)
     }
 
@@ -345,7 +345,7 @@ impl Shard {
     }
 
     /// Steps R2 and R3 of the header, after the lock: ringing is a system call.
-    fn announce(&self, lowered: Option<u64>) {
+    fn tell_alarm(&self, lowered: Option<u64>) {
         if let Some(next) = lowered {
             self.alarm.deadline_moved(next);
         }

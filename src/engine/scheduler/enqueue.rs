@@ -59,11 +59,11 @@ impl Shared {
                 }
             }
             Notice::Outside => {
-                self.announce_outside();
+                self.raise_outside_flag();
                 self.wake_one(0);
             }
             Notice::Regular => {
-                self.announce_outside();
+                self.raise_outside_flag();
                 self.wake_regular(0);
             }
             Notice::Home(home) => self.sent(home),
@@ -113,7 +113,7 @@ impl Shared {
 
     /// After the push that made `home`'s channel non-empty: makes sure that a worker is awake to take it.
     fn sent(&self, home: usize) {
-        // Ordering: as in `announce_outside`; also against the slot's retirement, which clears
+        // Ordering: as in `raise_outside_flag`; also against the slot's retirement, which clears
         // `active`, fences, then empties the channel.
         fence(Ordering::SeqCst);
         if !self.slots.get(home).is_active() {

@@ -11,7 +11,7 @@ pub(super) struct Outside {
     pub(super) yielded: Injector<Hot>,
     /// Workers that have work of their own should look here: something was pushed to one of the two queues,
     /// or the watchdog has ordered a rescue. A hint; a worker without work looks at the queues.
-    pub(super) announced: CachePadded<AtomicBool>,
+    pub(super) flag: CachePadded<AtomicBool>,
 }
 
 impl Outside {
@@ -19,7 +19,7 @@ impl Outside {
         Self {
             injector: Injector::new(),
             yielded: Injector::new(),
-            announced: CachePadded::new(AtomicBool::new(false)),
+            flag: CachePadded::new(AtomicBool::new(false)),
         }
     }
 
@@ -29,32 +29,32 @@ impl Outside {
     }
 
     /// Lets workers that are busy look here.
-    pub(super) fn announce(&self) {
-        // Ordering: Relaxed, after the fence of a pusher; the other half is in `withdraw`. Read first: many
+    pub(super) fn raise_flag(&self) {
+        // Ordering: Relaxed, after the fence of a pusher; the other half is in `lower_flag`. Read first: many
         // pushes need one write.
-        if !self.announced.load(Ordering::Relaxed) {
-            self.announced.store(true, Ordering::Relaxed);
+        if !self.flag.load(Ordering::Relaxed) {
+            self.flag.store(true, Ordering::Relaxed);
         }
     }
 
     /// Whether a worker that is busy with itself should look here.
     #[inline]
-    pub(super) fn is_announced(&self) -> bool {
-        // Ordering: Relaxed, a hint that `announce` and `withdraw` write; the queues order what is taken.
-        self.announced.load(Ordering::Relaxed)
+    pub(super) fn is_flag_raised(&self) -> bool {
+        // Ordering: Relaxed, a hint that `raise_flag` and `lower_flag` write; the queues order what is taken.
+        self.flag.load(Ordering::Relaxed)
     }
 
     /// A worker has found nothing. `is_left`: whether there is something now.
-    pub(super) fn withdraw(&self, is_left: impl FnOnce() -> bool) {
-        if !self.is_announced() {
+    pub(super) fn lower_flag(&self, is_left: impl FnOnce() -> bool) {
+        if !self.is_flag_raised() {
             return;
         }
-        // Ordering: withdraw, fence, look; the pusher: push, fence, look at the flag. One of the two sees
+        // Ordering: lower, fence, look; the pusher: push, fence, look at the flag. One of the two sees
         // the other.
-        self.announced.store(false, Ordering::Relaxed);
+        self.flag.store(false, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         if is_left() {
-            self.announced.store(true, Ordering::Relaxed);
+            self.flag.store(true, Ordering::Relaxed);
         }
     }
 }

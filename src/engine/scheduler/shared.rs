@@ -87,11 +87,11 @@ impl Shared {
     }
 
     /// Between a push and the look at the idle word: lets workers that are busy know.
-    pub(super) fn announce_outside(&self) {
+    pub(super) fn raise_outside_flag(&self) {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
         // word. The other half is in `Worker::sleep`.
         fence(Ordering::SeqCst);
-        self.outside.announce();
+        self.outside.raise_flag();
     }
 
     /// What the workers run at the moment.
@@ -101,8 +101,8 @@ impl Shared {
     }
 
     /// A worker has found nothing outside.
-    pub(super) fn withdraw_outside(&self) {
-        self.outside.withdraw(|| self.outside.len() != 0);
+    pub(super) fn lower_outside_flag(&self) {
+        self.outside.lower_flag(|| self.outside.len() != 0);
     }
 
     /// Wakes one parked worker unless a worker is searching already.

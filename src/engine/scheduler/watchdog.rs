@@ -111,10 +111,10 @@ impl Shared {
 
     /// Lets a worker that moves take what is queued at those that do not.
     pub(super) fn call_for_rescue(&self) {
-        // A worker that withdraws the announcement at the same time may not see the order. No task is lost by
+        // A worker that lowers the flag at the same time may not see the order. No task is lost by
         // that: workers look here at each fair turn without a pause, and the next look orders it again.
         self.watchdog.order_rescue();
-        self.outside.announce();
+        self.outside.raise_flag();
     }
 }
 

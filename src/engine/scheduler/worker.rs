@@ -114,7 +114,7 @@ pub(super) struct Worker {
     /// While several wakers are called: how many tasks they have queued since a peer was last notified,
     /// counted from `SEVERAL` (worker/wakes.rs) where none of them is to go to the next slot. `None`: each
     /// wake notifies.
-    unannounced: Cell<Option<usize>>,
+    untold: Cell<Option<usize>>,
     /// Kept for its memory: the wakers of one round.
     wakes: RefCell<Vec<Waker>>,
     records: Records,
@@ -135,7 +135,7 @@ impl Worker {
             pace: Pace::new(),
             busy_since: Cell::new(clock::now()),
             intake: Intake::new(),
-            unannounced: Cell::new(None),
+            untold: Cell::new(None),
             wakes: RefCell::new(shared.driver.new_wakes()),
             shared,
         }
@@ -254,8 +254,8 @@ impl Worker {
         }
         let ready = self.take_next().or_else(|| self.take_ready());
         // Without a pause this tick has looked outside already.
-        let announced = || if pauses { self.take_announced() } else { None };
-        ready.or_else(announced).or_else(|| self.take_yielded())
+        let flagged = || if pauses { self.take_flagged() } else { None };
+        ready.or_else(flagged).or_else(|| self.take_yielded())
     }
 
     #[inline]
@@ -316,13 +316,13 @@ impl Worker {
     }
 
     /// What waits outside, if the hints say that something does; [`Worker::last_look`] trusts no hint.
-    fn take_announced(&self) -> Option<Hot> {
+    fn take_flagged(&self) -> Option<Hot> {
         if !self.is_wanted_outside() {
             return None;
         }
         let task = self.take_outside();
         if task.is_none() {
-            self.shared.withdraw_outside();
+            self.shared.lower_outside_flag();
         } else if self.own.ready.len() > 0 {
             // More has come than the task that this worker takes.
             self.shared.wake_one(self.own.index);
@@ -354,7 +354,7 @@ impl Worker {
 
     /// A hint that costs two loads of lines that are seldom written.
     fn is_wanted_outside(&self) -> bool {
-        !self.own.slot.channel.is_empty() || self.shared.outside.is_announced()
+        !self.own.slot.channel.is_empty() || self.shared.outside.is_flag_raised()
     }
 
     /// A worker that has tasks of its own must not starve others: looks outside whatever the hints say,
@@ -465,7 +465,7 @@ impl Worker {
         let before = self.own.ready.len();
         let came = self.shared.outside.injector.move_into(&self.own.ready, room);
         if !came {
-            self.shared.withdraw_outside();
+            self.shared.lower_outside_flag();
         }
         // Less what a thief takes in between: the deque does not say how many it moved.
         let after = self.own.ready.len();

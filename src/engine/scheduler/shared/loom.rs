@@ -12,11 +12,11 @@ use std::panic::Location;
 /// A worker finds nothing outside and takes the hint back while a task is pushed there: the hint is back, or
 /// the push saw that it was gone.
 #[test]
-fn a_hint_is_not_withdrawn_over_a_push() {
+fn the_flag_is_not_lowered_over_a_push() {
     both_ways(|way| {
         let shared = scheduler(1);
         // Ordering: Relaxed, no other thread is there yet.
-        shared.outside.announced.store(true, Ordering::Relaxed);
+        shared.outside.flag.store(true, Ordering::Relaxed);
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -25,9 +25,9 @@ fn a_hint_is_not_withdrawn_over_a_push() {
             })
         };
         way.here();
-        shared.withdraw_outside();
+        shared.lower_outside_flag();
         other.join().expect("no panic");
-        assert!(shared.outside.is_announced());
+        assert!(shared.outside.is_flag_raised());
         let task = shared.outside.injector.pop().expect("pushed");
         shared.cancel(task);
     });

@@ -2,7 +2,7 @@
 //!
 //! A task that is woken alone comes into the next slot, and a parked peer is notified if there is more than
 //! one task to run. Wakers that are called together, a *batch*, notify a peer once, when all have been
-//! called; a large batch also after each [`MOST_UNANNOUNCED`] tasks; and a batch of cheap tasks notifies none
+//! called; a large batch also after each [`MOST_UNTOLD`] tasks; and a batch of cheap tasks notifies none
 //! (pace.rs). If each wake of a batch notified, the peer would run the first task, find no other, park, and
 //! be notified again: some 15 times for a batch of 1,000. Where the cores have other work too, once takes two
 //! thirds of the time (`sync_watch`, `sync_notify`); where they are free, as long.
@@ -25,28 +25,28 @@ const SEVERAL: usize = 2;
 
 /// A peer is notified after this many tasks, without waiting for the last: they keep it busy for longer than
 /// it takes to wake it.
-const MOST_UNANNOUNCED: usize = 256;
+const MOST_UNTOLD: usize = 256;
 
 impl Worker {
     /// A task was woken on this thread.
     #[inline]
     pub(in crate::engine::scheduler) fn woken(&self, task: Hot) {
         self.note_now(|| Event::Wake(task.identity()));
-        if let Some(unannounced) = self.unannounced.get() {
-            return self.woken_together(task, unannounced);
+        if let Some(untold) = self.untold.get() {
+            return self.woken_together(task, untold);
         }
         self.enqueue(task, Reason::Woken);
     }
 
-    fn woken_together(&self, task: Hot, unannounced: usize) {
-        if unannounced == 1 {
+    fn woken_together(&self, task: Hot, untold: usize) {
+        if untold == 1 {
             // The first one is not the only one: it may have to go behind all that are queued.
             let first = self.own.slot.next.take();
             first.into_iter().for_each(|first| self.enqueue(first, Reason::Deferred));
         }
-        self.enqueue(task, Reason::Batch(unannounced));
-        let is_due = unannounced == MOST_UNANNOUNCED;
-        self.unannounced.set(Some(if is_due { SEVERAL } else { unannounced + 1 }));
+        self.enqueue(task, Reason::Batch(untold));
+        let is_due = untold == MOST_UNTOLD;
+        self.untold.set(Some(if is_due { SEVERAL } else { untold + 1 }));
         if is_due {
             self.notify_of_batch();
         }
@@ -61,22 +61,22 @@ impl Worker {
     }
 
     /// Calls `wake`, which may wake several tasks: they go to the own deque, in order, and a single one to
-    /// the next slot. Wakes one peer at the end, and after each [`MOST_UNANNOUNCED`] tasks.
+    /// the next slot. Wakes one peer at the end, and after each [`MOST_UNTOLD`] tasks.
     pub(in crate::engine::scheduler) fn wake_together(&self, wake: impl FnOnce()) {
         struct End<'a>(&'a Worker);
         impl Drop for End<'_> {
             fn drop(&mut self) {
-                if self.0.unannounced.take() != Some(0) {
+                if self.0.untold.take() != Some(0) {
                     self.0.own.pushed.set(true);
                     self.0.notify_of_batch();
                 }
             }
         }
-        if self.unannounced.get().is_some() {
+        if self.untold.get().is_some() {
             // A waker of others that are called together: their end is the end of these.
             return wake();
         }
-        self.unannounced.set(Some(0));
+        self.untold.set(Some(0));
         let _end = End(self);
         wake();
     }
@@ -94,10 +94,10 @@ impl Worker {
             self.end_search();
         }
         // The next slot is for what tasks wake.
-        self.unannounced.set(Some(SEVERAL));
+        self.untold.set(Some(SEVERAL));
         let called = wakes.len();
         self.note_turn(called, fired, || wakers::wake_all(&mut wakes));
-        self.unannounced.set(None);
+        self.untold.set(None);
         *self.wakes.borrow_mut() = wakes;
         // Counted here, because a waker of the program's may have woken many tasks.
         let are_soon_done = || self.pace.are_soon_done(self.own.ready.len());
@@ -110,7 +110,7 @@ impl Worker {
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::super::{Shared, Worker};
-    use super::MOST_UNANNOUNCED;
+    use super::MOST_UNTOLD;
     use crate::engine::driver::Driver;
     use crate::engine::park::Parker;
     use crate::engine::scheduler::idle::LastLook;
@@ -203,7 +203,7 @@ mod tests {
             let (shared, worker) = beside_a_parked_peer();
             shared.size.set_staying(2 + spares);
             worker.learn(cost);
-            let tasks = 2 * MOST_UNANNOUNCED;
+            let tasks = 2 * MOST_UNTOLD;
             worker.wake_together(|| (0..tasks).for_each(|_| worker.wake_new()));
             assert_eq!(worker.peer_sleeps(), sleeps, "{cost:?} each, {spares} spares");
             assert_eq!(worker.queued(), [0, tasks]);
@@ -290,12 +290,12 @@ mod tests {
     fn a_large_batch_notifies_a_peer_in_between() {
         let (_shared, worker) = beside_a_parked_peer();
         worker.wake_together(|| {
-            (0..MOST_UNANNOUNCED).for_each(|_| worker.wake_new());
+            (0..MOST_UNTOLD).for_each(|_| worker.wake_new());
             assert!(worker.peer_sleeps());
             worker.wake_new();
             assert!(!worker.peer_sleeps());
         });
-        assert_eq!(worker.queued(), [0, MOST_UNANNOUNCED + 1]);
+        assert_eq!(worker.queued(), [0, MOST_UNTOLD + 1]);
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
         };
         assert!(catch_unwind(AssertUnwindSafe(|| worker.wake_together(wake))).is_err());
         assert!(!worker.peer_sleeps());
-        assert_eq!(worker.unannounced.get(), None);
+        assert_eq!(worker.untold.get(), None);
         assert_eq!(worker.queued(), [0, 2]);
     }
 }

@@ -123,7 +123,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: TIMERS,
         models: "timers::loom",
-        from: "        self.announce(lowered);\n        Some(key)\n    }\n\n    /// Moves a timer",
+        from: "        self.tell_alarm(lowered);\n        Some(key)\n    }\n\n    /// Moves a timer",
         to: "        let _ = lowered;\n        Some(key)\n    }\n\n    /// Moves a timer",
         breaks: "a new deadline does not ring",
     },

@@ -272,15 +272,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SHARED,
         models: "worker::loom",
-        from: "        fence(Ordering::SeqCst);\n        self.outside.announce();",
-        to: "        self.outside.announce();",
-        breaks: "no fence between a push that is announced outside and the look at the idle word",
+        from: "        fence(Ordering::SeqCst);\n        self.outside.raise_flag();",
+        to: "        self.outside.raise_flag();",
+        breaks: "no fence between a push outside and the look at the idle word",
     },
     Mutation {
         file: ENQUEUE,
         models: "worker::loom",
-        from: "                self.announce_outside();\n                self.wake_regular(0);",
-        to: "                self.announce_outside();",
+        from: "                self.raise_outside_flag();\n                self.wake_regular(0);",
+        to: "                self.raise_outside_flag();",
         breaks: "a helper that leaves a task to the workers wakes none",
     },
     Mutation {
@@ -330,9 +330,9 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: OUTSIDE,
         models: "shared::loom",
-        from: "        if is_left() {\n            self.announced.store(true, Ordering::Relaxed);\n        }",
+        from: "        if is_left() {\n            self.flag.store(true, Ordering::Relaxed);\n        }",
         to: "",
-        breaks: "the hint about the outside is withdrawn over a push",
+        breaks: "the flag of the outside queues is lowered over a push",
     },
     Mutation {
         file: COUNT,
@@ -472,8 +472,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WAKES,
         models: "scheduler::worker",
-        from: "                if self.0.unannounced.take() != Some(0) {",
-        to: "                if self.0.unannounced.take() == Some(0) {",
+        from: "                if self.0.untold.take() != Some(0) {",
+        to: "                if self.0.untold.take() == Some(0) {",
         breaks: "no peer is notified of tasks that were woken together",
     },
     Mutation {

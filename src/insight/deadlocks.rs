@@ -57,7 +57,7 @@ use super::wait::Wait;
 use crate::engine::sync_shim::StaticMutexGuard;
 use crate::engine::task::header::ListEntry;
 use crate::engine::task::waiting::{self, Note};
-use crate::engine::task::{PrimitiveKind, TaskId, holders};
+use crate::engine::task::{Mark, PrimitiveKind, TaskId, holders};
 use crate::runtime::task_list::TaskList;
 use crate::runtime::{Handle, Id};
 use std::collections::{HashMap, HashSet};
@@ -167,8 +167,9 @@ impl Blocked {
 
 /// Whether a task that the second walk has met has waited since the first one, for what that one has noted.
 fn waits_still(entry: &ListEntry, notes: &HashMap<TaskId, Note>) -> bool {
-    let was_cold = entry.waits_for_good == Some(true);
-    was_cold && entry.note.is_some() && entry.note == notes.get(&entry.task.id()).copied()
+    let was_cold = entry.mark == Mark::Old;
+    let note = entry.note.filter(|_| was_cold && entry.is_note_reliable);
+    note.is_some() && note == notes.get(&entry.task.id()).copied()
 }
 
 /// What follows from the holders of the time between the walks, and from the second walk.

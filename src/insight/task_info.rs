@@ -45,7 +45,6 @@ pub enum TaskState {
 impl TaskInfo {
     /// One that has waited before.
     pub(super) fn listed(entry: ListEntry, is_polled: bool, is_of_workers: bool) -> Self {
-        let waits_for_good = entry.waits_for_good.is_some();
         Self {
             name: entry.name,
             future: Some((entry.type_name, entry.future_size)),
@@ -57,7 +56,7 @@ impl TaskInfo {
             is_stuck: entry.is_stuck,
             wakers: entry.wakers,
             waits: entry.note.and_then(Wait::noted).into_iter().collect(),
-            only_wait: entry.note.filter(|_| waits_for_good),
+            only_wait: entry.note.filter(|_| entry.is_note_reliable),
             mark: entry.mark,
             ..Self::noted(entry.task, is_of_workers)
         }

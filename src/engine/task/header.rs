@@ -152,9 +152,8 @@ pub(crate) struct ListEntry {
     pub(crate) note: Option<Note>,
     /// Whether it is cold, and has been all the time since an earlier walk that marks has met it.
     pub(crate) mark: Mark,
-    /// Whether its only waker lies for good where the note says. `true`: it has also been cold all the time
-    /// since an earlier walk that marks has met it.
-    pub(crate) waits_for_good: Option<bool>,
+    /// Whether its only waker lies where the note says, for as long as the task is cold.
+    pub(crate) is_note_reliable: bool,
 }
 
 impl ListEntry {
@@ -170,13 +169,12 @@ impl ListEntry {
         let mark = if marks { state.mark() } else { state.seen() };
         // The order of the looks makes the proof: see `insight::deadlocks`. The note comes last, because
         // code that takes the waker away forgets the note before.
-        let waits_for_good = match note {
+        let is_note_reliable = match note {
             Some(seen) if wakers == Some(1) && seen.is_reliable() => {
                 note = link.note().map(Note::from_word);
-                let stays = note.is_some_and(Note::is_reliable) && mark != Mark::Hot;
-                stays.then_some(mark == Mark::Old)
+                note.is_some_and(Note::is_reliable) && mark != Mark::Hot
             }
-            _ => None,
+            _ => false,
         };
         Self {
             task: RunningTask::new(*id, spawned_at),
@@ -189,7 +187,7 @@ impl ListEntry {
             wakers,
             note: note.filter(|_| wakers.is_some()),
             mark,
-            waits_for_good,
+            is_note_reliable,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{circles, closed, judged, waits_still};
 use crate::engine::task::header::ListEntry;
 use crate::engine::task::waiting::{Note, Wait};
-use crate::engine::task::{PrimitiveKind, RunningTask, TaskId};
+use crate::engine::task::{Mark, PrimitiveKind, RunningTask, TaskId};
 use crate::insight::finding::tests::entry;
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
@@ -47,8 +47,9 @@ const MUTEX: Wait = Wait::Primitive(PrimitiveKind::Mutex);
 
 /// A task that has been cold since a walk before, and waits for that.
 fn cold(id: TaskId, wait: Wait, number: u64) -> ListEntry {
-    let (note, waits_for_good) = (Note::new(wait, number), Some(true));
-    ListEntry { task: RunningTask::new(id, Location::caller()), note, waits_for_good, ..entry() }
+    let (note, mark, is_note_reliable) = (Note::new(wait, number), Mark::Old, true);
+    let task = RunningTask::new(id, Location::caller());
+    ListEntry { task, note, mark, is_note_reliable, ..entry() }
 }
 
 #[test]
@@ -57,9 +58,9 @@ fn a_task_that_has_run_between_the_walks_waits_no_longer() {
     let met = cold(id, MUTEX, 7);
     let notes = HashMap::from([(id, met.note.unwrap())]);
     assert!(waits_still(&met, &notes));
-    let has_run = ListEntry { waits_for_good: Some(false), ..met.clone() };
+    let has_run = ListEntry { mark: Mark::New, ..met.clone() };
     assert!(!waits_still(&has_run, &notes), "it waits again, for the same");
-    let is_awake = ListEntry { waits_for_good: None, ..met };
+    let is_awake = ListEntry { is_note_reliable: false, ..met };
     assert!(!waits_still(&is_awake, &notes), "or does not wait");
     assert!(!waits_still(&cold(id, MUTEX, 8), &notes), "for another lock");
     let unknown = ListEntry { note: None, ..cold(id, MUTEX, 7) };

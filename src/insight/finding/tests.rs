@@ -40,7 +40,7 @@ fn group(tasks: usize, future_size: usize, is_hot: bool) -> TaskGroup {
 /// A waiting task.
 pub(in crate::insight) fn entry() -> ListEntry {
     let (task, type_name) = (task(), "a::type");
-    let (name, note, mark, waits_for_good) = (None, None, Mark::New, None);
+    let (name, note, mark, is_note_reliable) = (None, None, Mark::New, false);
     let (future_size, is_hot, is_stuck) = (10, false, false);
     ListEntry {
         wakers: None,
@@ -52,7 +52,7 @@ pub(in crate::insight) fn entry() -> ListEntry {
         is_stuck,
         note,
         mark,
-        waits_for_good,
+        is_note_reliable,
     }
 }
 

@@ -50,7 +50,7 @@ where
             list.remove(0)
         };
         let seen = walk(true);
-        assert_eq!(seen.waits_for_good, None, "with {:?} wakers", seen.wakers);
+        assert!(!seen.is_note_reliable, "with {:?} wakers", seen.wakers);
         taker.join().expect("no panic");
         let seen = walk(false);
         assert_eq!((seen.note, seen.wakers), (None, Some(1)));

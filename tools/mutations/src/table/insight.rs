@@ -37,15 +37,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: DEADLOCKS,
         models: "insight::deadlocks::rules",
-        from: "was_cold && entry.note.is_some()",
-        to: "entry.note.is_some()",
+        from: "|_| was_cold && entry.is_note_reliable",
+        to: "|_| entry.is_note_reliable",
         breaks: "a task that has run between the walks counts as one that has waited",
     },
     Mutation {
         file: DEADLOCKS,
         models: "insight::deadlocks::rules",
-        from: "entry.note == notes.get(&entry.task.id()).copied()",
-        to: "true",
+        from: "&& note == notes.get(&entry.task.id()).copied()",
+        to: "",
         breaks: "a task that waits for something else by now counts as one that has waited",
     },
     Mutation {

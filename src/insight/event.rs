@@ -67,7 +67,7 @@ pub enum PollOutcome {
 }
 
 impl Event {
-    /// Of a recording that began at `origin`.
+    /// What `record` says, of a recording that began at `origin`.
     pub(super) fn recorded(worker: Option<usize>, record: &Record, origin: Instant) -> Self {
         let (kind, duration) = match record.event {
             recorder::Event::Poll { task, duration, outcome } => {

@@ -308,7 +308,8 @@ impl Live {
         let stride = count.div_ceil(FOLLOWED).max(1) as u64;
         let is_followed = |task: TaskId| scattered(task) % stride == 0;
         if std::mem::replace(&mut self.stride, stride) != stride {
-            // Of the others this read sees no polls, and a later one would take the next for the first.
+            // This read sees no polls of the others, and a later one would take their next poll for the
+            // first.
             self.ready.retain(|task, _| is_followed(*task));
         }
         let whole = whole_from(tracks());

@@ -20,7 +20,7 @@ const TABLES: [Kind; 5] = [Kind::Tcp, Kind::Udp, Kind::Tcp6, Kind::Udp6, Kind::U
 pub(super) struct Targets {
     /// Where the system tells it: `/proc`, but for tests.
     root: PathBuf,
-    /// By the numbers of the sockets in the system.
+    /// The sockets by their numbers in the system.
     sockets: HashMap<u64, Socket>,
     /// How many of the tables have been read.
     read: usize,

@@ -26,7 +26,7 @@ pub struct Trace {
     pub(super) under_way: Vec<(usize, RunningTask, u64)>,
     /// When the recording ended. Times are in nanoseconds since its begin.
     pub(super) end: u64,
-    /// Of a snapshot that was kept for a reason.
+    /// Set if it is a snapshot that was kept for a reason.
     pub(super) mark: Option<Mark>,
 }
 

@@ -114,7 +114,7 @@ impl Permits {
 
     /// As a task's note calls it.
     fn kind(&self) -> PrimitiveKind {
-        /// By the number of each [`Owner`].
+        /// The kind of each [`Owner`], at the number of the owner.
         const KINDS: [PrimitiveKind; OWNER as usize + 1] = {
             let mut kinds = [PrimitiveKind::Mutex; OWNER as usize + 1];
             kinds[Owner::RwLock as usize] = PrimitiveKind::RwLock;

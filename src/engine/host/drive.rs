@@ -61,7 +61,8 @@ pub(crate) fn drive<H: Host, F: Future>(
         let ready = if root.enter_host() {
             let limit = attendant.limit();
             let ready = if root.is_woken() {
-                // By the attendant, or just now: a host without an interrupter would not hear of it.
+                // The attendant has woken it, or another thread just now: a host without an interrupter would
+                // not hear of it.
                 reactor.look()
             } else if reactor.is_empty() && limit.is_none() {
                 // Only a waker that other code holds can end this.

@@ -74,7 +74,7 @@ pub struct Reactor<H: Host = SystemHost> {
 
 pub(super) struct ReactorState<H: Host> {
     poller: Poller<H>,
-    /// By the slot of the key: there is a waker exactly where there is a pollable.
+    /// The waker for each slot of the poller: there is one exactly where there is a pollable.
     wakers: RefCell<Vec<Option<Waker>>>,
 }
 

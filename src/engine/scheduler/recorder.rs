@@ -70,7 +70,7 @@ pub(crate) struct Recording {
 
 /// The rings of the workers.
 struct Rings {
-    /// By the index of the worker.
+    /// The ring of each worker, at the index of the worker.
     rings: Vec<Option<Arc<Ring>>>,
     /// How many records those have room for that were there at the start.
     size: usize,
@@ -95,7 +95,7 @@ pub(crate) struct Track {
 pub(crate) struct NextRecords {
     /// When its owner started, in the time of the recording.
     begin: u64,
-    /// By the index of the worker.
+    /// The next record of each worker, at the index of the worker.
     workers: Vec<NextRecord>,
     others: NextRecord,
 }

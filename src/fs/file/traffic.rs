@@ -54,7 +54,7 @@ pub(super) struct Traffic {
     call: Option<Call>,
     /// The call that is beside it.
     beside: Option<JoinHandle<io::Result<u64>>>,
-    /// Of a write or sync that no call waited for.
+    /// The error of a write or sync that no call waited for.
     error: Option<io::Error>,
     /// Where the last seek has led to.
     position: u64,

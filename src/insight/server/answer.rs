@@ -103,7 +103,7 @@ pub(super) struct Answer {
     has_body: bool,
     /// Whether the request has brought the token.
     pub(super) is_trusted: bool,
-    /// Of a trace. After the body, which is freed first.
+    /// Held until a trace has been sent. The body, which stands before it, is freed first.
     _place: Option<Taken>,
 }
 
@@ -112,7 +112,7 @@ impl Answer {
         Self { content_type, body: body.into(), ..Self::refusal(Status::Ok) }
     }
 
-    /// Of a request that gets nothing.
+    /// The answer to a request that is refused.
     pub(super) fn refusal(status: Status) -> Self {
         let body = status.advice().into();
         Self { status, content_type: TEXT, body, has_body: true, is_trusted: false, _place: None }

@@ -66,7 +66,8 @@ impl RootWakes {
 }
 
 impl Drop for RootWakes {
-    /// By the thread that drops the root's last waker, which is not the waker that is left in here.
+    /// Runs on the thread that drops the last waker of the root. The waker that is stored in here is another
+    /// one.
     fn drop(&mut self) {
         wakers::drop_all(self.parent.lock().take());
     }

@@ -80,10 +80,10 @@ static SIGNAL_SOURCES: Mutex<SignalSources> = Mutex::new(SignalSources {
 
 struct SignalSources {
     open: BTreeMap<Key, Weak<SignalSource>>,
-    /// Of each kind that there was ever a listener for.
+    /// How many signals have come of each kind that there was ever a listener for.
     counts: BTreeMap<c_int, Arc<AtomicUsize>>,
-    /// Of each kind that there was a listener for in a runtime. Those of runtimes that have ended are removed
-    /// when the next source is opened.
+    /// The outlook of each kind that there was a listener for in a runtime. Those of runtimes that have ended
+    /// are removed when the next source is opened.
     outlooks: BTreeMap<Key, (Weak<Driver>, Arc<Mutex<Outlook>>)>,
 }
 

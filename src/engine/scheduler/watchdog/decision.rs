@@ -215,8 +215,8 @@ struct WorkerHistory {
     /// The last look has found that a poll is over which looks had seen: how long it took, give or take a
     /// pause between two looks. Not of one that has blocked in place.
     ended: Option<Duration>,
-    /// The last look has found that a poll is over of which was told that it is slow, or that it blocks in
-    /// place now: how long it has lasted at least.
+    /// The last look has found that a poll is over, or blocks in place now, after it was reported as slow:
+    /// how long it has lasted at least.
     slow_ended: Option<Duration>,
 }
 
@@ -270,7 +270,7 @@ impl WorkerHistory {
         self.told
     }
 
-    /// Whether it is in a poll of which was told that it is slow.
+    /// Whether it is in a poll that was reported as slow.
     fn is_slow_told(&self) -> bool {
         matches!(self.told, Some(Order::Slow(_)))
     }
@@ -331,7 +331,7 @@ impl History {
         self.workers[index].slow_ended
     }
 
-    /// Whether the end of a poll is awaited of which was told that it is slow.
+    /// Whether a poll that was reported as slow has yet to end.
     pub(super) fn awaits_end(&self) -> bool {
         self.workers.iter().any(WorkerHistory::is_slow_told)
     }

@@ -4,10 +4,8 @@ mod frames;
 
 use self::frames::Frame;
 use crate::engine::impls::impl_error;
-use crate::engine::task::Polled;
-use crate::engine::task::TaskId;
-use crate::engine::task::current;
 use crate::engine::task::traced::{Answer, Request, Traced};
+use crate::engine::task::{Polled, TaskId, current};
 use crate::runtime::Handle;
 use crate::runtime::task_list::TaskList;
 use std::backtrace::Backtrace;

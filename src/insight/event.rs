@@ -2,8 +2,7 @@
 
 use crate::engine::impls::impl_display;
 use crate::engine::recorder::{self, Record};
-use crate::engine::task::Polled;
-use crate::engine::task::RunningTask;
+use crate::engine::task::{Polled, RunningTask};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 

@@ -67,6 +67,7 @@ fn a_sideways_import_needs_a_row() {
         [1]
     );
     assert_eq!(floor_breaches("src/time.rs", "use crate::net::TcpStream;"), [1]);
+    assert_eq!(floor_breaches("src/fs.rs", "use crate::net::TcpStream;"), [1]);
     assert_eq!(
         floor_breaches("src/engine/rng.rs", "use crate::engine::sync_shim::atomic;"),
         [0; 0]
@@ -184,6 +185,18 @@ fn a_room_with_doors_is_entered_by_them() {
         |text: &str| rejected("src/high.rs", text, |source| floors::check(source, &plan));
     assert_eq!(breaches("use crate::low::window;"), [1]);
     assert_eq!(breaches("use crate::low::door::Bell;"), [0; 0]);
+}
+
+#[test]
+fn a_row_of_the_house_that_nothing_uses_is_found() {
+    let plan = Plan {
+        floors: &[("low", 0), ("high", 1), ("beside", 1)],
+        sideways: &[("high", "beside"), ("beside", "high")],
+        doors: &[("high", "low", &["low::door", "low::window"])],
+    };
+    let text = "use crate::{beside, low::door::Bell};\n#[cfg(test)]\nuse crate::low::window;";
+    let sources = [Source::new("src/high.rs", text)];
+    assert_eq!(floors::unused(&sources, &plan), ["beside -> high", "high -> low::window"]);
 }
 
 #[test]

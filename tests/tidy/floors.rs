@@ -17,13 +17,9 @@ pub(crate) struct Plan {
 pub(crate) fn check(source: &Source, plan: &Plan) -> Vec<Violation> {
     match source.module() {
         // The roof imports anything: it only re-exports.
-        Some(module) if !module.is_empty() => imports(source, &module)
-            .into_iter()
-            .map(|(at, path)| (source.line_of(at), path))
-            .filter(|(line, _)| source.is_shipped(*line))
+        Some(module) if !module.is_empty() => shipped_imports(source, &module)
             .filter_map(|(line, path)| {
-                judge(&module.join("::"), &path.join("::"), plan)
-                    .map(|reason| violation(source, line, reason))
+                judge(&module.join("::"), &path, plan).map(|reason| violation(source, line, reason))
             })
             .collect(),
         _ => Vec::new(),
@@ -46,11 +42,18 @@ pub(crate) fn arrows(source: &Source) -> Vec<(String, String)> {
 fn shipped_paths(source: &Source) -> Vec<(String, String)> {
     let module = source.module().unwrap_or_default();
     let from = module.join("::");
-    let shipped = imports(source, &module)
-        .into_iter()
-        .filter(|(at, _)| source.is_shipped(source.line_of(*at)));
-    let to = shipped.map(|(_, path)| path.join("::")).filter(|_| !from.is_empty());
-    to.map(|to| (room(&from), to)).collect()
+    let to = shipped_imports(source, &module).filter(|_| !from.is_empty());
+    to.map(|(_, to)| (room(&from), to)).collect()
+}
+
+/// Line and path of everything that shipped code of the file names by `crate::` or `super::`.
+fn shipped_imports<'a>(
+    source: &'a Source,
+    module: &[String],
+) -> impl Iterator<Item = (usize, String)> + use<'a> {
+    let lines = imports(source, module).into_iter();
+    let lines = lines.map(|(at, path)| (source.line_of(at), path.join("::")));
+    lines.filter(|(line, _)| source.is_shipped(*line))
 }
 
 /// The rows of `sideways`, and the paths of `doors`, that nothing uses.

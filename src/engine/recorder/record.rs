@@ -1,7 +1,6 @@
 //! One thing that happened, and its form in a ring: three numbers and a place.
 
-use crate::engine::task::Polled;
-use crate::engine::task::{RunningTask, TaskId};
+use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::panic::Location;
 
 /// What happened, and when. Times are in nanoseconds since the recording began.

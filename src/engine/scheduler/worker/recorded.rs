@@ -14,8 +14,7 @@ use super::samples::Samples;
 use crate::engine::recorder::{Event, Ring};
 use crate::engine::scheduler::recorder::Recording;
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::Polled;
-use crate::engine::task::RunningTask;
+use crate::engine::task::{Polled, RunningTask};
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 

@@ -12,7 +12,7 @@ mod lane;
 #[path = "mixed/picture.rs"]
 pub(crate) mod picture;
 #[path = "mixed/threads.rs"]
-mod threads;
+pub(crate) mod threads;
 
 use crate::contest::{Contest, Figure, lane};
 use crate::runtimes::{Liten, Smol, Tokio};

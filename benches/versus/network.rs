@@ -28,6 +28,8 @@ mod paced;
 mod page;
 #[path = "network/poller.rs"]
 mod poller;
+#[path = "network/relay.rs"]
+mod relay;
 #[path = "network/server.rs"]
 pub(crate) mod server;
 #[path = "network/streams.rs"]
@@ -73,6 +75,7 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
     let mut contests = Vec::new();
     contests.extend([1, 8, 64, 500, 5000].map(|connections| tcp_echo(workers, connections)));
     contests.extend([1, 16].map(|datagrams| udp_echo(workers, datagrams)));
+    contests.extend(relay::contests(workers));
     contests.extend([64, 500].map(|connections| http(workers, connections)));
     if wrk::is_there() {
         contests.extend([64, 500].map(|connections| wrk(workers, connections)));

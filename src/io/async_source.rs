@@ -113,17 +113,18 @@ impl<S: Source> Async<S> {
         Ok(Self { source: Some(source), registration })
     }
 
-    /// Registers a connection that has been made. With its descriptor, where it has one, it costs no event as
-    /// long as each write finds room.
-    pub(crate) fn register_connection(
+    /// Registers a source that has room for writing: a connection that has been made, or a socket for
+    /// datagrams. With its descriptor, where it has one, writing to it costs no event as long as each write
+    /// finds room.
+    pub(crate) fn register_with_room(
         driver: &Arc<Driver>,
-        mut connection: S,
+        mut source: S,
         interest: mio::Interest,
         descriptor: Option<i32>,
     ) -> io::Result<Self> {
         let registration =
-            Registered::register_connection(driver, &mut connection, interest, descriptor)?;
-        Ok(Self { source: Some(connection), registration })
+            Registered::register_with_room(driver, &mut source, interest, descriptor)?;
+        Ok(Self { source: Some(source), registration })
     }
 
     /// The source is not ready in this direction before the system says so. For one that has just been

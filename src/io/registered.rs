@@ -16,7 +16,7 @@
 //! The last row matters for `accept`: when it fails for want of descriptors, the connection stays in the
 //! queue, and no new event would announce it.
 //!
-//! A connection is registered for writing when a write first says `WouldBlock` or is short, before the bit is
+//! A connection or a socket for datagrams is registered for writing when a write first says `WouldBlock` or is short, before the bit is
 //! cleared (`driver/registration/write_interest.rs`).
 //!
 //! An operation runs only while its bit is set: a source known to be empty costs no system call. Flushing is
@@ -64,14 +64,14 @@ impl Registered {
         Ok(Self { registration })
     }
 
-    /// Registers a connection that has been made; see [`Driver::register_connection`].
-    pub(super) fn register_connection(
+    /// Registers a source that has room for writing; see [`Driver::register_with_room`].
+    pub(super) fn register_with_room(
         driver: &Arc<Driver>,
-        connection: &mut (impl Source + ?Sized),
+        source: &mut (impl Source + ?Sized),
         interest: mio::Interest,
         descriptor: Option<i32>,
     ) -> io::Result<Self> {
-        let registration = driver.register_connection(connection, interest, descriptor)?;
+        let registration = driver.register_with_room(source, interest, descriptor)?;
         Ok(Self { registration })
     }
 
@@ -91,21 +91,22 @@ impl Registered {
         Ok(registered)
     }
 
-    /// Registers a connection that has been made with the runtime of `handle`, for both directions. It counts
-    /// as ready for writing, and for reading if `is_readable`; otherwise the system has to say so. With its
-    /// descriptor, where it has one, it costs no event as long as each write finds room.
+    /// Registers a source that has room for writing with the runtime of `handle`, for both directions: a
+    /// connection that has been made, or a socket for datagrams. It counts as ready for writing, and for
+    /// reading if `is_readable`; otherwise the system has to say so. With its descriptor, where it has one,
+    /// writing to it costs no event as long as each write finds room.
     ///
     /// # Errors
     ///
     /// As [`unassumed`](Self::unassumed).
-    pub fn connected(
+    pub fn with_room(
         handle: &Handle,
-        connection: &mut impl Source,
+        source: &mut impl Source,
         descriptor: Option<i32>,
         is_readable: bool,
     ) -> io::Result<Self> {
         let both = mio::Interest::READABLE | mio::Interest::WRITABLE;
-        let registered = Self::register_connection(handle.driver(), connection, both, descriptor)?;
+        let registered = Self::register_with_room(handle.driver(), source, both, descriptor)?;
         if !is_readable {
             registered.take_back(Ready::READABLE);
         }

@@ -5,9 +5,10 @@
 //! socket whether it is readable. A face is a struct with one field, `io: Async<the mio socket>`.
 
 /// `from_std`, the conversion that is the same, `into_std`, `adopt` and `Debug` for a face over `$mio`,
-/// registered for `$interest`.
+/// registered for `$interest` by `$register`: by `register_with_room` if each such socket has room for writing,
+/// otherwise by `register`.
 macro_rules! conversions {
-    ($face:ident, $mio:ty, $std:ty, $interest:expr) => {
+    ($face:ident, $mio:ty, $std:ty, $interest:expr, $register:ident) => {
         impl $face {
             /// Makes it of a socket of the standard library, which is put into non-blocking mode.
             ///
@@ -47,7 +48,7 @@ macro_rules! conversions {
                 socket: $mio,
             ) -> ::std::io::Result<Self> {
                 let descriptor = $crate::net::system::descriptor(&socket);
-                let io = $crate::io::Async::register(driver, socket, $interest, descriptor)?;
+                let io = $crate::io::Async::$register(driver, socket, $interest, descriptor)?;
                 Ok(Self { io })
             }
         }
@@ -81,7 +82,7 @@ macro_rules! connections {
             ) -> ::std::io::Result<Self> {
                 let descriptor = $crate::net::system::descriptor(&socket);
                 let io =
-                    $crate::io::Async::register_connection(driver, socket, $interest, descriptor)?;
+                    $crate::io::Async::register_with_room(driver, socket, $interest, descriptor)?;
                 Ok(Self { io })
             }
         }

@@ -52,7 +52,7 @@ pub struct UdpSocket {
     pub(in crate::net) io: Async<mio::net::UdpSocket>,
 }
 
-conversions!(UdpSocket, mio::net::UdpSocket, std::net::UdpSocket, BOTH);
+conversions!(UdpSocket, mio::net::UdpSocket, std::net::UdpSocket, BOTH, register_with_room);
 
 impl UdpSocket {
     /// Makes a socket with the first address of `address` that is free; port 0 lets the operating system

@@ -157,7 +157,7 @@ mod connections {
         let (mut ours, theirs) = UnixStream::pair().unwrap();
         let descriptor = Some(ours.as_raw_fd());
         let registered =
-            Registered::connected(&Handle::current(), &mut ours, descriptor, is_readable).unwrap();
+            Registered::with_room(&Handle::current(), &mut ours, descriptor, is_readable).unwrap();
         (ours, registered, theirs)
     }
 

@@ -4,7 +4,7 @@ use crate::guard::{exactly, guarded, named, until};
 use crate::probe::Bell;
 use crate::process::{Thread, reads_and_writes, threads};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
-use liten::net::{TcpListener, UdpSocket};
+use liten::net::{TcpListener, UdpSocket, UnixDatagram};
 use liten::runtime::{LocalRuntime, Runtime};
 use liten::task::block_in_place;
 use std::sync::mpsc;
@@ -232,6 +232,31 @@ fn an_event_costs_no_change_of_thread() {
             runtime.block_on(runtime.spawn(play(ROUNDS))).unwrap();
             counts.push(driver() - before);
         }
+    });
+}
+
+/// The system has room for the next datagram again when a receiver takes one. As long as no task has found the
+/// socket full, no thread wakes for that.
+#[test]
+fn a_datagram_that_a_receiver_takes_wakes_no_thread_of_its_sender() {
+    guarded(|| {
+        let runtime = named(2, "idletk");
+        let inet = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (unix, other) = std::os::unix::net::UnixDatagram::pair().unwrap();
+        let senders = runtime.block_on(async {
+            let sender = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            sender.send_to(b"x", inet.local_addr().unwrap()).await.unwrap();
+            let other = UnixDatagram::from_std(other).unwrap();
+            other.send(b"x").await.unwrap();
+            (sender, other)
+        });
+        assert_idle(&["idletk-"], Duration::ZERO);
+        let before = trace(&["idletk-"]);
+        inet.recv(&mut [0; 8]).unwrap();
+        unix.recv(&mut [0; 8]).unwrap();
+        thread::sleep(Duration::from_millis(50));
+        assert_eq!(trace(&["idletk-"]), before);
+        drop(senders);
     });
 }
 

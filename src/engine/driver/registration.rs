@@ -2,8 +2,8 @@
 //! other.
 //!
 //! A source is registered once, edge-triggered, for all directions it will ever be used in: no
-//! system call per wait. A connection is the exception (`write_interest.rs`): that it has room for writing is
-//! reported after a write that found none. The token is the key in the table, with its generation. An event
+//! system call per wait. Connections and sockets for datagrams are the exception (`write_interest.rs`): that
+//! one of them has room for writing is reported after a write that found none. The token is the key in the table, with its generation. An event
 //! fetched before the deregistration and dispatched after it therefore finds nothing, even if a new source
 //! has taken the place (model `a_late_event_never_reaches_the_next_source_in_the_place`).
 
@@ -48,16 +48,16 @@ impl Driver {
         self.register_for(source, interest, interest, WriteInterest::reported(interest))
     }
 
-    /// Registers a connection, which has room for writing: as [`register`](Self::register) for `interest`,
-    /// but where the selector knows sources by their descriptors, of which it has the given one, room is
-    /// reported only after a write that found none.
+    /// Registers a source that has room for writing, such as a connection: as [`register`](Self::register) for
+    /// `interest`. But where the selector knows sources by their descriptors, of which this one has the given
+    /// one, room is reported only after a write that found none.
     ///
     /// # Errors
     ///
     /// As [`register`](Self::register).
-    pub(crate) fn register_connection(
+    pub(crate) fn register_with_room(
         self: &Arc<Self>,
-        connection: &mut (impl Source + ?Sized),
+        source: &mut (impl Source + ?Sized),
         interest: mio::Interest,
         descriptor: Option<i32>,
     ) -> io::Result<Registration> {
@@ -65,12 +65,12 @@ impl Driver {
         let descriptor = descriptor.filter(|_| selector::KNOWS_DESCRIPTORS);
         let registration = match (descriptor, interest.remove(mio::Interest::WRITABLE)) {
             (Some(descriptor), Some(reported)) => self.register_for(
-                connection,
+                source,
                 interest,
                 reported,
                 WriteInterest::unreported(descriptor, interest),
             ),
-            _ => self.register(connection, interest),
+            _ => self.register(source, interest),
         }?;
         registration.note_descriptor(number);
         Ok(registration)

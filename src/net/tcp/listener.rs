@@ -44,7 +44,7 @@ pub struct TcpListener {
     pub(in crate::net) io: Async<mio::net::TcpListener>,
 }
 
-conversions!(TcpListener, mio::net::TcpListener, std::net::TcpListener, BOTH);
+conversions!(TcpListener, mio::net::TcpListener, std::net::TcpListener, BOTH, register);
 
 impl TcpListener {
     /// Listens on the first address of `address` that is free.

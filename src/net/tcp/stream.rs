@@ -74,7 +74,7 @@ pub struct TcpStream {
     pub(in crate::net) io: Async<mio::net::TcpStream>,
 }
 
-conversions!(TcpStream, mio::net::TcpStream, std::net::TcpStream, TCP_STREAM);
+conversions!(TcpStream, mio::net::TcpStream, std::net::TcpStream, TCP_STREAM, register);
 connections!(TcpStream, mio::net::TcpStream, TCP_STREAM);
 
 impl TcpStream {

@@ -35,7 +35,7 @@ pub struct UnixDatagram {
     pub(in crate::net) io: Async<mio::net::UnixDatagram>,
 }
 
-conversions!(UnixDatagram, mio::net::UnixDatagram, net::UnixDatagram, BOTH);
+conversions!(UnixDatagram, mio::net::UnixDatagram, net::UnixDatagram, BOTH, register_with_room);
 
 impl UnixDatagram {
     /// Makes a socket with the address `path`, where it creates a file, unless that is an [abstract

@@ -37,7 +37,7 @@ pub struct UnixListener {
     pub(in crate::net) io: Async<mio::net::UnixListener>,
 }
 
-conversions!(UnixListener, mio::net::UnixListener, net::UnixListener, BOTH);
+conversions!(UnixListener, mio::net::UnixListener, net::UnixListener, BOTH, register);
 
 impl UnixListener {
     /// Listens at `path`, where it creates a file, unless that is an [abstract

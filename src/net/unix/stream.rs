@@ -40,7 +40,7 @@ pub struct UnixStream {
     pub(in crate::net) io: Async<mio::net::UnixStream>,
 }
 
-conversions!(UnixStream, mio::net::UnixStream, net::UnixStream, BOTH);
+conversions!(UnixStream, mio::net::UnixStream, net::UnixStream, BOTH, register);
 connections!(UnixStream, mio::net::UnixStream, BOTH);
 
 impl UnixStream {

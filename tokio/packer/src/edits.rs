@@ -20,22 +20,41 @@ const EDITS: &[Edit] = &[
         path: "src/net/tcp/stream.rs",
         from: "let stream = TcpStream::new(connected)?;",
         to: Some("    /// Creates new `TcpStream` from a `std::net::TcpStream`."),
-        with: "Ok(TcpStream { io: PollEvented::connected(connected, true)? })\n    }\n\n",
+        with: "Ok(TcpStream { io: PollEvented::with_room(connected, true)? })\n    }\n\n",
     },
     Edit {
         path: "src/net/unix/stream.rs",
         from: "let stream = UnixStream::new(stream)?;\n        stream\n",
         to: Some("    pub(crate) fn new(stream: mio::net::UnixStream)"),
-        with: "Ok(UnixStream { io: PollEvented::connected(stream, true)? })\n    }\n\n",
+        with: "Ok(UnixStream { io: PollEvented::with_room(stream, true)? })\n    }\n\n",
     },
     Edit {
         path: "src/net/unix/stream.rs",
         from: "let a = UnixStream::new(a)?;",
         to: Some("\n        Ok((a, b))"),
-        with: "let a = UnixStream { io: PollEvented::connected(a, false)? };
-        let b = UnixStream { io: PollEvented::connected(b, false)? };\n",
+        with: "let a = UnixStream { io: PollEvented::with_room(a, false)? };
+        let b = UnixStream { io: PollEvented::with_room(b, false)? };\n",
     },
-    // One that is made at once, as a rule to a peer on this machine, has no event to wait for. tokio's tests
+    // So are sockets for datagrams, which have room from the beginning. They have no event to wait for.
+    Edit {
+        path: "src/net/udp.rs",
+        from: "let io = PollEvented::new(socket)?;",
+        to: None,
+        with: "let io = PollEvented::with_room(socket, false)?;",
+    },
+    Edit {
+        path: "src/net/unix/datagram/socket.rs",
+        from: "from_std(datagram);\n        let io = PollEvented::new(socket)?;",
+        to: None,
+        with: "from_std(datagram);\n        let io = PollEvented::with_room(socket, false)?;",
+    },
+    Edit {
+        path: "src/net/unix/datagram/socket.rs",
+        from: "-> io::Result<UnixDatagram> {\n        let io = PollEvented::new(socket)?;",
+        to: None,
+        with: "-> io::Result<UnixDatagram> {\n        let io = PollEvented::with_room(socket, false)?;",
+    },
+    // A connection that is made at once, as a rule to a peer on this machine, has no event to wait for. tokio's tests
     // want the first poll of a Unix connection to be pending, so those wait.
     Edit {
         path: "src/net/tcp/stream.rs",
@@ -43,7 +62,7 @@ const EDITS: &[Edit] = &[
         to: None,
         with: "if sys.peer_addr().is_ok() {
                 crate::task::coop::charge().await;
-                return Ok(TcpStream { io: PollEvented::connected(sys, false)? });
+                return Ok(TcpStream { io: PollEvented::with_room(sys, false)? });
             }
             let stream = TcpStream::new(sys)?;",
     },

@@ -1,9 +1,13 @@
-//! Whether the system reports that a connection has room for writing.
+//! Whether the system reports that a connection, or a socket for datagrams, has room for writing.
 //!
 //! A new connection has room. A registration for both directions reports that at once: an event that tells
 //! nothing, and it wakes the thread that sleeps in the selector. With the report `connect` costs 1.15 times
 //! as much as tokio's, where mostly no thread sleeps there; without it 0.85. So a connection is registered
 //! for reading, and for both directions when a write finds no room for the first time.
+//!
+//! A socket for datagrams is registered likewise. Registered for both directions, it would report room again
+//! on Linux whenever a receiver takes a datagram that it has sent. Two relays on tokio wait 7.0 times in the
+//! poller while they pass a datagram on and its answer back. Here they wait 4.7 times (row `udp_relay`).
 //!
 //! | room is | the bit of the readiness | becomes |
 //! |---|---|---|
@@ -31,7 +35,7 @@ const REPORTED: i32 = -1;
 
 /// Whether room for writing is reported for one source.
 pub(super) struct WriteInterest {
-    /// The descriptor of a connection whose room is not reported; otherwise `REPORTED`.
+    /// The descriptor of a source whose room is not reported; otherwise `REPORTED`.
     unreported: AtomicI32,
     /// For what it is registered when room is reported.
     interest: Interest,
@@ -42,7 +46,7 @@ impl WriteInterest {
         Self { unreported: AtomicI32::new(REPORTED), interest }
     }
 
-    /// For a connection that will be registered for `interest` when a write finds no room.
+    /// For a source with room, which will be registered for `interest` when a write finds no room.
     pub(super) fn unreported(descriptor: i32, interest: Interest) -> Self {
         Self { unreported: AtomicI32::new(descriptor), interest }
     }

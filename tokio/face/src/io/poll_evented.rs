@@ -8,8 +8,9 @@
 //! * After a short write a source counts as full, and after a short read a TCP connection counts as drained.
 //!   That saves the call that would only say `WouldBlock` ([`Registration::poll_read_some`]). Of a Unix
 //!   socket and a pipe a short read tells nothing ([`ShortRead`]).
-//! * A connection that has been made is registered for reading only, until a write finds no room. That saves
-//!   an event, and the wake of the thread that waits for it ([`PollEvented::connected`]). A `connect` over
+//! * A connection that has been made, or a socket for datagrams, is registered for reading only, until a write
+//!   finds no room. That saves an event per connection and per datagram, and the wake of the thread that waits
+//!   for it ([`PollEvented::with_room`]). A `connect` over
 //!   TCP that has its connection at once does not wait for an event. `packer/src/edits.rs` puts both into
 //!   tokio's files. A connection that is made, used for one message and closed (row `connect` of
 //!   `tokio/bars`) waits 2.6 to 2.9 times in the poller with both, and 3.4 times without. The question
@@ -152,22 +153,23 @@ impl<E: Source> PollEvented<E> {
 
 #[cfg(unix)]
 impl<E: Source + AsRawFd> PollEvented<E> {
-    /// A connection that has been made. It counts as ready for writing, and for reading if `is_readable`.
-    /// That it has room for writing is an event only after a write that found none.
+    /// A connection that has been made, or a socket for datagrams. It counts as ready for writing, and for
+    /// reading if `is_readable`. That it has room for writing is an event only after a write that found none.
     #[track_caller]
-    pub(crate) fn connected(mut io: E, is_readable: bool) -> io::Result<Self> {
+    pub(crate) fn with_room(mut io: E, is_readable: bool) -> io::Result<Self> {
         let descriptor = io.as_raw_fd();
-        let registration = Registration::connected(&mut io, Some(descriptor), is_readable)?;
+        let registration = Registration::with_room(&mut io, Some(descriptor), is_readable)?;
         Ok(Self { io: Some(io), registration })
     }
 }
 
 #[cfg(windows)]
 impl<E: Source> PollEvented<E> {
-    /// A connection that has been made. It counts as ready for writing, and for reading if `is_readable`.
+    /// A connection that has been made, or a socket for datagrams. It counts as ready for writing, and for
+    /// reading if `is_readable`.
     #[track_caller]
-    pub(crate) fn connected(mut io: E, is_readable: bool) -> io::Result<Self> {
-        let registration = Registration::connected(&mut io, None, is_readable)?;
+    pub(crate) fn with_room(mut io: E, is_readable: bool) -> io::Result<Self> {
+        let registration = Registration::with_room(&mut io, None, is_readable)?;
         Ok(Self { io: Some(io), registration })
     }
 }

@@ -76,17 +76,17 @@ impl Registration {
         Ok(Self { registered })
     }
 
-    /// Registers a connection that has been made. It is ready for writing, and for reading if `is_readable`.
+    /// Registers a source that has room for writing. It is ready for that, and for reading if `is_readable`.
     #[track_caller]
-    pub(crate) fn connected(
-        connection: &mut impl Source,
+    pub(crate) fn with_room(
+        source: &mut impl Source,
         descriptor: Option<i32>,
         is_readable: bool,
     ) -> io::Result<Self> {
         let handle = Handle::current();
         context::assert_io_of(&handle);
         let registered =
-            Registered::connected(handle.inner(), connection, descriptor, is_readable)?;
+            Registered::with_room(handle.inner(), source, descriptor, is_readable)?;
         Ok(Self { registered })
     }
 

@@ -27,7 +27,7 @@ fn the_room_of_a_new_connection_is_no_event() {
     for (descriptor, is_event) in [(true, false), (false, true)] {
         let (mut ours, _theirs) = pair();
         let descriptor = descriptor.then(|| ours.as_raw_fd());
-        let registration = driver.register_connection(&mut ours, BOTH, descriptor).unwrap();
+        let registration = driver.register_with_room(&mut ours, BOTH, descriptor).unwrap();
         assert!(is_writable(&registration));
         let before = registration.readiness().current(BOTH);
         look(&driver);
@@ -72,7 +72,7 @@ fn a_connection_that_was_full_is_reported_when_it_has_room() {
     let driver = Driver::new(1).unwrap();
     let (mut ours, mut theirs) = pair();
     let descriptor = Some(ours.as_raw_fd());
-    let registration = driver.register_connection(&mut ours, BOTH, descriptor).unwrap();
+    let registration = driver.register_with_room(&mut ours, BOTH, descriptor).unwrap();
     // The second time room is reported anyway.
     for _ in 0..2 {
         let written = fill(&driver, &mut ours, &registration);
@@ -85,7 +85,7 @@ fn a_connection_that_was_full_is_reported_when_it_has_room() {
 fn a_connection_that_the_system_refuses_to_report_stays_ready() {
     let driver = Driver::new(1).unwrap();
     let (mut ours, _theirs) = pair();
-    let registration = driver.register_connection(&mut ours, BOTH, Some(i32::MAX)).unwrap();
+    let registration = driver.register_with_room(&mut ours, BOTH, Some(i32::MAX)).unwrap();
     let before = registration.readiness().current(BOTH);
     // Reading has nothing to do with it.
     registration.would_block(before, Direction::Read).unwrap();

@@ -72,6 +72,7 @@
 //! * *park*: to sleep until another thread unparks, in the seat or not.
 //! * *watchdog*: the driver thread, when it looks after workers that are stuck in long polls.
 //! * *spare*: a worker beside the regular ones for a while; one that the watchdog has started is a *helper*.
+//! * *rest*: the thread of a worker that has left sleeps until it is called back, or the runtime ends.
 //! * *quiet*, *quiescent*: no task is alive; all tasks and threads wait.
 //!
 //! # Words

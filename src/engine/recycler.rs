@@ -109,6 +109,12 @@ pub(crate) unsafe fn release(memory: NonNull<u8>, layout: Layout) {
     }
 }
 
+/// Gives back what the calling thread keeps, which will not need it for some time.
+pub(crate) fn empty() {
+    // A thread whose locals are gone has nothing left.
+    let _ = CACHE.try_with(ThreadCache::empty);
+}
+
 /// The list for this layout: `class * STEP + 8` bytes are enough for it.
 #[inline]
 const fn class_of(layout: Layout) -> Option<usize> {
@@ -231,14 +237,21 @@ fn free_all(mut cell: *mut Free, class: usize) {
     }
 }
 
-impl Drop for ThreadCache {
-    fn drop(&mut self) {
+impl ThreadCache {
+    fn empty(&self) {
         for (class, cache) in self.0.iter().enumerate() {
-            if let Some(chain) = NonNull::new(cache.reserve.get()) {
+            if let Some(chain) = NonNull::new(cache.reserve.replace(ptr::null_mut())) {
                 give_back(chain, class);
             }
-            free_all(cache.current.get(), class);
+            cache.count.set(0);
+            free_all(cache.current.replace(ptr::null_mut()), class);
         }
+    }
+}
+
+impl Drop for ThreadCache {
+    fn drop(&mut self) {
+        self.empty();
     }
 }
 

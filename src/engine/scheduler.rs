@@ -42,7 +42,7 @@
 //! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |
 //! | `awake_threads`, `quiescence` | how many threads are awake: a paused clock jumps when none is |
-//! | `threads`, `lifecycle` | starting, resizing, spares |
+//! | `threads`, `lifecycle` | starting, resizing, spares, threads that rest |
 //! | `shutdown`, `quiet` | how far the end has come, and the threads that wait for the last task |
 //!
 //! # Which worker a push wakes
@@ -160,7 +160,7 @@ pub(crate) use shared::{Shared, WorkerEntry};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
 pub(crate) use stall_hook::{StallHook, WorkerStall};
-pub(crate) use threads::{ThreadConfig, ThreadSetup};
+pub(crate) use threads::{SPARES_VARIABLE, ThreadConfig, ThreadSetup};
 
 #[cfg(all(test, liten_loom))]
 mod loom;

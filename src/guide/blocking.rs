@@ -27,6 +27,31 @@
 //! # });
 //! ```
 //!
+//! # How many tasks may block
+//!
+//! As many as there are [spare workers](crate::runtime::Builder::max_spare_workers) may block at a time
+//! beside the regular workers, and others still run. If one task more blocks, none runs. If all of them wait,
+//! directly or not, for a task, a timer or a socket of the same runtime, this is a deadlock. It happens to
+//! programs whose synchronous calls wait for async work, such as the flush of an exporter, on a machine with
+//! one processor. The dump names the tasks and the limit.
+//!
+//! `LITEN_MAX_SPARE_WORKERS=32` raises the limit without a change of the program. A blocked spare costs the
+//! memory of a thread, and nothing else.
+//!
+//! # What a task does to its thread
+//!
+//! It lasts until the runtime ends: a child process that is to die with the thread that has started it
+//! (`PR_SET_PDEATHSIG`), a namespace, an affinity, a thread-local with a destructor. The threads of workers
+//! end with the runtime and not before, those of spare workers included. While such a thread is not needed,
+//! it [rests](crate::runtime::RuntimeMetrics::num_resting_workers): it sleeps, and costs the memory of a
+//! thread.
+//!
+//! A task may run on any of these threads, and on another one after each `await`. So what one task does to a
+//! thread is also there for the next. Threads of the blocking pool end when they have been idle for some
+//! [time](crate::runtime::Builder::thread_keep_alive).
+//!
+//! # The pool
+//!
 //! The pool starts threads as they are needed, up to
 //! [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads), and ends them when they have
 //! been idle. What is more waits in a queue. Work that has begun cannot be aborted, and the end of a

@@ -355,6 +355,11 @@
 //! lets busy workers take these tasks, or starts a spare worker. When all workers sleep, it sleeps, too. A
 //! runtime that has had no task and no event does not have this thread yet.
 //!
+//! *What becomes of the thread of a spare worker?* It rests when the spare has not been needed for a quarter
+//! of a second, and is called back when the next one is. It does not end before the runtime does, because
+//! what a task has done to it, such as starting a child that is to die with it, must last as long as on any
+//! other worker.
+//!
 //! A program that wants several event loops makes several runtimes. Each has a poller, timers and workers of
 //! its own.
 //!

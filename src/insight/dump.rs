@@ -57,6 +57,8 @@ pub struct Dump {
     pub(super) slow_polls: u64,
     pub(super) last_slow_polls: Vec<SlowPollInfo>,
     pub(super) blocked_polls: u64,
+    /// How many spare workers there may be, if there are as many.
+    pub(super) spares_used_up: Option<usize>,
     pub(super) trees: Vec<AwaitTree>,
     /// What several looks have shown. Empty unless the dump is the page's.
     pub(super) over_time: Vec<Finding>,
@@ -130,6 +132,7 @@ impl Handle {
             slow_polls: metrics.slow_poll_count(),
             last_slow_polls: SlowPollInfo::list(self),
             blocked_polls: metrics.blocked_poll_count(),
+            spares_used_up: self.spares_used_up(),
             trees: Vec::new(),
             over_time: Vec::new(),
             times: metrics.histograms(),

@@ -27,6 +27,7 @@ use super::slow_poll_info::advice;
 use super::task_group::TaskGroup;
 use super::wait::Wait;
 use super::worker_info::WorkerState;
+use crate::engine::scheduler::SPARES_VARIABLE;
 use crate::engine::task::RunningTask;
 use crate::engine::task::running::NamedTask;
 use crate::runtime::ThreadActivity;
@@ -54,10 +55,13 @@ pub enum Finding {
     /// No worker is free, and tasks wait for one.
     #[non_exhaustive]
     AllWorkersBlocked {
-        /// How many workers there are.
+        /// How many workers there are, with the spare ones.
         workers: usize,
         /// How many tasks are ready and wait for a worker.
         ready_tasks: usize,
+        /// How many spare workers there may be, if there are as many: see
+        /// [`Builder::max_spare_workers`](crate::runtime::Builder::max_spare_workers).
+        spares_used_up: Option<usize>,
     },
     /// A worker has been in one poll for longer than
     /// [`Builder::slow_poll_threshold`](crate::runtime::Builder::slow_poll_threshold).
@@ -228,8 +232,7 @@ impl Dump {
 }
 
 fn all_blocked(dump: &Dump) -> Option<Finding> {
-    let mut present =
-        dump.workers.iter().filter(|worker| worker.state != WorkerState::Absent).peekable();
+    let mut present = dump.workers.iter().filter(|worker| worker.state.is_present()).peekable();
     present.peek()?;
     let ready_tasks = dump.ready_for_workers;
     let workers = present.clone().count();
@@ -237,7 +240,12 @@ fn all_blocked(dump: &Dump) -> Option<Finding> {
         let slow = worker.poll_duration >= dump.slow_after;
         worker.state == WorkerState::BlockedInPlace || slow
     });
-    (blocked && ready_tasks > 0).then_some(Finding::AllWorkersBlocked { workers, ready_tasks })
+    let spares_used_up = dump.spares_used_up;
+    (blocked && ready_tasks > 0).then_some(Finding::AllWorkersBlocked {
+        workers,
+        ready_tasks,
+        spares_used_up,
+    })
 }
 
 fn blocked_workers(dump: &Dump) -> impl Iterator<Item = Finding> {
@@ -333,8 +341,18 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::AllWorkersBlocked { workers, ready_tasks } => {
-                write!(f, "none of {workers} workers is free, and {ready_tasks} tasks wait for one")
+            Self::AllWorkersBlocked { workers, ready_tasks, spares_used_up } => {
+                write!(
+                    f,
+                    "none of {workers} workers is free, and {ready_tasks} tasks wait for one"
+                )?;
+                match spares_used_up {
+                    None => Ok(()),
+                    Some(most) => write!(
+                        f,
+                        "; at most {most} spare workers may run: see max_spare_workers and {SPARES_VARIABLE}"
+                    ),
+                }
             }
             Self::BlockedWorker { worker, task: Some(task), name, duration, activity } => write!(
                 f,

@@ -135,6 +135,8 @@ impl Exposition<'_> {
         self.number("liten_spare_workers", Kind::Gauge, "Spare workers that run.", |seen| {
             seen.spare_workers as f64
         });
+        let help = "Threads of workers that rest until they are needed again.";
+        self.number("liten_resting_workers", Kind::Gauge, help, |seen| seen.resting_workers as f64);
         let help = "Polls that have held up their worker for long.";
         self.number("liten_slow_polls_total", Kind::Counter, help, |seen| {
             seen.dump.slow_polls as f64

@@ -31,9 +31,18 @@ pub enum WorkerState {
     Parked,
     /// Its task is in [`block_in_place`](crate::task::block_in_place).
     BlockedInPlace,
-    /// No thread plays it: it has left, because the number of workers was lowered, it was a spare, or the
-    /// runtime has ended.
+    /// It has left, because the number of workers was lowered, or it was a spare. Its thread sleeps until it
+    /// is needed again, or the runtime ends.
+    Resting,
+    /// No thread plays it: it is about to begin, or the runtime has ended.
     Absent,
+}
+
+impl WorkerState {
+    /// Whether the worker runs tasks, or could.
+    pub(super) fn is_present(self) -> bool {
+        !matches!(self, Self::Resting | Self::Absent)
+    }
 }
 
 impl WorkerInfo {
@@ -41,6 +50,8 @@ impl WorkerInfo {
         let WorkerFacts { index, entry, activity } = facts;
         let state = if entry.is_blocked_in_place {
             WorkerState::BlockedInPlace
+        } else if entry.rests {
+            WorkerState::Resting
         } else if !entry.has_thread {
             WorkerState::Absent
         } else if entry.is_parked {
@@ -117,5 +128,6 @@ impl_display!([] WorkerState, this => match this {
     Self::Working => "working",
     Self::Parked => "parked",
     Self::BlockedInPlace => "blocked in place",
+    Self::Resting => "resting",
     Self::Absent => "absent",
 });

@@ -17,7 +17,9 @@ use super::tokio_words;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
 use crate::engine::impls::{impl_debug, impl_unwind_safe, setters};
-use crate::engine::scheduler::{MAX_WORKERS, Shared, Sleeps, ThreadConfig, ThreadSetup};
+use crate::engine::scheduler::{
+    MAX_WORKERS, SPARES_VARIABLE, Shared, Sleeps, ThreadConfig, ThreadSetup,
+};
 use crate::engine::sync_shim::{Arc, cpus};
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::thread_name::ThreadName;
@@ -32,10 +34,16 @@ const WORKERS_VARIABLE: &str = "LITEN_WORKER_THREADS";
 /// bound on memory.
 const MAX_BLOCKING: usize = 512;
 
-/// The most spare workers by default: one for each worker whose task blocks, and one for what waits beside
-/// them. Some tasks that block are a mistake to live with, more are a pool for blocking work, and there is
-/// one.
+/// The most spare workers by default on a large machine, where there is one for each worker whose task blocks,
+/// and one for what waits beside them. Some tasks that block are a mistake to live with, more are a pool for
+/// blocking work, and there is one.
 const SPARES: usize = 16;
+
+/// The least of them. How many places of a program block does not depend on the processors: in a container with
+/// one, three exporters that are flushed at the end may each wait for a task of this runtime. A thread that
+/// blocks costs some memory and no processor. Rejected: [`SPARES`] for all. Tasks that compute in polls of 20
+/// ms and more get as many spares as there may be, and then so many have their memory at the same time.
+const LEAST_SPARES: usize = 4;
 
 /// Polls that last this long are reported by default: a request that waits for such a poll is late.
 const SLOW_POLL: Duration = Duration::from_millis(100);
@@ -120,8 +128,9 @@ impl Builder {
         /// workers, and 32 at least; at most 4096. Without meaning for a runtime without workers.
         max_worker_threads(count: usize) => this.max_worker_threads = Some(count);
 
-        /// Sets how many spare workers may run at a time. 0: none, ever. Default: one more than there are
-        /// workers, and 16 at most. Without meaning for a runtime without workers.
+        /// Sets how many spare workers may run at a time. 0: none, ever. Default: `LITEN_MAX_SPARE_WORKERS` if
+        /// it is set, else one more than there are workers, but 4 at least and 16 at most; never more than
+        /// 4096. Without meaning for a runtime without workers.
         ///
         /// When all workers are busy with long polls (at the time of writing, of 150 µs and more) while other
         /// tasks are ready, the runtime starts a spare worker for those. It leaves tasks that compute and
@@ -129,6 +138,13 @@ impl Builder {
         /// it is stuck as well, another one starts after some milliseconds, and the next after a longer time.
         /// [`block_in_place`](crate::task::block_in_place) starts one at once if no worker is idle. The
         /// spares leave when a regular worker has been free of long polls for a while.
+        ///
+        /// If as many tasks block as there are workers and spares, no task runs until one of them goes on: if
+        /// they wait for other tasks, for ever. A dump says so
+        /// ([`Finding::AllWorkersBlocked`](crate::insight::Finding::AllWorkersBlocked)), and names this limit.
+        ///
+        /// What a task does to its thread lasts until the runtime ends. So the thread of a spare that has left
+        /// does not end: it [rests](super::RuntimeMetrics::num_resting_workers), and is the next spare.
         max_spare_workers(count: usize) => this.max_spare_workers = Some(count);
 
         /// Sets the most threads of the blocking pool. Default: 512. They are made when needed.
@@ -189,14 +205,15 @@ impl Builder {
         on_thread_start(f: impl Fn() + Send + Sync + 'static) => this.hooks.start = Some(Arc::new(f));
 
         /// Calls `f` on each worker and each blocking thread before it ends; as for
-        /// [`Builder::on_thread_start`].
+        /// [`Builder::on_thread_start`]. Workers, spare ones included, end with the runtime.
         ///
         /// Dropping the runtime waits for it.
         on_thread_stop(f: impl Fn() + Send + Sync + 'static) => this.hooks.stop = Some(Arc::new(f));
 
         /// Calls `f` on each worker when it runs out of tasks and is about to sleep, and, in a runtime
         /// without workers, on the thread in `block_on`; in the runtime's context. What `f` spawns runs
-        /// before the sleep.
+        /// before the sleep. Also on a worker that [rests](super::RuntimeMetrics::num_resting_workers) from
+        /// then on: what `f` spawns there is run by others.
         ///
         /// Meanwhile the thread runs nothing else, so `f` should be short. A panic of `f` is reported by the
         /// panic hook and has no other consequence. If `f` owns a [`Handle`] to this runtime, the memory of
@@ -407,13 +424,8 @@ impl Builder {
         if let Some(count) = self.worker_threads {
             return Ok(count);
         }
-        match std::env::var(WORKERS_VARIABLE) {
-            Ok(value) => value.trim().parse().ok().filter(|&count| count != 0).ok_or_else(|| {
-                invalid(format!("{WORKERS_VARIABLE} must be a number above 0, but is {value:?}"))
-            }),
-            Err(std::env::VarError::NotPresent) => Ok(cpus().min(MAX_WORKERS)),
-            Err(error) => Err(invalid(format!("{WORKERS_VARIABLE}: {error}"))),
-        }
+        let count = variable(WORKERS_VARIABLE, "above 0", |count| count != 0)?;
+        Ok(count.unwrap_or_else(|| cpus().min(MAX_WORKERS)))
     }
 
     fn max_workers(&self, workers: usize) -> io::Result<usize> {
@@ -430,7 +442,11 @@ impl Builder {
 
     fn max_spares(&self, workers: usize) -> io::Result<usize> {
         match self.max_spare_workers {
-            None => Ok((workers + 1).min(SPARES)),
+            None => {
+                let bound = format!("of at most {MAX_WORKERS}");
+                let max = variable(SPARES_VARIABLE, &bound, |max| max <= MAX_WORKERS)?;
+                Ok(max.unwrap_or((workers + 1).clamp(LEAST_SPARES, SPARES)))
+            }
             Some(max) if max > MAX_WORKERS => {
                 Err(invalid(format!("max_spare_workers is {max}, but at most {MAX_WORKERS}")))
             }
@@ -445,6 +461,23 @@ impl Builder {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The number in an environment variable, if it is set. `bound`: what `is_valid` asks for, in words.
+fn variable(
+    name: &str,
+    bound: &str,
+    is_valid: impl Fn(usize) -> bool,
+) -> io::Result<Option<usize>> {
+    match std::env::var(name) {
+        Ok(value) => {
+            let number = value.trim().parse().ok().filter(|&number| is_valid(number));
+            let error = || invalid(format!("{name} must be a number {bound}, but is {value:?}"));
+            number.map(Some).ok_or_else(error)
+        }
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(error) => Err(invalid(format!("{name}: {error}"))),
     }
 }
 

@@ -54,6 +54,11 @@ impl Handle {
         }
     }
 
+    /// How many spare workers there may be, if there are as many.
+    pub(crate) fn spares_used_up(&self) -> Option<usize> {
+        self.scheduler()?.spares_used_up()
+    }
+
     /// How many live tasks workers run.
     pub(crate) fn tasks_of_workers(&self) -> usize {
         let tasks = self.scheduler().map_or(0, |scheduler| scheduler.alive_tasks());

@@ -287,8 +287,10 @@ impl Handle {
 
     /// Changes the number of workers while the runtime runs; nothing queued is lost.
     ///
-    /// New threads run when this returns. Surplus ones end after the poll they are in. If the system gives
-    /// no thread, those that are ending are waited for, and it is asked once more.
+    /// New workers run when this returns. Surplus ones leave after the poll they are in. Their threads stay,
+    /// because what a task does to its thread lasts until the runtime ends: they
+    /// [rest](super::RuntimeMetrics::num_resting_workers), and are the first to be used when there are to be
+    /// more workers, or spare ones.
     ///
     /// # Errors
     ///

@@ -54,6 +54,28 @@ impl RuntimeMetrics {
         self.handle.scheduler().map_or(0, |scheduler| scheduler.spare_workers())
     }
 
+    /// Returns how many threads of workers rest: they run no tasks, because they were spare workers, or the
+    /// number of workers was lowered.
+    ///
+    /// What a task has done to its thread (a child that is to die with it, a namespace, a thread-local with a
+    /// destructor) lasts until the runtime ends. So such a thread sleeps until a worker is needed again, or
+    /// the runtime ends. There are never more of them than there have been workers and spare workers at a
+    /// time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = liten::runtime::Builder::new_multi_thread().worker_threads(3).build().unwrap();
+    /// runtime.handle().set_worker_threads(1).unwrap();
+    /// // Each worker rests as soon as it is between two polls.
+    /// while runtime.metrics().num_resting_workers() < 2 {
+    ///     std::thread::yield_now();
+    /// }
+    /// ```
+    pub fn num_resting_workers(&self) -> usize {
+        self.handle.scheduler().map_or(0, |scheduler| scheduler.resting_workers())
+    }
+
     /// Returns how many polls have blocked their worker for 10 ms and more (at the time of writing) while no
     /// other worker was free, and tasks waited or a spare worker served them. With the feature `tracing`
     /// there is a warning for each.

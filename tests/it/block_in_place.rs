@@ -2,8 +2,9 @@
 
 use crate::guard::{guarded, until, workers};
 use crate::probe::{Bell, Count};
+use crate::spares::with_spares;
 use crate::steal::occupy;
-use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
+use liten::runtime::{Handle, LocalRuntime, Runtime};
 use liten::task::block_in_place;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -11,11 +12,6 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
-
-/// A runtime that may have so many spares.
-fn with_spares(workers: usize, spares: usize) -> Runtime {
-    Builder::new_multi_thread().worker_threads(workers).max_spare_workers(spares).build().unwrap()
-}
 
 /// A waker that says on which thread it is, and keeps it.
 struct Keeper {

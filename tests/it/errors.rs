@@ -2,6 +2,7 @@
 
 use crate::guard::{guarded, until, workers};
 use crate::process::{alone, alone_with, child, is_child};
+use crate::steal::occupy;
 #[cfg(target_os = "linux")]
 use liten::io::AsyncWriteExt;
 use liten::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
@@ -84,6 +85,45 @@ fn a_variable_that_is_no_number_is_refused_by_name() {
                 assert_eq!(workers(2).metrics().num_workers(), 2, "not asked for");
                 let said = catch_unwind(|| liten::block_on(async {})).unwrap_err();
                 assert!(said.downcast_ref::<String>().unwrap().contains(VARIABLE));
+            });
+            if is_child() {
+                break;
+            }
+        }
+    });
+}
+
+const SPARES: &str = "LITEN_MAX_SPARE_WORKERS";
+
+#[test]
+fn the_variable_sets_the_number_of_spare_workers() {
+    let test = "errors::the_variable_sets_the_number_of_spare_workers";
+    guarded(|| {
+        alone_with(test, &[(SPARES, " 7")], || {
+            let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+            drop(occupy(&runtime, 8));
+            // What the program says counts more.
+            let runtime = workers(1);
+            let blocked = occupy(&runtime, 1);
+            let waits = runtime.spawn(async {});
+            let limit = "at most 0 spare workers may run";
+            until(|| runtime.handle().dump().to_string().contains(limit));
+            assert!(!waits.is_finished());
+            drop(blocked);
+        });
+    });
+}
+
+#[test]
+fn a_number_of_spare_workers_that_is_none_is_refused_by_name() {
+    let test = "errors::a_number_of_spare_workers_that_is_none_is_refused_by_name";
+    guarded(|| {
+        for value in ["abc", "", "-1", "1.5", "4097"] {
+            alone_with(test, &[(SPARES, value)], || {
+                names(Runtime::new(), SPARES);
+                names(Runtime::new(), &format!("{value:?}"));
+                assert_eq!(workers(2).metrics().num_workers(), 2, "not asked for");
+                assert!(LocalRuntime::new().is_ok(), "it has none");
             });
             if is_child() {
                 break;

@@ -153,6 +153,25 @@ fn a_worker_that_blocks_in_place_wakes_no_thread_of_an_idle_runtime() {
     });
 }
 
+/// The threads of spares that are not needed sleep, and so does the driver thread.
+#[test]
+fn threads_that_rest_wake_no_thread_and_are_not_woken() {
+    guarded(|| {
+        let mut builder = exactly(2);
+        let runtime = builder.max_spare_workers(3).thread_name("idlers").build().unwrap();
+        for _ in 0..3 {
+            drop(crate::steal::occupy(&runtime, 5));
+            until(|| runtime.metrics().num_resting_workers() == 3);
+            assert_idle(&["idlers"], Duration::from_millis(500));
+        }
+        assert_eq!(
+            threads("idlers").len(),
+            6,
+            "two workers, three that rest, and the driver thread"
+        );
+    });
+}
+
 /// Many timers far away cost nothing while they wait.
 #[test]
 fn a_hundred_thousand_sleeping_tasks_use_no_cpu() {

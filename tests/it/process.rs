@@ -34,7 +34,8 @@ pub(crate) fn is_child() -> bool {
 pub(crate) fn child(test: &str, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads", "1"]);
-    command.env(CHILD, "1").env_remove("LITEN_WORKER_THREADS").envs(variables.iter().copied());
+    command.env(CHILD, "1").env_remove("LITEN_WORKER_THREADS");
+    command.env_remove("LITEN_MAX_SPARE_WORKERS").envs(variables.iter().copied());
     command.stdin(Stdio::null());
     command
 }

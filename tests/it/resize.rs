@@ -5,7 +5,7 @@ use crate::loopback::tcp_pair;
 use crate::probe::{Bell, Count};
 use crate::steal::occupy;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
-use liten::runtime::{Builder, Handle, LocalRuntime};
+use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +13,16 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-/// Waits until exactly the workers `0..count` have a thread, once a task has been run.
+/// Waits until `count` workers are at work, and the threads of the others rest: of those there have been `most`
+/// at a time.
+fn until_at_work(runtime: &Runtime, count: usize, most: usize) {
+    until(|| runtime.metrics().num_resting_workers() == most - count);
+}
+
+/// Waits until each of the workers `0..most` has one thread, once a task has been run.
 #[cfg(target_os = "linux")]
-fn until_threads(prefix: &str, count: usize) {
-    let mut expected: Vec<_> = (0..count).map(|index| format!("{prefix}-{index}")).collect();
+fn until_threads(prefix: &str, most: usize) {
+    let mut expected: Vec<_> = (0..most).map(|index| format!("{prefix}-{index}")).collect();
     expected.push(format!("{prefix}-driver"));
     expected.sort();
     until(|| crate::process::thread_names(prefix) == expected);
@@ -59,7 +65,7 @@ async fn load(stop: Arc<AtomicBool>, ended: Count) -> usize {
 }
 
 #[test]
-fn threads_come_and_go_under_load() {
+fn workers_come_and_go_under_load() {
     guarded(|| {
         let runtime = named(1, "grows");
         let (stop, ended) = (Arc::new(AtomicBool::new(false)), Count::default());
@@ -68,7 +74,7 @@ fn threads_come_and_go_under_load() {
         for count in [8, 2, 4, 1, 3, 1, 8, 1] {
             runtime.handle().set_worker_threads(count).unwrap();
             assert_eq!(runtime.metrics().num_workers(), count);
-            until_threads("grows", count);
+            until_at_work(&runtime, count, 8);
             // The load goes on with any number of workers.
             let now = ended.get();
             until(|| ended.get() > now + 100);
@@ -80,6 +86,7 @@ fn threads_come_and_go_under_load() {
         }
         runtime.block_until_completion();
         assert_eq!(ended.get(), started);
+        until_threads("grows", 8);
     });
 }
 
@@ -99,7 +106,7 @@ fn tasks_of_workers_that_have_left_are_woken_all_the_same() {
             }
             until(|| bell.waiting() == 1_000);
             runtime.handle().set_worker_threads(1).unwrap();
-            until_threads("homes", 1);
+            until_at_work(&runtime, 1, 8);
             bell.ring();
             runtime.block_until_completion();
             assert_eq!(ended.get(), 1_000);
@@ -167,12 +174,12 @@ fn a_worker_that_is_stuck_leaves_later() {
             sum
         });
         assert_eq!(sum, 4_950);
-        until_threads("stuck", 1);
+        until_at_work(&runtime, 1, 4);
     });
 }
 
-/// What a thread does when it ends, and its thread locals with it: it is no worker any more, but the runtime
-/// is still there.
+/// What a thread does when it ends, and its thread locals with it: it is no worker any more, and the runtime
+/// is ending.
 struct Parting {
     bell: Bell,
     handle: Handle,
@@ -182,11 +189,9 @@ struct Parting {
 impl Drop for Parting {
     fn drop(&mut self) {
         self.bell.ring();
-        let (ended, spawned) = (self.ended.clone(), self.handle.spawn(async {}));
-        drop(self.handle.spawn(async move {
-            spawned.await.unwrap();
-            ended.add();
-        }));
+        assert!(self.handle.spawn(async {}).is_finished(), "it is cancelled at once");
+        assert!(self.handle.set_worker_threads(4).is_err());
+        self.ended.add();
     }
 }
 
@@ -195,11 +200,10 @@ thread_local! {
 }
 
 #[test]
-fn thread_locals_of_a_worker_that_leaves_may_use_the_runtime() {
+fn thread_locals_of_a_worker_that_has_left_may_use_the_runtime_at_its_end() {
     guarded(|| {
-        let runtime = named(1, "tlocs");
-        for _ in 0..20 {
-            runtime.handle().set_worker_threads(4).unwrap();
+        for count in [1, 2, 4].repeat(7) {
+            let runtime = named(4, "tlocs");
             let (bell, ended) = (Bell::default(), Count::default());
             let barrier = Arc::new(Barrier::new(4));
             for _ in 0..4 {
@@ -212,11 +216,12 @@ fn thread_locals_of_a_worker_that_leaves_may_use_the_runtime() {
             }
             runtime.block_until_completion();
             let waits = bell.clone();
-            let task = runtime.spawn(async move { waits.wait().await });
-            runtime.handle().set_worker_threads(1).unwrap();
-            runtime.block_on(task).unwrap();
-            // Three have left; the one that stays has its word in the next round.
-            until(|| ended.get() >= 3);
+            drop(runtime.spawn(async move { waits.wait().await }));
+            runtime.handle().set_worker_threads(count).unwrap();
+            until_at_work(&runtime, count, 4);
+            assert_eq!(ended.get(), 0);
+            drop(runtime);
+            assert_eq!(ended.get(), 4);
         }
     });
 }
@@ -225,14 +230,17 @@ fn thread_locals_of_a_worker_that_leaves_may_use_the_runtime() {
 fn a_task_may_change_the_number_of_workers() {
     guarded(|| {
         let runtime = named(2, "selfs");
+        let mut most = 2;
         for count in [1, 8, 1, 3] {
+            most = most.max(count);
             let task = runtime.spawn(async move {
                 Handle::current().set_worker_threads(count).unwrap();
                 liten::task::yield_now().await;
                 Handle::current().metrics().num_workers()
             });
             assert_eq!(runtime.block_on(task).unwrap(), count);
-            until_threads("selfs", count);
+            until_at_work(&runtime, count, most);
+            until_threads("selfs", most);
         }
     });
 }

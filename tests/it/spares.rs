@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// A runtime that may have so many spares.
-fn with_spares(workers: usize, spares: usize) -> Runtime {
+pub(crate) fn with_spares(workers: usize, spares: usize) -> Runtime {
     Builder::new_multi_thread().worker_threads(workers).max_spare_workers(spares).build().unwrap()
 }
 
@@ -113,6 +113,51 @@ fn spares_that_are_blocked_too_are_followed_by_others_up_to_the_bound() {
         assert_eq!(ran.get(), 0);
         drop(blocked);
         assert_eq!(runtime.block_on(waits).unwrap(), 1);
+    });
+}
+
+/// As on a machine with one processor: synchronous calls that wait for tasks of the same runtime, three at the
+/// same time.
+#[test]
+fn three_tasks_that_block_on_their_own_runtime_do_not_stop_one_worker() {
+    guarded(|| {
+        let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let (sender, mut receiver) = liten::sync::mpsc::channel::<mpsc::Sender<()>>(8);
+        drop(runtime.spawn(async move {
+            while let Some(answer) = receiver.recv().await {
+                liten::time::sleep(Duration::from_millis(1)).await;
+                answer.send(()).unwrap();
+            }
+        }));
+        let tasks: Vec<_> = (0..3)
+            .map(|_| {
+                let sender = sender.clone();
+                runtime.spawn(async move {
+                    let (answer, answered) = mpsc::channel();
+                    let asks = std::thread::spawn(move || sender.blocking_send(answer).unwrap());
+                    asks.join().unwrap();
+                    answered.recv().unwrap();
+                })
+            })
+            .collect();
+        tasks.into_iter().for_each(|task| runtime.block_on(task).unwrap());
+    });
+}
+
+#[test]
+fn when_all_spares_are_blocked_the_dump_names_the_limit_and_what_sets_it() {
+    guarded(|| {
+        let runtime = with_spares(1, 2);
+        let blocked = occupy(&runtime, 3);
+        let waits = runtime.spawn(async {});
+        let text = || runtime.handle().dump().to_string();
+        until(|| text().contains("none of 3 workers is free"));
+        let text = text();
+        let limit =
+            "at most 2 spare workers may run: see max_spare_workers and LITEN_MAX_SPARE_WORKERS";
+        assert!(text.contains(limit), "{text}");
+        drop(blocked);
+        runtime.block_on(waits).unwrap();
     });
 }
 

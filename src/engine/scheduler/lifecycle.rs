@@ -1,14 +1,57 @@
-//! How worker threads start, leave and end, and how the runtime drops what is left.
+//! How worker threads start, rest and end, and how the runtime drops what is left.
 //!
 //! # Resizing
 //!
 //! `PoolSize::regular` says how many workers there should be. A worker whose index is not below it leaves
-//! when it notices: it moves what it has queued to the queues that all share, and ends. Starting and leaving
-//! are decided under one lock, so a worker that was asked to leave and then to stay either has left (and a
-//! new thread starts in its slot) or stays. Workers above `regular` that are to stay for a while are *spares*
-//! (watchdog.rs); `staying` counts them in. The slots, the idle word and `staying` know no difference between
-//! a spare and a worker that `set_worker_threads` has added. Models
-//! `a_worker_that_is_asked_to_stay_has_left_or_stays`,
+//! when it notices: it moves what it has queued to the queues that all share, and its thread rests. Workers
+//! above `regular` that are to stay for a while are *spares* (watchdog.rs); `staying` counts them in. The
+//! slots, the idle word and `staying` know no difference between a spare and a worker that
+//! `set_worker_threads` has added.
+//!
+//! # Threads that rest
+//!
+//! A task may do something to its thread that lasts as long as the thread: it starts a child that is to die
+//! with it (`PR_SET_PDEATHSIG`), traces another process, enters a namespace, pins the thread to a core, or
+//! leaves a value with a destructor in a thread-local. Programs that were written for a fixed number of
+//! threads count on it that this is until the end of the runtime. So each slot has one thread, from the
+//! first time that it needs one until the runtime ends. While its worker is surplus, the thread *rests*: it
+//! is no worker, keeps no memory for tasks, and sleeps in its parker. There are never more threads than
+//! slots, and a spare is always the first worker above those that stay, so its thread is mostly there.
+//!
+//! | the thread of a slot | `occupied` | `workers` has it | `alive` counts it | it |
+//! |---|---|---|---|---|
+//! | is missing | no | no | no | |
+//! | works | yes | yes | yes | runs tasks, or is about to |
+//! | rests | no | yes | no | sleeps until it is called back, or the runtime is closed |
+//!
+//! | from | to | by | when |
+//! |---|---|---|---|
+//! | missing | works | `occupy`, in any thread | the slot is below `staying` |
+//! | works | rests | `rest`, in the thread itself | the slot is not below `staying`, and the runtime is open |
+//! | rests | works | `occupy`, in any thread | the slot is below `staying` |
+//! | works | its end | `worker_ends`, in the thread itself | the runtime is closed; it drains |
+//! | rests | its end | `rest`, in the thread itself | the runtime is closed; there is nothing for it to do |
+//!
+//! All these steps are made under the lock of the threads, which the close takes, too. So a worker that was
+//! asked to leave and then to stay either stays, or rests and is called back. Two threads that need a spare
+//! at the same time come one after the other, and the second one sees that the slot is occupied. A close
+//! comes before or after each step: a thread that was called back before it counts as alive and has its part
+//! in the end, also if it has not woken up until then.
+//!
+//! No thread rests for ever. The thread that calls it back, or closes, changes the state under the lock and
+//! leaves a token in its parker afterwards. The thread that rests looks at the state under the lock each time
+//! before it sleeps. If the change came first, it sees the change. If not, the token comes after its look,
+//! and ends its sleep or keeps it from falling asleep (park.rs). The token cannot go to the parker of an
+//! earlier or a later worker of the slot: the slot has that of the last one, which is the one that rests.
+//!
+//! Rejected: a thread that ends when it has rested for some time, as those of the blocking pool do, which
+//! breaks the promise after that time; and a list of threads that rest from which each slot is served, so
+//! that there are fewer of them. Then a thread would have to change its name and its number, for nothing: a
+//! spare is needed in the lowest free slot anyway.
+//!
+//! Models `a_worker_that_is_asked_to_stay_rests_and_is_called_back_or_stays`,
+//! `a_thread_that_rests_ends_with_the_runtime`, `a_thread_that_is_called_back_has_its_part_in_the_end`,
+//! `two_that_need_a_spare_call_one_thread_back_once`,
 //! `a_wake_beside_a_leaving_worker_is_not_left_in_its_channel`.
 //!
 //! # The end
@@ -34,7 +77,7 @@
 //! The thread that closes drains in place of a worker only if there is none: it may be a worker of another
 //! runtime, and destructors may take long. It asks under the lock of the threads, before `closed` is set:
 //! until then a worker that is counted leaves under that lock only, and from then on it drains before it is
-//! counted out. Model `a_close_leaves_the_destructors_to_the_workers`.
+//! counted out, or rests. Model `a_close_leaves_the_destructors_to_the_workers`.
 //!
 //! A worker that is stuck in a poll holds up step 3 but not step 2: all other tasks are dropped by its peers,
 //! or, if no worker moves, by a thread that the watchdog starts (`start_drainer`), because the poll may wait
@@ -44,6 +87,7 @@ use super::count::Remaining;
 use super::reason::Notice;
 use super::role::{self, Role};
 use super::shared::Shared;
+use super::sleeps::SleepHooks;
 use super::slice;
 use super::threads::{ThreadConfig, ThreadList, ThreadSetup, join};
 use super::watchdog;
@@ -51,6 +95,8 @@ use super::worker::Worker;
 use crate::engine::abort::AbortOnUnwind;
 use crate::engine::blocking::AroundThread;
 use crate::engine::ended::ended;
+use crate::engine::park::Parker;
+use crate::engine::recycler;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::thread::{self, JoinHandle};
 use crate::engine::sync_shim::{Arc, MutexGuard, clock, pause};
@@ -133,7 +179,7 @@ impl Shared {
         match self.start_aside(setup, "drainer", life, drop) {
             Ok(thread) => {
                 threads.drains = true;
-                threads.left.push(thread);
+                threads.drainers.push(thread);
             }
             Err(_) => {
                 threads.failed = Some(now);
@@ -174,27 +220,6 @@ impl Shared {
         config: &ThreadConfig,
         around: &AroundThread,
     ) -> io::Result<()> {
-        self.try_resize(count, config, around).or_else(|error| {
-            // What is missing may be what threads that have left give back when they are gone. One of them
-            // might be this one, or wait for it; and the end has its own waits.
-            let leaving = match self.shutdown.is_closed() || self.is_own_thread() {
-                true => Vec::new(),
-                false => self.threads.lock().take_leaving(),
-            };
-            if leaving.is_empty() {
-                return Err(error);
-            }
-            join(leaving);
-            self.try_resize(count, config, around)
-        })
-    }
-
-    fn try_resize(
-        self: &Arc<Self>,
-        count: usize,
-        config: &ThreadConfig,
-        around: &AroundThread,
-    ) -> io::Result<()> {
         let mut threads = self.threads.lock();
         if self.shutdown.is_closed() {
             return Err(ended("the runtime has been shut down"));
@@ -220,7 +245,8 @@ impl Shared {
         }
     }
 
-    /// Sees to it that a thread works in slot `index`, which the caller has counted in.
+    /// Sees to it that a thread works in slot `index`, which the caller has counted in: the one that rests
+    /// there, or a new one.
     pub(super) fn occupy(
         self: &Arc<Self>,
         threads: &mut ThreadList,
@@ -231,7 +257,13 @@ impl Shared {
         if !threads.is_vacant(index) {
             return Ok(());
         }
-        threads.clear(index);
+        if threads.has_thread(index) {
+            self.size.count_in();
+            threads.occupied[index] = true;
+            self.unpark(index);
+            return Ok(());
+        }
+        threads.make_room(index);
         // The slot is made while the runtime is open: its registry is there when the end closes all of them.
         let _ = self.slots.get(index);
         threads.workers[index] = Some(self.start_worker(index, config, around)?);
@@ -278,7 +310,8 @@ impl Shared {
     /// thread-locals, where it does not know itself any more.
     pub(crate) fn is_own_thread(&self) -> bool {
         let (threads, current) = (self.threads.lock(), thread::current().id());
-        let all = threads.workers.iter().flatten().chain(&threads.left).chain(&threads.watchdog);
+        let all =
+            threads.workers.iter().flatten().chain(&threads.drainers).chain(&threads.watchdog);
         all.into_iter().any(|thread| thread.thread().id() == current)
     }
 
@@ -446,7 +479,7 @@ impl Shared {
         started
     }
 
-    /// Asks all spare workers to leave.
+    /// Asks all spare workers to leave. Their threads rest from then on.
     pub(super) fn retire_spares(&self) {
         let Some(threads) = self.threads.try_lock() else {
             return;
@@ -474,22 +507,25 @@ impl Shared {
 
 /// A worker thread's whole life.
 fn worker_thread(shared: &Arc<Shared>, index: usize) {
-    if shared.size.is_helper(index) {
-        slice::shorten();
-    }
-    shared.slots.get(index).note_thread();
+    let mut has_short_slices = false;
     loop {
+        // It may have been a regular worker before it rested. Once, or it would take back what a task has set.
+        if !has_short_slices && shared.size.is_helper(index) {
+            slice::shorten();
+            has_short_slices = true;
+        }
+        shared.slots.get(index).note_thread();
         let worker = Worker::new(shared.clone(), index);
         shared.slots.get(index).activate(worker.parker().unparker());
         shared.slots.raise(index + 1);
         let role = Role::Worker(worker);
         let work = |worker| work_until_surplus(shared, worker, index);
         let after = role::play(&role, || role.worker().map(work));
-        // The deque is back in its slot before a successor can be started there.
-        if let Role::Worker(worker) = role {
-            worker.leave();
-        }
-        if after != Some(AfterTasks::Stay) || leave(shared, index) == AfterTasks::End {
+        let Role::Worker(worker) = role else {
+            unreachable!("a role does not change");
+        };
+        let parker = worker.leave();
+        if after != Some(AfterTasks::Stay) || rest(shared, index, &parker) == AfterTasks::End {
             return;
         }
     }
@@ -499,10 +535,10 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 enum AfterTasks {
-    /// The runtime is closed and this worker has done its part, or its slot is another thread's from here on.
+    /// It ends: the runtime is closed, and the thread has done its part.
     End,
-    /// The worker was asked to go, and has given its tasks away. It goes on as a worker if it has been asked
-    /// to stay since.
+    /// The worker was asked to go, and has given its tasks away. Its thread goes on as a worker as soon as it
+    /// is asked to stay.
     Stay,
 }
 
@@ -520,9 +556,9 @@ fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> Af
     AfterTasks::Stay
 }
 
-/// The end of a surplus worker, if it still is one: it may have been asked to stay, or the runtime
-/// closed, in between.
-fn leave(shared: &Arc<Shared>, index: usize) -> AfterTasks {
+/// The thread of a surplus worker rests, if the worker still is one: it may have been asked to stay, or the
+/// runtime closed, in between. Returns when the thread is to work again, or to end.
+fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> AfterTasks {
     let mut threads = shared.threads.lock();
     if shared.shutdown.is_closed() {
         drop(threads);
@@ -533,11 +569,34 @@ fn leave(shared: &Arc<Shared>, index: usize) -> AfterTasks {
         return AfterTasks::Stay;
     }
     threads.occupied[index] = false;
-    // Under the lock: the next thread of this slot starts after it.
-    shared.slots.get(index).forget_thread();
+    shared.slots.get(index).note_rest();
     // The runtime is open: if it was the last one, there is nothing to drain.
     let _ = shared.size.count_out();
-    AfterTasks::End
+    drop(threads);
+    // It may be long until the next task.
+    recycler::empty();
+    let hooks = shared.threads.sleep_hooks();
+    hooks.into_iter().for_each(SleepHooks::before);
+    let after = rest_until_called(shared, index, parker);
+    hooks.into_iter().for_each(SleepHooks::after);
+    after
+}
+
+fn rest_until_called(shared: &Shared, index: usize, parker: &Parker) -> AfterTasks {
+    loop {
+        shared.remove_awake();
+        parker.park();
+        shared.add_awake();
+        let threads = shared.threads.lock();
+        // Asked first: once it is called back it counts as alive, so that the end waits for its part.
+        if threads.occupied[index] {
+            return AfterTasks::Stay;
+        }
+        if shared.shutdown.is_closed() {
+            shared.slots.get(index).forget_thread();
+            return AfterTasks::End;
+        }
+    }
 }
 
 #[cfg(all(test, liten_loom))]

@@ -86,6 +86,17 @@ impl Shared {
         self.size.spares()
     }
 
+    /// How many there may be, if there are as many.
+    pub(crate) fn spares_used_up(&self) -> Option<usize> {
+        let most = self.threads.setup.get()?.max_spares;
+        (self.spare_workers() >= most).then_some(most)
+    }
+
+    /// How many threads of workers rest.
+    pub(crate) fn resting_workers(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.rests()).count()
+    }
+
     /// Between a push and the look at the idle word: lets workers that are busy know.
     pub(super) fn raise_outside_flag(&self) {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
@@ -186,6 +197,7 @@ impl Shared {
                 time: if is_there { time } else { Duration::ZERO },
                 thread: slot.thread(),
                 has_thread,
+                rests: slot.rests(),
                 is_parked: self.idle.is_parked(index),
                 is_blocked_in_place: slot.is_blocked_in_place(),
             };
@@ -395,6 +407,8 @@ pub(crate) struct WorkerEntry {
     pub(crate) thread: Option<u32>,
     /// A thread works here.
     pub(crate) has_thread: bool,
+    /// The thread that has worked here rests.
+    pub(crate) rests: bool,
     pub(crate) is_parked: bool,
     pub(crate) is_blocked_in_place: bool,
 }

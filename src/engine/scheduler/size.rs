@@ -11,7 +11,7 @@ pub(super) struct PoolSize {
     /// runtime is closed. Each worker reads it at each step, so it shares no line with what others write.
     /// While events are recorded all its bits are inverted: see `is_plain`.
     staying: CachePadded<AtomicUsize>,
-    /// Worker threads that have not ended.
+    /// Worker threads that work: they have been started or called back, and neither rest nor have ended.
     alive: AtomicUsize,
     /// Workers that block in place.
     blocked_in_place: AtomicUsize,
@@ -27,7 +27,7 @@ impl PoolSize {
         }
     }
 
-    /// How many worker threads have not ended.
+    /// How many worker threads work.
     pub(super) fn alive(&self) -> usize {
         // Ordering: Relaxed. `Shared::close` reads it under the lock of the threads, and `announce_sleep`
         // after its fence: a thread is counted before it runs, and wakes the watchdog when it first leaves a
@@ -35,13 +35,13 @@ impl PoolSize {
         self.alive.load(Ordering::Relaxed)
     }
 
-    /// A worker thread is about to start: counted before, so that a fast end cannot count below zero.
+    /// A worker thread is about to work: counted before, so that a fast end cannot count below zero.
     pub(super) fn count_in(&self) {
         // Ordering: AcqRel, see `count_out`.
         self.alive.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// A worker thread is about to end, or could not be started.
+    /// A worker thread is about to rest or to end, or could not be started.
     pub(super) fn count_out(&self) -> Remaining {
         // Ordering: AcqRel: the last one sees what all others did before they were counted out.
         Remaining::of_before(self.alive.fetch_sub(1, Ordering::AcqRel) as u64)

@@ -57,7 +57,7 @@ pub(super) struct Slot {
     /// people.
     stalled_for: AtomicU64,
     stalled_at: AtomicU64,
-    /// The system's number of the thread that works here, or one of the two that no thread has.
+    /// The system's number of the thread that works here, or one of the three that no thread has.
     thread: AtomicU32,
     pub(super) registry: Registry,
     /// The task that the worker runs, and how many it has run.
@@ -319,6 +319,12 @@ impl Slot {
         self.thread.store(thread_number::current(), Ordering::Relaxed);
     }
 
+    /// The thread that has worked here rests from now on.
+    pub(super) fn note_rest(&self) {
+        // Ordering: Relaxed, see `note_thread`.
+        self.thread.store(thread_number::RESTS, Ordering::Relaxed);
+    }
+
     /// The calling thread does not work here any more.
     pub(super) fn forget_thread(&self) {
         // Ordering: Relaxed, see `note_thread`.
@@ -328,14 +334,21 @@ impl Slot {
     /// Whether a thread works here.
     pub(super) fn has_thread(&self) -> bool {
         // Ordering: Relaxed, see `note_thread`.
-        self.thread.load(Ordering::Relaxed) != thread_number::NONE
+        ![thread_number::NONE, thread_number::RESTS].contains(&self.thread.load(Ordering::Relaxed))
+    }
+
+    /// Whether the thread that has worked here rests.
+    pub(super) fn rests(&self) -> bool {
+        // Ordering: Relaxed, see `note_thread`.
+        self.thread.load(Ordering::Relaxed) == thread_number::RESTS
     }
 
     /// The system's number of the thread that works here, where there is one.
     pub(super) fn thread(&self) -> Option<u32> {
         // Ordering: Relaxed, see `note_thread`.
         let thread = self.thread.load(Ordering::Relaxed);
-        (![thread_number::NONE, thread_number::UNKNOWN].contains(&thread)).then_some(thread)
+        let is_none = [thread_number::NONE, thread_number::UNKNOWN, thread_number::RESTS];
+        (!is_none.contains(&thread)).then_some(thread)
     }
 }
 

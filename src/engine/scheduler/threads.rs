@@ -4,11 +4,15 @@ use super::sleeps::SleepHooks;
 use super::stall_hook::StallHook;
 use crate::engine::blocking::AroundThread;
 use crate::engine::sync_shim::thread::{self, JoinHandle};
-use crate::engine::sync_shim::{Arc, Condvar, Mutex, MutexGuard, has_ended};
+use crate::engine::sync_shim::{Arc, Condvar, Mutex, MutexGuard};
 use crate::engine::thread_name::ThreadName;
 use std::io;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+/// The environment variable that sets the default bound of the spares. It is named where the bound is what
+/// keeps tasks waiting.
+pub(crate) const SPARES_VARIABLE: &str = "LITEN_MAX_SPARE_WORKERS";
 
 /// How threads are made.
 #[derive(Debug, Clone)]
@@ -114,24 +118,20 @@ impl Threads {
 
 #[derive(Default)]
 pub(super) struct ThreadList {
+    /// By slot; each has one thread, from the first worker there until the runtime ends.
     pub(super) workers: Vec<Option<JoinHandle<()>>>,
-    /// Whether a live thread works in the slot.
+    /// Whether the thread of the slot works. If not, it rests, or is missing.
     pub(super) occupied: Vec<bool>,
-    /// Threads that have left their slots to others; they are about to end, but what they still run
-    /// (destructors of thread-locals, a hook) is not ours, so no thread waits for it under the lock.
-    pub(super) left: Vec<JoinHandle<()>>,
     pub(super) watchdog: Option<JoinHandle<()>>,
     /// A thread drains the closed runtime.
     pub(super) drains: bool,
+    /// That one, and those that have done so before.
+    pub(super) drainers: Vec<JoinHandle<()>>,
     /// When the system last had no thread to give for the driver thread, or one that drains.
     pub(super) failed: Option<Instant>,
     /// What the driver thread does last.
     pub(super) last: Option<LastAct>,
 }
-
-/// Handles of threads that have left, kept to be joined at the end. More than these are let go as soon as
-/// their threads have ended, or a program that resizes for ever would collect them.
-const KEPT_HANDLES: usize = 64;
 
 /// How long after a failed start of a thread the next attempt is made. Without a pause each worker that
 /// leaves its park would try, and so would each look of the watchdog.
@@ -151,33 +151,24 @@ impl ThreadList {
         std::mem::take(&mut self.workers)
             .into_iter()
             .flatten()
-            .chain(std::mem::take(&mut self.left))
+            .chain(std::mem::take(&mut self.drainers))
     }
 
-    /// The threads that have left, those included whose slots no thread has taken over.
-    pub(super) fn take_leaving(&mut self) -> Vec<JoinHandle<()>> {
-        let vacant =
-            self.workers.iter_mut().zip(&self.occupied).filter(|(_, occupied)| !**occupied);
-        let mut leaving: Vec<_> = vacant.filter_map(|(thread, _)| thread.take()).collect();
-        leaving.append(&mut self.left);
-        leaving
-    }
-
-    /// Whether no thread is in the slot.
+    /// Whether no thread works in the slot.
     pub(super) fn is_vacant(&self, index: usize) -> bool {
         !self.occupied.get(index).is_some_and(|&occupied| occupied)
     }
 
-    /// Makes room for a thread in slot `index`, which is vacant.
-    pub(super) fn clear(&mut self, index: usize) {
+    /// Whether the slot has a thread, which may rest.
+    pub(super) fn has_thread(&self, index: usize) -> bool {
+        self.workers.get(index).is_some_and(Option::is_some)
+    }
+
+    /// Makes room for a thread in slot `index`.
+    pub(super) fn make_room(&mut self, index: usize) {
         let slots = self.workers.len().max(index + 1);
         self.workers.resize_with(slots, || None);
         self.occupied.resize(slots, false);
-        self.left.extend(self.workers[index].take());
-        if self.left.len() > KEPT_HANDLES {
-            // They are not joined even here: `has_ended` comes before the thread-locals' destructors.
-            self.left.retain(|thread| !has_ended(thread));
-        }
     }
 }
 

@@ -12,8 +12,8 @@
 //! | `Fetch` | takes the seat, until events come while a worker is parked |
 //! | `WakePeer` | wakes a parked worker, which finds the tasks as a thief |
 //! | `Rescue` | one worker that moves takes what is queued at the stalled ones, at its next look outside |
-//! | `AddSpare` | starts one worker more, a *spare*, in the slot behind the others |
-//! | `RetireSpares` | asks all spares to leave, as surplus workers |
+//! | `AddSpare` | calls back the thread that rests in the slot behind the others, or starts it: a *spare* |
+//! | `RetireSpares` | asks all spares to leave, as surplus workers: their threads rest (lifecycle.rs) |
 //! | `Report` | counts the poll, and sends a warning to a collector, if there is one |
 //! | `Suspect` | tells the runtime that a poll lasts, if it wants to hear of slow ones |
 //! | `Slow` | counts the poll, and tells the runtime |
@@ -330,7 +330,8 @@ impl WatchdogThread {
                     shared.watchdog.count_blocked_poll();
                     let running = shared.slots.get(index).running.read();
                     let still = self.history.still(index, now);
-                    wakers::guard(|| report::blocked(index, running, still));
+                    let most_spares = shared.spares_used_up();
+                    wakers::guard(|| report::blocked(index, running, still, most_spares));
                 }
                 Order::Suspect(index) => self.tell_of_stall(shared, index),
                 Order::Slow(index) => {

@@ -574,9 +574,10 @@ impl Worker {
         self.shared.abandon(ready.chain(slot.channel.take_all()), yielded)
     }
 
-    /// Leaves the slot.
-    pub(super) fn leave(self) {
+    /// Leaves the slot, through which other threads still reach this parker.
+    pub(super) fn leave(self) -> Parker {
         self.own.leave();
+        self.parker
     }
 }
 

@@ -11,11 +11,6 @@ use std::time::{Duration, Instant};
 /// Said of a lock that is poisoned, which no test sees: the panic under it has failed the test already.
 const POISONED: &str = "a model panicked under this lock";
 
-/// The models do not tell it: `false` lets the caller keep the handle.
-pub(crate) fn has_ended<T>(_: &thread::JoinHandle<T>) -> bool {
-    false
-}
-
 /// A function that would be `const` with std's atomics.
 macro_rules! plain_fn {
     ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {

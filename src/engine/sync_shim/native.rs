@@ -73,11 +73,6 @@ pub(crate) fn park_timeout(limit: std::time::Duration) {
     thread::park_timeout(limit);
 }
 
-/// Whether a thread has run its closure to the end.
-pub(crate) fn has_ended<T>(thread: &thread::JoinHandle<T>) -> bool {
-    thread.is_finished()
-}
-
 /// Sleeps for about `time`.
 pub(crate) fn pause(time: std::time::Duration) {
     thread::sleep(time);

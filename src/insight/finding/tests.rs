@@ -94,6 +94,7 @@ fn healthy() -> Dump {
         slow_polls: 0,
         last_slow_polls: Vec::new(),
         blocked_polls: 0,
+        spares_used_up: None,
         trees: Vec::new(),
         over_time: Vec::new(),
         times: None,
@@ -158,7 +159,8 @@ fn it_is_worse_if_no_worker_is_free_and_tasks_wait() {
         dump.workers = vec![
             worker(0, WorkerState::Working, 200 * MS),
             worker(1, WorkerState::BlockedInPlace, Duration::ZERO),
-            worker(2, WorkerState::Absent, Duration::ZERO),
+            worker(2, WorkerState::Resting, Duration::ZERO),
+            worker(3, WorkerState::Absent, Duration::ZERO),
         ];
     };
     let idle = said(block);
@@ -168,6 +170,14 @@ fn it_is_worse_if_no_worker_is_free_and_tasks_wait() {
         dump.ready_for_workers = 5;
     });
     assert_says(&waits, &["none of 2 workers is free, and 5 tasks wait", "worker 0 has"]);
+    assert!(waits[0].ends_with(" wait for one"), "{waits:?}");
+    let limited = said(|dump| {
+        block(dump);
+        dump.ready_for_workers = 5;
+        dump.spares_used_up = Some(1);
+    });
+    assert!(limited[0].contains("; at most 1 spare workers may run"), "{limited:?}");
+    assert!(limited[0].contains(" max_spare_workers and LITEN_MAX_SPARE_WORKERS"), "{limited:?}");
     let pinned = said(|dump| {
         block(dump);
         dump.groups = vec![group(3, 10, true), group(9, 10, false)];

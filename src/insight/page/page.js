@@ -169,7 +169,7 @@ function places(runtime, live, lately) {
   const shown = rows.slice(0, 100);
   const left = runtime.places_left_out + rows.length - shown.length;
   // One that sleeps all the time has no lane.
-  const present = runtime.workers.slice(0, 32).filter((worker) => worker.state !== "absent").length;
+  const present = runtime.workers.slice(0, 32).filter((worker) => !["resting", "absent"].includes(worker.state)).length;
   const whole = (lately?.seconds ?? 0) * 1e6 * Math.max(lately?.lanes ?? 0, present);
   const percent = (time) => (whole > 0 ? `${((time / whole) * 100).toFixed(1)} %` : "");
   const number = (value) => (value === undefined ? "" : count(value));

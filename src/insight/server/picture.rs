@@ -32,6 +32,7 @@ pub(in crate::insight) struct Seen {
     pub(in crate::insight) dump: Dump,
     pub(in crate::insight) injected_tasks: usize,
     pub(in crate::insight) spare_workers: usize,
+    pub(in crate::insight) resting_workers: usize,
     /// One for each worker of the dump, or one for the thread that drives a runtime without workers.
     pub(in crate::insight) counts: Vec<WorkerCounts>,
 }
@@ -56,6 +57,7 @@ impl Seen {
             id: handle.id(),
             injected_tasks: metrics.global_queue_depth(),
             spare_workers: metrics.num_spare_workers(),
+            resting_workers: metrics.num_resting_workers(),
             counts: (0..workers).map(|worker| metrics.counts(worker)).collect(),
             dump,
         }

@@ -83,6 +83,9 @@ fn a_poll_that_blocks_the_last_worker_is_warned_of_by_name_and_again_when_it_is_
     assert_eq!(warning["worker"], "0");
     assert!(warning["blocked_ms"].parse::<u64>().expect("a number") >= 1);
     assert!(warning["message"].contains("spawn_blocking"), "{}", warning["message"]);
+    let limit =
+        "at most 0 spare workers may run: see max_spare_workers and LITEN_MAX_SPARE_WORKERS";
+    assert!(warning["message"].contains(limit), "{}", warning["message"]);
     let slow = warnings.iter().find(|warning| warning["target"] == "liten::slow");
     let slow = slow.expect("the collector lives");
     assert_eq!(slow["task.id"], blocker.id().to_string());

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::engine::scheduler::loom::{bounded, close, last_of, scheduler, worker};
-use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize};
-use crate::engine::sync_shim::{Condvar, Mutex, both_ways};
+use crate::engine::sync_shim::atomic::AtomicUsize;
+use crate::engine::sync_shim::{Condvar, Mutex};
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
+use crate::engine::thread_name::ThreadName;
 use std::future::{Future, poll_fn};
 use std::panic::Location;
 use std::pin::Pin;
@@ -272,34 +273,139 @@ fn a_close_leaves_the_destructors_to_the_workers() {
     });
 }
 
-/// A surplus worker asks, under the lock of the threads, whether it is still one, while it is asked to stay:
-/// it stays, or its slot is free for a new thread.
+/// A scheduler whose slot 0 has a thread that lives `life`, a worker that works, and none that should.
+fn with_thread(life: impl FnOnce(&Arc<Shared>) + Send + 'static) -> Arc<Shared> {
+    let shared = scheduler(1);
+    // Held until the thread is in the list: as when it is started.
+    let mut threads = shared.threads.lock();
+    shared.size.set_regular(0);
+    shared.size.count_in();
+    threads.make_room(0);
+    threads.occupied[0] = true;
+    let own = shared.clone();
+    threads.workers[0] = Some(thread::spawn(move || life(&own)));
+    drop(threads);
+    shared
+}
+
+/// The thread of slot 0 as a worker that leaves.
+fn left(shared: &Arc<Shared>) -> Parker {
+    worker(shared, 0).leave()
+}
+
+/// What it takes to start a thread, which no model here is to do: the slot has one.
+fn no_thread() -> (ThreadConfig, AroundThread) {
+    let config = ThreadConfig { name: ThreadName::Prefix(String::new()), stack_size: None };
+    (config, std::sync::Arc::new(|_| unreachable!("a second thread in the slot")))
+}
+
+/// Counts worker 0 in, as `resize` does: its thread goes on, or is called back.
+fn call_back(shared: &Arc<Shared>) {
+    let (config, around) = no_thread();
+    let mut threads = shared.threads.lock();
+    shared.size.set_regular(1);
+    shared.occupy(&mut threads, 0, &config, &around).expect("no thread is started");
+}
+
+fn join_thread(shared: &Shared) {
+    let thread = shared.threads.lock().workers[0].take();
+    thread.expect("it was started").join().expect("no panic");
+}
+
+/// A surplus worker is asked to stay, to leave, and to stay again: in the end its thread works. A wake that
+/// was meant for the worker reaches the thread when it rests, and does not end that.
 #[test]
-fn a_worker_that_is_asked_to_stay_has_left_or_stays() {
-    both_ways(|way| {
-        let shared = scheduler(1);
+fn a_worker_that_is_asked_to_stay_rests_and_is_called_back_or_stays() {
+    bounded(|way| {
+        let shared = with_thread(|shared| {
+            loop {
+                assert_eq!(rest(shared, 0, &left(shared)), AfterTasks::Stay);
+                let threads = shared.threads.lock();
+                assert!(threads.occupied[0], "it was not called back");
+                if shared.size.staying() == 1 {
+                    return;
+                }
+            }
+        });
+        shared.unpark(0);
+        way.here();
+        call_back(&shared);
         {
-            let mut threads = shared.threads.lock();
-            threads.occupied.push(true);
-            shared.size.count_in();
+            let _threads = shared.threads.lock();
             shared.size.set_regular(0);
         }
-        let left = Arc::new(AtomicBool::new(false));
-        let leaver = {
-            let (shared, left) = (shared.clone(), left.clone());
-            thread::spawn(move || {
-                left.store(leave(&shared, 0) == AfterTasks::End, Ordering::Relaxed)
-            })
+        shared.unpark_surplus(1);
+        call_back(&shared);
+        join_thread(&shared);
+        assert_eq!(shared.size.alive(), 1);
+    });
+}
+
+/// The runtime is closed while a worker that left is about to rest, and other workers are alive: its thread
+/// ends.
+#[test]
+fn a_thread_that_rests_ends_with_the_runtime() {
+    bounded(|way| {
+        let shared = with_thread(|shared| {
+            assert_eq!(rest(shared, 0, &left(shared)), AfterTasks::End);
+        });
+        shared.size.count_in();
+        way.here();
+        shared.close();
+        join_thread(&shared);
+        assert_eq!(shared.size.alive(), 1);
+        assert!(!shared.slots.get(0).rests());
+    });
+}
+
+/// The same, but the thread is called back before: it is the last worker, so it drains.
+#[test]
+fn a_thread_that_is_called_back_has_its_part_in_the_end() {
+    bounded(|way| {
+        let shared = with_thread(|shared| {
+            if rest(shared, 0, &left(shared)) == AfterTasks::Stay {
+                let back = worker(shared, 0);
+                assert_eq!(work_until_surplus(shared, &back, 0), AfterTasks::End);
+            }
+        });
+        way.here();
+        call_back(&shared);
+        shared.close();
+        join_thread(&shared);
+        assert_eq!(shared.size.alive(), 0);
+        assert!(shared.shutdown.is_drained());
+    });
+}
+
+/// The watchdog and a worker that blocks in place need a spare at the same time, and there is a thread that
+/// rests: it is called back once, and no other is started.
+#[test]
+fn two_that_need_a_spare_call_one_thread_back_once() {
+    bounded(|way| {
+        let shared = with_thread(|shared| {
+            assert_eq!(rest(shared, 0, &left(shared)), AfterTasks::Stay);
+        });
+        let (config, around) = no_thread();
+        shared.set_thread_setup(ThreadSetup {
+            config,
+            around: around.clone(),
+            inside: around,
+            sleep_hooks: None,
+            stall_hook: None,
+            max_spares: 1,
+        });
+        // Before that its slot is not free, and the watchdog would have to look again.
+        while shared.threads.lock().occupied[0] {
+            thread::yield_now();
+        }
+        let watchdog = {
+            let shared = shared.clone();
+            thread::spawn(move || shared.start_spare().expect("no thread is started"))
         };
         way.here();
-        // What `resize` does before it starts threads in the free slots.
-        let occupied = {
-            let threads = shared.threads.lock();
-            shared.size.set_regular(1);
-            threads.occupied[0]
-        };
-        leaver.join().expect("no panic");
-        assert_eq!(occupied, !left.load(Ordering::Relaxed), "two threads in a slot, or none");
-        assert_eq!(shared.size.alive(), usize::from(occupied));
+        shared.add_spare(shared.threads.lock()).expect("no thread is started");
+        watchdog.join().expect("no panic");
+        join_thread(&shared);
+        assert_eq!((shared.size.alive(), shared.size.spares()), (1, 1));
     });
 }

@@ -103,7 +103,7 @@ pub(super) const YIELDED_AFTER: Duration = Duration::from_millis(50);
 const LAST_RESORT: Duration = Duration::from_secs(1);
 
 /// How long a spare stays after the last look at which no regular worker was free: a program that blocks its
-/// workers does it again, and to start a thread takes as long as some polls.
+/// workers does it again, and to call a thread back takes as long as some polls.
 const RETIRE_AFTER: Duration = Duration::from_millis(250);
 
 /// One worker at one look.

@@ -159,6 +159,7 @@ fn check_metrics(seen: &Value, samples: &BTreeMap<String, f64>) {
         ("liten_slow_polls_total", "", 1.0),
         ("liten_injector_tasks", "", 0.0),
         ("liten_spare_workers", "", 0.0),
+        ("liten_resting_workers", "", 0.0),
         ("liten_blocking_threads", "", 2.0),
         ("liten_blocking_idle_threads", "", 0.0),
         ("liten_blocking_max_threads", "", 2.0),

@@ -48,14 +48,14 @@ use std::io;
 /// with the first ctrl-c after that. From then on ctrl-c does not end the process any more, on Unix also
 /// after the future has been dropped.
 ///
-/// A ctrl-c while no such future is waiting may be lost. On Unix it is not, and completes the next such
-/// future, if the runtime has not looked for events since the last one was dropped. To miss none, and to
-/// spare the system calls of a new listener each time, keep a listener: `unix::signal` with
-/// `SignalKind::interrupt()`, or `windows::ctrl_c`.
+/// On Unix, a ctrl-c that comes between two such futures of one task completes the second one, whatever the
+/// task and the runtime do meanwhile: `unix::signal` says exactly what a new listener is told of. On Windows
+/// it may be lost. To miss none there, keep a listener: `windows::ctrl_c`.
 ///
 /// # Cancel safety
 ///
-/// Cancel safe, but a ctrl-c between the last poll of this future and the first poll of another may be lost.
+/// Cancel safe on Unix: a ctrl-c after the last poll of this future completes the next one that the task polls.
+/// On Windows a ctrl-c between the two may be lost.
 ///
 /// # Errors
 ///

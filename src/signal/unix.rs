@@ -1,11 +1,14 @@
 //! Unix: any signal that can be caught.
 
 mod kind;
+mod listeners;
+mod positions;
 mod source;
 
 pub use self::kind::SignalKind;
 
-use self::source::SignalSource;
+use self::listeners::{Listener, Listeners};
+use self::source::listeners_of_current_runtime;
 use crate::engine::impls::impl_debug;
 use futures_core::Stream;
 use std::io;
@@ -20,12 +23,12 @@ use std::task::{Context, Poll};
 /// at once. Signals are not counted, though: those that come before the next call are one.
 /// After the last one there is always one more `recv` that completes.
 ///
-/// Dropping it frees what it took, but does not give the signal its default action back.
+/// A signal that comes when the listener has been dropped is told to the next one; [`signal`] says to which.
+/// Dropping it does not give the signal its default action back.
 #[must_use = "it does nothing unless it is asked for signals"]
 pub struct Signal {
-    source: Arc<SignalSource>,
-    /// How many signals the source had counted when this listener looked last.
-    seen: usize,
+    listeners: Arc<Listeners>,
+    listener: Listener,
 }
 
 /// Returns a listener for signals of this kind, which works as long as the current runtime.
@@ -33,12 +36,22 @@ pub struct Signal {
 /// The handler is installed before this returns: from now on the signal does not do to the process what it
 /// does by default, **even when all listeners are gone**. Handlers that were there before are still called.
 ///
-/// A new listener is also told of a signal that came before it, if no listener was told of that yet, and if
-/// it came after a listener of this kind in this runtime was made, polled or dropped, with no thread of the
-/// runtime looking for events from that moment on. Other signals before it are lost to it: keep a listener
-/// to miss none.
+/// # Signals between two listeners
 ///
-/// All listeners for one kind in one runtime share one pair of sockets.
+/// A loop that makes a listener in each round, such as one over a `select!` with `ctrl_c` in it, loses no
+/// signal:
+///
+/// * In a task that has had a listener of this kind in this runtime, the new one goes on where that stopped:
+///   it is also told of a signal that came meanwhile, whether others were told of it or not. What is not in a
+///   task, such as the future given to `block_on`, counts as the task of its thread.
+/// * In any other task, the new listener is also told of a signal that no listener of this runtime was told
+///   of.
+/// * The first listener for a kind in a runtime is told of the signals that come after it was made.
+///
+/// A task that has been without a listener for long, while more than a thousand others dropped theirs, may
+/// count as a new one.
+///
+/// All listeners of one runtime share one pair of sockets, which is closed when the runtime ends.
 ///
 /// # Errors
 ///
@@ -67,14 +80,14 @@ pub struct Signal {
 /// ```
 #[track_caller]
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
-    let (source, seen) = SignalSource::of_current_runtime(kind)?;
-    Ok(Signal { source, seen })
+    let listeners = listeners_of_current_runtime(kind)?;
+    let listener = listeners.listen();
+    Ok(Signal { listeners, listener })
 }
 
 impl Drop for Signal {
-    /// From now on a signal may be for the next listener.
     fn drop(&mut self) {
-        self.source.look_out();
+        self.listeners.leave(&self.listener);
     }
 }
 
@@ -97,7 +110,7 @@ impl Signal {
     /// If it is pending, the task of `cx` is woken by the next signal; only the task of the last poll can
     /// rely on that.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        self.source.poll_changed(&mut self.seen, cx)
+        self.listeners.poll(&mut self.listener, cx)
     }
 }
 
@@ -109,4 +122,4 @@ impl Stream for Signal {
     }
 }
 
-impl_debug!([] Signal, this => "Signal" { kind: this.source.kind(), .. });
+impl_debug!([] Signal, this => "Signal" { kind: this.listeners.kind(), .. });

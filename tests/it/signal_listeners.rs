@@ -12,6 +12,7 @@ use liten::future::StreamExt;
 use liten::runtime::{LocalRuntime, Runtime};
 use liten::signal::ctrl_c;
 use liten::signal::unix::{Signal, SignalKind, signal};
+use std::future::{Future, poll_fn};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
@@ -35,6 +36,12 @@ fn send(name: &str) {
             .unwrap()
             .success()
     );
+}
+
+/// Sends this process a signal, which any of its threads may handle; it is handled soon.
+fn send_process(signal: SignalKind) {
+    // SAFETY: as in `raise`.
+    assert_eq!(unsafe { libc::kill(libc::getpid(), signal.as_raw_value()) }, 0);
 }
 
 async fn received(listener: &mut Signal) {
@@ -130,77 +137,237 @@ fn a_signal_between_two_waits_is_kept() {
     guarded(|| alone("signal_listeners::a_signal_between_two_waits_is_kept", body));
 }
 
-/// As `ctrl_c` in a loop does, which drops a listener and makes the next without a pause.
+/// What the runtime's threads do between two listeners.
+#[derive(Clone, Copy, Debug)]
+enum Meanwhile {
+    Nothing,
+    /// This thread blocks, and other threads may wait for events.
+    Blocks,
+    /// Some thread waits for events, and has them.
+    Waits,
+}
+
+impl Meanwhile {
+    async fn pass(self) {
+        let time = Duration::from_millis(1);
+        match self {
+            Self::Nothing => {}
+            Self::Blocks => std::thread::sleep(time),
+            Self::Waits => liten::time::sleep(time).await,
+        }
+    }
+}
+
+/// Runs it as the root of a runtime with one thread, as that of one with workers, and as a task.
+fn everywhere<F: Future<Output = ()> + Send + 'static>(make: impl Fn() -> F) {
+    LocalRuntime::new().unwrap().block_on(make());
+    let runtime = workers(2);
+    runtime.block_on(make());
+    runtime.block_on(runtime.spawn(make())).unwrap();
+}
+
+/// As `ctrl_c` in a loop does, which drops a listener and makes the next one when other work is done.
 #[test]
-fn a_signal_between_two_listeners_is_kept_until_the_driver_looks() {
+fn a_signal_between_two_listeners_is_kept() {
     let body = || {
-        let runtime = LocalRuntime::new().unwrap();
-        runtime.block_on(async {
+        everywhere(|| async {
             drop(signal(USR1).unwrap());
-            raise(USR1);
-            let mut next = signal(USR1).unwrap();
-            received(&mut next).await;
-            assert!(is_quiet(&mut next).await, "one signal, one notice");
-
-            raise(USR1);
-            drop(next);
-            let mut next = signal(USR1).unwrap();
-            received(&mut next).await;
-            assert!(is_quiet(&mut next).await, "it came after the last look of the one before");
-
-            raise(USR1);
-            let mut second = signal(USR1).unwrap();
-            received(&mut second).await;
-            received(&mut next).await;
-            let mut third = signal(USR1).unwrap();
-            assert!(is_quiet(&mut third).await, "the others were told");
-            drop((second, third));
-
-            // The driver looks after the listener's last poll, and before it is dropped.
-            assert!(is_quiet(&mut next).await);
-            liten::time::sleep(Duration::from_millis(1)).await;
-            drop(next);
-            raise(USR1);
-            let mut next = signal(USR1).unwrap();
-            received(&mut next).await;
-
-            // One is made beside a listener that was last polled before the driver looked.
-            liten::time::sleep(Duration::from_millis(1)).await;
-            let beside = signal(USR1).unwrap();
-            raise(USR1);
-            let mut third = signal(USR1).unwrap();
-            received(&mut third).await;
-            received(&mut next).await;
-            drop((beside, third));
-
-            // Another runtime's listener comes and goes in between.
-            drop(next);
-            raise(USR1);
-            let elsewhere = LocalRuntime::new().unwrap();
-            {
-                let _entered = elsewhere.enter();
-                drop(signal(USR1).unwrap());
+            for meanwhile in [Meanwhile::Nothing, Meanwhile::Blocks, Meanwhile::Waits] {
+                between_two_listeners(meanwhile).await;
             }
-            drop(elsewhere);
-            let mut next = signal(USR1).unwrap();
-            received(&mut next).await;
-
-            drop(next);
-            raise(USR1);
-            liten::time::sleep(Duration::from_millis(1)).await;
-            let mut late = signal(USR1).unwrap();
-            assert!(is_quiet(&mut late).await, "an old signal is no news");
-
-            drop(late);
-            raise(USR1);
-            let elsewhere = LocalRuntime::new().unwrap();
-            let _entered = elsewhere.enter();
-            let mut other = signal(USR1).unwrap();
-            assert!(is_quiet(&mut other).await, "another runtime's");
         });
     };
-    let name = "signal_listeners::a_signal_between_two_listeners_is_kept_until_the_driver_looks";
-    guarded(|| alone(name, body));
+    guarded(|| alone("signal_listeners::a_signal_between_two_listeners_is_kept", body));
+}
+
+async fn between_two_listeners(meanwhile: Meanwhile) {
+    raise(USR1);
+    meanwhile.pass().await;
+    let mut next = signal(USR1).unwrap();
+    received(&mut next).await;
+    assert!(is_quiet(&mut next).await, "one signal, one notice: {meanwhile:?}");
+
+    raise(USR1);
+    meanwhile.pass().await;
+    drop(next);
+    meanwhile.pass().await;
+    let mut next = signal(USR1).unwrap();
+    received(&mut next).await;
+    assert!(is_quiet(&mut next).await, "it came after the last look of the one before");
+
+    raise(USR1);
+    meanwhile.pass().await;
+    let mut second = signal(USR1).unwrap();
+    received(&mut second).await;
+    received(&mut next).await;
+    let mut third = signal(USR1).unwrap();
+    assert!(is_quiet(&mut third).await, "the others were told, in this task");
+    drop((second, third));
+
+    // Another runtime's listener comes and goes in between.
+    drop(next);
+    raise(USR1);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            LocalRuntime::new().unwrap().block_on(async {
+                let mut other = signal(USR1).unwrap();
+                assert!(is_quiet(&mut other).await, "it is the first one in its runtime");
+            });
+        });
+    });
+    meanwhile.pass().await;
+    received(&mut signal(USR1).unwrap()).await;
+}
+
+/// The loop of a program that also does other things, each of them longer than a signal takes.
+#[test]
+fn every_ctrl_c_beside_other_work_is_told() {
+    let body = || {
+        everywhere(|| async {
+            for meanwhile in [Meanwhile::Blocks, Meanwhile::Waits] {
+                for _ in 0..40 {
+                    // Given up for the other work.
+                    assert!(poll_once(&mut pin!(ctrl_c())).await.is_none());
+                    send_process(SignalKind::interrupt());
+                    meanwhile.pass().await;
+                    bounded(ctrl_c()).await.unwrap();
+                }
+            }
+        });
+    };
+    guarded(|| alone("signal_listeners::every_ctrl_c_beside_other_work_is_told", body));
+}
+
+/// Workers that each wait for a signal to stop, some of them at work when it comes.
+#[test]
+fn a_task_between_two_listeners_is_told_although_others_were() {
+    let body = || {
+        let runtime = workers(2);
+        runtime.block_on(async {
+            let told = Count::default();
+            let others: Vec<_> = (0..3)
+                .map(|lasts| {
+                    let (told, mut lasting) = (told.clone(), signal(USR1).unwrap());
+                    liten::spawn(async move {
+                        loop {
+                            match lasts {
+                                0 => received(&mut lasting).await,
+                                _ => received(&mut signal(USR1).unwrap()).await,
+                            }
+                            told.add();
+                        }
+                    })
+                })
+                .collect();
+            drop(signal(USR1).unwrap());
+            liten::spawn(async { drop(signal(USR1).unwrap()) }).await.unwrap();
+            for round in 1..=20 {
+                raise(USR1);
+                while told.get() < 3 * round {
+                    liten::task::yield_now().await;
+                }
+                // They have made their next ones.
+                liten::time::sleep(Duration::from_millis(1)).await;
+                let new = liten::spawn(async {
+                    let mut listener = signal(USR1).unwrap();
+                    assert!(is_quiet(&mut listener).await, "a new task, and others were told");
+                });
+                new.await.unwrap();
+                let mut next = signal(USR1).unwrap();
+                received(&mut next).await;
+                assert!(is_quiet(&mut next).await, "one signal, one notice");
+            }
+            assert_eq!(told.get(), 60, "one signal, one notice for each");
+            others.iter().for_each(liten::task::JoinHandle::abort);
+        });
+    };
+    let test = "signal_listeners::a_task_between_two_listeners_is_told_although_others_were";
+    guarded(|| alone(test, body));
+}
+
+/// A signal that comes while no task listens is for the task that listens next.
+#[test]
+fn a_signal_that_no_task_was_told_of_is_told_to_a_new_task() {
+    let body = || {
+        let runtime = workers(2);
+        let listen = || async {
+            let mut listener = signal(USR1).unwrap();
+            received(&mut listener).await;
+            is_quiet(&mut listener).await
+        };
+        runtime.block_on(async { drop(signal(USR1).unwrap()) });
+        for _ in 0..10 {
+            raise(USR1);
+            runtime.block_on(Meanwhile::Waits.pass());
+            assert!(runtime.block_on(runtime.spawn(listen())).unwrap(), "one signal, one notice");
+        }
+    };
+    let test = "signal_listeners::a_signal_that_no_task_was_told_of_is_told_to_a_new_task";
+    guarded(|| alone(test, body));
+}
+
+/// One pair of sockets per runtime, which is closed with it, also if a listener lives on.
+#[test]
+fn all_kinds_of_signals_share_two_descriptors() {
+    let body = || {
+        let kinds = [
+            SignalKind::hangup(),
+            SignalKind::interrupt(),
+            SignalKind::terminate(),
+            SignalKind::quit(),
+            SignalKind::user_defined2(),
+            SignalKind::window_change(),
+        ];
+        let listen = || kinds.map(|kind| signal(kind).unwrap());
+        let first = workers(1);
+        let before = open_descriptors();
+        let mut listeners = first.block_on(async { listen() });
+        assert_eq!(open_descriptors() - before, 2);
+        for (kind, listener) in kinds.into_iter().zip(&mut listeners) {
+            raise(kind);
+            first.block_on(received(listener));
+        }
+        assert!(listeners.iter_mut().all(|listener| first.block_on(is_quiet(listener))));
+
+        let before = open_descriptors();
+        let mut outlive = Vec::new();
+        for _ in 0..10 {
+            let (with_workers, local) = (workers(1), LocalRuntime::new().unwrap());
+            outlive.extend(with_workers.block_on(async { listen() }));
+            outlive.extend(local.block_on(async { listen() }));
+        }
+        assert_eq!(open_descriptors(), before, "their runtimes have ended");
+        raise(kinds[0]);
+        first.block_on(received(&mut listeners[0]));
+        assert_eq!(first.block_on(bounded(outlive[0].recv())), None);
+    };
+    guarded(|| alone("signal_listeners::all_kinds_of_signals_share_two_descriptors", body));
+}
+
+/// A thousand tasks that wait for one kind are not woken by the others.
+#[test]
+fn a_signal_wakes_no_listener_of_another_kind() {
+    let body = || {
+        workers(1).block_on(async {
+            let (polls, mut other) = (Count::default(), signal(USR1).unwrap());
+            let (counted, mut waits) = (polls.clone(), signal(SignalKind::hangup()).unwrap());
+            let task = liten::spawn(poll_fn(move |cx| {
+                counted.add();
+                waits.poll_recv(cx)
+            }));
+            while polls.get() == 0 {
+                liten::task::yield_now().await;
+            }
+            for _ in 0..100 {
+                raise(USR1);
+                received(&mut other).await;
+            }
+            assert_eq!(polls.get(), 1);
+            raise(SignalKind::hangup());
+            assert_eq!(bounded(task).await.unwrap(), Some(()));
+        });
+    };
+    guarded(|| alone("signal_listeners::a_signal_wakes_no_listener_of_another_kind", body));
 }
 
 /// More than fit into the socket, so the handler finds it full.
@@ -245,12 +412,9 @@ fn listeners_that_are_dropped_leave_no_descriptor_and_no_default_action() {
             for signal in [USR1, SignalKind::hangup(), SignalKind::interrupt()] {
                 raise(signal);
             }
-            // Until then the next listener may be told of it.
-            liten::time::sleep(Duration::from_millis(1)).await;
             let mut again = signal(USR1).unwrap();
-            assert!(is_quiet(&mut again).await);
-            raise(USR1);
             received(&mut again).await;
+            assert!(is_quiet(&mut again).await);
         });
     };
     let test =

@@ -63,4 +63,6 @@ primitive_kinds! {
     /// A [`CancellationToken`](crate::task::CancellationToken), to be cancelled. What runs until then is
     /// named in its place if that waits for something that can be named here.
     CancellationToken, "cancellation_token", "a CancellationToken";
+    /// A signal of the operating system, by a listener of the module `signal::unix`.
+    Signal, "signal", "a signal";
 }

@@ -1,17 +1,20 @@
-//! Models of "no signal is lost" (source.rs): the production look and the production readiness. The pair of
-//! sockets is a flag, and a signal a thread that writes and reports, as handler and driver do one after the
-//! other.
+//! Models of "no signal is lost" (source.rs, listeners.rs): the production look, the production listeners and
+//! the production readiness. The pair of sockets is a flag, and a signal a thread that counts, writes and
+//! reports, as handler and driver do one after the other.
 
+use super::super::kind::SignalKind;
+use super::super::listeners::Listeners;
 use super::look;
 use crate::engine::driver::readiness::{Direction, Readiness, Ready};
 use crate::engine::park::Parker;
 use crate::engine::park::loom::waker_of;
-use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use crate::engine::sync_shim::{Arc, Way, thread};
-use std::task::{Context, Poll, Waker};
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::sync_shim::{Way, thread};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 struct SignalSource {
-    count: AtomicUsize,
+    listeners: Listeners,
     /// There is a byte in the socket.
     is_full: AtomicBool,
     readiness: Readiness,
@@ -19,15 +22,17 @@ struct SignalSource {
 
 impl SignalSource {
     fn new() -> Arc<Self> {
-        Arc::new(Self {
-            count: AtomicUsize::new(0),
+        let source = Arc::new(Self {
+            listeners: Listeners::new(SignalKind::user_defined1()),
             is_full: AtomicBool::new(false),
             readiness: Readiness::new(mio::Interest::READABLE),
-        })
+        });
+        source.look();
+        source
     }
 
     fn signal(&self) {
-        self.count.fetch_add(1, Ordering::Relaxed);
+        self.listeners.raise();
         // AcqRel: the system orders a write and the read that takes the byte.
         self.is_full.swap(true, Ordering::AcqRel);
         let mut wakes = Vec::new();
@@ -35,15 +40,22 @@ impl SignalSource {
         wakes.into_iter().for_each(Waker::wake);
     }
 
+    /// `SignalSource::look`.
+    fn look(self: &Arc<Self>) {
+        let waker = Waker::from(self.clone());
+        let drain = || self.drain(&mut Context::from_waker(&waker));
+        look(drain, |has_ended, wakes| self.listeners.report(has_ended, wakes));
+    }
+
     /// `SignalSource::poll_drain`.
     fn drain(&self, cx: &mut Context<'_>) -> bool {
         loop {
             let Poll::Ready(event) = self.readiness.poll_ready(cx, Direction::Read) else {
-                return true;
+                return false;
             };
+            let Ok(event) = event else { return true };
             while self.is_full.swap(false, Ordering::AcqRel) {}
-            fence(Ordering::Release);
-            self.readiness.clear_would_block(event.expect("not shut down"), Direction::Read);
+            self.readiness.clear_would_block(event, Direction::Read);
         }
     }
 
@@ -51,14 +63,26 @@ impl SignalSource {
     fn listen(&self, signals: usize) {
         let parker = Parker::new();
         let waker = waker_of(&parker);
-        let mut cx = Context::from_waker(&waker);
-        let mut seen = 0;
-        while seen != signals {
-            let count = || self.count.load(Ordering::Relaxed);
-            if look(&mut seen, || self.drain(&mut cx), count).is_pending() {
+        let mut listener = self.listeners.listen();
+        while listener.seen != signals {
+            if self.listeners.poll(&mut listener, &mut Context::from_waker(&waker)).is_pending() {
                 parker.park();
             }
         }
+        self.listeners.leave(&listener);
+    }
+
+    /// The driver is closed. Its waker refers to the source, which would never be freed.
+    fn close(&self) {
+        let mut wakes = Vec::new();
+        self.readiness.shutdown(&mut wakes);
+        wakes.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Wake for SignalSource {
+    fn wake(self: Arc<Self>) {
+        self.look();
     }
 }
 
@@ -67,7 +91,7 @@ fn beside(source: &Arc<SignalSource>, f: fn(&SignalSource)) -> thread::JoinHandl
     thread::spawn(move || f(&source))
 }
 
-/// A listener reads and clears again and again, so each preemption more costs ten times as long.
+/// A look reads and clears again and again, so each preemption more costs ten times as long.
 fn bounded(f: impl Fn(Way) + Copy + Send + Sync + 'static) {
     for way in Way::BOTH {
         let mut builder = ::loom::model::Builder::new();
@@ -85,12 +109,28 @@ fn a_signal_beside_a_listener_that_lies_down_is_seen() {
         way.here();
         source.listen(2);
         signals.join().expect("no panic");
+        source.close();
     });
 }
 
-/// One listener takes the byte that tells two of a signal: the other one sees the signal, too.
+/// Two threads read of signals at once, so that one of them may take the byte of the other's.
 #[test]
-fn a_signal_whose_byte_another_listener_has_taken_is_seen() {
+fn a_signal_whose_byte_another_look_has_taken_is_seen() {
+    bounded(|way| {
+        let source = SignalSource::new();
+        let signal = beside(&source, SignalSource::signal);
+        let other = beside(&source, SignalSource::signal);
+        way.here();
+        source.listen(2);
+        signal.join().expect("no panic");
+        other.join().expect("no panic");
+        source.close();
+    });
+}
+
+/// One look wakes all listeners.
+#[test]
+fn a_signal_is_seen_by_two_listeners() {
     bounded(|way| {
         let source = SignalSource::new();
         let signal = beside(&source, SignalSource::signal);
@@ -99,5 +139,24 @@ fn a_signal_whose_byte_another_listener_has_taken_is_seen() {
         source.listen(1);
         signal.join().expect("no panic");
         other.join().expect("no panic");
+        source.close();
+    });
+}
+
+/// A listener that lies down while the runtime ends is told.
+#[test]
+fn a_listener_is_told_of_the_end_of_its_runtime() {
+    bounded(|way| {
+        let source = SignalSource::new();
+        let end = beside(&source, SignalSource::close);
+        way.here();
+        let parker = Parker::new();
+        let waker = waker_of(&parker);
+        let mut listener = source.listeners.listen();
+        let mut poll = || source.listeners.poll(&mut listener, &mut Context::from_waker(&waker));
+        while poll() != Poll::Ready(None) {
+            parker.park();
+        }
+        end.join().expect("no panic");
     });
 }

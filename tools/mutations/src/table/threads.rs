@@ -7,6 +7,7 @@ const LOCAL: &str = "src/runtime/local.rs";
 const QUEUE: &str = "src/runtime/local/queue.rs";
 const CURRENT: &str = "src/runtime/current_thread.rs";
 const SIGNAL_SOURCE: &str = "src/signal/unix/source.rs";
+const SIGNAL_LISTENERS: &str = "src/signal/unix/listeners.rs";
 const RUN: &str = "src/engine/task/run.rs";
 const MAILBOX: &str = "src/insight/flight_recorder/mailbox.rs";
 
@@ -305,8 +306,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SIGNAL_SOURCE,
         models: "source::loom",
-        from: "    let listening = drain();\n    let count = count();",
-        to: "    let count = count();\n    let listening = drain();",
-        breaks: "a listener looks at the count before it empties the socket",
+        from: "    let has_ended = drain();\n    let mut wakes = Vec::new();\n    report(has_ended, &mut wakes);",
+        to: "    let mut wakes = Vec::new();\n    report(false, &mut wakes);\n    drain();",
+        breaks: "a look at the signals looks at the counts before it empties the socket",
+    },
+    Mutation {
+        file: SIGNAL_LISTENERS,
+        models: "source::loom",
+        from: "        let mut state = self.state.lock();\n        let count = self.count();\n        let (answer",
+        to: "        let count = self.count();\n        let mut state = self.state.lock();\n        let (answer",
+        breaks: "a listener looks at the count before it takes the lock",
     },
 ];

@@ -1,9 +1,12 @@
 //! What is the matter, from cargo's answer and its words.
 
-use crate::graph::{Graph, Tokio, Wish};
+use crate::graph::{Graph, Liten, Tokio, Wish};
+use crate::submodule::Submodule;
+use crate::toolchain::{Pin, release};
 use crate::update::Update;
 use semver::{Version, VersionReq};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// The manifest of the package, for its version and the names of its features.
 const MANIFEST: &str = include_str!("../../face/Cargo.toml");
@@ -11,8 +14,13 @@ const MANIFEST: &str = include_str!("../../face/Cargo.toml");
 /// What is the matter with a project.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// Each crate's tokio 1 is liten's.
-    InEffect { ours: Tokio, others: Vec<Tokio> },
+    /// The project pins a toolchain that is not installed.
+    NoToolchain { pin: Pin },
+    /// The project is built by a Rust that is too old for liten. `found`: the version of its cargo, if that was asked.
+    OldRust { found: Option<String>, pin: Option<Pin> },
+    /// Each crate's tokio 1 is liten's. `litens`: those of the graph that are not the one
+    /// in it. `stale`: its folder, if that was laid down from another state of liten than this one.
+    InEffect { ours: Tokio, others: Vec<Tokio>, litens: Vec<Liten>, stale: Option<PathBuf> },
     /// Nothing in the graph asks for tokio.
     NoTokio,
     /// cargo knows of no patch.
@@ -31,6 +39,10 @@ pub(crate) enum Finding {
     Locked { found: Tokio, updates: Vec<Vec<String>> },
     /// cargo does not take the patch, and none of the reasons above is there.
     Unclear { found: Tokio, said: String },
+    /// The patch names a folder that is not there.
+    NotLaid { folder: PathBuf },
+    /// A path of the project leads into a submodule that is empty.
+    NotCheckedOut { submodules: Vec<Submodule>, said: String },
     /// liten's features that need the real tokio.
     Circle,
     /// cargo fails for another reason.
@@ -38,25 +50,29 @@ pub(crate) enum Finding {
 }
 
 impl Finding {
-    /// `said` is what cargo has written beside its answer, and `graph` is `None` if it has failed.
-    /// `update` tells which updates bring liten's in place of a tokio, `tokio@VERSION`.
-    pub(crate) fn of(
-        graph: Option<&Graph>,
-        said: &str,
-        update: impl FnOnce(&str) -> Update,
-    ) -> Self {
+    /// What is the matter if cargo fails, and `said` is what it has written.
+    pub(crate) fn of_failure(said: &str) -> Self {
         let said = said.trim_end().to_owned();
-        let Some(graph) = graph else {
-            return match said.contains("cyclic package dependency") && said.contains("liten") {
-                true => Self::Circle,
-                false => Self::CargoFails { said },
-            };
-        };
+        match said.contains("cyclic package dependency") && said.contains("liten") {
+            true => Self::Circle,
+            false => Self::CargoFails { said },
+        }
+    }
+
+    /// `said` is what cargo has written beside its answer. `update` tells which updates bring liten's in place
+    /// of a tokio, `tokio@VERSION`.
+    pub(crate) fn of(graph: &Graph, said: &str, update: impl FnOnce(&str) -> Update) -> Self {
+        let said = said.trim_end().to_owned();
         let (ours, others): (Vec<Tokio>, Vec<Tokio>) =
             graph.tokios.iter().cloned().partition(|tokio| tokio.is_liten);
         let one = others.iter().find(|tokio| tokio.version.starts_with("1.")).cloned();
         let found = match (ours.into_iter().next(), one) {
-            (Some(ours), None) => return Self::InEffect { ours, others },
+            (Some(ours), None) => {
+                let litens = graph.litens.iter().filter(|liten| !ours.has(liten)).cloned();
+                // One by itself is the one that it stands on, be it in its folder or not.
+                let litens = if graph.litens.len() > 1 { litens.collect() } else { Vec::new() };
+                return Self::InEffect { ours, others, litens, stale: None };
+            }
             (None, None) => return Self::NoTokio,
             (_, Some(found)) => found,
         };
@@ -127,6 +143,12 @@ pub(crate) fn version() -> &'static str {
     line.and_then(|rest| rest.strip_suffix('"')).expect("the manifest has a version")
 }
 
+/// The oldest release of Rust that compiles the package: 1 and what follows it.
+pub(crate) fn oldest_rust() -> (u64, u64) {
+    let line = MANIFEST.lines().find_map(|line| line.strip_prefix("rust-version = \""));
+    line.and_then(release).expect("the manifest says it")
+}
+
 /// The names in the manifest's table of features.
 fn features() -> BTreeSet<String> {
     let table = MANIFEST.split("[features]\n").nth(1).expect("the manifest has features");
@@ -166,7 +188,7 @@ mod tests {
     }
 
     fn of(graph: &Graph, said: &str) -> Finding {
-        Finding::of(Some(graph), said, |tokio| Update::These(vec![vec![tokio.to_owned()]]))
+        Finding::of(graph, said, |tokio| Update::These(vec![vec![tokio.to_owned()]]))
     }
 
     #[test]
@@ -187,23 +209,22 @@ mod tests {
         assert!(matches!(of(&real("^1", "warp-drive"), UNUSED), Finding::UnknownFeatures { .. }));
         assert!(matches!(of(&real("^1", "net"), UNUSED), Finding::Locked { .. }));
         for (why, told) in [("", UNUSED), ("a reason\n", "a reason")] {
-            let finding =
-                Finding::of(Some(&real("^1", "net")), UNUSED, |_| Update::None(why.into()));
+            let finding = Finding::of(&real("^1", "net"), UNUSED, |_| Update::None(why.into()));
             assert!(matches!(&finding, Finding::Unclear { said, .. } if said == told), "{finding}");
         }
         let old = UNUSED.replace("1.999.0", "1.998.0");
         assert!(matches!(of(&real("^1", "net"), &old), Finding::Outdated { .. }));
         let circle =
             "error: cyclic package dependency: package `tokio` depends on itself ... liten";
-        assert_eq!(Finding::of(None, circle, |_| Update::None(String::new())), Finding::Circle);
-        let finding = Finding::of(None, "error: no such command", |_| Update::None(String::new()));
+        assert_eq!(Finding::of_failure(circle), Finding::Circle);
+        let finding = Finding::of_failure("error: no such command");
         assert!(matches!(finding, Finding::CargoFails { .. }), "{finding}");
     }
 
     #[test]
     fn all_that_the_lock_file_needs_is_said() {
         let updates = vec![vec!["update".to_owned()], vec!["check".to_owned()]];
-        let finding = Finding::of(Some(&real("^1", "net")), UNUSED, |tokio| {
+        let finding = Finding::of(&real("^1", "net"), UNUSED, |tokio| {
             assert_eq!(tokio, "tokio@1.54.1");
             Update::These(updates)
         });
@@ -240,7 +261,7 @@ mod tests {
             ),
             ("error: failed to load source for dependency `tokio`", "bash tokio/lay DIR"),
         ] {
-            let answer = Finding::of(None, said, |_| Update::None(String::new())).to_string();
+            let answer = Finding::of_failure(said).to_string();
             assert!(answer.contains(said) && answer.contains(remedy), "{answer}");
         }
     }

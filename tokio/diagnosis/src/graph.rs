@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// A package named tokio that is in the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,22 @@ pub(crate) struct Tokio {
     pub(crate) is_liten: bool,
     /// Whether `[patch.crates-io]` can have put it there: the real one, from the registry, is not.
     pub(crate) is_patch: bool,
+}
+
+/// A package named liten that is in the graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Liten {
+    /// A manifest or the address of a source.
+    pub(crate) place: String,
+}
+
+impl Tokio {
+    /// Whether it carries this liten with it.
+    pub(crate) fn has(&self, liten: &Liten) -> bool {
+        let folder = Path::new(&self.place).parent();
+        liten.place == self.place
+            || folder.is_some_and(|folder| Path::new(&liten.place).starts_with(folder))
+    }
 }
 
 /// What one package asks of tokio.
@@ -28,6 +45,7 @@ pub(crate) struct Wish {
 /// All that matters of the answer of `cargo metadata`.
 pub(crate) struct Graph {
     pub(crate) tokios: Vec<Tokio>,
+    pub(crate) litens: Vec<Liten>,
     pub(crate) wishes: Vec<Wish>,
     pub(crate) root: String,
 }
@@ -39,11 +57,14 @@ impl Graph {
         let from_registry = |value: &Value| {
             value["source"].as_str().is_some_and(|source| !source.starts_with("git+"))
         };
-        let mut graph =
-            Self { tokios: Vec::new(), wishes: Vec::new(), root: text(&answer["workspace_root"]) };
+        let root = text(&answer["workspace_root"]);
+        let mut graph = Self { tokios: vec![], litens: vec![], wishes: vec![], root };
         for package in answer["packages"].as_array().into_iter().flatten() {
+            let key = if package["source"].is_null() { "manifest_path" } else { "source" };
+            if package["name"] == "liten" {
+                graph.litens.push(Liten { place: text(&package[key]) });
+            }
             if package["name"] == "tokio" {
-                let key = if package["source"].is_null() { "manifest_path" } else { "source" };
                 let needs = package["dependencies"].as_array();
                 graph.tokios.push(Tokio {
                     version: text(&package["version"]),

@@ -1,9 +1,15 @@
 //! A project, and what cargo says of it.
 
 use crate::finding::{self, Finding};
-use crate::graph::Graph;
-use crate::lock::Kept;
+use crate::graph::{Graph, Tokio};
+use crate::kept::Kept;
+use crate::patch::{Manifest, resolved};
+use crate::submodule;
+use crate::toolchain::{Pin, release};
 use crate::update::{self, Update};
+use crate::words;
+use packer::{output, tool};
+use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,6 +25,42 @@ pub(crate) struct Project {
 }
 
 impl Project {
+    /// What is the matter with the toolchain of the project, if anything is.
+    pub(crate) fn toolchain(&self) -> Result<Option<Finding>, String> {
+        // The variable goes before all files.
+        let is_told = env::var_os("RUSTUP_TOOLCHAIN").is_some();
+        let pin = Pin::of(&self.folder).filter(|_| !is_told).filter(|pin| {
+            // Without rustup nothing looks at the file.
+            let asked = |what| {
+                let output = self.run(tool("rustup").args([what, "list"])).ok()?;
+                output
+                    .status
+                    .success()
+                    .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+            };
+            asked("override").is_some_and(|list| !pin.is_overridden(&self.folder, &list))
+        });
+        let is_old =
+            |text: &str| release(text).is_some_and(|release| release < finding::oldest_rust());
+        if let Some(pin) = &pin {
+            if is_old(&pin.channel) {
+                return Ok(Some(Finding::OldRust { found: None, pin: Some(pin.clone()) }));
+            }
+            let list = self.run(tool("rustup").args(["toolchain", "list"]))?;
+            if list.status.success() && !pin.is_among(&String::from_utf8_lossy(&list.stdout)) {
+                return Ok(Some(Finding::NoToolchain { pin: pin.clone() }));
+            }
+        }
+        let output = self.run(tool("cargo").arg("--version"))?;
+        if !output.status.success() {
+            return Ok(Some(Finding::CargoFails { said: said(&output) }));
+        }
+        // "cargo 1.85.0 (d73d2caf9 2024-12-31)"
+        let found = String::from_utf8_lossy(&output.stdout).into_owned();
+        let version = found.split(' ').nth(1).unwrap_or_default();
+        Ok(is_old(version).then(|| Finding::OldRust { found: Some(version.to_owned()), pin }))
+    }
+
     pub(crate) fn finding(&self) -> Result<Finding, String> {
         let mut output = self.metadata(&["--locked"])?;
         // Where the lock file is missing or does not fit, cargo writes it, and tells what it has chosen.
@@ -26,12 +68,40 @@ impl Project {
         if !output.status.success() && is_about_lock(&said(&output)) && !self.wants_locked() {
             let _kept = Kept::new(&self.lock()?)?;
             output = self.metadata(&[])?;
+            // What lies in cargo's cache may be enough.
+            if !output.status.success() && words::is_about_network(&said(&output)) {
+                let offline = self.metadata(&["--offline"])?;
+                output = if offline.status.success() { offline } else { output };
+            }
         }
-        let graph = match output.status.success() {
-            true => Some(Graph::parse(&output.stdout)?),
-            false => None,
-        };
-        Ok(Finding::of(graph.as_ref(), &words(&said(&output)), |tokio| self.update(tokio)))
+        if !output.status.success() {
+            return Ok(self.why_cargo_fails(&said(&output)));
+        }
+        let graph = Graph::parse(&output.stdout)?;
+        let mut finding = Finding::of(&graph, &words(&said(&output)), |tokio| self.update(tokio));
+        if let Finding::InEffect { ours, stale, .. } = &mut finding {
+            *stale = stale_folder(ours);
+        }
+        Ok(finding)
+    }
+
+    fn why_cargo_fails(&self, said: &str) -> Finding {
+        let submodules = submodule::missing(&self.folder, said);
+        if !submodules.is_empty() {
+            return Finding::NotCheckedOut { submodules, said: said.to_owned() };
+        }
+        match self.absent_patch() {
+            Some(folder) => Finding::NotLaid { folder },
+            None => Finding::of_failure(&words(said)),
+        }
+    }
+
+    /// The folder that the patch in the manifest names, if it is not there.
+    fn absent_patch(&self) -> Option<PathBuf> {
+        let manifest = self.lock().ok()?.with_file_name("Cargo.toml");
+        let path = Manifest::parse(&fs::read_to_string(&manifest).ok()?).ok()?;
+        let folder = resolved(&manifest.with_file_name(path.patched_path()?));
+        (!folder.join("Cargo.toml").exists()).then_some(folder)
     }
 
     fn wants_locked(&self) -> bool {
@@ -40,14 +110,14 @@ impl Project {
 
     fn metadata(&self, more: &[&str]) -> Result<Output, String> {
         let more = if self.wants_locked() { &[] } else { more };
-        let mut ask = Command::new("cargo");
+        let mut ask = tool("cargo");
         ask.args(["metadata", "--format-version=1", "--all-features"]);
         self.run(ask.args(more).args(&self.arguments))
     }
 
     /// Where the lock file is, or would be.
-    fn lock(&self) -> Result<PathBuf, String> {
-        let mut ask = Command::new("cargo");
+    pub(crate) fn lock(&self) -> Result<PathBuf, String> {
+        let mut ask = tool("cargo");
         let output =
             self.run(ask.args(["locate-project", "--workspace", "--message-format=plain"]))?;
         let manifest = String::from_utf8_lossy(&output.stdout);
@@ -59,7 +129,18 @@ impl Project {
 
     /// The updates that let liten's package take the place of a tokio. The lock file stays as it is.
     fn update(&self, tokio: &str) -> Update {
-        match self.updates(tokio) {
+        let found = self.updates(tokio, &[]);
+        // What lies in cargo's cache may be enough.
+        let found = match found {
+            Ok(Update::None(why)) if words::is_about_network(&why) => {
+                match self.updates(tokio, &["--offline"]) {
+                    Ok(Update::These(updates)) => Ok(Update::These(updates)),
+                    _ => Ok(Update::None(why)),
+                }
+            }
+            found => found,
+        };
+        match found {
             Ok(Update::None(_)) if self.brings_it(&update::all()) => {
                 Update::These(vec![update::all()])
             }
@@ -70,14 +151,18 @@ impl Project {
 
     /// The smallest updates. The lock file may hold other crates in versions that liten's package does not
     /// go with. cargo names one at a time, and only if it is asked for a version of tokio that it cannot
-    /// have. So each is updated before the next is asked for.
-    fn updates(&self, tokio: &str) -> Result<Update, String> {
+    /// have. So each is updated before the next is asked for. Each call has the arguments `more`.
+    fn updates(&self, tokio: &str, more: &[&str]) -> Result<Update, String> {
         let lock = self.lock()?;
         let _kept = Kept::new(&lock)?;
         let read =
             || fs::read_to_string(&lock).map_err(|error| format!("{}: {error}", lock.display()));
+        let with_more = |mut update: Vec<String>| {
+            update.extend(more.iter().map(|&argument| argument.to_owned()));
+            update
+        };
         let (mut updates, mut tried) = (Vec::new(), Vec::new());
-        let last = update::precise(tokio, finding::version());
+        let last = with_more(update::precise(tokio, finding::version()));
         loop {
             let output = self.cargo(&last)?;
             if output.status.success() {
@@ -93,7 +178,7 @@ impl Project {
                 return Ok(Update::None(said(&output)));
             };
             tried.push(name);
-            let update = update::of(&locked);
+            let update = with_more(update::of(&locked));
             self.cargo(&update)?;
             if read()? != before {
                 updates.push(update);
@@ -118,19 +203,24 @@ impl Project {
     pub(crate) fn cargo(&self, arguments: &[String]) -> Result<Output, String> {
         // An update is there to write the file that this one wants to stay.
         let more = self.arguments.iter().filter(|argument| *argument != "--locked");
-        self.run(Command::new("cargo").args(arguments).args(more))
+        self.run(tool("cargo").args(arguments).args(more))
     }
 
     fn run(&self, command: &mut Command) -> Result<Output, String> {
-        let output = command.current_dir(&self.folder).output();
-        output.map_err(|error| {
-            format!("cargo could not be run in {}: {error}", self.folder.display())
-        })
+        output(command.current_dir(&self.folder))
     }
 }
 
+/// The folder of a package that was laid down from another state of liten than this one.
+fn stale_folder(ours: &Tokio) -> Option<PathBuf> {
+    let folder = Path::new(&ours.place).parent()?;
+    // What has another version was made so on purpose, and is told by that.
+    let is_ours = ours.version == finding::version() && packer::is_laid_down(folder);
+    (is_ours && !packer::is_current(&packer::home(), folder)).then(|| folder.to_owned())
+}
+
 pub(crate) fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    String::from_utf8_lossy(&output.stderr).trim_end().to_owned()
 }
 
 /// What cargo has said without its progress.

@@ -27,10 +27,14 @@ pub(crate) fn all() -> Vec<String> {
     vec!["update".to_owned()]
 }
 
-/// The commands as the user would type them.
+/// The commands as the user would type them, each in a line.
 pub(crate) fn commands(updates: &[Vec<String>]) -> String {
-    let lines = updates.iter().map(|arguments| format!("cargo {}", arguments.join(" ")));
+    let lines = updates.iter().map(|arguments| command(arguments));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+pub(crate) fn command(arguments: &[String]) -> String {
+    format!("cargo {}", arguments.join(" "))
 }
 
 /// The names of the crates that cargo found to be in the way of a version, from its words. It names what it

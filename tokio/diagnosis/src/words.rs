@@ -1,9 +1,13 @@
 //! What the doctor says.
 
-use crate::finding::{Finding, version};
-use crate::graph::{Tokio, Wish};
+use crate::finding::{Finding, oldest_rust, version};
+use crate::graph::{Liten, Tokio, Wish};
+use crate::submodule::Submodule;
+use crate::toolchain::Pin;
 use crate::update;
 use std::fmt;
+use std::io::{Write, stderr, stdout};
+use std::path::Path;
 
 const CIRCLE: &str = "cargo finds a circle: this project asks for liten with one of the features \
     `tokio-io`, `hyper`, `tokio-context` or `full`, which stand on the real tokio. With liten's package in \
@@ -13,10 +17,59 @@ const CIRCLE: &str = "cargo finds a circle: this project asks for liten with one
 const NEWER_FEATURE: &str = "If a newer tokio has it, add the name to [features] in the Cargo.toml of the \
     laid down package and in liten's tokio/face/Cargo.toml";
 
+/// Writes a line of the report. One that nobody can read, in a pipe that was closed, is not worth an end
+/// before the work is done.
+pub(crate) fn say(what: &dyn fmt::Display) {
+    let _ = writeln!(stdout(), "{what}");
+}
+
+/// Writes why nothing can be said. What other tools say may begin with the same word.
+pub(crate) fn complain(error: &str) {
+    let _ = writeln!(stderr(), "error: {}", error.strip_prefix("error: ").unwrap_or(error));
+}
+
+/// A path as one word of a shell.
+pub(crate) fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |char: char| char.is_alphanumeric() || "/._-+@:".contains(char);
+    match path.chars().all(is_plain) {
+        true => path,
+        false => format!("'{}'", path.replace('\'', r"'\''")),
+    }
+}
+
+/// Whether cargo says that it has no network, or has been told to do without.
+pub(crate) fn is_about_network(said: &str) -> bool {
+    let words =
+        ["offline", "failed to download", "Could not resolve host", "Could not connect", "network"];
+    words.iter().any(|words| said.contains(words))
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InEffect { ours, others } => in_effect(f, ours, others),
+            Self::NoToolchain { pin } => write!(
+                f,
+                "The project pins the toolchain {} in {}, and it is not installed. Install it, and run this \
+                 again: rustup toolchain install {}",
+                pin.channel,
+                pin.file.display(),
+                pin.channel
+            ),
+            Self::OldRust { found, pin } => old_rust(f, found.as_deref(), pin.as_ref()),
+            Self::InEffect { ours, others, litens, stale } => {
+                in_effect(f, ours, others)?;
+                other_litens(f, ours, litens)?;
+                match stale {
+                    None => Ok(()),
+                    Some(folder) => write!(
+                        f,
+                        "\nThe liten in it is not that of this copy of liten: run `bash tokio/lay {}` \
+                         to bring it up to date.",
+                        quoted(folder)
+                    ),
+                }
+            }
             Self::NoTokio => f.write_str("No crate of this project asks for tokio."),
             Self::NoPatch { root, found, said } => no_patch(f, root, found, said),
             Self::Foreign { found } => write!(
@@ -73,6 +126,14 @@ impl fmt::Display for Finding {
                  outside of the requirements and features of tokio is in the way. cargo says:\n\n{said}",
                 found.version
             ),
+            Self::NotLaid { folder } => write!(
+                f,
+                "The patch in the Cargo.toml of the workspace's root names a folder that is not there: {}. Lay \
+                 the package down there with `bash tokio/lay {}`, or name the folder in which it lies.",
+                folder.display(),
+                quoted(folder)
+            ),
+            Self::NotCheckedOut { submodules, said } => not_checked_out(f, submodules, said),
             Self::Circle => f.write_str(CIRCLE),
             Self::CargoFails { said } => cargo_fails(f, said),
         }
@@ -94,6 +155,59 @@ fn in_effect(f: &mut fmt::Formatter<'_>, ours: &Tokio, others: &[Tokio]) -> fmt:
         write!(f, "\nBeside it there is tokio {}, which is another crate.", other.version)?;
     }
     Ok(())
+}
+
+fn other_litens(f: &mut fmt::Formatter<'_>, ours: &Tokio, litens: &[Liten]) -> fmt::Result {
+    for liten in litens {
+        write!(
+            f,
+            "\nBeside it there is another liten, from {}, and neither knows of the runtimes and tasks of the \
+             other. A crate that is to use the one under tokio has to name that of the package: ",
+            liten.place
+        )?;
+        match Path::new(&ours.place).parent().filter(|folder| folder.is_dir()) {
+            Some(folder) => {
+                write!(f, "liten = {{ path = \"{}\" }}", folder.join("liten").display())?;
+            }
+            None => f.write_str("the liten that lies beside tokio there")?,
+        }
+    }
+    Ok(())
+}
+
+fn old_rust(f: &mut fmt::Formatter<'_>, found: Option<&str>, pin: Option<&Pin>) -> fmt::Result {
+    match (found, pin) {
+        (_, Some(pin)) => {
+            write!(f, "The project pins the toolchain {} in {}", pin.channel, pin.file.display())?;
+            if let Some(found) = found {
+                write!(f, ", which is {found}")?;
+            }
+        }
+        (found, None) => write!(f, "This is cargo {}", found.unwrap_or_default())?,
+    }
+    let (major, minor) = oldest_rust();
+    write!(f, ", and liten needs Rust {major}.{minor} or newer: ")?;
+    match pin {
+        Some(_) => f.write_str("pin such a one there."),
+        None => f.write_str("update it, for example with `rustup update`."),
+    }
+}
+
+fn not_checked_out(
+    f: &mut fmt::Formatter<'_>,
+    submodules: &[Submodule],
+    said: &str,
+) -> fmt::Result {
+    for Submodule { top, path } in submodules {
+        writeln!(
+            f,
+            "The project needs what lies in {path}, which is a submodule of git in {} that has not been \
+             checked out. Run there: git submodule update --init --recursive -- {}",
+            top.display(),
+            quoted(Path::new(path))
+        )?;
+    }
+    write!(f, "cargo says:\n\n{said}")
 }
 
 fn no_patch(f: &mut fmt::Formatter<'_>, root: &str, found: &Tokio, said: &str) -> fmt::Result {
@@ -131,8 +245,7 @@ fn list(f: &mut fmt::Formatter<'_>, intro: &str, wishes: &[Wish]) -> fmt::Result
 
 fn cargo_fails(f: &mut fmt::Formatter<'_>, said: &str) -> fmt::Result {
     write!(f, "cargo cannot say what the project is made of. It says:\n\n{said}")?;
-    let any = |words: &[&str]| words.iter().any(|words| said.contains(words));
-    if any(&["offline", "failed to download", "Could not resolve host", "network"]) {
+    if is_about_network(said) {
         f.write_str(
             "\n\ncargo looks up the project's crates in the registry, and keeps what it has found. Run \
              `cargo fetch` in the project once with the network, and this again.",
@@ -143,10 +256,25 @@ fn cargo_fails(f: &mut fmt::Formatter<'_>, said: &str) -> fmt::Result {
             "\n\nNeither tokio's releases nor liten's package have the feature. {NEWER_FEATURE}; else \
              correct the crate that asks for it."
         )?;
-    } else if any(&["failed to load source for dependency `tokio`", "unable to update"]) {
+    } else if said.contains("failed to load source for dependency `tokio`") {
         f.write_str(
             "\n\nIf it is the folder of the patch that is not there, lay it down: bash tokio/lay DIR",
         )?;
+    } else if let Some(path) = absent(said) {
+        write!(
+            f,
+            "\n\nA path that the project names is not there: {path}. If it is another repository, clone \
+             it to that place."
+        )?;
     }
     Ok(())
+}
+
+/// The folder of a package whose manifest cargo has not found.
+fn absent(said: &str) -> Option<&str> {
+    let is_missing =
+        said.contains("No such file or directory") || said.contains("cannot find the ");
+    let rest = said.split_once("failed to read `")?.1;
+    let path = rest.split_once("Cargo.toml`")?.0;
+    is_missing.then(|| path.trim_end_matches(['/', '\\']))
 }

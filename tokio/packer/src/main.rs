@@ -1,30 +1,19 @@
-//! Lays down the package named `tokio` over liten: `packer DIR`.
-//!
-//! What is tokio's comes from its published release, which cargo fetches: the files that `upstream/files`
-//! lists, each compared with its checksum there, with the changes of [`edits`]. What is ours comes from
-//! `face`. The package refers to this copy of liten by its path.
-//!
-//! `packer --record` writes the checksums of the release that `upstream/Cargo.toml` names into
-//! `upstream/files`.
+//! The command that lays the package named `tokio` down: `packer DIR`. `packer --record` writes the
+//! checksums of another release of tokio into `upstream/files`.
 
-mod edits;
-mod parcel;
-mod release;
-
-use parcel::Parcel;
-use release::Release;
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: bash tokio/lay DIR
 Lays the package named tokio down in DIR: a new or empty folder, or one that was laid down before.";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<String> =
+        env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["--record"] => record(),
-        [folder] if !folder.starts_with('-') => lay(Path::new(folder)),
+        ["--record"] => packer::record(&packer::home()),
+        [folder] if !folder.starts_with('-') => lay(folder),
         _ => Err(USAGE.to_owned()),
     };
     match done {
@@ -39,36 +28,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// The folder `tokio` of the repository. cargo says it when it runs this: two clones that share a folder for
-/// what is built share this program too, and what was compiled in may be the other one's.
-fn home() -> PathBuf {
-    let packer =
-        env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&packer).parent().expect("it lies in `tokio`").to_owned()
-}
-
-fn lay(folder: &Path) -> Result<String, String> {
-    let home = home();
-    let release = Release::find(&home)?;
-    let mut parcel = Parcel::default();
-    for (path, bytes) in release.files()? {
-        parcel.put(path, bytes);
-    }
-    edits::apply(&mut parcel)?;
-    parcel.put_ours(&home)?;
-    parcel.write(folder)?;
-    let folder = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
+fn lay(folder: &str) -> Result<String, String> {
+    let release = packer::lay(&packer::home(), Path::new(folder))?;
+    let from_here = if Path::new(folder).is_relative() { ", if that lies here" } else { "" };
     Ok(format!(
-        "The package named tokio, with the files of tokio {}, lies in {folder}. Add to the Cargo.toml of the \
-         workspace's root:\n\n[patch.crates-io]\ntokio = {{ path = \"{folder}\" }}\n\nand run once: \
-         cargo update -p tokio",
-        release.version(),
-        folder = folder.display(),
+        "The package named tokio, with the files of tokio {release} and with liten, lies in {folder}. Add to \
+         the Cargo.toml of the workspace's root{from_here}:\n\n[patch.crates-io]\n\
+         tokio = {{ path = \"{folder}\" }}\n\nand run once: cargo update -p tokio"
     ))
-}
-
-fn record() -> Result<String, String> {
-    let release = Release::find(&home())?;
-    let count = release.record()?;
-    Ok(format!("Recorded {count} files of tokio {}.", release.version()))
 }

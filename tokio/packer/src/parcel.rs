@@ -1,6 +1,7 @@
 //! The package that is laid down, first in memory: nothing is written before everything is there.
 
-use std::collections::BTreeMap;
+use crate::liten;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,9 +9,15 @@ use std::path::{Path, PathBuf};
 /// The line of our manifest that says where liten lies.
 const LITEN: &str = "liten = { path = \"../..\"";
 /// A file that every folder has which was laid down.
-const MARK: &str = "LAID-DOWN";
-const MARK_TEXT: &str =
-    "Laid down by liten's `tokio/lay`, which overwrites and removes files here.\n";
+pub(crate) const MARK: &str = "LAID-DOWN";
+const MARK_TEXT: &str = "The package named tokio over the liten runtime, with liten in it. It was laid down by \
+liten's `tokio/lay`,
+which overwrites and removes files here. It needs nothing outside of this folder but crates from the registry, so it
+can be committed with the project whose Cargo.toml names it under [patch.crates-io].
+";
+/// What a project tells git to leave out is not left out here, whatever the names: the package is whole or of
+/// no use.
+const GITIGNORE: &str = "!*\n/target/\n/liten/target/\n";
 
 /// Paths and contents of the files.
 #[derive(Default)]
@@ -29,9 +36,16 @@ impl Parcel {
         String::from_utf8(bytes.clone()).map_err(|_| format!("{path} is not UTF-8"))
     }
 
-    /// Adds our files, and the licences of both.
+    /// Gives tokio's licence a name that says whose it is.
+    pub(crate) fn name_licence(&mut self) -> Result<(), String> {
+        let licence = self.files.remove("LICENSE").ok_or("upstream/files lacks tokio's LICENSE")?;
+        self.put("LICENSE-TOKIO", licence);
+        Ok(())
+    }
+
+    /// Adds our files, liten and their licences.
     pub(crate) fn put_ours(&mut self, home: &Path) -> Result<(), String> {
-        let liten = home.parent().ok_or("the folder `tokio` does not lie in liten")?;
+        let repository = home.parent().ok_or("the folder `tokio` does not lie in liten")?;
         let face = home.join("face");
         for path in files_under(&face.join("src"))? {
             let name = relative(&face, &path);
@@ -45,14 +59,13 @@ impl Parcel {
         if manifest.matches(LITEN).count() != 1 {
             return Err(format!("face/Cargo.toml does not have `{LITEN}` once"));
         }
-        // A string of TOML with apostrophes takes backslashes as they are.
-        let path = format!("liten = {{ path = '{}'", liten.display());
+        let path = format!("liten = {{ path = \"{}\"", liten::FOLDER);
         self.put("Cargo.toml", manifest.replace(LITEN, &path).into_bytes());
-        let licence = self.files.remove("LICENSE").ok_or("upstream/files lacks tokio's LICENSE")?;
-        self.put("LICENSE-TOKIO", licence);
+        self.files.extend(liten::files(repository)?);
         for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
-            self.put(name, read(&liten.join(name))?);
+            self.put(name, read(&repository.join(name))?);
         }
+        self.put(".gitignore", GITIGNORE.into());
         self.put(MARK, MARK_TEXT.into());
         Ok(())
     }
@@ -79,27 +92,46 @@ impl Parcel {
             fs::create_dir_all(path.parent().expect("it lies in the folder")).map_err(named)?;
             fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
         }
-        for path in files_under(&folder.join("src"))? {
-            if !self.files.contains_key(&relative(folder, &path)) {
-                fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        for sources in self.sources() {
+            for path in files_under(&folder.join(sources))? {
+                if !self.files.contains_key(&relative(folder, &path)) {
+                    fs::remove_file(&path)
+                        .map_err(|error| format!("{}: {error}", path.display()))?;
+                }
             }
         }
         Ok(())
     }
+
+    /// The folders named `src` of the packages in it. What lies beside them may have been built there.
+    fn sources(&self) -> BTreeSet<&str> {
+        let of_file = |name: &'_ str| match name.find("/src/") {
+            Some(place) => Some(place + "/src".len()),
+            None => name.starts_with("src/").then_some("src".len()),
+        };
+        self.files.keys().filter_map(|name| name.get(..of_file(name)?)).collect()
+    }
+
+    /// Returns whether a folder has each of these files as it is here.
+    pub(crate) fn lies_in(&self, folder: &Path) -> bool {
+        self.files
+            .iter()
+            .all(|(name, bytes)| fs::read(folder.join(name)).is_ok_and(|there| there == *bytes))
+    }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// With slashes on every system, as `upstream/files` has them.
-fn relative(folder: &Path, path: &Path) -> String {
+pub(crate) fn relative(folder: &Path, path: &Path) -> String {
     let inside = path.strip_prefix(folder).expect("it was found there");
     let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
 }
 
-fn files_under(folder: &Path) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn files_under(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let named = |error: io::Error| format!("{}: {error}", folder.display());
     let mut found = Vec::new();
     for entry in folder.read_dir().map_err(named)? {
@@ -144,9 +176,21 @@ mod tests {
         let mut parcel = Parcel::default();
         parcel.put("src/lib.rs", b"mod new;".to_vec());
         parcel.put("src/new/part.rs", Vec::new());
+        parcel.put("part/src/lib.rs", Vec::new());
+        assert!(!parcel.lies_in(&folder));
         parcel.write(&folder).expect("the folder is ours");
+        assert!(parcel.lies_in(&folder));
         assert!(!folder.join("src/old.rs").exists() && folder.join("src/new/part.rs").exists());
         assert_eq!(fs::read(folder.join("src/lib.rs")).expect("it is there"), b"mod new;");
+        // What has been built beside the sources is not looked at.
+        for (path, stays) in [("part/src/old.rs", false), ("part/target/src/built.rs", true)] {
+            let path = folder.join(path);
+            fs::create_dir_all(path.parent().expect("it lies in a folder"))
+                .expect("it can be made");
+            fs::write(&path, "").expect("the file can be written");
+            parcel.write(&folder).expect("the folder is ours");
+            assert_eq!(path.exists(), stays, "{}", path.display());
+        }
         fs::remove_dir_all(folder).expect("the folder goes away");
     }
 }

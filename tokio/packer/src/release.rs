@@ -1,16 +1,14 @@
 //! tokio's published release: where cargo has put it, and which of its files are taken.
 
+use crate::tool::{output, tool};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::env;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Returns the platform that cargo itself was built for.
-fn host(cargo: &OsStr) -> Option<String> {
-    let output = Command::new(cargo).arg("-vV").output().ok()?;
+fn host(home: &Path) -> Option<String> {
+    let output = output(tool("cargo").arg("-vV").current_dir(home)).ok()?;
     let said = String::from_utf8(output.stdout).ok()?;
     said.lines().find_map(|line| line.strip_prefix("host: ")).map(ToOwned::to_owned)
 }
@@ -26,20 +24,15 @@ impl Release {
     /// Lets cargo find the release that `upstream/Cargo.toml` names, and fetch it if it is not there.
     pub(crate) fn find(home: &Path) -> Result<Self, String> {
         let manifest = home.join("upstream/Cargo.toml");
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut ask = Command::new(&cargo);
+        let mut ask = tool("cargo");
         ask.args(["metadata", "--format-version=1", "--locked", "--manifest-path"]).arg(&manifest);
         // Of the workspace's other crates cargo then asks only for those that this command was built from.
         // Without it, it asks for those of every platform, and finds them only with the network.
-        if let Some(host) = host(&cargo) {
+        if let Some(host) = host(home) {
             ask.args(["--filter-platform", &host]);
         }
         // Its lock is this workspace's, not that of a program whose build calls this.
-        let output = ask
-            .current_dir(home)
-            .env_remove("CARGO_TARGET_DIR")
-            .output()
-            .map_err(|error| format!("cargo could not be run: {error}"))?;
+        let output = output(ask.current_dir(home).env_remove("CARGO_TARGET_DIR"))?;
         if !output.status.success() {
             return Err(format!(
                 "cargo could not get the release of tokio that {} names. It needs the network once; after \

@@ -1,0 +1,198 @@
+//! The lines of a manifest that bring the package in.
+
+use std::path::{Component, Path, PathBuf};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, TomlError, Value};
+
+/// The manifest that a patch is added to.
+pub(crate) struct Manifest {
+    document: DocumentMut,
+}
+
+impl Manifest {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let document = text.parse().map_err(|error: TomlError| error.to_string())?;
+        Ok(Self { document })
+    }
+
+    /// Where the patch of tokio leads, as it is written.
+    pub(crate) fn patched_path(&self) -> Option<&str> {
+        self.document.get("patch")?.get("crates-io")?.get("tokio")?.get("path")?.as_str()
+    }
+
+    /// Adds the patch, and returns what was added, in words. All else stays as it was. `None`: there is an entry of this
+    /// name already, which was put there on purpose.
+    pub(crate) fn add_patch(&mut self, path: &str) -> Result<Option<String>, String> {
+        // Without a line of its own: only the tables in it have one.
+        let group = || {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        };
+        let patches = self.document.entry("patch").or_insert_with(group);
+        let patches = patches.as_table_like_mut().ok_or("`patch` is not a table")?;
+        let patches: &mut dyn TableLike = patches
+            .entry("crates-io")
+            .or_insert_with(|| Item::Table(Table::new()))
+            .as_table_like_mut()
+            .ok_or("`patch.crates-io` is not a table")?;
+        if patches.contains_key("tokio") {
+            return Ok(None);
+        }
+        let mut entry = InlineTable::new();
+        entry.insert("path", path.into());
+        let line = format!("under [patch.crates-io]: tokio = {entry}");
+        patches.insert("tokio", Item::Value(entry.into()));
+        Ok(Some(line))
+    }
+
+    /// Keeps a folder in the workspace from being taken for one of its members, and returns what was added.
+    /// A pattern such as `crates/*` would make it one, and so would a dependency on the liten in it.
+    pub(crate) fn exclude(&mut self, path: &str) -> Result<Option<String>, String> {
+        let Some(workspace) = self.document.get_mut("workspace") else { return Ok(None) };
+        let workspace = workspace.as_table_like_mut().ok_or("`workspace` is not a table")?;
+        let list = workspace
+            .entry("exclude")
+            .or_insert_with(|| Item::Value(Array::new().into()))
+            .as_array_mut()
+            .ok_or("`workspace.exclude` is not a list")?;
+        if list.iter().any(|one| one.as_str() == Some(path)) {
+            return Ok(None);
+        }
+        let line = format!("under [workspace]: exclude = [{}]", Value::from(path));
+        let prefix = list.iter().next().and_then(|first| first.decor().prefix()?.as_str());
+        match prefix.and_then(|prefix| Some(prefix.rsplit_once('\n')?.1.to_owned())) {
+            // In a list with an entry per line it comes first, because there may be a comment behind the last.
+            Some(indent) => {
+                let value = Value::from(path).decorated(format!("\n{indent}"), "");
+                list.insert_formatted(0, value);
+            }
+            None => list.push(path),
+        }
+        Ok(Some(line))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.document.to_string()
+    }
+}
+
+/// How the manifest in `root` names a folder: without the path above both, so that they can be moved together, and the
+/// lines are those of everybody who has both. `None` stands for a folder that has nothing above it in
+/// common.
+pub(crate) fn relative(root: &Path, package: &Path) -> Option<String> {
+    let common =
+        root.components().zip(package.components()).take_while(|(one, other)| one == other);
+    let common: PathBuf = common.map(|(one, _)| one).collect();
+    common.components().any(|part| matches!(part, Component::Normal(_))).then_some(())?;
+    let (up, down) = (root.strip_prefix(&common).ok()?, package.strip_prefix(&common).ok()?);
+    let up = up.components().map(|_| "..".to_owned());
+    // With slashes on every system: the manifest is for all of them.
+    let down = down.iter().map(|part| part.to_string_lossy().into_owned());
+    Some(up.chain(down).collect::<Vec<_>>().join("/"))
+}
+
+/// A path without links and dots in it. Not all of it need be there.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut resolved = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                resolved.pop();
+            }
+            Component::CurDir => {}
+            part => resolved.push(part),
+        }
+        if let Ok(real) = resolved.canonicalize() {
+            resolved = real;
+        }
+    }
+    resolved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Manifest, relative, resolved};
+    use std::fs;
+    use std::path::Path;
+
+    #[track_caller]
+    fn patched(text: &str) -> String {
+        let mut manifest = Manifest::parse(text).expect("it is a manifest");
+        let line = manifest.add_patch("../x").expect("it can be patched");
+        assert_eq!(line.as_deref(), Some("under [patch.crates-io]: tokio = { path = \"../x\" }"));
+        manifest.text()
+    }
+
+    #[test]
+    fn the_lines_are_added_and_the_others_stay() {
+        let manifest =
+            "# The program.\n[package]\nname = \"app\" # its name\n\n[dependencies]\na = '1'\n";
+        let expected = format!("{manifest}\n[patch.crates-io]\ntokio = {{ path = \"../x\" }}\n");
+        assert_eq!(patched(manifest), expected);
+    }
+
+    #[test]
+    fn other_patches_stay() {
+        let manifest =
+            "[patch.crates-io]\n# A fork.\nb = { path = \"b\" }\n\n[profile.dev]\ndebug = 0\n";
+        let expected = manifest.replace("\n\n", "\ntokio = { path = \"../x\" }\n\n");
+        assert_eq!(patched(manifest), expected);
+        let manifest = "[patch.\"https://example.org\"]\nb = { path = \"b\" }\n";
+        let text = patched(manifest);
+        assert!(text.starts_with(manifest), "{text}");
+        assert!(text.ends_with("\n[patch.crates-io]\ntokio = { path = \"../x\" }\n"), "{text}");
+        let text = patched("patch.crates-io.b.path = \"b\"\n");
+        let parsed: toml_edit::DocumentMut = text.parse().expect("it is TOML");
+        for (name, path) in [("b", "b"), ("tokio", "../x")] {
+            assert_eq!(parsed["patch"]["crates-io"][name]["path"].as_str(), Some(path), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_entry_that_is_there_is_left_alone() {
+        let text = "[patch.crates-io]\ntokio = { path = \"over/there\" }\n";
+        let mut manifest = Manifest::parse(text).expect("it is a manifest");
+        assert_eq!(manifest.add_patch("../x"), Ok(None));
+        assert_eq!(manifest.patched_path(), Some("over/there"));
+        let mut manifest = Manifest::parse("patch = 1\n").expect("it is TOML");
+        assert!(manifest.add_patch("../x").is_err());
+        assert!(Manifest::parse("[").is_err());
+    }
+
+    #[test]
+    fn a_folder_in_a_workspace_is_no_member_of_it() {
+        for (text, expected) in [
+            ("[package]\n", "[package]\n"),
+            ("[workspace]\n\n[a]\n", "[workspace]\nexclude = [\"x\"]\n\n[a]\n"),
+            ("[workspace]\nexclude = [\"a\"]\n", "[workspace]\nexclude = [\"a\", \"x\"]\n"),
+            ("[workspace]\nexclude = [\"x\"]\n", "[workspace]\nexclude = [\"x\"]\n"),
+            (
+                "[workspace]\nexclude = [\n    \"a\", # Why.\n]\n",
+                "[workspace]\nexclude = [\n    \"x\",\n    \"a\", # Why.\n]\n",
+            ),
+        ] {
+            let mut manifest = Manifest::parse(text).expect("it is a manifest");
+            manifest.exclude("x").expect("it can be excluded");
+            assert_eq!(manifest.text(), expected);
+        }
+    }
+
+    #[test]
+    fn what_lies_under_one_folder_is_named_from_there() {
+        let name = |package| relative(Path::new("/a/b"), Path::new(package));
+        assert_eq!(name("/a/x").as_deref(), Some("../x"));
+        assert_eq!(name("/a/b/x").as_deref(), Some("x"));
+        assert_eq!(name("/a/c/x y").as_deref(), Some("../c/x y"));
+        assert_eq!(name("/c/x"), None);
+    }
+
+    #[test]
+    fn a_path_is_resolved_as_far_as_it_is_there() {
+        let folder = std::env::temp_dir().join(format!("resolved-{}", std::process::id()));
+        fs::create_dir_all(folder.join("a")).expect("the folder can be made");
+        let real = folder.canonicalize().expect("it is there");
+        assert_eq!(resolved(&folder.join("a/../b/./c/../d")), real.join("b/d"));
+        fs::remove_dir_all(folder).expect("the folder goes away");
+    }
+}

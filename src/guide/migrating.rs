@@ -15,8 +15,9 @@
 //! cargo run
 //! ```
 //!
-//! The first line adds the package to `Cargo.toml`, updates the lock file, and says whether the package is
-//! in effect, and if not, why. `tokio/README.md` in the repository says how to do that by hand, and what
+//! The first line lays the package down in the project, adds it to `Cargo.toml`, updates the lock file, and
+//! says whether the package is in effect, and if not, why. The package carries liten with it, so it can be
+//! committed with the project. `tokio/README.md` in the repository says how to do all that by hand, and what
 //! differs.
 //!
 //! The feature `tokio-context`, which the rest of this page speaks of, is the better way for a program that

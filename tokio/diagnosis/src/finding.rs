@@ -16,7 +16,8 @@ const MANIFEST: &str = include_str!("../../face/Cargo.toml");
 pub(crate) enum Finding {
     /// The project pins a toolchain that is not installed.
     NoToolchain { pin: Pin },
-    /// The project is built by a Rust that is too old for liten. `found`: the version of its cargo, if that was asked.
+    /// The project is built by a Rust that is too old for liten. `found`: the version of its cargo, if that
+    /// was asked.
     OldRust { found: Option<String>, pin: Option<Pin> },
     /// Each crate's tokio 1 is liten's. `litens`: those of the graph that are not the one
     /// in it. `stale`: its folder, if that was laid down from another state of liten than this one.
@@ -45,6 +46,8 @@ pub(crate) enum Finding {
     NotCheckedOut { submodules: Vec<Submodule>, said: String },
     /// liten's features that need the real tokio.
     Circle,
+    /// A crate asks for a liten by its path, and it is not the one in the package.
+    TwoLitens,
     /// cargo fails for another reason.
     CargoFails { said: String },
 }
@@ -53,14 +56,17 @@ impl Finding {
     /// What is the matter if cargo fails, and `said` is what it has written.
     pub(crate) fn of_failure(said: &str) -> Self {
         let said = said.trim_end().to_owned();
-        match said.contains("cyclic package dependency") && said.contains("liten") {
-            true => Self::Circle,
-            false => Self::CargoFails { said },
+        if said.contains("cyclic package dependency") && said.contains("liten") {
+            Self::Circle
+        } else if said.contains("package collision in the lockfile: packages liten v") {
+            Self::TwoLitens
+        } else {
+            Self::CargoFails { said }
         }
     }
 
-    /// `said` is what cargo has written beside its answer. `update` tells which updates bring liten's in place
-    /// of a tokio, `tokio@VERSION`.
+    /// `said` is what cargo has written beside its answer. `update` tells which updates bring liten's in
+    /// place of a tokio, `tokio@VERSION`.
     pub(crate) fn of(graph: &Graph, said: &str, update: impl FnOnce(&str) -> Update) -> Self {
         let said = said.trim_end().to_owned();
         let (ours, others): (Vec<Tokio>, Vec<Tokio>) =
@@ -160,7 +166,7 @@ fn features() -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::{Finding, features, version};
-    use crate::graph::Graph;
+    use crate::graph::{Graph, Liten};
     use crate::update::Update;
 
     const UNUSED: &str = "warning: Patch `tokio v1.999.0 (/x)` was not used in the crate graph.";
@@ -202,6 +208,25 @@ mod tests {
     }
 
     #[test]
+    fn a_second_liten_is_named_and_one_by_itself_is_not() {
+        let mut graph = graph(version(), "null", "liten", "^1", "net");
+        for (place, is_told) in [
+            ("/elsewhere/Cargo.toml", false),
+            ("/x/liten/Cargo.toml", false),
+            ("git+file:///y", true),
+        ] {
+            graph.litens.push(Liten { place: place.to_owned() });
+            if place.starts_with("/x/") {
+                // From now on it is the one in the package.
+                graph.litens.remove(0);
+            }
+            let said = of(&graph, "").to_string();
+            assert_eq!(said.contains("another liten, from git+file:///y"), is_told, "{said}");
+            assert_eq!(said.contains("another liten"), is_told, "{said}");
+        }
+    }
+
+    #[test]
     fn each_reason_has_a_finding_of_its_own() {
         assert!(matches!(of(&real("^1", "net"), ""), Finding::NoPatch { .. }));
         assert!(matches!(of(&real("~1.47", "net"), UNUSED), Finding::Refused { .. }));
@@ -217,6 +242,9 @@ mod tests {
         let circle =
             "error: cyclic package dependency: package `tokio` depends on itself ... liten";
         assert_eq!(Finding::of_failure(circle), Finding::Circle);
+        let two = "error: package collision in the lockfile: packages liten v0.1.0 (/a) and liten v0.1.0 \
+            (/b) are different";
+        assert_eq!(Finding::of_failure(two), Finding::TwoLitens);
         let finding = Finding::of_failure("error: no such command");
         assert!(matches!(finding, Finding::CargoFails { .. }), "{finding}");
     }

@@ -1,5 +1,5 @@
-//! What `--mend` does itself: the package, the lines of the manifest, the update of the lock file. All else is
-//! a choice, and is left to the person.
+//! What `--mend` does itself: the package, the lines of the manifest, the update of the lock file. All else
+//! is a choice, and is left to the person.
 
 use crate::change::Step;
 use crate::finding::Finding;

@@ -19,8 +19,8 @@ impl Manifest {
         self.document.get("patch")?.get("crates-io")?.get("tokio")?.get("path")?.as_str()
     }
 
-    /// Adds the patch, and returns what was added, in words. All else stays as it was. `None`: there is an entry of this
-    /// name already, which was put there on purpose.
+    /// Adds the patch, and returns what was added, in words. All else stays as it was. `None`: there is an
+    /// entry of this name already, which was put there on purpose.
     pub(crate) fn add_patch(&mut self, path: &str) -> Result<Option<String>, String> {
         // Without a line of its own: only the tables in it have one.
         let group = || {
@@ -61,7 +61,7 @@ impl Manifest {
         let line = format!("under [workspace]: exclude = [{}]", Value::from(path));
         let prefix = list.iter().next().and_then(|first| first.decor().prefix()?.as_str());
         match prefix.and_then(|prefix| Some(prefix.rsplit_once('\n')?.1.to_owned())) {
-            // In a list with an entry per line it comes first, because there may be a comment behind the last.
+            // In a list with a line per entry it comes first: there may be a comment behind the last.
             Some(indent) => {
                 let value = Value::from(path).decorated(format!("\n{indent}"), "");
                 list.insert_formatted(0, value);
@@ -76,9 +76,8 @@ impl Manifest {
     }
 }
 
-/// How the manifest in `root` names a folder: without the path above both, so that they can be moved together, and the
-/// lines are those of everybody who has both. `None` stands for a folder that has nothing above it in
-/// common.
+/// How the manifest in `root` names a folder: without the path above both, which is another one on another
+/// machine. `None`: there is no folder above both.
 pub(crate) fn relative(root: &Path, package: &Path) -> Option<String> {
     let common =
         root.components().zip(package.components()).take_while(|(one, other)| one == other);

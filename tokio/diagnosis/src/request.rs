@@ -6,8 +6,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 const USAGE: &str = "usage: bash tokio/doctor [--mend[=DIR]] [FOLDER] [ARGUMENT OF CARGO...]
-Says whether the tokio of the project in FOLDER is the package over liten, and if not, why. With --mend it makes the
-changes that need no decision, and lays the package down in DIR, or else in tokio-on-liten in the project.";
+Says whether the tokio of the project in FOLDER is the package over liten, and if not, why. With --mend
+it makes the changes that need no decision, and lays the package down in DIR, or else in tokio-on-liten
+in the project.";
 
 /// What is to be done with a project.
 #[derive(Debug, PartialEq, Eq)]

@@ -13,6 +13,13 @@ const CIRCLE: &str = "cargo finds a circle: this project asks for liten with one
     `tokio-io`, `hyper`, `tokio-context` or `full`, which stand on the real tokio. With liten's package in \
     its place they are not needed: ask for liten with `default-features = false` and without them.";
 
+const TWO_LITENS: &str = "cargo finds two litens: this project asks for one by its path, and the package \
+    named tokio has one in it. Let the project ask for the latter, with the folder of the package for DIR, \
+    so that both have the same runtimes and tasks: liten = { path = \"DIR/liten\" }";
+
+const NO_NETWORK: &str = "cargo looks up the project's crates in the registry, and keeps what it has \
+    found. Run `cargo fetch` in the project once with the network, and this again.";
+
 /// What becomes of a feature that liten's package lacks.
 const NEWER_FEATURE: &str = "If a newer tokio has it, add the name to [features] in the Cargo.toml of the \
     laid down package and in liten's tokio/face/Cargo.toml";
@@ -48,27 +55,12 @@ pub(crate) fn is_about_network(said: &str) -> bool {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoToolchain { pin } => write!(
-                f,
-                "The project pins the toolchain {} in {}, and it is not installed. Install it, and run this \
-                 again: rustup toolchain install {}",
-                pin.channel,
-                pin.file.display(),
-                pin.channel
-            ),
+            Self::NoToolchain { pin } => no_toolchain(f, pin),
             Self::OldRust { found, pin } => old_rust(f, found.as_deref(), pin.as_ref()),
             Self::InEffect { ours, others, litens, stale } => {
                 in_effect(f, ours, others)?;
                 other_litens(f, ours, litens)?;
-                match stale {
-                    None => Ok(()),
-                    Some(folder) => write!(
-                        f,
-                        "\nThe liten in it is not that of this copy of liten: run `bash tokio/lay {}` \
-                         to bring it up to date.",
-                        quoted(folder)
-                    ),
-                }
+                stale.as_deref().map_or(Ok(()), |folder| out_of_date(f, folder))
             }
             Self::NoTokio => f.write_str("No crate of this project asks for tokio."),
             Self::NoPatch { root, found, said } => no_patch(f, root, found, said),
@@ -78,30 +70,8 @@ impl fmt::Display for Finding {
                  liten. Lay that down with `bash tokio/lay DIR`, and name DIR in [patch.crates-io].",
                 found.version, found.place
             ),
-            Self::Elsewhere { wishes, found } => {
-                let intro = format!(
-                    "Not in effect for all: there is tokio {} from {}. [patch.crates-io] replaces what comes \
-                     from the registry, and these crates want tokio from elsewhere:",
-                    found.version, found.place
-                );
-                list(f, &intro, wishes)?;
-                f.write_str(
-                    "Let them ask for `tokio = \"1\"`, or give that source a patch too: \
-                     [patch.\"ADDRESS\"].",
-                )
-            }
-            Self::Refused { wishes, found } => {
-                let intro = format!(
-                    "Not in effect: tokio is {}, because these requirements keep {} out:",
-                    found.version,
-                    version()
-                );
-                list(f, &intro, wishes)?;
-                f.write_str(
-                    "Raise them, or take a release of those crates that asks for tokio 1 without an upper \
-                     bound.",
-                )
-            }
+            Self::Elsewhere { wishes, found } => elsewhere(f, wishes, found),
+            Self::Refused { wishes, found } => refused(f, wishes, found),
             Self::Outdated { patch, found } => write!(
                 f,
                 "Not in effect: tokio is {}, and the patch is tokio {patch}, which is another version than \
@@ -120,24 +90,25 @@ impl fmt::Display for Finding {
                 write!(f, "{NEWER_FEATURE}.")
             }
             Self::Locked { found, updates } => locked(f, found, updates),
-            Self::Unclear { found, said } => write!(
-                f,
-                "Not in effect: tokio is {}, and `cargo update` would not change that. Something \
-                 outside of the requirements and features of tokio is in the way. cargo says:\n\n{said}",
-                found.version
-            ),
-            Self::NotLaid { folder } => write!(
-                f,
-                "The patch in the Cargo.toml of the workspace's root names a folder that is not there: {}. Lay \
-                 the package down there with `bash tokio/lay {}`, or name the folder in which it lies.",
-                folder.display(),
-                quoted(folder)
-            ),
+            Self::Unclear { found, said } => unclear(f, found, said),
+            Self::NotLaid { folder } => not_laid(f, folder),
             Self::NotCheckedOut { submodules, said } => not_checked_out(f, submodules, said),
             Self::Circle => f.write_str(CIRCLE),
+            Self::TwoLitens => f.write_str(TWO_LITENS),
             Self::CargoFails { said } => cargo_fails(f, said),
         }
     }
+}
+
+fn no_toolchain(f: &mut fmt::Formatter<'_>, pin: &Pin) -> fmt::Result {
+    write!(
+        f,
+        "The project pins the toolchain {} in {}, and it is not installed. Install it, and run this again: \
+         rustup toolchain install {}",
+        pin.channel,
+        pin.file.display(),
+        pin.channel
+    )
 }
 
 fn in_effect(f: &mut fmt::Formatter<'_>, ours: &Tokio, others: &[Tokio]) -> fmt::Result {
@@ -155,6 +126,66 @@ fn in_effect(f: &mut fmt::Formatter<'_>, ours: &Tokio, others: &[Tokio]) -> fmt:
         write!(f, "\nBeside it there is tokio {}, which is another crate.", other.version)?;
     }
     Ok(())
+}
+
+fn out_of_date(f: &mut fmt::Formatter<'_>, folder: &Path) -> fmt::Result {
+    write!(
+        f,
+        "\nThe liten in it is not that of this copy of liten: run `bash tokio/lay {}` to bring it up to \
+         date.",
+        quoted(folder)
+    )
+}
+
+fn elsewhere(f: &mut fmt::Formatter<'_>, wishes: &[Wish], found: &Tokio) -> fmt::Result {
+    let intro = format!(
+        "Not in effect for all: there is tokio {} from {}. [patch.crates-io] replaces what comes from the \
+         registry, and these crates want tokio from elsewhere:",
+        found.version, found.place
+    );
+    list(f, &intro, wishes)?;
+    f.write_str(
+        "Let them ask for `tokio = \"1\"`, or give that source a patch too: [patch.\"ADDRESS\"].",
+    )
+}
+
+fn refused(f: &mut fmt::Formatter<'_>, wishes: &[Wish], found: &Tokio) -> fmt::Result {
+    let intro = format!(
+        "Not in effect: tokio is {}, because these requirements keep {} out:",
+        found.version,
+        version()
+    );
+    list(f, &intro, wishes)?;
+    f.write_str(
+        "Raise them, or take a release of those crates that asks for tokio 1 without an upper bound.",
+    )
+}
+
+fn unclear(f: &mut fmt::Formatter<'_>, found: &Tokio, said: &str) -> fmt::Result {
+    match is_about_network(said) {
+        true => write!(
+            f,
+            "Not in effect: the lock file says tokio {}, and cargo cannot look up what would change that. It \
+             says:\n\n{said}\n\n{NO_NETWORK}",
+            found.version
+        ),
+        false => write!(
+            f,
+            "Not in effect: tokio is {}, and `cargo update` would not change that. Something outside of the \
+             requirements and features of tokio is in the way. cargo says:\n\n{said}",
+            found.version
+        ),
+    }
+}
+
+fn not_laid(f: &mut fmt::Formatter<'_>, folder: &Path) -> fmt::Result {
+    write!(
+        f,
+        "The patch in the Cargo.toml of the workspace's root names a folder that is not there: {}. Lay the \
+         package down there with `bash tokio/lay {}`, or name the folder in which it lies.",
+        folder.display(),
+        quoted(folder)
+    )
 }
 
 fn other_litens(f: &mut fmt::Formatter<'_>, ours: &Tokio, litens: &[Liten]) -> fmt::Result {
@@ -246,10 +277,7 @@ fn list(f: &mut fmt::Formatter<'_>, intro: &str, wishes: &[Wish]) -> fmt::Result
 fn cargo_fails(f: &mut fmt::Formatter<'_>, said: &str) -> fmt::Result {
     write!(f, "cargo cannot say what the project is made of. It says:\n\n{said}")?;
     if is_about_network(said) {
-        f.write_str(
-            "\n\ncargo looks up the project's crates in the registry, and keeps what it has found. Run \
-             `cargo fetch` in the project once with the network, and this again.",
-        )?;
+        write!(f, "\n\n{NO_NETWORK}")?;
     } else if said.contains("`tokio` does not have") {
         write!(
             f,

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 const LITEN: &str = "liten = { path = \"../..\"";
 /// A file that every folder has which was laid down.
 pub(crate) const MARK: &str = "LAID-DOWN";
-const MARK_TEXT: &str = "The package named tokio over the liten runtime, with liten in it. It was laid down by \
-liten's `tokio/lay`,
-which overwrites and removes files here. It needs nothing outside of this folder but crates from the registry, so it
-can be committed with the project whose Cargo.toml names it under [patch.crates-io].
+const MARK_TEXT: &str = "\
+This is the package named tokio over the liten runtime, with liten in it. liten's `tokio/lay` has laid it
+down, and overwrites and removes files here when it is run again. It needs nothing outside of this folder
+but crates from the registry, so it can be committed with the project whose Cargo.toml names it under
+[patch.crates-io].
 ";
 /// What a project tells git to leave out is not left out here, whatever the names: the package is whole or of
 /// no use.

@@ -25,7 +25,7 @@ pub fn tool(name: &str) -> Command {
 /// Says that it could not be started, and what to do if it is not there.
 pub fn output(command: &mut Command) -> Result<Output, String> {
     command.output().map_err(|error| {
-        let name = command.get_program().display();
+        let name = command.get_program().to_string_lossy();
         match error.kind() {
             std::io::ErrorKind::NotFound => {
                 format!("there is no {name} on the PATH. Install Rust, for example from https://rustup.rs")

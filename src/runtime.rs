@@ -73,6 +73,8 @@ pub(crate) mod blocking_task;
 mod builder;
 pub(crate) mod context;
 mod current_thread;
+#[doc(hidden)]
+pub mod door;
 mod drive;
 pub(crate) mod facts;
 mod handle;
@@ -117,7 +119,9 @@ pub use slow_poll::SlowPoll;
 pub use thread_activity::{SystemCall, ThreadActivity};
 
 use crate::engine::task::{JoinHandle, RunningTask};
+use door::boxed_if_large;
 use std::future::Future;
+use std::panic::Location;
 use std::time::Duration;
 
 /// A runtime whose tasks run on workers or, after [`Builder::new_current_thread`], on the thread that calls
@@ -179,7 +183,7 @@ impl Runtime {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.handle.run(future)
+        boxed_if_large!(root future: F => self.handle.run(future))
     }
 
     /// Blocks the calling thread until no task is alive; returns at once if none is. Without workers it runs
@@ -202,7 +206,8 @@ impl Runtime {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.handle.spawn(future)
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => self.handle.spawn_from(future, origin))
     }
 
     /// Runs `f` on the blocking pool. See [`liten::spawn_blocking`](crate::spawn_blocking).
@@ -212,7 +217,7 @@ impl Runtime {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.handle.spawn_blocking(f)
+        boxed_if_large!(function f: F => self.handle.spawn_blocking(f))
     }
 
     /// Starts a task that need not be `Send` and stays on one thread. See
@@ -224,7 +229,7 @@ impl Runtime {
         Fut: Future + 'static,
         Fut::Output: Send + 'static,
     {
-        self.handle.spawn_pinned(make)
+        boxed_if_large!(function make: F => self.handle.spawn_pinned(make))
     }
 
     /// Makes this the runtime of the calling thread until the guard is dropped.
@@ -321,7 +326,7 @@ impl LocalSet {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, runtime: &Runtime, future: F) -> F::Output {
-        runtime.block_on(self.run_until(future))
+        boxed_if_large!(root future: F => runtime.block_on(self.run_until(future)))
     }
 }
 

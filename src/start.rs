@@ -7,6 +7,7 @@
 #[cfg(feature = "insight")]
 use crate::insight::variable::show;
 use crate::runtime::block_on::refuse_in_task;
+use crate::runtime::door::boxed_if_large;
 use crate::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use std::future::Future;
 use std::io;
@@ -93,6 +94,11 @@ impl LocalRuntime {
 /// ```
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    boxed_if_large!(root future: F => run(future))
+}
+
+#[track_caller]
+fn run<F: Future>(future: F) -> F::Output {
     refuse_in_task("block_on");
     match Handle::try_current() {
         Ok(handle) => handle.block_on(future),

@@ -3,6 +3,7 @@
 use super::block_on::{self, PresenceGuard};
 use super::blocking_task::{BlockingJob, BlockingTasks};
 use super::current_thread::CurrentThread;
+use super::door::{boxed_if_large, is_large};
 use super::drive::AroundSleeps;
 use super::id::Id;
 use super::local::{LocalShared, Settled};
@@ -129,11 +130,13 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.spawn_from(future, Location::caller())
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => self.spawn_from(future, origin))
     }
 
     /// As [`Handle::spawn`], on behalf of another caller, which may have a name for the task.
-    pub(crate) fn spawn_from<F>(&self, future: F, origin: impl Origin) -> JoinHandle<F::Output>
+    #[doc(hidden)]
+    pub fn spawn_from<F>(&self, future: F, origin: impl Origin) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -152,7 +155,8 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.start_blocking(f, false, Location::caller()).0
+        let origin = Location::caller();
+        boxed_if_large!(function f: F => self.start_blocking(f, false, origin).0)
     }
 
     /// As [`spawn_blocking`](Self::spawn_blocking); the result says whether the pool has taken `f`. If it
@@ -181,6 +185,22 @@ impl Handle {
         Fut::Output: Send + 'static,
     {
         let spawned_at = Location::caller();
+        boxed_if_large!(function make: F => if const { is_large::<Fut>() } {
+            self.start_pinned(move || Box::pin(make()), spawned_at)
+        } else {
+            self.start_pinned(make, spawned_at)
+        })
+    }
+
+    fn start_pinned<F, Fut>(
+        &self,
+        make: F,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<Fut::Output>
+    where
+        F: FnOnce() -> Fut + Send + 'static,
+        Fut: Future<Output: Send + 'static> + 'static,
+    {
         let pinned = &self.inner.pinned;
         match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
@@ -210,6 +230,11 @@ impl Handle {
     /// runtime and drives it, wherever there: in the future or in a waker. If `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        boxed_if_large!(root future: F => self.poll_root(future))
+    }
+
+    #[track_caller]
+    fn poll_root<F: Future>(&self, future: F) -> F::Output {
         self.refuse_where_it_runs("block_on");
         let _entered = self.enter();
         tokio_words::explained(|| match &self.inner.flavor {
@@ -229,7 +254,7 @@ impl Handle {
     #[track_caller]
     pub(super) fn run<F: Future>(&self, future: F) -> F::Output {
         let Flavor::CurrentThread(current) = &self.inner.flavor else {
-            return self.block_on(future);
+            return self.poll_root(future);
         };
         self.refuse_where_it_runs("block_on");
         let _entered = self.enter();

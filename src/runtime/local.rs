@@ -18,6 +18,7 @@ mod queue;
 mod root;
 mod settled;
 
+use super::door::boxed_if_large;
 use super::local_thread::{at_home, in_local, is_home, running, with_spawns_to};
 use super::tokio_words;
 use crate::engine::impls::{impl_debug, impl_default};
@@ -120,7 +121,8 @@ impl<'a> LocalExecutor<'a> {
         F: Future + 'a,
         F::Output: 'a,
     {
-        self.spawn_at(future, Location::caller())
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => self.spawn_at(future, origin))
     }
 
     /// As [`LocalExecutor::spawn`], on behalf of another caller.
@@ -437,8 +439,8 @@ impl SendExecutor {
     }
 
     /// As [`LocalExecutor::run`].
-    pub(super) async fn run<F: Future>(&self, future: F) -> F::Output {
-        self.0.run(future).await
+    pub(super) fn run<F: Future>(&self, future: F) -> impl Future<Output = F::Output> {
+        self.0.run(future)
     }
 
     /// Says that the calling thread runs the tasks while `f` runs.

@@ -3,14 +3,17 @@
 use super::RuntimeMetrics;
 use super::block_on::refuse_in_task;
 use super::context::EnterGuard;
+use super::door::boxed_if_large;
 use super::drive::{OthersIdle, drive};
 use super::handle::Handle;
 use super::local::LocalExecutor;
 use super::local_thread::lend;
 use super::tokio_words;
 use crate::engine::impls::impl_debug;
+use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::future::Future;
+use std::panic::Location;
 use std::time::Duration;
 
 /// A runtime that lives on one thread and runs `!Send` tasks.
@@ -52,7 +55,17 @@ impl LocalRuntime {
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.executor().spawn(future)
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => self.spawn_local_from(future, origin))
+    }
+
+    /// As [`LocalRuntime::spawn_local`], on behalf of another caller.
+    #[doc(hidden)]
+    pub fn spawn_local_from<F>(&self, future: F, origin: impl Origin) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: 'static> + 'static,
+    {
+        self.executor().spawn_at(future, origin)
     }
 
     /// Runs `future`, and the tasks, on the calling thread until `future` is done; returns its output.
@@ -64,6 +77,11 @@ impl LocalRuntime {
     /// If called inside a task. If `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        boxed_if_large!(root future: F => self.run(future))
+    }
+
+    #[track_caller]
+    fn run<F: Future>(&self, future: F) -> F::Output {
         refuse_in_task("block_on");
         let _entered = self.handle.enter();
         let executor = self.executor();
@@ -97,7 +115,7 @@ impl LocalRuntime {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.handle.spawn_blocking(f)
+        boxed_if_large!(function f: F => self.handle.spawn_blocking(f))
     }
 
     /// Ends the runtime as dropping it does, but waits for blocking work for `timeout` at most. Returns the

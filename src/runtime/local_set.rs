@@ -1,10 +1,12 @@
 //! tokio's name for an executor of tasks that need not be `Send`: a face on [`LocalExecutor`].
 
+use super::door::boxed_if_large;
 use super::id::Id;
 use super::local::LocalExecutor;
 use super::local_thread::{Entered, enter};
 use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::task::JoinHandle;
+use crate::engine::task::origin::Origin;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
@@ -69,7 +71,17 @@ impl LocalSet {
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.executor.spawn_at(future, Location::caller())
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => self.spawn_local_from(future, origin))
+    }
+
+    /// As [`LocalSet::spawn_local`], on behalf of another caller.
+    #[doc(hidden)]
+    pub fn spawn_local_from<F>(&self, future: F, origin: impl Origin) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: 'static> + 'static,
+    {
+        self.executor.spawn_at(future, origin)
     }
 
     /// Runs `future` and, whenever it waits, the tasks; returns the future's output. Tasks that are left run
@@ -78,8 +90,8 @@ impl LocalSet {
     /// # Cancel safety
     ///
     /// Dropping the returned future drops `future`; the tasks stay in the set.
-    pub async fn run_until<F: Future>(&self, future: F) -> F::Output {
-        self.executor.run(future).await
+    pub fn run_until<F: Future>(&self, future: F) -> impl Future<Output = F::Output> {
+        self.executor.run(future)
     }
 
     /// Makes [`spawn_local`](crate::task::spawn_local) add tasks to this set, on this thread and until the

@@ -41,6 +41,7 @@
 #![allow(unsafe_code)]
 
 use super::context;
+use super::door::boxed_if_large;
 use super::handle::Handle;
 use super::local_thread::is_in_local;
 use crate::engine::abort::AbortOnUnwind;
@@ -182,6 +183,19 @@ impl<'scope> Scope<'scope, '_> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
+        let origin = Location::caller();
+        boxed_if_large!(function f: F => self.start(f, origin))
+    }
+
+    fn start<F, T>(
+        &'scope self,
+        f: F,
+        origin: &'static Location<'static>,
+    ) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
         let shared = &self.shared;
         let packet = Arc::new(Packet { result: Mutex::new(None), shared: shared.clone() });
         let theirs = packet.clone();
@@ -199,7 +213,7 @@ impl<'scope> Scope<'scope, '_> {
         shared.add(&job);
         let ticket = Ticket { shared: shared.clone(), job: job.clone() };
         // An error is the ticket's drop, which brings the job back.
-        drop(shared.handle.start_blocking(move || ticket.redeem(), false, Location::caller()));
+        drop(shared.handle.start_blocking(move || ticket.redeem(), false, origin));
         ScopedJoinHandle { packet, job, shared }
     }
 }

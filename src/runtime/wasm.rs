@@ -10,6 +10,8 @@ pub(crate) mod block_on;
 #[path = "wasm/builder.rs"]
 mod builder;
 pub(crate) mod context;
+#[doc(hidden)]
+pub mod door;
 #[path = "wasm/handle.rs"]
 mod handle;
 mod id;

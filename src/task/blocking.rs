@@ -1,6 +1,7 @@
 //! Work that blocks, on the pool for it: alone, in a set, counted.
 
 use super::{AbortHandle, JoinHandle, JoinSet, TaskTracker};
+use crate::runtime::door::boxed_if_large;
 use crate::runtime::{Handle, context};
 use std::io;
 
@@ -30,7 +31,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    context::spawn_blocking(f)
+    boxed_if_large!(function f: F => context::spawn_blocking(f))
 }
 
 /// Runs `f` as [`spawn_blocking`] does, and the end of the runtime does not cancel it: for what has been
@@ -49,7 +50,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    context::start_blocking("spawn_blocking", true, f)
+    boxed_if_large!(function f: F => context::start_blocking("spawn_blocking", true, f))
 }
 
 impl<T> JoinSet<T> {

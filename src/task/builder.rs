@@ -2,6 +2,8 @@
 
 use super::JoinHandle;
 use super::spawn::spawn_local_from;
+use crate::engine::task::origin::Origin;
+use crate::runtime::door::boxed_if_large;
 use crate::runtime::{Handle, context};
 use std::future::Future;
 use std::io;
@@ -55,7 +57,8 @@ impl<'a> Builder<'a> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.spawn_on(future, &context::expect("task::Builder::spawn"))
+        let (handle, origin) = (context::expect("task::Builder::spawn"), Location::caller());
+        boxed_if_large!(task future: F, origin => Ok(self.start(future, origin, &handle)))
     }
 
     /// Starts a task in the runtime of `handle`. See [`Handle::spawn`].
@@ -69,11 +72,23 @@ impl<'a> Builder<'a> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let place = Location::caller();
-        Ok(match self.name {
-            Some(name) => handle.spawn_from(future, (place, Arc::from(name))),
-            None => handle.spawn_from(future, place),
-        })
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => Ok(self.start(future, origin, handle)))
+    }
+
+    fn start<F>(
+        self,
+        future: F,
+        origin: impl Origin<Name = ()>,
+        handle: &Handle,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        match self.name {
+            Some(name) => handle.spawn_from(future, (origin, Arc::from(name))),
+            None => handle.spawn_from(future, origin),
+        }
     }
 
     /// Starts a task that need not be `Send` on this thread. See [`spawn_local`](super::spawn_local).
@@ -91,11 +106,19 @@ impl<'a> Builder<'a> {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let place = Location::caller();
-        Ok(match self.name {
-            Some(name) => spawn_local_from(future, (place, Arc::from(name))),
-            None => spawn_local_from(future, place),
-        })
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => Ok(self.start_local(future, origin)))
+    }
+
+    #[track_caller]
+    fn start_local<F>(self, future: F, origin: impl Origin<Name = ()>) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: 'static> + 'static,
+    {
+        match self.name {
+            Some(name) => spawn_local_from(future, (origin, Arc::from(name))),
+            None => spawn_local_from(future, origin),
+        }
     }
 
     /// Runs `f` on the blocking pool of the current runtime. See
@@ -114,7 +137,9 @@ impl<'a> Builder<'a> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.spawn_blocking_on(f, &context::expect("task::Builder::spawn_blocking"))
+        let handle = context::expect("task::Builder::spawn_blocking");
+        let origin = Location::caller();
+        boxed_if_large!(function f: F => self.start_blocking(f, origin, &handle))
     }
 
     /// Runs `f` on the blocking pool of the runtime of `handle`. See [`Handle::spawn_blocking`].
@@ -128,10 +153,23 @@ impl<'a> Builder<'a> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let place = Location::caller();
+        let origin = Location::caller();
+        boxed_if_large!(function f: F => self.start_blocking(f, origin, handle))
+    }
+
+    fn start_blocking<F, T>(
+        self,
+        f: F,
+        origin: impl Origin<Name = ()>,
+        handle: &Handle,
+    ) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
         let (job, taken) = match self.name {
-            Some(name) => handle.start_blocking(f, false, (place, Arc::from(name))),
-            None => handle.start_blocking(f, false, place),
+            Some(name) => handle.start_blocking(f, false, (origin, Arc::from(name))),
+            None => handle.start_blocking(f, false, origin),
         };
         taken.map(|()| job)
     }

@@ -6,13 +6,12 @@
 
 use super::{AbortHandle, JoinError, JoinHandle, TaskId};
 use crate::engine::impls::{impl_debug, impl_default};
-use crate::engine::task::budget;
+use crate::engine::task::{Ended, Ending, budget};
 use crate::engine::tokio_note::NOTE;
 use crate::runtime::{Handle, LocalSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::poll_fn;
 use std::panic::resume_unwind;
-use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 /// A set of tasks whose results come in the order in which they finish.
@@ -38,19 +37,7 @@ use std::task::{Context, Poll, Waker};
 /// ```
 #[must_use = "dropping a set aborts its tasks"]
 pub struct JoinSet<T> {
-    tasks: FuturesUnordered<Tagged<T>>,
-}
-
-/// A handle whose output says which task it was.
-struct Tagged<T>(JoinHandle<T>);
-
-impl<T> Future for Tagged<T> {
-    type Output = (TaskId, Result<T, JoinError>);
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let id = self.0.id();
-        Pin::new(&mut self.0).poll(cx).map(|result| (id, result))
-    }
+    tasks: FuturesUnordered<Ending<T>>,
 }
 
 impl<T> JoinSet<T> {
@@ -132,7 +119,7 @@ impl<T> JoinSet<T> {
     #[doc(hidden)]
     pub fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
-        self.tasks.push(Tagged(handle));
+        self.tasks.push(Ending::new(handle));
         abort
     }
 
@@ -202,7 +189,8 @@ impl<T> JoinSet<T> {
     ///
     /// `Pending` means that the waker of `cx` will be woken; only the one of the last call is.
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
-        self.tasks.poll_next_unpin(cx).map(|next| next.map(|(_, result)| result))
+        let Poll::Ready(ended) = self.tasks.poll_next_unpin(cx) else { return Poll::Pending };
+        Poll::Ready(ended.map(Ended::into_result))
     }
 
     /// As [`poll_join_next`](Self::poll_join_next), with the id of the task.
@@ -210,8 +198,12 @@ impl<T> JoinSet<T> {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<(TaskId, T), JoinError>>> {
-        let next = self.tasks.poll_next_unpin(cx);
-        next.map(|next| next.map(|(id, result)| result.map(|output| (id, output))))
+        let Poll::Ready(ended) = self.tasks.poll_next_unpin(cx) else { return Poll::Pending };
+        let with_id = |task: Ended<T>| {
+            let id = task.id();
+            task.into_result().map(|output| (id, output))
+        };
+        Poll::Ready(ended.map(with_id))
     }
 
     /// Waits for all tasks and returns their outputs in the order in which they finished.
@@ -244,7 +236,7 @@ impl<T> JoinSet<T> {
     /// each, or the result of one that had already finished.
     pub fn abort_all(&mut self) {
         for task in &self.tasks {
-            task.0.abort();
+            task.abort();
         }
     }
 

@@ -5,6 +5,7 @@ use crate::engine::task::TaskId;
 use crate::engine::task::current;
 use crate::engine::task::origin::Origin;
 use crate::engine::tokio_note::noted;
+use crate::runtime::door::boxed_if_large;
 use crate::runtime::local_thread::with_executor;
 use crate::runtime::{Handle, context};
 use std::future::Future;
@@ -39,7 +40,20 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    context::spawn(future)
+    let origin = Location::caller();
+    boxed_if_large!(task future: F, origin => context::spawn(future, origin))
+}
+
+/// As [`spawn`], on behalf of another caller.
+#[doc(hidden)]
+#[track_caller]
+#[inline]
+pub fn spawn_from<F>(future: F, origin: impl Origin) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    context::spawn(future, origin)
 }
 
 /// Starts a task that need not be `Send` on this thread, in the innermost executor that runs here: a
@@ -69,12 +83,14 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    spawn_local_from(future, Location::caller())
+    let origin = Location::caller();
+    boxed_if_large!(task future: F, origin => spawn_local_from(future, origin))
 }
 
 /// As [`spawn_local`], on behalf of a caller that may have a name for the task.
+#[doc(hidden)]
 #[track_caller]
-pub(super) fn spawn_local_from<F>(future: F, origin: impl Origin) -> JoinHandle<F::Output>
+pub fn spawn_local_from<F>(future: F, origin: impl Origin) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
@@ -149,7 +165,7 @@ where
     Fut: Future + 'static,
     Fut::Output: Send + 'static,
 {
-    context::expect("spawn_pinned").spawn_pinned(make)
+    boxed_if_large!(function make: F => context::expect("spawn_pinned").spawn_pinned(make))
 }
 
 /// Returns the id of the running task.

@@ -37,6 +37,7 @@ mod insight;
 mod io;
 mod join;
 mod joined;
+mod large;
 mod lasting;
 mod lending;
 #[cfg(target_os = "linux")]

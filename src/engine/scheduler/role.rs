@@ -13,10 +13,10 @@ use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::{Arc, thread_local};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::Hot;
+use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use std::panic::Location;
 use std::ptr;
 
 #[expect(
@@ -114,17 +114,14 @@ pub(crate) fn wake_together(wake: impl FnOnce()) {
 
 /// Starts a task in the scheduler that the calling thread is a worker of, or polls a root for.
 #[inline]
-pub(crate) fn spawn_here<F>(
-    future: F,
-    spawned_at: &'static Location<'static>,
-) -> JoinHandle<F::Output>
+pub(crate) fn spawn_here<F>(future: F, origin: impl Origin) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     with(|role| match role.and_then(|role| Some((role, role.shared()?))) {
         Some((role, shared)) => {
-            let (hot, join) = new_send_task(future, shared, spawned_at);
+            let (hot, join) = new_send_task(future, shared, origin);
             role.spawned(hot);
             join
         }

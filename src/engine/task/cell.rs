@@ -119,29 +119,29 @@ where
     S: Schedule,
     O: Origin,
 {
-    struct VtableOf<F, N, S>(F, N, S);
-    impl<F: Future, N: Name, S: Schedule> VtableOf<F, N, S> {
+    struct VtableOf<F, O, S>(F, O, S);
+    impl<F: Future, O: Origin, S: Schedule> VtableOf<F, O, S> {
         const VTABLE: &'static Vtable = &Vtable {
-            poll: poll::<F, N>,
-            cancel: cancel::<F, N>,
-            take_output: take_output::<F, N>,
-            drop_output: drop_output::<F, N>,
+            poll: poll::<F, O::Name>,
+            cancel: cancel::<F, O::Name>,
+            take_output: take_output::<F, O::Name>,
+            drop_output: drop_output::<F, O::Name>,
             schedule: schedule::<S>,
-            free: free::<F, N>,
-            name: name::<F, N>,
-            type_name: std::any::type_name::<F>,
-            future_size: size_of::<F>(),
+            free: free::<F, O::Name>,
+            name: name::<F, O::Name>,
+            type_name: std::any::type_name::<O::Spawned<F>>,
+            future_size: size_of::<O::Spawned<F>>(),
         };
         /// In a runtime with hooks.
         const HOOKED: &'static Vtable = &Vtable {
-            poll: poll_hooked::<F, N, S>,
-            cancel: cancel_hooked::<F, N, S>,
+            poll: poll_hooked::<F, O::Name, S>,
+            cancel: cancel_hooked::<F, O::Name, S>,
             ..*Self::VTABLE
         };
     }
     let memory = recycler::allocate(Layout::new::<Cell<F, O::Name>>()).cast::<Cell<F, O::Name>>();
     let (spawned_at, name) = origin.into_parts();
-    let vtable = VtableOf::<F, O::Name, S>::VTABLE;
+    let vtable = VtableOf::<F, O, S>::VTABLE;
     let cell = Cell {
         header: Header::new(vtable, Arc::as_ptr(scheduler).cast(), spawned_at),
         name,
@@ -152,7 +152,7 @@ where
     let header = memory.cast();
     if let Some(hooks) = scheduler.task_hooks() {
         // SAFETY: just made, and the table is that of this cell.
-        unsafe { hook(header, VtableOf::<F, O::Name, S>::HOOKED, hooks) };
+        unsafe { hook(header, VtableOf::<F, O, S>::HOOKED, hooks) };
     }
     (Hot(header), JoinHandle::new(TaskRef(header)))
 }
@@ -277,7 +277,7 @@ unsafe fn poll<F: Future, N>(header: NonNull<Header>, table: &'static RawWakerVT
     // SAFETY: the waker is borrowed: it is not dropped, and the caller's `Hot` keeps the task alive
     // meanwhile.
     let waker = unsafe { waker::borrowed(data, table) };
-    let mut output = None;
+    let mut output = Poll::Pending;
     // One guard and one entry for the poll and, after the last one, for the future's destructor.
     let polled = catch_unwind(AssertUnwindSafe(|| {
         current::enter(data, id, budget::INITIAL, || {
@@ -289,42 +289,59 @@ unsafe fn poll<F: Future, N>(header: NonNull<Header>, table: &'static RawWakerVT
             let future = unsafe { Pin::new_unchecked(future) };
             // SAFETY: until it is forgotten the future in the stage is polled, and nothing else.
             let unwinding = unsafe { DropUnwinding::<F, N>::new(header) };
-            let polled = future.poll(&mut Context::from_waker(&waker));
+            output = future.poll(&mut Context::from_waker(&waker));
             std::mem::forget(unwinding);
-            if let Poll::Ready(value) = polled {
-                output = Some(value);
+            if output.is_ready() {
                 budget::refill();
                 // SAFETY: the stage is ours; whatever happens, it is written over below without
-                // another drop, because `output` is set.
+                // another drop.
                 unsafe { ptr::drop_in_place(stage) };
             }
         })
     }));
-    let output = match (polled, output) {
-        (Ok(((), yielded)), None) => {
-            return if yielded { Polled::Yielded } else { Polled::Pending };
-        }
-        (Ok(_), Some(output)) => Ok(output),
-        (Err(payload), Some(output)) => {
+    if let (Ok(((), yielded)), Poll::Pending) = (&polled, &output) {
+        return if *yielded { Polled::Yielded } else { Polled::Pending };
+    }
+    // SAFETY: the stage is ours; the future in it has been dropped, by `DropUnwinding` if the poll panicked.
+    unsafe { store::<F, N>(header, polled.err(), output) };
+    Polled::Ready
+}
+
+/// Stores how a task has ended: its output, if that is ready, or the panic of the poll or of the future's
+/// destructor.
+///
+/// A function of its own, so that in a debug build its copies of a large output do not lie below the poll.
+///
+/// # Safety
+///
+/// See [`stage`]. The future has been dropped; the stage may hold the panic of its destructor.
+#[inline]
+unsafe fn store<F: Future, N>(
+    header: NonNull<Header>,
+    panic: Option<Payload>,
+    output: Poll<F::Output>,
+) {
+    // SAFETY: the caller owns the stage; the header is alive.
+    let (stage, task) = unsafe { (stage::<F, N>(header), header.as_ref().identity()) };
+    let output = match (panic, output.is_ready()) {
+        (Some(payload), true) => {
             // The destructor's panic is reported. The output is dropped, which may panic as well.
             wakers::guard(|| drop(output));
-            // SAFETY: the header is alive.
-            Err(JoinError::panic(unsafe { header.as_ref() }.identity(), payload))
+            Err(JoinError::panic(task, payload))
         }
-        (Err(payload), None) => {
-            // SAFETY: the stage is ours, and `DropUnwinding` has left a value in it.
-            if let Stage::Output(_) = unsafe { &*stage } {
-                // The panic of the future's destructor came last, and is the one that is reported.
-                wakers::guard(|| drop(payload));
-                return Polled::Ready;
-            }
-            // SAFETY: the header is alive.
-            Err(JoinError::panic(unsafe { header.as_ref() }.identity(), payload))
+        // SAFETY: the stage is ours, and `DropUnwinding` has left a value in it.
+        (Some(payload), false) if matches!(unsafe { &*stage }, Stage::Output(_)) => {
+            // The panic of the future's destructor came last, and is the one that is reported.
+            return wakers::guard(|| drop(payload));
         }
+        (Some(payload), false) => Err(JoinError::panic(task, payload)),
+        (None, _) => match output {
+            Poll::Ready(output) => Ok(output),
+            Poll::Pending => unreachable!("the task has ended"),
+        },
     };
     // SAFETY: the stage is ours, and what was in it has been dropped.
     unsafe { stage.write(Stage::Output(output)) };
-    Polled::Ready
 }
 
 /// # Safety
@@ -381,30 +398,36 @@ unsafe fn cancel_hooked<F: Future, N: Name, S: Schedule>(
 /// See [`stage`].
 unsafe fn take_output<F: Future, N>(header: NonNull<Header>, dest: *mut ()) {
     // SAFETY: the caller owns the stage.
-    let stage = unsafe { &mut *stage::<F, N>(header) };
-    let Stage::Output(output) = std::mem::replace(stage, Stage::Empty) else {
+    let stage = unsafe { stage::<F, N>(header) };
+    // SAFETY: as above.
+    let Stage::Output(output) = (unsafe { &*stage }) else {
         panic!(noted!("a JoinHandle was polled after it had returned the task's output"));
     };
-    // SAFETY: `dest` is a `Poll<Result<F::Output, JoinError>>`: the promise of `TaskRef::take_output`'s
-    // caller.
-    unsafe { *dest.cast::<Poll<Result<F::Output, JoinError>>>() = Poll::Ready(output) };
+    let dest = dest.cast::<Poll<Result<F::Output, JoinError>>>();
+    // SAFETY: `dest` is of that type, and `Pending`: the promise of `TaskRef::take_output`'s caller. The
+    // output is read once, because `Empty` is written over it without a drop.
+    unsafe {
+        dest.write(Poll::Ready(ptr::read(output)));
+        stage.write(Stage::Empty);
+    }
 }
 
 /// # Safety
 ///
 /// See [`stage`].
 unsafe fn drop_output<F: Future, N>(header: NonNull<Header>) {
-    // SAFETY: the caller owns the stage; what is left in it is an output or nothing, neither of them pinned.
-    let stage = std::mem::replace(unsafe { &mut *stage::<F, N>(header) }, Stage::Empty);
-    match stage {
-        // The common case: no destructor, so nothing to guard against.
-        Stage::Output(Ok(output)) if !needs_drop::<F::Output>() => drop(output),
-        stage => {
-            // SAFETY: the header is alive.
-            let id = unsafe { header.as_ref().id };
-            current::named(id, || wakers::guard(|| drop(stage)));
-        }
+    // SAFETY: the caller owns the stage, and nothing looks at it after this.
+    let stage = unsafe { stage::<F, N>(header) };
+    // The common case: no destructor, so nothing to guard against.
+    // SAFETY: as above.
+    if !needs_drop::<F::Output>() && matches!(unsafe { &*stage }, Stage::Output(Ok(_))) {
+        return;
     }
+    // SAFETY: the header is alive.
+    let id = unsafe { header.as_ref().id };
+    // SAFETY: what is left in the stage is an output or nothing. It is dropped once, in place, because a large
+    // one would be copied to the stack otherwise.
+    current::named(id, || wakers::guard(|| unsafe { ptr::drop_in_place(stage) }));
 }
 
 /// # Safety

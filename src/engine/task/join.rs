@@ -126,19 +126,74 @@ fn ready_if(is_complete: bool) -> Poll<()> {
     if is_complete { Poll::Ready(()) } else { Poll::Pending }
 }
 
-impl<T> Future for JoinHandle<T> {
-    type Output = Result<T, JoinError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+impl<T> JoinHandle<T> {
+    /// Waits for the end of the task, as one operation of the budget.
+    #[inline]
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         budget::poll_leaf(cx, |cx| {
             if !self.task().header().state.is_complete() && self.poll_complete(cx).is_pending() {
                 set_join_note(cx.waker(), self.id());
                 return Poll::Pending;
             }
+            Poll::Ready(())
+        })
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.poll_end(cx) {
             // SAFETY: the task is complete, and `T` is its output type: `new` is called with that of the
             // future.
-            unsafe { self.task().take_output() }
-        })
+            Poll::Ready(()) => unsafe { self.task().take_output() },
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+/// Waits for the end of a task and leaves its result where it is, for a set that hands futures' outputs from
+/// function to function: a large result is moved only once it has left the set.
+pub(crate) struct Ending<T>(JoinHandle<T>);
+
+/// A task that has ended, with its result.
+pub(crate) struct Ended<T>(JoinHandle<T>);
+
+impl<T> Ending<T> {
+    pub(crate) fn new(handle: JoinHandle<T>) -> Self {
+        Self(handle)
+    }
+
+    pub(crate) fn abort(&self) {
+        self.0.abort();
+    }
+}
+
+impl<T> Future for Ending<T> {
+    type Output = Ended<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended<T>> {
+        match self.0.poll_end(cx) {
+            Poll::Ready(()) => {
+                Poll::Ready(Ended(JoinHandle { task: self.0.task.take(), output: PhantomData }))
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<T> Ended<T> {
+    pub(crate) fn id(&self) -> TaskId {
+        self.0.id()
+    }
+
+    pub(crate) fn into_result(self) -> Result<T, JoinError> {
+        // SAFETY: `Ending` has made this of a handle whose task is complete, and `T` is as above.
+        match unsafe { self.0.task().take_output() } {
+            Poll::Ready(result) => result,
+            Poll::Pending => unreachable!("the task has ended"),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::engine::driver::Driver;
 use crate::engine::scheduler;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
+use crate::engine::task::origin::Origin;
 use crate::engine::tokio_note::NOTE;
 use crate::runtime::tokio_context;
 use std::future::Future;
@@ -87,24 +88,24 @@ pub(crate) fn wake_together(wake: impl FnOnce()) {
 /// written just before, field by field, was a fifth of the time of a short spawn.
 #[inline]
 #[track_caller]
-pub(crate) fn spawn<F>(future: F) -> JoinHandle<F::Output>
+pub(crate) fn spawn<F>(future: F, origin: impl Origin) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
     if scheduler::spawns_here() {
-        scheduler::spawn_here(future, Location::caller())
+        scheduler::spawn_here(future, origin)
     } else {
-        spawn_elsewhere(future)
+        spawn_elsewhere(future, origin)
     }
 }
 
 #[inline(never)]
 #[track_caller]
-fn spawn_elsewhere<F>(future: F) -> JoinHandle<F::Output>
+fn spawn_elsewhere<F>(future: F, origin: impl Origin) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    expect("spawn").spawn(future)
+    expect("spawn").spawn_from(future, origin)
 }
 
 /// Runs `f` on the blocking pool of the current runtime.

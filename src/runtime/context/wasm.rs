@@ -4,6 +4,7 @@ use super::{Handle, expect, with};
 use crate::engine::driver::Driver;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
+use crate::engine::task::origin::Origin;
 use std::future::Future;
 
 /// What to do about a call outside a runtime; one text for all of them.
@@ -31,9 +32,9 @@ pub(crate) fn wake_together(wake: impl FnOnce()) {
 
 /// Starts a task in the current runtime.
 #[track_caller]
-pub(crate) fn spawn<F>(future: F) -> JoinHandle<F::Output>
+pub(crate) fn spawn<F>(future: F, origin: impl Origin) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    expect("spawn").spawn(future)
+    expect("spawn").spawn_from(future, origin)
 }

@@ -1,5 +1,6 @@
 //! A runtime for one future.
 
+use super::door::boxed_if_large;
 use super::local_runtime::{LocalRuntime, refuse_in_task};
 use crate::engine::host::Reactor;
 use std::future::Future;
@@ -18,7 +19,7 @@ use std::task::{Context, Poll, Waker};
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     refuse_in_task("block_on");
-    LocalRuntime::on(Reactor::new()).run(|_| future)
+    boxed_if_large!(root future: F => LocalRuntime::on(Reactor::new()).run(|_| future))
 }
 
 /// Returns the output of `future`, which must be ready at once: no other thread could make it ready.

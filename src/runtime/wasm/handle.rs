@@ -1,5 +1,6 @@
 //! A handle to a runtime: cheap to clone, outlives the runtime without harm.
 
+use super::door::boxed_if_large;
 use super::id::Id;
 use super::local::Settled;
 use super::local_thread;
@@ -7,6 +8,7 @@ use crate::engine::driver::Driver;
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
+use crate::engine::task::origin::Origin;
 use std::future::Future;
 use std::panic::Location;
 
@@ -40,7 +42,18 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.local.shared().spawn_send(future, Location::caller())
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => self.spawn_from(future, origin))
+    }
+
+    /// As [`Handle::spawn`], on behalf of another caller.
+    #[doc(hidden)]
+    pub fn spawn_from<F>(&self, future: F, origin: impl Origin) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.local.shared().spawn_send(future, origin)
     }
 
     /// Starts a task that need not be `Send`. See

@@ -1,6 +1,7 @@
 //! A runtime on the one thread: a [`LocalExecutor`], timers, and a reactor for what waits for the host.
 
 use super::context::EnterGuard;
+use super::door::boxed_if_large;
 use super::handle::Handle;
 use super::local::{LocalExecutor, Settled};
 use super::local_thread::{is_in_local, lend};
@@ -9,9 +10,11 @@ use crate::engine::driver::Driver;
 use crate::engine::host::{self, Deadlock, Reactor};
 use crate::engine::impls::impl_debug;
 use crate::engine::task::JoinHandle;
+use crate::engine::task::origin::Origin;
 use crate::engine::wakers;
 use std::future::Future;
 use std::io;
+use std::panic::Location;
 
 /// A runtime that lives on one thread and runs `!Send` tasks.
 ///
@@ -51,7 +54,17 @@ impl LocalRuntime {
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.executor().spawn(future)
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => self.spawn_local_from(future, origin))
+    }
+
+    /// As [`LocalRuntime::spawn_local`], on behalf of another caller.
+    #[doc(hidden)]
+    pub fn spawn_local_from<F>(&self, future: F, origin: impl Origin) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: 'static> + 'static,
+    {
+        self.executor().spawn_at(future, origin)
     }
 
     /// Runs `future`, and the tasks, on this thread until `future` is done; returns its output.
@@ -64,7 +77,7 @@ impl LocalRuntime {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         refuse_in_task("block_on");
-        self.run(|_| future)
+        boxed_if_large!(root future: F => self.run(|_| future))
     }
 
     /// Runs the tasks until none is alive; returns at once if none is.

@@ -50,6 +50,28 @@ fn a_waiting_task_is_listed_with_all_that_is_known_of_it() {
     });
 }
 
+/// The task itself polls a box.
+#[test]
+fn a_large_future_is_listed_as_the_program_has_spawned_it() {
+    guarded(|| {
+        let runtime = workers(1);
+        let handle = runtime.handle();
+        let bytes = [7_u8; 20_000];
+        let future = async move {
+            pending::<()>().await;
+            std::hint::black_box(bytes);
+        };
+        let size = size_of_val(&future);
+        let task = task::Builder::new().name("large").spawn_on(future, handle).unwrap();
+        until(|| runtime.metrics().num_cold_tasks() == 1);
+        let seen = find(handle, task.id());
+        assert_eq!((seen.name(), seen.future_size()), (Some("large"), Some(size)));
+        let type_name = seen.type_name().unwrap();
+        assert!(!type_name.contains("Box"), "{type_name}");
+        assert!(type_name.contains("a_large_future_is_listed"), "{type_name}");
+    });
+}
+
 #[test]
 fn a_task_is_running_ready_or_waiting() {
     guarded(|| {

@@ -2,6 +2,8 @@
 
 pub(crate) use liten::task::JoinHandle;
 
+use liten::runtime::door::boxed_if_large;
+
 /// Runs `f`, which may block, on the pool for blocking work.
 ///
 /// # Panics
@@ -14,7 +16,7 @@ where
     R: Send + 'static,
 {
     crate::runtime::context::assert_inside();
-    liten::task::spawn_blocking(f)
+    boxed_if_large!(function f: F => liten::task::spawn_blocking(f))
 }
 
 /// The work is done even if the runtime ends before it has begun.
@@ -25,5 +27,5 @@ where
     R: Send + 'static,
 {
     crate::runtime::context::assert_inside();
-    liten::task::spawn_unfailing(f).ok()
+    boxed_if_large!(function f: F => liten::task::spawn_unfailing(f).ok())
 }

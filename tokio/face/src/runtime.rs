@@ -20,10 +20,12 @@ pub use liten::runtime::{Id, RuntimeFlavor, RuntimeMetrics};
 
 use self::disabled::{Disabled, Entry};
 use crate::util::error::RUNTIME_SHUTTING_DOWN_ERROR;
+use liten::runtime::door::boxed_if_large;
 use liten::task::JoinHandle;
 use std::future::Future;
 use std::io::Result;
 use std::mem;
+use std::panic::Location;
 use std::thread;
 use std::time::Duration;
 
@@ -86,7 +88,8 @@ impl Runtime {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.runtime.spawn(future)
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => self.runtime.handle().spawn_from(future, origin))
     }
 
     /// Runs `f`, which may block, on the pool for blocking work.
@@ -96,7 +99,7 @@ impl Runtime {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.runtime.spawn_blocking(f)
+        boxed_if_large!(function f: F => self.runtime.spawn_blocking(f))
     }
 
     /// Runs `future` on this thread and returns its output.
@@ -107,7 +110,7 @@ impl Runtime {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         context::assert_may_block();
-        self.runtime.block_on(future)
+        boxed_if_large!(root future: F => self.runtime.block_on(future))
     }
 
     /// Enters the runtime until the guard is dropped.

@@ -18,7 +18,9 @@ cfg_rt! {
     };
 
     use crate::runtime::context;
+    use liten::runtime::door::boxed_if_large;
     use std::future::Future;
+    use std::panic::Location;
 
     /// The futures of this module that can be named.
     pub mod futures {
@@ -36,7 +38,8 @@ cfg_rt! {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         context::assert_inside();
-        liten::task::spawn(future)
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => liten::task::spawn_from(future, origin))
     }
 
     /// Spawns `future`, which may be `!Send`, on the current thread.
@@ -49,7 +52,8 @@ cfg_rt! {
     where
         F: Future<Output: 'static> + 'static,
     {
-        liten::task::spawn_local(future)
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => liten::task::spawn_local_from(future, origin))
     }
 
     pub use crate::blocking::spawn_blocking;

@@ -3,9 +3,11 @@
 use super::{context, EnterGuard, Id, RuntimeFlavor, RuntimeMetrics};
 use crate::util::error::{CONTEXT_MISSING_ERROR, THREAD_LOCAL_DESTROYED_ERROR};
 use crate::LITEN;
+use liten::runtime::door::boxed_if_large;
 use liten::task::JoinHandle;
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 
 /// A handle of a runtime.
 #[derive(Clone, Debug)]
@@ -55,7 +57,8 @@ impl Handle {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.inner.spawn(future)
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => self.inner.spawn_from(future, origin))
     }
 
     /// Runs `f`, which may block, on the pool for blocking work.
@@ -65,7 +68,7 @@ impl Handle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.inner.spawn_blocking(f)
+        boxed_if_large!(function f: F => self.inner.spawn_blocking(f))
     }
 
     /// Runs `future` on this thread and returns its output.
@@ -76,7 +79,7 @@ impl Handle {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         context::assert_may_block();
-        self.inner.block_on(future)
+        boxed_if_large!(root future: F => self.inner.block_on(future))
     }
 
     /// Returns what tells the runtime from others.

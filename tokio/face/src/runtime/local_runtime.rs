@@ -2,10 +2,12 @@
 
 use super::disabled::{Disabled, Entry};
 use super::{context, Builder, EnterGuard, Handle, RuntimeMetrics};
+use liten::runtime::door::boxed_if_large;
 use liten::task::JoinHandle;
 use std::future::Future;
 use std::io;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::time::Duration;
 
 /// What can be chosen for a [`LocalRuntime`]: nothing yet.
@@ -51,7 +53,8 @@ impl LocalRuntime {
     where
         F: Future<Output: 'static> + 'static,
     {
-        self.runtime.spawn_local(future)
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => self.runtime.spawn_local_from(future, origin))
     }
 
     /// Runs `f`, which may block, on the pool for blocking work.
@@ -61,14 +64,14 @@ impl LocalRuntime {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.runtime.spawn_blocking(f)
+        boxed_if_large!(function f: F => self.runtime.spawn_blocking(f))
     }
 
     /// Runs `future` and the tasks, and returns the output of `future`.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         context::assert_may_block();
-        self.runtime.block_on(future)
+        boxed_if_large!(root future: F => self.runtime.block_on(future))
     }
 
     /// Enters the runtime until the guard is dropped.

@@ -1,9 +1,11 @@
 //! `LocalSet`: liten's, with tokio's signatures.
 
 use crate::runtime::Runtime;
+use liten::runtime::door::boxed_if_large;
 use liten::task::JoinHandle;
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -35,7 +37,8 @@ impl LocalSet {
     where
         F: Future<Output: 'static> + 'static,
     {
-        self.tasks.spawn_local(future)
+        let origin = Location::caller();
+        boxed_if_large!(task future: F, origin => self.tasks.spawn_local_from(future, origin))
     }
 
     /// Runs `future` and the tasks on this thread, in `runtime`, and returns the output of `future`.
@@ -44,15 +47,15 @@ impl LocalSet {
     where
         F: Future,
     {
-        runtime.block_on(self.run_until(future))
+        boxed_if_large!(root future: F => runtime.block_on(self.run_until(future)))
     }
 
     /// Runs `future` and the tasks, and returns the output of `future`.
-    pub async fn run_until<F>(&self, future: F) -> F::Output
+    pub fn run_until<F>(&self, future: F) -> impl Future<Output = F::Output> + use<'_, F>
     where
         F: Future,
     {
-        self.tasks.run_until(future).await
+        self.tasks.run_until(future)
     }
 
     /// Returns the id of the set.

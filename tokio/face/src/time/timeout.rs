@@ -20,7 +20,7 @@ where
     F: IntoFuture,
 {
     context::assert_timers();
-    Timeout { timeout: liten::time::timeout(duration, future.into_future()), pinned: PhantomPinned }
+    Timeout { timeout: liten::time::timeout(duration, future), pinned: PhantomPinned }
 }
 
 /// Gives `future` until that moment to complete.
@@ -34,8 +34,7 @@ where
     F: IntoFuture,
 {
     context::assert_timers();
-    let timeout = liten::time::timeout_at(deadline, future.into_future());
-    Timeout { timeout, pinned: PhantomPinned }
+    Timeout { timeout: liten::time::timeout_at(deadline, future), pinned: PhantomPinned }
 }
 
 pin_project! {

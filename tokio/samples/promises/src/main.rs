@@ -1,6 +1,7 @@
 //! What programs count on that no published test of tokio's looks at. Each of it holds on tokio, too, unless
 //! it says that it does not.
 
+mod large;
 mod reads;
 
 use std::cell::RefCell;
@@ -23,8 +24,10 @@ use tokio::time::{interval, sleep, timeout};
 const COUNT_WORKERS: &str = "count-workers";
 
 fn main() {
-    if env::args().nth(1).as_deref() == Some(COUNT_WORKERS) {
-        return count_workers();
+    match env::args().nth(1).as_deref() {
+        Some(COUNT_WORKERS) => return count_workers(),
+        Some(large::ON_STACK) => return large::on_stack(),
+        _ => {}
     }
     the_environment_says_how_many_workers_there_are();
     a_number_of_workers_that_is_none_is_refused_in_tokio_s_words();
@@ -39,6 +42,7 @@ fn main() {
     a_timer_without_duration_is_ready_at_once_while_the_clock_is_paused();
     a_sleep_that_was_ready_stays_ready();
     reads::keep_all();
+    large::keep_all();
     println!("all promises kept");
 }
 

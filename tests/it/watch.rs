@@ -4,11 +4,13 @@ use crate::faulty::{Fault, Faulty, caught};
 use crate::guard::{guarded, workers};
 use crate::probe::Count;
 use liten::sync::watch::{self, Receiver, Ref, Sender, error::RecvError, error::SendError};
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 fn idly<F: Future + ?Sized>(future: Pin<&mut F>) -> bool {
     future.poll(&mut Context::from_waker(Waker::noop())).is_ready()
@@ -213,5 +215,97 @@ fn halves_may_go_to_another_thread_and_borrowed_values_may_not() {
         receiver.changed().await.unwrap();
         drop(receiver.wait_for(|value| *value == 1).await);
         sender.closed().await;
+    });
+}
+
+/// Sends until `readers` return.
+fn beside_a_sender(sender: &Sender<u64>, readers: impl FnOnce()) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut number = 0;
+            while !stop.load(Ordering::Relaxed) {
+                number += 1;
+                sender.send_replace(number);
+            }
+        });
+        readers();
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// In some of the rounds the sender has begun to wait between the two.
+#[test]
+fn a_second_borrow_does_not_wait_for_the_sender() {
+    guarded(|| {
+        let (sender, mut receiver) = watch::channel(0);
+        let (other, also) = (receiver.clone(), sender.clone());
+        beside_a_sender(&sender, || {
+            for round in 0..3_000 {
+                let first = other.borrow();
+                // Time for the sender to begin to wait.
+                std::thread::yield_now();
+                let second = match round % 4 {
+                    0 => *other.borrow(),
+                    1 => *receiver.borrow_and_update(),
+                    2 => *also.borrow(),
+                    _ => {
+                        let seen = Cell::new(0);
+                        assert!(idly(pin!(receiver.wait_for(|value| {
+                            assert_eq!(*value, *other.borrow());
+                            seen.set(*value);
+                            true
+                        }))));
+                        seen.get()
+                    }
+                };
+                assert_eq!(*first, second, "no sender has replaced it");
+            }
+        });
+    });
+}
+
+/// A thread that holds a value waits for another one that borrows it.
+#[test]
+fn a_borrow_on_another_thread_does_not_wait_for_the_sender() {
+    guarded(|| {
+        let (sender, receiver) = watch::channel(0);
+        beside_a_sender(&sender, || {
+            for _ in 0..300 {
+                let first = receiver.borrow();
+                let other = receiver.clone();
+                let borrows = std::thread::spawn(move || *other.borrow());
+                assert_eq!(*first, borrows.join().unwrap());
+            }
+        });
+    });
+}
+
+/// They never leave it alone, and hold it for longer than a borrow waits behind a sender at first.
+#[test]
+fn readers_that_take_turns_keep_no_sender_out() {
+    const READERS: u64 = 4;
+    guarded(|| {
+        let (sender, receiver) = watch::channel(0_u64);
+        let (stop, rounds) = (AtomicBool::new(false), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..READERS {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        let value = receiver.borrow();
+                        std::thread::sleep(Duration::from_millis(1));
+                        drop(value);
+                        rounds.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            for number in 1..=30 {
+                let before = rounds.load(Ordering::Relaxed);
+                sender.send(number).unwrap();
+                let waited = rounds.load(Ordering::Relaxed) - before;
+                assert!(waited < 100 * READERS, "{waited} values were held meanwhile");
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
     });
 }

@@ -72,9 +72,21 @@ impl<T> RwLock<T> {
         self.0.read().expect(POISONED)
     }
 
+    pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
+        self.0.try_read().ok()
+    }
+
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.0.write().expect(POISONED)
     }
+}
+
+/// Locks `lock` for reading. No thread is overtaken: these locks let none past a thread that waits to write.
+pub(crate) fn read_or_overtake<T>(
+    lock: &RwLock<T>,
+    _: Duration,
+) -> Option<(RwLockReadGuard<'_, T>, bool)> {
+    Some((lock.read(), false))
 }
 
 /// A timed wait has no limit, or is over as soon as the others have had a chance to run; [`times_out`] says

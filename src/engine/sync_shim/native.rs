@@ -12,6 +12,16 @@ pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard
 /// A lock that lives in a static.
 pub(crate) use parking_lot::{Mutex as StaticMutex, MutexGuard as StaticMutexGuard};
 
+/// Locks `lock` for reading in some `limit`, or else if only threads that wait to write keep this one from
+/// it. The second value says that it has overtaken such a thread. `None`: a thread writes.
+pub(crate) fn read_or_overtake<T>(
+    lock: &RwLock<T>,
+    limit: std::time::Duration,
+) -> Option<(RwLockReadGuard<'_, T>, bool)> {
+    let in_turn = lock.try_read_for(limit).map(|value| (value, false));
+    in_turn.or_else(|| lock.try_read_recursive().map(|value| (value, true)))
+}
+
 /// Attempts to lock before a thread sleeps, with a back-off before each of them: 11 microseconds.
 pub(super) const ATTEMPTS: u32 = 8;
 

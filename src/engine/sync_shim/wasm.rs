@@ -44,9 +44,21 @@ impl<T> RwLock<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
+        self.0.try_read().ok()
+    }
+
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Locks `lock` for reading. There is no other thread that could be overtaken.
+pub(crate) fn read_or_overtake<T>(
+    lock: &RwLock<T>,
+    _: std::time::Duration,
+) -> Option<(RwLockReadGuard<'_, T>, bool)> {
+    Some((lock.read(), false))
 }
 
 /// The lock of the lists of waiting futures: the same here.

@@ -13,9 +13,10 @@
 //!
 //! Dropping a [`Child`] does not end the process, unless [`Command::kill_on_drop`] was set. Either way
 //! nothing is left of it in the system's table when it has ended: on Unix its runtime waits for it in the
-//! background, without a task or a thread, but on Linux with a descriptor. If that runtime has ended before
-//! the child, the process's entry stays there as a zombie until the program starts another child, or waits
-//! for one, in any runtime.
+//! background, without a task or a thread, but on Linux with a descriptor. If that runtime ends before the
+//! child, one thread for the whole program goes on waiting, until all such children have ended. So a child
+//! that the end of a runtime kills leaves no zombie, and the runtime does not wait for it. (With tokio it
+//! stays one until the program starts another child, or waits for one.)
 //!
 //! # How the end is noticed
 //!

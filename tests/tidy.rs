@@ -157,8 +157,9 @@ const CIRCLES: &[circles::Known] = &[
         "a pipe is its two ends, which share what the parent knows of pipes",
     ),
     (
-        &["src/process/unix.rs", "src/process/unix/orphan.rs"],
-        "a child that is let go becomes an orphan, which is a child still",
+        &["src/process/unix.rs", "src/process/unix/orphan.rs", "src/process/unix/reaper.rs"],
+        "a child that is let go becomes an orphan, which is a child still, and one that is left to be \
+         reaped",
     ),
     (
         &[
@@ -321,6 +322,7 @@ const THREADS: Confined = Confined {
         ("src/io/stdio/input.rs", "reads a terminal, which may last for ever"),
         ("src/runtime/tokio_context.rs", "a trial, before tokio panics over the lack of one"),
         ("src/process/windows.rs", "waits for a child, which nothing can interrupt"),
+        ("src/process/unix/reaper.rs", "waits for children whose runtime has ended"),
         (
             "src/insight/own_thread.rs",
             "the page and the flight recorder work while every worker is stuck",
@@ -357,6 +359,7 @@ const MIO: Confined = Confined {
         ("src/io", "any source that mio can poll"),
         ("src/net", "mio's sockets"),
         ("src/process/unix/pipe.rs", "mio's pipes"),
+        ("src/process/unix/reaper.rs", "a poller for processes whose runtime has ended"),
         ("src/insight/server", "its sockets, without all that `net` brings along"),
     ],
 };

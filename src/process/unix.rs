@@ -4,6 +4,7 @@ mod orphan;
 #[cfg(target_os = "linux")]
 mod pidfd;
 mod pipe;
+mod reaper;
 mod sigchld;
 
 pub(super) use self::pipe::{Input, Output};
@@ -26,13 +27,13 @@ pub(super) struct Process {
 impl Process {
     /// Kills the child if there is no way of learning about its end.
     pub(super) fn new(mut child: Child) -> io::Result<Self> {
-        orphan::look_after_the_rest();
+        reaper::look_after_the_rest();
         match Exit::of(&child) {
             Ok(exit) => Ok(Self { child, exit }),
             Err(error) => {
                 // The error that is returned matters more than one of these two.
                 let _ = child.kill();
-                orphan::leave(child);
+                reaper::leave_child(child);
                 Err(error)
             }
         }
@@ -56,7 +57,7 @@ impl Process {
 
     pub(super) fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
         let result = ready!(self.exit.poll(&mut self.child, cx));
-        orphan::look_after_the_rest();
+        reaper::look_after_the_rest();
         // A runtime that has ended reports nothing, but the child may have ended, too.
         Poll::Ready(result.or_else(|error| self.child.try_wait().ok().flatten().ok_or(error)))
     }

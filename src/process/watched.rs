@@ -7,7 +7,8 @@ use std::io;
 use std::process::{Child, ExitStatus};
 use std::task::{Context, Poll};
 
-/// A process that was started elsewhere. Dropped before its end, it is reaped all the same.
+/// A process that was started elsewhere. Dropped before its end, it is reaped all the same, also if its
+/// runtime has ended before it.
 pub struct Watched {
     /// `None` only while `drop` runs.
     process: Option<Process>,

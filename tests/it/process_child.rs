@@ -10,7 +10,7 @@ use liten::future::join_all;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::join;
 use liten::process::{Child, Command};
-use liten::runtime::{LocalRuntime, Runtime};
+use liten::runtime::{Builder, LocalRuntime, Runtime};
 use liten::time::timeout;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
@@ -288,11 +288,64 @@ fn outlives_its_runtime() {
     until(|| child.try_wait().unwrap().is_some());
     assert_eq!(second.block_on(bounded(child.wait())).unwrap().code(), Some(6));
 
-    // No task is told of its end any more, but the next child makes up for it.
+    // No task is told of its end any more, and it leaves nothing all the same.
     drop(stdin_of_dropped);
-    until(|| state(id).is_none_or(|state| state == "Z"));
-    second.block_on(async { assert!(shell("exit 0").status().await.unwrap().success()) });
-    assert_eq!(state(id), None);
+    until(|| state(id).is_none());
+}
+
+/// Nothing happens afterwards that has to do with children.
+fn leaves_nothing_when_the_end_of_its_runtime_kills_it() {
+    let current_thread = || Builder::new_current_thread().build().unwrap();
+    for runtime in [current_thread(), workers(1), current_thread(), workers(2)] {
+        let ids: Vec<u32> = (0..3)
+            .map(|_| {
+                let _entered = runtime.enter();
+                let mut child = sleeper().kill_on_drop(true).spawn().unwrap();
+                let id = child.id().unwrap();
+                drop(runtime.spawn(async move { child.wait().await }));
+                id
+            })
+            .collect();
+        runtime.block_on(liten::task::yield_now());
+        drop(runtime);
+        until(|| ids.iter().all(|id| state(*id).is_none()));
+    }
+}
+
+/// It is kept by the program, and dropped when its runtime has long ended.
+fn leaves_nothing_when_it_is_killed_after_its_runtime() {
+    let runtime = workers(1);
+    let child = runtime.block_on(async { sleeper().kill_on_drop(true).spawn().unwrap() });
+    let id = child.id().unwrap();
+    drop(runtime);
+    drop(child);
+    until(|| state(id).is_none());
+}
+
+/// It ends with the last of them, and one that is left later starts another.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_thread_that_waits_for_children_without_a_runtime_comes_and_goes() {
+    let body = || {
+        for _ in 0..3 {
+            let runtime = workers(1);
+            let start = || runtime.block_on(async { cat() });
+            let (mut first, mut second) = (start(), start());
+            let (ids, stdin) = ([first.id(), second.id()], first.stdin.take());
+            let stdin_of_second = second.stdin.take();
+            drop((first, second, runtime));
+            crate::process::until_threads_are("liten-reaper", 1);
+            // Each end is told, also while the other child lives on.
+            drop(stdin);
+            until(|| state(ids[0].unwrap()).is_none());
+            assert!(state(ids[1].unwrap()).is_some());
+            drop(stdin_of_second);
+            until(|| state(ids[1].unwrap()).is_none());
+            crate::process::until_threads_are("liten-reaper", 0);
+        }
+    };
+    let name = "process_child::the_thread_that_waits_for_children_without_a_runtime_comes_and_goes";
+    guarded(|| crate::process::alone(name, body));
 }
 
 fn is_waited_for_in_other_runtimes() {
@@ -406,6 +459,8 @@ bodies! {
     is_waited_for_again_after_giving_up
     writes_into_the_next_one
     outlives_its_runtime
+    leaves_nothing_when_the_end_of_its_runtime_kills_it
+    leaves_nothing_when_it_is_killed_after_its_runtime
     is_waited_for_in_other_runtimes
     has_been_waited_for_by_other_code
     is_set_up_as_asked

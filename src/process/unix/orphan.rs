@@ -7,7 +7,7 @@
 //! have to be one in every program that drops a child.
 //!
 //! When the driver closes it wakes all waiting futures, with an error. The orphan then goes to the rest
-//! ([`leave`]), which is looked after each time that the program starts a child or sees the end of one.
+//! ([`reaper`](super::reaper)).
 //!
 //! # Looks
 //!
@@ -15,16 +15,12 @@
 //! raises the number of looks from 0 looks; it looks again until the number has not changed meanwhile. So no
 //! wake is lost, the lock is never waited for, and a look never meets itself.
 
-use super::Process;
+use super::{Process, reaper};
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::task::budget;
 use parking_lot::Mutex;
-use std::process::Child;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
-
-/// Children whose runtime has ended before them; of the whole process.
-static REST: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 struct Orphan {
     looks: AtomicUsize,
@@ -35,17 +31,6 @@ struct Orphan {
 /// Reaps the process when it ends.
 pub(super) fn adopt(process: Process) {
     Arc::new(Orphan { looks: AtomicUsize::new(0), process: Mutex::new(Some(process)) }).look();
-}
-
-/// Reaps the child some time after it has ended.
-pub(super) fn leave(child: Child) {
-    REST.lock().push(child);
-}
-
-/// Reaps those of the rest that have ended.
-pub(super) fn look_after_the_rest() {
-    // An error means that the system knows nothing of it any more.
-    REST.lock().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
 }
 
 impl Orphan {
@@ -78,7 +63,7 @@ impl Orphan {
         };
         drop(process);
         if let Some((process, Err(_))) = ended {
-            leave(process.child);
+            reaper::leave(process);
         }
     }
 }

@@ -48,6 +48,14 @@ impl Exit {
         }
     }
 
+    /// The descriptor, if there is one, out of the driver that has reported it.
+    pub(super) fn into_descriptor(self) -> Option<OwnedFd> {
+        match self {
+            Self::Signal(exit) => exit.into_descriptor(),
+            Self::Descriptor(fd) => fd.into_inner().ok().map(Fd::into_inner),
+        }
+    }
+
     /// A child that has ended before the first poll is found then, because a new source is assumed to be
     /// ready; one that ends later makes the descriptor readable.
     pub(super) fn poll(

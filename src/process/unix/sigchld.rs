@@ -3,6 +3,7 @@
 use crate::engine::ended::ended;
 use crate::signal::unix::{Signal, SignalKind, signal};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::process::{Child, ExitStatus};
 use std::task::{Context, Poll};
 
@@ -15,6 +16,11 @@ impl Exit {
 
     pub(super) fn kill(&self, child: &mut Child) -> io::Result<()> {
         child.kill()
+    }
+
+    /// There is none.
+    pub(super) fn into_descriptor(self) -> Option<OwnedFd> {
+        None
     }
 
     /// The listener takes the waker first, then the child is asked: one that ends after the question has

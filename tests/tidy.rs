@@ -236,6 +236,11 @@ const UNSAFE: Confined = Confined {
         ),
         ("src/engine/task/registry.rs", "cancels tasks that it knows to be registered"),
         ("src/engine/scheduler/entry.rs", "promises that the scheduler outlives its tasks"),
+        (
+            "src/engine/driver/selector/still_closed.rs",
+            "asks the system about a descriptor: two calls for which nix wants two more features, and \
+             `poll`, for which it wants a borrowed descriptor",
+        ),
         ("src/engine/scheduler/slice.rs", "asks the system for short slices of the processor"),
         ("src/runtime/local.rs", "tasks that borrow, on the thread that owns them"),
         ("src/runtime/local/queue.rs", "half a queue that one thread alone reaches"),

@@ -133,7 +133,7 @@ impl From<Interest> for Ready {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         if interest.is_priority() {
             // Nothing urgent will come after the end either.
-            ready |= Self::PRIORITY | Self::READ_CLOSED;
+            ready |= Self::PRIORITY | Self::PRIORITY_CLOSED;
         }
         if interest.is_error() {
             ready |= Self::ERROR;

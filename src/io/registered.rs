@@ -13,6 +13,10 @@
 //! | short transfer on a stream | cleared likewise; a reported end stays | as good as `WouldBlock` there |
 //! | any other error | kept | it says nothing about the next try |
 //!
+//! What becomes of a reported end in each row stands in `driver/registration.rs`. Where one stays although an
+//! operation would block, [`async_io`](Registered::async_io) waits for the next event and not for a bit, so
+//! that it does not turn for ever.
+//!
 //! The last row matters for `accept`: when it fails for want of descriptors, the connection stays in the
 //! queue, and no new event would announce it.
 //!
@@ -52,7 +56,7 @@ pub struct Registered {
 
 impl Registered {
     /// Registers a source that is assumed to be ready for all that it is registered for. `descriptor`: the
-    /// number that it has in the process, if that is known; for people.
+    /// number that it has in the process, if that is known.
     pub(super) fn register(
         driver: &Arc<Driver>,
         source: &mut (impl Source + ?Sized),
@@ -76,6 +80,7 @@ impl Registered {
     }
 
     /// Registers a source with the runtime of `handle`. It is not ready until the system reports readiness.
+    /// `descriptor`: the number that it has in the process, if it has one.
     ///
     /// # Errors
     ///
@@ -85,8 +90,9 @@ impl Registered {
         handle: &Handle,
         source: &mut impl Source,
         interest: mio::Interest,
+        descriptor: Option<i32>,
     ) -> io::Result<Self> {
-        let registered = Self::register(handle.driver(), source, interest, None)?;
+        let registered = Self::register(handle.driver(), source, interest, descriptor)?;
         registered.take_back(interest.into());
         Ok(registered)
     }
@@ -171,7 +177,7 @@ impl Registered {
         }
         let result = operation();
         if would_block(&result) {
-            self.forget(event, interest)?;
+            self.registration.refuted(event, interest.into())?;
         }
         result
     }
@@ -187,12 +193,16 @@ impl Registered {
         interest: Interest,
         mut operation: impl FnMut() -> io::Result<R>,
     ) -> io::Result<R> {
+        let mut past = None;
         loop {
-            let event = self.wait(interest).await?;
+            let event = self.wait_past(past, interest).await?;
             let result = operation();
             if would_block(&result) {
-                self.forget(event, interest)?;
-            } else if !interrupted(&result) {
+                self.registration.refuted(event, interest.into())?;
+                past = Some(event);
+            } else if interrupted(&result) {
+                past = None;
+            } else {
                 return result;
             }
         }
@@ -302,32 +312,24 @@ impl Registered {
     ///
     /// Returns an error if the runtime that drives this source has been shut down.
     pub async fn wait(&self, interest: Interest) -> io::Result<ReadyEvent> {
-        let event = self.wait_uncharged(interest).await?;
+        self.wait_past(None, interest).await
+    }
+
+    /// As [`wait`](Self::wait), for an event that comes after `past`, if that is given.
+    async fn wait_past(
+        &self,
+        past: Option<ReadyEvent>,
+        interest: Interest,
+    ) -> io::Result<ReadyEvent> {
+        let event = self.readiness().ready_past(past, interest).await?;
         poll_fn(budget::poll_proceed).await;
         Ok(event)
     }
 
-    /// Marks the source as not ready for what of `bits` is data, urgent data or an error, unless something
-    /// was reported after `event`. A reported end stays.
+    /// Marks the source as not ready for `bits`, unless something was reported after `event`. The end of a
+    /// direction stays if the system still reports it, or cannot be asked.
     pub fn clear(&self, event: ReadyEvent, bits: Ready) {
-        for direction in [Direction::Read, Direction::Write] {
-            if bits.intersects(direction.data()) {
-                self.registration.drained(event, direction);
-            }
-        }
-        self.readiness().clear_apart(event, bits);
-    }
-
-    /// Marks the source as not ready for `interest`, unless something was reported after `event`.
-    fn forget(&self, event: ReadyEvent, interest: Interest) -> io::Result<()> {
-        if interest.is_readable() {
-            self.registration.would_block(event, Direction::Read)?;
-        }
-        if interest.is_writable() {
-            self.registration.would_block(event, Direction::Write)?;
-        }
-        self.readiness().clear_apart(event, interest.into());
-        Ok(())
+        self.registration.disowned(event, bits);
     }
 }
 

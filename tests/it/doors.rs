@@ -15,7 +15,8 @@ use std::task::Poll;
 fn socket() -> (UdpSocket, Registered) {
     let mut socket = UdpSocket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let registered =
-        Registered::unassumed(&Handle::current(), &mut socket, mio::Interest::READABLE).unwrap();
+        Registered::unassumed(&Handle::current(), &mut socket, mio::Interest::READABLE, None)
+            .unwrap();
     (socket, registered)
 }
 
@@ -61,7 +62,8 @@ fn what_came_before_the_registration_is_reported() {
         let mut socket = UdpSocket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         send_to(&socket);
         let interest = mio::Interest::READABLE;
-        let registered = Registered::unassumed(&Handle::current(), &mut socket, interest).unwrap();
+        let registered =
+            Registered::unassumed(&Handle::current(), &mut socket, interest, None).unwrap();
         let event = registered.wait(Interest::READABLE).await.unwrap();
         assert!(event.ready.is_readable());
     });

@@ -94,6 +94,8 @@ mod yielding;
 
 mod async_source;
 mod chat;
+#[cfg(target_os = "linux")]
+mod closed;
 mod conversion;
 #[cfg(all(feature = "tokio-io", feature = "hyper"))]
 mod families;

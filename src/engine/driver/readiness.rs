@@ -2,7 +2,7 @@
 //!
 //! # The state word
 //!
-//! Seven ready bits (`Ready`), one shutdown bit, and above them a tick that grows with each event. An
+//! Eight ready bits (`Ready`), one shutdown bit, and above them a tick that grows with each event. An
 //! event that comes before a task waits stays in the word, and the next wait returns at once.
 //!
 //! | what happens | ready bits | tick | wakes |
@@ -10,8 +10,7 @@
 //! | registration | assumed: readable and writable, as the interest asks for | 0 | none |
 //! | event: `set` | the reported ones are added | +1 | all waiters of its directions |
 //! | short count: `clear` | data of the direction goes, unless there is a mark | same | none |
-//! | `WouldBlock`: `clear_would_block` | data, closed, mark of the direction go | same | none |
-//! | the same for urgent data, errors: `clear_apart` | priority, error go | same | none |
+//! | `WouldBlock`: `clear_bits` | those that `registration.rs` names go | same | none |
 //! | a clear of an older tick | unchanged | same | none |
 //! | shutdown (a bit that never goes) | unchanged | same | all tasks, with an error |
 //!
@@ -26,16 +25,11 @@
 //! this one, and costs one more system call that ends in `WouldBlock`; a tick per direction would
 //! save it and halve the room for each. Model `clear_never_removes_a_newer_event`.
 //!
-//! Closed bits survive a short read: data and the end of the stream may come as one event, and the
-//! end must still be read. They do not survive `WouldBlock`: a direction that is closed never
-//! answers that, so the bit was wrong. epoll reports `HUP` for a socket not connected yet, and an
-//! ICMP error on a datagram socket looks like a closed write side; a bit that nothing clears would
-//! turn the wait for buffer space into a busy loop.
-//!
 //! Urgent data and errors belong to no direction. A read that finds no data says nothing about either, and
 //! a call that finds no urgent data (`MSG_OOB`) or an empty error queue (`MSG_ERRQUEUE`) says nothing about
 //! data. So the interest in each alone is told of it and clears it. Readers have a bit of their own for the
-//! place at which a read stops because urgent data lies there: the mark.
+//! place at which a read stops because urgent data lies there: the mark. Tasks that wait for urgent data have
+//! one for the end of the stream, which readers must not lose when such a task finds nothing.
 //!
 //! # No wake is lost
 //!
@@ -76,11 +70,13 @@ use pin_project_lite::pin_project;
 pub use ready::{Direction, Ready};
 use waiters::{Lines, Waiters, take};
 
-/// The driver is gone; follows the seven ready bits.
-const SHUTDOWN: u64 = 1 << 7;
-/// The tick takes the rest of the word: 56 bits do not come round in the life of a machine.
-const TICK_SHIFT: u32 = 8;
+/// The driver is gone; follows the eight ready bits.
+const SHUTDOWN: u64 = 1 << 8;
+/// The tick takes the rest of the word: 55 bits do not come round in the life of a machine.
+const TICK_SHIFT: u32 = 9;
 const TICK: u64 = 1 << TICK_SHIFT;
+/// A tick that no event has: what `past` is where every event will do.
+const NO_TICK: u64 = u64::MAX;
 
 /// How many of those that wait for one source are looked at under its lock, which they may want.
 const LISTED_WAITERS: usize = 64;
@@ -88,7 +84,7 @@ const LISTED_WAITERS: usize = 64;
 /// The readiness of one source.
 pub(crate) struct Readiness {
     state: AtomicU64,
-    /// The source's number in the process, for people; negative if it is not known.
+    /// The source's number in the process; negative if it is not known.
     descriptor: AtomicI32,
     waiters: Waiters,
 }
@@ -121,13 +117,13 @@ impl Readiness {
     }
 
     pub(crate) fn note_descriptor(&self, descriptor: i32) {
-        // Ordering: Relaxed, it is only shown.
+        // Ordering: Relaxed, it is a number that is only shown, and with which the system is asked.
         self.descriptor.store(descriptor, Ordering::Relaxed);
     }
 
     /// The source's number, if it is known.
     pub(crate) fn descriptor(&self) -> Option<i32> {
-        // Ordering: Relaxed, it is only shown.
+        // Ordering: Relaxed, as in `note_descriptor`.
         Some(self.descriptor.load(Ordering::Relaxed)).filter(|&descriptor| descriptor >= 0)
     }
 
@@ -146,7 +142,7 @@ impl Readiness {
     /// Records an event, and moves the wakers of all waiters that it concerns into `wakes`; calls none of
     /// them.
     pub(crate) fn set(&self, ready: Ready, wakes: &mut Vec<Waker>) {
-        let ready = ready.with_mark();
+        let ready = ready.with_what_follows();
         // Ordering: read under the lock by the second look of `poll_ready` and `ReadyFuture::poll`,
         // which is the pair that matters; Release is for the first look, which takes no lock, so
         // that it also sees what went before the event.
@@ -166,13 +162,13 @@ impl Readiness {
         cx: &mut Context<'_>,
         direction: Direction,
     ) -> Poll<io::Result<ReadyEvent>> {
-        if let Some(answer) = self.answer(direction.mask()) {
+        if let Some(answer) = self.answer(direction.mask(), NO_TICK) {
             return Poll::Ready(answer);
         }
         let (mut swept, mut clone) = (Vec::new(), None);
         loop {
             let mut waiters = self.waiters.lock();
-            if let Some(answer) = self.answer(direction.mask()) {
+            if let Some(answer) = self.answer(direction.mask(), NO_TICK) {
                 return Poll::Ready(answer);
             }
             let line = waiters.of(direction);
@@ -203,8 +199,18 @@ impl Readiness {
     ///
     /// The driver has been shut down.
     pub(crate) fn ready(&self, wanted: impl Into<Ready>) -> ReadyFuture<'_> {
-        let mask = wanted.into();
-        ReadyFuture { readiness: self, mask, place: Place::new(mask.bits() as usize) }
+        self.ready_past(None, wanted)
+    }
+
+    /// As [`ready`](Self::ready), and if `past` is given, not before an event has come after that one. For an
+    /// operation that was told of bits which did not help it, and which stay.
+    pub(crate) fn ready_past(
+        &self,
+        past: Option<ReadyEvent>,
+        wanted: impl Into<Ready>,
+    ) -> ReadyFuture<'_> {
+        let (mask, past) = (wanted.into(), past.map_or(NO_TICK, |event| event.tick));
+        ReadyFuture { readiness: self, mask, past, place: Place::new(mask.bits() as usize) }
     }
 
     /// What is known of these bits now, without waiting.
@@ -222,16 +228,15 @@ impl Readiness {
         self.forget(event, direction.data(), direction.mark());
     }
 
-    /// The system said `WouldBlock`. Without effect if an event came after the given one.
+    /// The system said `WouldBlock` to a read or a write. Without effect if an event came after the given
+    /// one.
     pub(crate) fn clear_would_block(&self, event: ReadyEvent, direction: Direction) {
-        self.forget(event, direction.mask() | direction.mark(), Ready::EMPTY);
+        self.clear_bits(event, direction.all());
     }
 
-    /// The system said `WouldBlock` where urgent data or an error was wanted, `bits`. Does nothing to the two
-    /// directions, and nothing at all if an event came after the given one.
-    pub(crate) fn clear_apart(&self, event: ReadyEvent, bits: Ready) {
-        let apart = Ready::PRIORITY | Ready::ERROR;
-        self.forget(event, bits.intersection(apart), Ready::EMPTY);
+    /// The source is not ready for any of `bits`. Without effect if an event came after the given one.
+    pub(crate) fn clear_bits(&self, event: ReadyEvent, bits: Ready) {
+        self.forget(event, bits, Ready::EMPTY);
     }
 
     fn forget(&self, event: ReadyEvent, bits: Ready, unless: Ready) {
@@ -253,15 +258,17 @@ impl Readiness {
         take(self.waiters.lock(), Ready::ALL_BITS, wakes);
     }
 
-    /// What a waiter is told; `None` if it has to wait.
-    fn answer(&self, mask: Ready) -> Option<io::Result<ReadyEvent>> {
+    /// What a waiter is told; `None` if it has to wait, for any event of `mask` that is not the one with the
+    /// tick `past`.
+    fn answer(&self, mask: Ready, past: u64) -> Option<io::Result<ReadyEvent>> {
         // Ordering: Acquire pairs with the Release in `set` and `shutdown`. Under the lock, the
         // lock does it already.
         let state = self.state.load(Ordering::Acquire);
         if state & SHUTDOWN != 0 {
             return Some(Err(shutdown_error()));
         }
-        let is_ready = Ready::from_state(state).intersects(mask);
+        let is_past = past != state >> TICK_SHIFT;
+        let is_ready = is_past && Ready::from_state(state).intersects(mask);
         is_ready.then(|| Ok(event(state, mask)))
     }
 }
@@ -277,7 +284,8 @@ impl Drop for Readiness {
 }
 
 fn event(state: u64, mask: Ready) -> ReadyEvent {
-    ReadyEvent { tick: state >> TICK_SHIFT, ready: Ready::from_state(state).intersection(mask) }
+    let ready = Ready::from_state(state).intersection(mask).shown();
+    ReadyEvent { tick: state >> TICK_SHIFT, ready }
 }
 
 /// What every wait and registration returns once the driver is closed.
@@ -292,6 +300,7 @@ pin_project! {
     pub(crate) struct ReadyFuture<'a> {
         readiness: &'a Readiness,
         mask: Ready,
+        past: u64,
         #[pin]
         place: Place,
     }
@@ -309,7 +318,8 @@ impl Future for ReadyFuture<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let look = || this.readiness.answer(*this.mask).map_or(Poll::Pending, Poll::Ready);
+        let look =
+            || this.readiness.answer(*this.mask, *this.past).map_or(Poll::Pending, Poll::Ready);
         match look() {
             Poll::Pending => this.readiness.waiters.poll(this.place.as_ref(), cx, |_| look()),
             answer => answer,

@@ -6,6 +6,39 @@
 //! one of them has room for writing is reported after a write that found none. The token is the key in the table, with its generation. An event
 //! fetched before the deregistration and dispatched after it therefore finds nothing, even if a new source
 //! has taken the place (model `a_late_event_never_reaches_the_next_source_in_the_place`).
+//!
+//! # What clears what
+//!
+//! epoll reports each change once. So a bit may go when the next change will set it again, and a state
+//! that does not change any more must stay, or a reader that comes later never learns of the end. The bits
+//! of data, room, urgent data and errors are of the first kind. A *closed* bit (`READ_CLOSED`,
+//! `WRITE_CLOSED`) may be of either. It is final where a peer has closed. It is not where the system
+//! reports a socket that is not connected yet as hung up, where a datagram was refused, which looks like a
+//! closed write side, and where a named pipe has no writer for a moment. If it stayed in these cases, each
+//! wait would return at once for ever.
+//!
+//! | it says that it would block | data, room, urgent, errors | closed |
+//! |---|---|---|
+//! | a read or write of liten's own | those of its direction go | goes: a side that is closed never says so |
+//! | an operation of the program ([`refuted`]) | those of its interest go | goes, unless still reported |
+//! | the program itself ([`disowned`]) | those that it names go | goes if it is not reported any more |
+//! | a transfer that was short ([`drained`]) | those of its direction go | stays |
+//! | what is for urgent data or errors alone | urgent data, errors go | stays; this interest waits on |
+//!
+//! The closure of a program may wait for both directions and try one, or be a call of a TLS library that read
+//! because it was asked to write. Then its `WouldBlock` says nothing about the other side, and so the system
+//! is asked ([`still_closed`]). The two rows differ where it cannot be asked, because the source's descriptor
+//! is not known, or on systems other than Linux and Android. An operation is believed then. The program's own
+//! word is not, because it may not have tried anything; tokio, too, keeps all closed bits then.
+//!
+//! A bit is asked about after the operation and cleared only if no event came since before it. So an end that
+//! comes during the question is an event of its own, and stays (model
+//! `an_end_that_comes_beside_the_question_is_kept`).
+//!
+//! [`refuted`]: Registration::refuted
+//! [`disowned`]: Registration::disowned
+//! [`drained`]: Registration::drained
+//! [`still_closed`]: selector::still_closed
 
 #[cfg(all(test, liten_loom))]
 mod loom;
@@ -20,10 +53,13 @@ use mio::Token;
 use mio::event::Source;
 
 use self::write_interest::WriteInterest;
-use super::readiness::{Direction, Readiness, ReadyEvent};
+use super::readiness::{Direction, Readiness, Ready, ReadyEvent};
 use super::{Driver, selector};
 use crate::engine::slab::Key;
 use crate::engine::sync_shim::Arc;
+
+/// What of a source is its end, by one interest or another.
+const CLOSED: Ready = Ready::READ_CLOSED.or(Ready::WRITE_CLOSED).or(Ready::PRIORITY_CLOSED);
 
 /// A registered source. The source itself is kept by the caller, which deregisters it before it is
 /// closed; dropping the registration without that only takes it out of the table.
@@ -96,7 +132,7 @@ impl Driver {
 }
 
 impl Registration {
-    /// Says which number the source has in the process, for people.
+    /// Says which number the source has in the process.
     pub(crate) fn note_descriptor(&self, descriptor: Option<i32>) {
         if let Some(descriptor) = descriptor {
             self.readiness.note_descriptor(descriptor);
@@ -107,19 +143,53 @@ impl Registration {
         &self.readiness
     }
 
-    /// The system said `WouldBlock`: marks the source as not ready in this direction, unless something was
-    /// reported after `event`.
+    /// The system said `WouldBlock` to a read or a write: marks the source as not ready in this direction,
+    /// unless something was reported after `event`.
     ///
     /// # Errors
     ///
     /// The system refuses to report room. The source stays marked as ready then: the next write tries again.
     pub(crate) fn would_block(&self, event: ReadyEvent, direction: Direction) -> io::Result<()> {
-        self.write_interest.would_block(
-            &self.readiness,
+        self.clear_bits(event, direction.all())
+    }
+
+    /// An operation of the program, which waited for `wanted`, said that it would block: marks the source as
+    /// not ready for that, unless something was reported after `event`.
+    ///
+    /// The caller borrows the source, so that the system can be asked about its descriptor.
+    ///
+    /// # Errors
+    ///
+    /// As [`would_block`](Self::would_block).
+    pub(crate) fn refuted(&self, event: ReadyEvent, wanted: Ready) -> io::Result<()> {
+        let kept = self.asked(event).unwrap_or(Ready::EMPTY);
+        self.clear_bits(
             event,
-            direction,
-            |descriptor, interest| self.reregister(descriptor, interest),
+            what_goes(wanted, kept) | wanted.intersection(Ready::PRIORITY_CLOSED),
         )
+    }
+
+    /// The program says that the source is not ready for `bits`: marks it so, unless something was reported
+    /// after `event`. If the system refuses to report room, the source stays marked as ready.
+    ///
+    /// The caller borrows the source, so that the system can be asked about its descriptor.
+    pub(crate) fn disowned(&self, event: ReadyEvent, bits: Ready) {
+        let kept = self.asked(event).unwrap_or(CLOSED);
+        let _ = self.clear_bits(event, what_goes(bits, kept));
+    }
+
+    /// What of `event` is an end that the system still reports. `None`: it cannot be asked.
+    fn asked(&self, event: ReadyEvent) -> Option<Ready> {
+        if !event.ready.intersects(CLOSED) {
+            return Some(Ready::EMPTY);
+        }
+        self.readiness.descriptor().and_then(selector::still_closed)
+    }
+
+    fn clear_bits(&self, event: ReadyEvent, bits: Ready) -> io::Result<()> {
+        self.write_interest.clear_bits(&self.readiness, event, bits, |descriptor, interest| {
+            self.reregister(descriptor, interest)
+        })
     }
 
     /// A transfer in this direction moved fewer bytes than it could have; see [`Readiness::clear`].
@@ -164,4 +234,18 @@ impl Drop for Registration {
     fn drop(&mut self) {
         self.leave_table();
     }
+}
+
+/// The bits that go when a source is ready for none of `bits`, and has these ends for certain.
+fn what_goes(bits: Ready, kept: Ready) -> Ready {
+    let mut goes = bits.intersection(Ready::PRIORITY | Ready::ERROR);
+    for direction in [Direction::Read, Direction::Write] {
+        if bits.intersects(direction.data()) {
+            goes |= direction.all().without(direction.closed());
+        }
+        if bits.intersects(direction.mask()) {
+            goes |= direction.closed().without(kept);
+        }
+    }
+    goes
 }

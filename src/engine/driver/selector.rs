@@ -7,6 +7,8 @@ mod descriptor;
 mod shuttle;
 #[cfg(all(windows, not(all(test, liten_shuttle))))]
 mod socket;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod still_closed;
 
 #[cfg(all(unix, not(all(test, liten_shuttle))))]
 pub(super) use descriptor::{KNOWS_DESCRIPTORS, reregister};
@@ -16,3 +18,11 @@ pub(super) use mio::{Poll, Registry, Waker as Bell};
 pub(super) use shuttle::{Bell, KNOWS_DESCRIPTORS, Poll, Registry, reregister};
 #[cfg(all(windows, not(all(test, liten_shuttle))))]
 pub(super) use socket::{KNOWS_DESCRIPTORS, reregister};
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) use still_closed::still_closed;
+
+/// The system is not asked: what it says of a source that is not connected yet is not known well enough.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn still_closed(_descriptor: i32) -> Option<super::readiness::Ready> {
+    None
+}

@@ -231,3 +231,49 @@ fn an_event_wakes_its_direction_while_the_other_one_queues() {
         assert_eq!((reader.get(), writer.get()), (1, 1));
     });
 }
+
+/// A source looked as if it had come to its end, but has not. A reader finds nothing, asks the system about
+/// it and clears the bit, while the end comes in truth: it is seen.
+#[test]
+fn an_end_that_comes_beside_the_question_is_kept() {
+    both_ways(|way| {
+        let readiness = drained();
+        dispatch(&readiness, Ready::READ_CLOSED);
+        let has_ended = Arc::new(Mutex::new(false));
+        let driver = thread::spawn({
+            let (readiness, has_ended) = (readiness.clone(), has_ended.clone());
+            move || {
+                *has_ended.lock().unwrap() = true;
+                dispatch(&readiness, Ready::READ_CLOSED);
+            }
+        });
+        way.here();
+        let event = readiness.current(Interest::READABLE);
+        let reads_the_end = *has_ended.lock().unwrap();
+        if !reads_the_end {
+            let is_still_closed = *has_ended.lock().unwrap();
+            let kept = if is_still_closed { Direction::Read.closed() } else { Ready::EMPTY };
+            readiness.clear_bits(event, Direction::Read.all().without(kept));
+        }
+        driver.join().unwrap();
+        assert!(readiness.current(Interest::READABLE).ready.is_read_closed());
+    });
+}
+
+/// An operation has found nothing, although a bit is set that stays: it waits for the next event, finds it
+/// if it comes meanwhile, and does not turn.
+#[test]
+fn a_wait_past_an_event_ends_with_the_next_one() {
+    ::loom::model(|| {
+        let readiness = drained();
+        dispatch(&readiness, Ready::READ_CLOSED);
+        let past = readiness.current(both());
+        let driver = thread::spawn({
+            let readiness = readiness.clone();
+            move || dispatch(&readiness, Ready::WRITABLE)
+        });
+        let event = block_on(readiness.ready_past(Some(past), both())).unwrap();
+        assert!(event.ready.is_writable(), "it was told of the old event");
+        driver.join().unwrap();
+    });
+}

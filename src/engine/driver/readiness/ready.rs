@@ -36,6 +36,19 @@ impl Direction {
             Self::Write => Ready::EMPTY,
         }
     }
+
+    /// All that is known of this side.
+    pub(in crate::engine::driver) fn all(self) -> Ready {
+        self.data() | self.closed() | self.mark()
+    }
+
+    /// What says that this side has come to its end.
+    pub(in crate::engine::driver) fn closed(self) -> Ready {
+        match self {
+            Self::Read => Ready::READ_CLOSED | Ready::PRIORITY_CLOSED,
+            Self::Write => Ready::WRITE_CLOSED,
+        }
+    }
 }
 
 /// What a source is ready for, as far as the system has reported.
@@ -62,9 +75,11 @@ impl Ready {
     pub const READABLE: Self = Self(1);
     /// There is room to write, a connect has finished, or an error is to be fetched.
     pub const WRITABLE: Self = Self(1 << 1);
-    /// Nothing more will come after what is left to read.
+    /// Nothing more will come after what is left to read. A socket that is not connected yet is reported so,
+    /// too, until it is.
     pub const READ_CLOSED: Self = Self(1 << 2);
-    /// Nothing can be written any more.
+    /// Nothing can be written any more. After an error, such as that of a datagram which was refused, it is
+    /// set although one can write, until a write finds no room.
     pub const WRITE_CLOSED: Self = Self(1 << 3);
     /// The system reported an error; the next operation or `take_error` returns it. Tasks that wait
     /// with `Interest::ERROR` are told.
@@ -77,8 +92,12 @@ impl Ready {
     /// when a read finds nothing, whether or not the urgent data has been fetched. No task is told of it.
     pub(super) const MARK: Self = Self(1 << 6);
 
+    /// `READ_CLOSED` for the tasks that wait for urgent data: none will come. It is a bit of its own, so that
+    /// one that has been told, and finds no urgent data, can wait on, while readers still see the end.
+    pub(crate) const PRIORITY_CLOSED: Self = Self(1 << 7);
+
     /// All bits that a state word holds.
-    pub(super) const ALL_BITS: Self = Self(0x7f);
+    pub(super) const ALL_BITS: Self = Self(0xff);
 
     /// Everything that a source can be ready for.
     pub const ALL: Self = Self(0x3f);
@@ -124,17 +143,40 @@ impl Ready {
         self.0 & other.0 != 0
     }
 
-    pub(super) const fn intersection(self, other: Self) -> Self {
+    pub(in crate::engine::driver) const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Adds the mark that urgent data leaves in the stream, if there is urgent data.
-    pub(super) fn with_mark(self) -> Self {
-        if self.is_priority() { self | Self::MARK } else { self }
+    /// As `|`, in constants.
+    pub(in crate::engine::driver) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(in crate::engine::driver) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Adds what follows from what the system reports: the mark that urgent data leaves in the stream, and
+    /// that there is no urgent data after the end.
+    pub(super) fn with_what_follows(mut self) -> Self {
+        for (reported, follows) in
+            [(Self::PRIORITY, Self::MARK), (Self::READ_CLOSED, Self::PRIORITY_CLOSED)]
+        {
+            if self.intersects(reported) {
+                self |= follows;
+            }
+        }
+        self
+    }
+
+    /// The same in bits that users know.
+    pub(super) fn shown(self) -> Self {
+        let shown = self.intersection(Self::ALL);
+        if self.intersects(Self::PRIORITY_CLOSED) { shown | Self::READ_CLOSED } else { shown }
     }
 
     /// The bits as they lie in the state word.
-    pub(super) fn bits(self) -> u64 {
+    pub(in crate::engine::driver) fn bits(self) -> u64 {
         u64::from(self.0)
     }
 

@@ -136,15 +136,12 @@ fn urgent_data_and_errors_are_waited_for_and_forgotten_apart() {
         // A reader and a writer that find nothing take nothing from it, and it nothing from them.
         readiness.clear_would_block(readiness.current(READ), Direction::Read);
         assert_eq!(poll_future(&mut waiting, &waker), Some(bit));
-        readiness.clear_apart(readiness.current(bit), bit);
+        readiness.clear_bits(readiness.current(bit), bit);
         assert!(poll_future(&mut waiting, &waker).is_none());
         assert_eq!(readiness.current(BOTH).ready, Ready::WRITABLE);
         dispatch(&readiness, bit);
-        readiness.clear_apart(readiness.current(bit), Ready::ALL_BITS);
-        assert_eq!(
-            readiness.current(Ready::ALL_BITS).ready.intersection(Ready::WRITABLE),
-            Ready::WRITABLE
-        );
+        readiness.clear_bits(readiness.current(bit), Ready::PRIORITY | Ready::ERROR);
+        assert_eq!(readiness.current(Ready::ALL_BITS).ready, Ready::WRITABLE);
     }
 }
 
@@ -154,7 +151,7 @@ fn a_clear_of_urgent_data_is_void_once_a_newer_event_has_come() {
     dispatch(&readiness, Ready::PRIORITY);
     let first = readiness.current(Ready::PRIORITY);
     dispatch(&readiness, Ready::PRIORITY);
-    readiness.clear_apart(first, Ready::PRIORITY);
+    readiness.clear_bits(first, Ready::PRIORITY);
     assert!(readiness.current(Ready::PRIORITY).ready.is_priority());
 }
 
@@ -164,7 +161,7 @@ fn a_clear_of_urgent_data_is_void_once_a_newer_event_has_come() {
 fn a_short_read_proves_nothing_while_there_is_a_mark() {
     let readiness = drained();
     dispatch(&readiness, Ready::READABLE | Ready::PRIORITY);
-    readiness.clear_apart(readiness.current(Ready::PRIORITY), Ready::PRIORITY);
+    readiness.clear_bits(readiness.current(Ready::PRIORITY), Ready::PRIORITY);
     readiness.clear(readiness.current(READ), Direction::Read);
     assert_eq!(readiness.current(READ).ready, Ready::READABLE);
     readiness.clear_would_block(readiness.current(READ), Direction::Read);
@@ -321,6 +318,49 @@ fn would_block_refutes_a_closed_side() {
     assert!(poll(&readiness, &waker, Direction::Write).is_none());
 }
 
+/// The one that waits for urgent data is told of the end once, and readers go on seeing it.
+#[test]
+fn the_end_is_told_apart_to_those_that_wait_for_urgent_data() {
+    let readiness = drained();
+    let urgent = Ready::PRIORITY | Ready::PRIORITY_CLOSED;
+    let (count, waker) = Count::new();
+    let mut waiting = pin!(readiness.ready(urgent));
+    assert!(poll_future(&mut waiting, &waker).is_none());
+    dispatch(&readiness, Ready::READ_CLOSED);
+    assert_eq!(count.get(), 1);
+    assert_eq!(poll_future(&mut waiting, &waker), Some(Ready::READ_CLOSED));
+    readiness.clear_bits(readiness.current(urgent), urgent);
+    assert!(poll_future(&mut waiting, &waker).is_none());
+    assert_eq!(readiness.current(READ).ready, Ready::READ_CLOSED);
+    // A reader that finds nothing has seen no end, so nobody else has to be told of one.
+    dispatch(&readiness, Ready::READ_CLOSED);
+    readiness.clear_would_block(readiness.current(READ), Direction::Read);
+    assert!(poll_future(&mut waiting, &waker).is_none());
+}
+
+#[test]
+fn a_wait_past_an_event_needs_another_one() {
+    let readiness = drained();
+    dispatch(&readiness, Ready::READ_CLOSED);
+    let past = readiness.current(BOTH);
+    let (count, waker) = Count::new();
+    let mut waiting = pin!(readiness.ready_past(Some(past), BOTH));
+    assert!(poll_future(&mut waiting, &waker).is_none());
+    // It is about nothing that is waited for.
+    dispatch(&readiness, Ready::PRIORITY);
+    assert_eq!(count.get(), 0);
+    dispatch(&readiness, Ready::WRITABLE);
+    assert_eq!(count.get(), 1);
+    assert_eq!(poll_future(&mut waiting, &waker), Some(Ready::WRITABLE | Ready::READ_CLOSED));
+    let mut wakes = Vec::new();
+    let past = readiness.current(BOTH);
+    let mut waiting = pin!(readiness.ready_past(Some(past), BOTH));
+    assert!(poll_future(&mut waiting, &waker).is_none());
+    readiness.shutdown(&mut wakes);
+    let ended = waiting.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(matches!(ended, Poll::Ready(Err(_))));
+}
+
 #[test]
 fn shutdown_ends_every_wait_with_an_error() {
     let readiness = drained();
@@ -374,7 +414,7 @@ fn events_do_not_make_anything_grow() {
 fn a_source_and_a_future_that_waits_for_it_are_small() {
     // With the counts of its `Arc` and the word of the allocator, a block of 160 bytes.
     assert!(size_of::<Readiness>() <= 136);
-    assert!(size_of::<ReadyFuture<'_>>() <= 64);
+    assert!(size_of::<ReadyFuture<'_>>() <= 72);
 }
 
 #[test]

@@ -157,3 +157,27 @@ fn a_source_registered_during_the_close_is_told() {
         }
     });
 }
+
+/// The program says that nothing is to be read of a socket whose peer has closed: the end stays, because the
+/// system says otherwise. It says the same of room, which goes.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[test]
+fn an_end_stays_whatever_the_program_says() {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    ::loom::model(|| {
+        let driver = driver();
+        let (ours, theirs) = UnixStream::pair().expect("two sockets");
+        drop(theirs);
+        let source = register(&driver).expect("open");
+        source.note_descriptor(Some(ours.as_raw_fd()));
+        source.readiness().set(Ready::READ_CLOSED | Ready::ERROR, &mut Vec::new());
+        let all = Ready::READABLE | Ready::READ_CLOSED | Ready::ERROR;
+        let event = source.readiness().current(all);
+        source.disowned(event, all);
+        assert_eq!(source.readiness().current(all).ready, Ready::READ_CLOSED);
+        source.refuted(event, all).expect("room need not be reported");
+        assert_eq!(source.readiness().current(all).ready, Ready::READ_CLOSED);
+    });
+}

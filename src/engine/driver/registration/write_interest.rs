@@ -25,7 +25,7 @@
 //! Where the selector is neither epoll nor kqueue, room is always reported: mio changes a registration there
 //! through the socket itself, which others may be using.
 
-use crate::engine::driver::readiness::{Direction, Readiness, ReadyEvent};
+use crate::engine::driver::readiness::{Direction, Readiness, Ready, ReadyEvent};
 use crate::engine::sync_shim::atomic::{AtomicI32, Ordering};
 use mio::Interest;
 use std::io;
@@ -51,27 +51,29 @@ impl WriteInterest {
         Self { unreported: AtomicI32::new(descriptor), interest }
     }
 
-    /// The system said `WouldBlock`: clears the bit of this direction, unless something was reported after
-    /// `event`. `register` changes the registration of a descriptor.
+    /// The source is not ready for any of `bits`: clears them, unless something was reported after `event`.
+    /// `register` changes the registration of a descriptor.
     ///
     /// The caller borrows the source, so the descriptor is still the source's.
     ///
     /// # Errors
     ///
-    /// The errors of `register`. The bit is kept then: the next write tries again.
-    pub(super) fn would_block(
+    /// The errors of `register`. The bits are kept then: the next write tries again.
+    pub(super) fn clear_bits(
         &self,
         readiness: &Readiness,
         event: ReadyEvent,
-        direction: Direction,
+        bits: Ready,
         register: impl FnOnce(i32, Interest) -> io::Result<()>,
     ) -> io::Result<()> {
-        self.report(direction, register)?;
-        readiness.clear_would_block(event, direction);
+        if bits.intersects(Ready::WRITABLE) {
+            self.report(register)?;
+        }
+        readiness.clear_bits(event, bits);
         Ok(())
     }
 
-    /// A transfer moved fewer bytes than it could have: clears the bit likewise, or keeps it if `register`
+    /// A transfer moved fewer bytes than it could have: clears the bit of its data, or keeps it if `register`
     /// fails.
     pub(super) fn drained(
         &self,
@@ -80,20 +82,17 @@ impl WriteInterest {
         direction: Direction,
         register: impl FnOnce(i32, Interest) -> io::Result<()>,
     ) {
-        if self.report(direction, register).is_ok() {
+        if direction == Direction::Read || self.report(register).is_ok() {
             readiness.clear(event, direction);
         }
     }
 
-    fn report(
-        &self,
-        direction: Direction,
-        register: impl FnOnce(i32, Interest) -> io::Result<()>,
-    ) -> io::Result<()> {
+    /// Has room reported from now on.
+    fn report(&self, register: impl FnOnce(i32, Interest) -> io::Result<()>) -> io::Result<()> {
         // Ordering: Acquire pairs with the Release store of `REPORTED`: a writer that finds it waits for
         // events of the changed registration.
         let descriptor = self.unreported.load(Ordering::Acquire);
-        if direction == Direction::Write && descriptor != REPORTED {
+        if descriptor != REPORTED {
             // Two writers may do this at once. The second change is one system call too many, and is in
             // order: neither waits before the registration was changed.
             register(descriptor, self.interest)?;

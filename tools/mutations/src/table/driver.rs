@@ -213,12 +213,26 @@ pub const ROWS: &[Mutation] = &[
         to: "        if ready.intersects(Ready::ALL_BITS) {\n            let _ = direction.mask();",
         breaks: "an event wakes both directions",
     },
+    Mutation {
+        file: READINESS,
+        models: "readiness::loom",
+        from: "        let is_past = past != state >> TICK_SHIFT;",
+        to: "        let is_past = past == past;",
+        breaks: "a wait past an event ends with that event",
+    },
+    Mutation {
+        file: REGISTRATION,
+        models: "registration::loom",
+        from: "goes |= direction.closed().without(kept);",
+        to: "goes |= direction.closed();\n            let _ = kept;",
+        breaks: "an end goes although the system still reports it",
+    },
     // Room that is reported late.
     Mutation {
         file: WRITE_INTEREST,
         models: "write_interest::loom",
-        from: "direction == Direction::Write && descriptor != REPORTED",
-        to: "direction == Direction::Write && descriptor == REPORTED",
+        from: "if descriptor != REPORTED {",
+        to: "if descriptor == REPORTED {",
         breaks: "the first write that finds no room does not have room reported",
     },
     Mutation {

@@ -64,12 +64,8 @@ impl Connection {
                     self.change(|system| system.reports_room = interest.is_writable());
                     Ok(())
                 };
-                let cleared = self.write_interest.would_block(
-                    &self.readiness,
-                    event,
-                    Direction::Write,
-                    register,
-                );
+                let all = Direction::Write.all();
+                let cleared = self.write_interest.clear_bits(&self.readiness, event, all, register);
                 cleared.expect("`register` does not fail");
             }
         }));

@@ -85,6 +85,9 @@ mod stdio;
 pub(crate) mod trait_families;
 #[cfg(feature = "futures-io")]
 mod void;
+#[doc(hidden)]
+#[cfg_attr(not(unix), path = "io/wait/elsewhere.rs")]
+pub mod wait;
 
 pub use self::async_source::Async;
 pub(crate) use self::async_source::{current_driver, driver_for};

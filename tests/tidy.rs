@@ -403,6 +403,10 @@ const CFG: Confined = Confined {
             "a file that no other user may read, on Unix; there is another way on Windows",
         ),
         ("src/runtime/context.rs", "threads that may be workers, or the one thread: a file each"),
+        (
+            "src/runtime/context/native.rs",
+            "threads that wait in `poll` end with the runtime, on Unix",
+        ),
         ("src/engine/slab.rs", "the width of a token on 32-bit machines"),
         ("src/engine/task/holders.rs", "a static cannot have the models' atomics"),
         (

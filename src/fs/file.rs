@@ -3,6 +3,7 @@
 mod buffer;
 #[cfg(feature = "futures-io")]
 mod futures_io;
+mod polls;
 #[cfg(feature = "tokio-io")]
 mod tokio_io;
 mod traffic;
@@ -17,7 +18,6 @@ use std::future::poll_fn;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::SystemTime;
 
 /// As tokio's: large enough that the trip to the pool does not count beside the copying.
@@ -33,9 +33,16 @@ const MAX_BUF_SIZE: usize = 2 * 1024 * 1024;
 /// A write is ready when the `File` has copied the bytes, at most [`max_buf_size`](Self::max_buf_size) of
 /// them; a thread of the pool then writes them to the file, and the next operation waits for it. **Call
 /// `flush` after the last write**: it waits until everything has arrived, and returns the error of the last
-/// write. Errors come out once, at the next write, `flush`, [`sync_all`](Self::sync_all),
-/// [`sync_data`](Self::sync_data) or [`set_len`](Self::set_len); reads, seeks and the others keep them for
-/// those. A write that failed may have written a part, and moved the position by it.
+/// write.
+///
+/// An error of a write comes out once, at the next write, `flush`, [`sync_all`](Self::sync_all),
+/// [`sync_data`](Self::sync_data) or [`set_len`](Self::set_len); reads, seeks and the others keep it for
+/// those. The bytes that could not be written are kept. The next write, `flush` or sync tries them again, at
+/// the place that they were meant for, and returns an error as long as that fails. So `Ok` from one of these
+/// always says that all bytes which were accepted are in the file. (tokio's file forgets the bytes with the
+/// error, and the second `flush` says `Ok`.) `set_len` cuts off those behind the new end.
+///
+/// A write that failed may have written a part, and moved the position by it.
 ///
 /// `flush` leaves the bytes with the operating system, where other programs see them. Only
 /// [`sync_all`](Self::sync_all) and [`sync_data`](Self::sync_data) say that they survive a loss of power.
@@ -45,7 +52,13 @@ const MAX_BUF_SIZE: usize = 2 * 1024 * 1024;
 /// After `flush` there is nothing to lose, and the file is closed at once. Without it, what was accepted is
 /// still written on the pool, but some time later; an error is lost. That is so too if the runtime ends
 /// meanwhile: it waits for these writes as for running calls, but neither `shutdown_background` nor the end
-/// of the process does.
+/// of the process does. Bytes of a write that has failed are given up.
+///
+/// # Files that are no regular files
+///
+/// A pipe or a device in non-blocking mode is read and written as one in blocking mode: a call that finds no
+/// data or no room waits. (tokio's file returns `WouldBlock` to a read, and loses what was to be written.) A
+/// read that waits so ends with its runtime, with an error.
 ///
 /// # Reading
 ///
@@ -159,8 +172,9 @@ impl File {
 
     /// Waits for what is under way and returns std's file, at the position of this one.
     ///
-    /// An error of a write that has not come out yet is lost: call `flush` before. So is what was read ahead
-    /// by a read that was dropped, if the file has no position (a pipe).
+    /// An error of a write that has not come out yet is lost, and so are the bytes of a write that has
+    /// failed: call `flush` before. So is what was read ahead by a read that was dropped, if the file has
+    /// no position (a pipe).
     ///
     /// # Cancel safety
     ///
@@ -247,12 +261,7 @@ impl File {
     ///
     /// When polled outside a runtime.
     pub async fn set_len(&self, size: u64) -> io::Result<()> {
-        self.call(Kind::SetLen, move |shared| {
-            // What was read ahead may be cut off.
-            shared.realign()?;
-            shared.std.set_len(size)
-        })
-        .await
+        self.call(Kind::SetLen, move |shared| shared.set_len(size)).await
     }
 
     /// Returns what the system knows of the file, after the writes that were accepted. A read that is under
@@ -380,8 +389,10 @@ impl File {
     ) -> io::Result<T> {
         let mut traffic = self.traffic.lock().await;
         poll_fn(|cx| traffic.poll_room(cx, kind)).await;
-        if kind.reports() {
-            traffic.report()?;
+        match kind {
+            Kind::Sync => poll_fn(|cx| traffic.poll_flush(cx, &self.shared)).await?,
+            Kind::SetLen => traffic.report()?,
+            _ => {}
         }
         // Beside the outcome that all calls have, so that the next caller can wait for any of them.
         let value = Arc::new(Mutex::new(None));
@@ -393,17 +404,6 @@ impl File {
         poll_fn(|cx| traffic.poll_own(cx, kind)).await?;
         let value = value.lock().take();
         Ok(value.expect("a call without an error leaves its value"))
-    }
-
-    /// What the traits of futures-io and tokio read by.
-    fn poll_read(
-        &mut self,
-        cx: &mut Context<'_>,
-        wanted: usize,
-        take: impl FnOnce(&[u8]),
-    ) -> Poll<io::Result<usize>> {
-        let sizes = (wanted, self.max_buf_size);
-        self.traffic.get_mut().poll_read(cx, &self.shared, sizes, take)
     }
 
     pub(super) fn std(&self) -> &std::fs::File {

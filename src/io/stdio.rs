@@ -1,7 +1,7 @@
 //! The standard streams of the process, where reading and writing may block for as long as a user takes.
 //!
 //! Each write to standard output or error is a job on the blocking pool. Standard input has a thread of its
-//! own (`input`).
+//! own (`input`). All three wait where the stream is in non-blocking mode (`wait`).
 
 mod futures_io;
 mod input;
@@ -10,6 +10,7 @@ pub use self::input::{Stdin, stdin};
 
 use crate::engine::impls::impl_debug;
 use crate::engine::task::JoinHandle;
+use crate::io::wait::{self, Waitable};
 use crate::runtime::context;
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -32,6 +33,10 @@ pub struct Stderr(Output);
 /// what is called next. **[Flush](crate::io::AsyncWriteExt::flush) before the end of `main`**: what is still
 /// on its way when the runtime ends may be lost. Two handles do not order their writes, but a write of up to
 /// 2 MiB is never torn.
+///
+/// A stream in non-blocking mode is written to as one in blocking mode: the write waits until there is room,
+/// and goes on where it stopped. That mode belongs to the open file and not to the process, so a parent or
+/// another writer may have set it. (tokio's standard output returns `WouldBlock` then, and loses the rest.)
 ///
 /// # Cancel safety
 ///
@@ -80,9 +85,10 @@ pub fn stderr() -> Stderr {
     Stderr(Output::new(|bytes| write_and_flush(io::stderr().lock(), bytes)))
 }
 
-fn write_and_flush(mut to: impl Write, bytes: &[u8]) -> io::Result<()> {
-    to.write_all(bytes)?;
-    to.flush()
+/// Under one lock, so that no other thread writes into the middle, also while this one waits for room.
+fn write_and_flush(mut to: impl Write + Waitable, bytes: &[u8]) -> io::Result<()> {
+    wait::write_all(&mut to, bytes)?;
+    wait::flush(&mut to)
 }
 
 type Job = JoinHandle<(io::Result<()>, Vec<u8>)>;

@@ -15,6 +15,7 @@ use super::slow_polls::{OnSlowPoll, SlowPolls};
 use super::tokio_context;
 use super::tokio_words;
 use crate::engine::blocking;
+use crate::engine::cancellation::CancellationToken;
 use crate::engine::driver::Driver;
 use crate::engine::impls::{impl_debug, impl_unwind_safe, setters};
 use crate::engine::scheduler::{
@@ -414,6 +415,7 @@ impl Builder {
                 self.slow_poll_threshold,
                 self.on_slow_poll.clone(),
             )),
+            ending: CancellationToken::new(),
             blocking_tasks: BlockingTasks::new(),
             tokio,
         });

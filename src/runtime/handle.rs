@@ -14,6 +14,7 @@ use super::slow_polls::SlowPolls;
 use super::tokio_context;
 use super::tokio_words;
 use crate::engine::blocking;
+use crate::engine::cancellation::CancellationToken;
 use crate::engine::driver::Driver;
 use crate::engine::impls::impl_unwind_safe;
 use crate::engine::park::Parker;
@@ -51,6 +52,8 @@ pub(super) struct RuntimeState {
     /// The sleeps of the thread that runs the tasks of a runtime without workers.
     pub(super) sleeps: Sleeps,
     pub(super) slow_polls: Arc<SlowPolls>,
+    /// Cancelled when the runtime begins to end.
+    pub(super) ending: CancellationToken,
     pub(super) tokio: tokio_context::Door,
 }
 

@@ -14,11 +14,13 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 impl Handle {
-    /// Takes no more blocking work and no more pinned tasks, and calls the function for slow polls no more.
+    /// Takes no more blocking work and no more pinned tasks, calls the function for slow polls no more, and
+    /// tells threads of the pool that wait for something to read.
     fn close_pools(&self) {
         self.inner.slow_polls.close();
         self.inner.blocking.close();
         self.inner.pinned.close();
+        self.inner.ending.cancel();
     }
 
     /// Ends the runtime; waits for its threads, for `timeout` at most. A second call finds nothing to do.

@@ -5,6 +5,8 @@ mod content;
 mod directory;
 mod ends;
 mod entry;
+#[cfg(target_os = "linux")]
+mod failed_writes;
 mod file;
 mod model;
 

@@ -105,6 +105,8 @@ mod histograms;
 mod http;
 mod locks;
 mod lookup;
+#[cfg(target_os = "linux")]
+mod nonblocking;
 mod options;
 #[cfg(unix)]
 mod pipe;

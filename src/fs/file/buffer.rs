@@ -1,6 +1,6 @@
 //! Bytes between a file and its user.
 
-use std::io::{self, ErrorKind, Read};
+use std::io;
 
 /// Bytes that came in at one end and go out at the other.
 ///
@@ -34,22 +34,24 @@ impl Buffer {
     }
 
     /// Puts what one read of at most `limit` bytes brings in the place of what was there.
-    pub(super) fn fill(&mut self, mut source: impl Read, limit: usize) -> io::Result<()> {
+    pub(super) fn fill(
+        &mut self,
+        limit: usize,
+        read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<()> {
         self.clear();
         if self.memory.len() < limit {
             // Not `resize`, which may copy bytes that are not needed.
             self.memory = vec![0; limit];
         }
-        loop {
-            match source.read(&mut self.memory[..limit]) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                read => {
-                    // A source that claims more than it was given room for must not make us panic later.
-                    self.end = read?.min(limit);
-                    return Ok(());
-                }
-            }
-        }
+        // A source that claims more than it was given room for must not make us panic later.
+        self.end = read(&mut self.memory[..limit])?.min(limit);
+        Ok(())
+    }
+
+    /// Forgets all but the first `count` bytes.
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.end = self.end.min(self.start.saturating_add(count));
     }
 
     /// Puts the first `limit` bytes of `parts` in the place of what was there; returns how many there were.
@@ -93,39 +95,28 @@ mod tests {
     }
 
     #[test]
-    fn a_read_is_repeated_when_it_was_interrupted_and_otherwise_made_once() {
-        struct Source(u32);
-        impl Read for Source {
-            fn read(&mut self, memory: &mut [u8]) -> io::Result<usize> {
-                self.0 += 1;
-                if self.0 < 3 {
-                    return Err(io::ErrorKind::Interrupted.into());
-                }
-                memory[..2].copy_from_slice(b"xy");
-                Ok(2)
-            }
-        }
+    fn a_read_replaces_what_was_there() {
         let mut buffer = Buffer::default();
-        let mut source = Source(0);
-        buffer.fill(&mut source, 5).unwrap();
-        assert_eq!((buffer.bytes(), source.0), (&b"xy"[..], 3));
-        buffer.fill(&b"0123456789"[..], 3).unwrap();
+        let mut source = &b"0123456789"[..];
+        buffer.fill(3, |room| source.read(room)).unwrap();
         assert_eq!(buffer.bytes(), b"012");
-        buffer.fill(io::empty(), 3).unwrap();
+        buffer.consume(1);
+        buffer.truncate(1);
+        assert_eq!(buffer.bytes(), b"1");
+        buffer.truncate(7);
+        assert_eq!(buffer.bytes(), b"1");
+        buffer.fill(3, |_| Ok(1_000)).unwrap();
+        assert_eq!(buffer.bytes().len(), 3, "more than there was room for");
+        buffer.fill(3, |_| Ok(0)).unwrap();
         assert!(buffer.is_empty());
     }
 
     #[test]
     fn a_failed_read_leaves_nothing_of_what_was_there() {
-        struct Broken;
-        impl Read for Broken {
-            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::IsADirectory.into())
-            }
-        }
         let mut buffer = Buffer::default();
         buffer.put([&b"old"[..]], 3);
-        assert_eq!(buffer.fill(Broken, 3).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+        let error = buffer.fill(3, |_| Err(io::ErrorKind::IsADirectory.into())).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
         assert!(buffer.is_empty());
     }
 }

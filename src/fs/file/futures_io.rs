@@ -24,8 +24,7 @@ impl AsyncWrite for File {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let File { shared, traffic, max_buf_size } = self.get_mut();
-        traffic.get_mut().poll_write(cx, shared, [buf], *max_buf_size)
+        File::poll_write(self.get_mut(), cx, [buf])
     }
 
     fn poll_write_vectored(
@@ -33,19 +32,17 @@ impl AsyncWrite for File {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let File { shared, traffic, max_buf_size } = self.get_mut();
-        let parts = bufs.iter().map(|buf| &**buf);
-        traffic.get_mut().poll_write(cx, shared, parts, *max_buf_size)
+        File::poll_write(self.get_mut(), cx, bufs.iter().map(|buf| &**buf))
     }
 
     /// Waits until all that was accepted is with the operating system.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.get_mut().traffic.get_mut().poll_flush(cx)
+        File::poll_flush(self.get_mut(), cx)
     }
 
     /// As `poll_flush`; the file is closed when it is dropped.
     fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_flush(cx)
+        File::poll_flush(self.get_mut(), cx)
     }
 }
 

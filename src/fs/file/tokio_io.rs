@@ -15,16 +15,10 @@ implement_write!(AsyncWrite, vectored: true, [] File []);
 
 impl AsyncSeek for File {
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
-        let File { shared, traffic, .. } = self.get_mut();
-        let traffic = traffic.get_mut();
-        if traffic.is_busy() {
-            let error = "another file operation is under way: call poll_complete before start_seek";
-            return Err(io::Error::other(error));
-        }
-        traffic.start_seek(shared, position)
+        File::start_seek(self.get_mut(), position)
     }
 
     fn poll_complete(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
-        self.get_mut().traffic.get_mut().poll_sought(cx)
+        File::poll_sought(self.get_mut(), cx)
     }
 }

@@ -9,7 +9,28 @@
 //! | read | `ahead` is empty | what was read is in `ahead`, also if no call waits for it |
 //! | write | realigns | the bytes are in the file, or the error waits for the next call that may report it |
 //! | seek | realigns, or forgets `ahead` if the new position does not depend on it | |
+//! | cut or fill (`set_len`) | realigns | what is unwritten behind the new end is gone, too |
 //! | others | as they need | |
+//!
+//! # A write that has failed
+//!
+//! The user was told that the bytes are written, so they are kept, and the place for them (`out` and
+//! `place`). `Ok` from a flush or a sync says that no such bytes are left. So the state is this, after the
+//! error itself has been reported:
+//!
+//! | call | with unwritten bytes |
+//! |---|---|
+//! | flush, close, sync | tries to write them: that error, or `Ok` if they are in the file now |
+//! | write | the same, and accepts more only then, so that what is kept stays bounded |
+//! | read, seek, `metadata`, … | made as without them: the bytes have a place, wherever the position is |
+//! | `set_len` | what lay behind the new end is cut off, as if it had been written before |
+//! | `into_std`, drop | the bytes are lost |
+//!
+//! Rejected: to forget them with the error, as tokio does. The second flush then says `Ok`, and the data are
+//! lost. To try them before each read and seek: a file that cannot be written could not be read any more. To
+//! return the first error for ever: a log would not go on when the disk has room again.
+//!
+//! # Callers that are dropped
 //!
 //! A read may last for ever (of a pipe, of a terminal), also when its caller has been dropped. What concerns
 //! neither contents nor position is therefore not kept waiting by a read: it is made beside it. It waits for
@@ -25,9 +46,10 @@ use super::buffer::Buffer;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::JoinHandle;
 use crate::fs::{AtShutdown, not_made, start};
+use crate::io::wait;
 use std::fs::File;
 use std::future::Future;
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Seek, SeekFrom};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -44,8 +66,10 @@ pub(super) struct Shared {
 struct Buffers {
     /// Read and not taken.
     ahead: Buffer,
-    /// To be written.
+    /// To be written. Between two calls: accepted and not written, because a write has failed.
     out: Buffer,
+    /// Where `out` belongs if a write of it has failed. `None`: none has, or the file has no position.
+    place: Option<u64>,
 }
 
 /// The call that is under way, and what is known of earlier ones.
@@ -82,11 +106,6 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Whether an error of an earlier write comes out instead of the call being made.
-    pub(super) fn reports(self) -> bool {
-        matches!(self, Self::Write | Self::Sync | Self::SetLen)
-    }
-
     /// Whether its error is kept if no call waits for it.
     fn is_kept(self) -> bool {
         matches!(self, Self::Write | Self::Sync)
@@ -123,13 +142,59 @@ impl Shared {
     }
 
     fn read(&self, limit: usize) -> io::Result<()> {
-        self.buffers.lock().ahead.fill(&self.std, limit)
+        self.buffers.lock().ahead.fill(limit, |room| wait::read(&mut &self.std, room))
     }
 
+    /// Writes what is to be written; keeps what it cannot write.
     fn write(&self) -> io::Result<()> {
         let buffers = &mut *self.buffers.lock();
         self.realign_locked(buffers)?;
-        (&self.std).write_all(buffers.out.bytes())
+        let users = match buffers.place {
+            // A write of these bytes has failed, and the position may be another one since.
+            Some(place) => Some((&self.std).stream_position()?).filter(|now| *now != place),
+            None => None,
+        };
+        if let (Some(_), Some(place)) = (users, buffers.place) {
+            (&self.std).seek(SeekFrom::Start(place))?;
+        }
+        let result = self.write_out(&mut buffers.out);
+        // Of an error here only the position is wrong, and a file that was sought a moment ago has none.
+        buffers.place = result.as_ref().err().and_then(|_| (&self.std).stream_position().ok());
+        if let Some(users) = users {
+            (&self.std).seek(SeekFrom::Start(users))?;
+        }
+        result
+    }
+
+    fn write_out(&self, out: &mut Buffer) -> io::Result<()> {
+        while !out.is_empty() {
+            match wait::write(&mut &self.std, out.bytes())? {
+                0 => return Err(ErrorKind::WriteZero.into()),
+                count => out.consume(count),
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts the file off, or fills it up.
+    pub(super) fn set_len(&self, size: u64) -> io::Result<()> {
+        let buffers = &mut *self.buffers.lock();
+        // What was read ahead may be cut off.
+        self.realign_locked(buffers)?;
+        self.std.set_len(size)?;
+        if let Some(place) = buffers.place {
+            let left = size.saturating_sub(place).try_into().unwrap_or(usize::MAX);
+            buffers.out.truncate(left);
+            // The next bytes that are accepted go to where the position is.
+            buffers.place = buffers.place.filter(|_| !buffers.out.is_empty());
+        }
+        Ok(())
+    }
+
+    /// Whether a write has failed, and bytes that were accepted are not in the file. Not while a call is
+    /// made.
+    fn has_unwritten(&self) -> bool {
+        !self.buffers.lock().out.is_empty()
     }
 
     fn seek(&self, to: SeekFrom) -> io::Result<u64> {
@@ -280,18 +345,37 @@ impl Traffic {
         parts: impl IntoIterator<Item = &'a [u8]>,
         limit: usize,
     ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_flush(cx))?;
+        ready!(self.poll_flush(cx, shared))?;
         let count = shared.buffers.lock().out.put(parts, limit);
         if count > 0 {
-            self.start(Kind::Write, shared, |shared| shared.write().map(|()| 0))?;
+            let started = self.start_write(shared);
+            if started.is_err() {
+                // The caller is told that they are not accepted.
+                shared.buffers.lock().out.clear();
+            }
+            started?;
         }
         Poll::Ready(Ok(count))
     }
 
-    /// Waits until everything that was accepted has been written.
-    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_settle(cx));
-        Poll::Ready(self.report())
+    /// Waits until everything that was accepted has been written; tries once more what could not be.
+    pub(super) fn poll_flush(
+        &mut self,
+        cx: &mut Context<'_>,
+        shared: &Arc<Shared>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.poll_settle(cx));
+            self.report()?;
+            if !shared.has_unwritten() {
+                return Poll::Ready(Ok(()));
+            }
+            self.start_write(shared)?;
+        }
+    }
+
+    fn start_write(&mut self, shared: &Arc<Shared>) -> io::Result<()> {
+        self.start(Kind::Write, shared, |shared| shared.write().map(|()| 0))
     }
 
     pub(super) fn start_seek(&mut self, shared: &Arc<Shared>, to: SeekFrom) -> io::Result<()> {

@@ -17,9 +17,9 @@
 //! lock of the standard input in a locked state, and reads from the descriptor instead.
 
 use crate::engine::wakers;
-use crate::io::AsyncRead;
+use crate::io::{AsyncRead, wait};
 use parking_lot::Mutex;
-use std::io::{self, ErrorKind, Read};
+use std::io;
 use std::pin::Pin;
 use std::process;
 use std::task::{Context, Poll, Waker};
@@ -43,6 +43,9 @@ pub struct Stdin {
 ///
 /// In a forked child it works as in the parent, and both read from the same place. What std has buffered is
 /// not seen there if the parent was reading during the fork.
+///
+/// An input in non-blocking mode, which another process may have set, is waited for as one in blocking mode.
+/// (tokio's standard input returns `WouldBlock` then.)
 ///
 /// Made for interaction. For a program that only processes its input, reading it with `std::io::stdin` in
 /// [`spawn_blocking`](crate::spawn_blocking) is faster.
@@ -185,14 +188,14 @@ impl Input {
 type Source = fn(&mut [u8]) -> io::Result<usize>;
 
 fn read_as_std(buf: &mut [u8]) -> io::Result<usize> {
-    io::stdin().lock().read(buf)
+    wait::read(&mut io::stdin().lock(), buf)
 }
 
 /// Without std's lock and buffer.
 #[cfg(unix)]
 fn read_past_std(buf: &mut [u8]) -> io::Result<usize> {
     use std::os::fd::AsFd;
-    std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?).read(buf)
+    wait::read(&mut std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?), buf)
 }
 
 /// Nothing forks here.
@@ -207,12 +210,7 @@ fn read_when_asked(source: Source) {
         while !INPUT.lock().wanted {
             thread::park();
         }
-        let read = loop {
-            match source(&mut buf) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                read => break read,
-            }
-        };
+        let read = source(&mut buf);
         let mut input = INPUT.lock();
         input.wanted = false;
         match read {

@@ -1,6 +1,8 @@
 //! Where threads may be workers: the scheduler knows them too, and answers faster.
 
 use super::{Handle, expect, with};
+#[cfg(unix)]
+use crate::engine::cancellation::CancellationToken;
 use crate::engine::driver::Driver;
 use crate::engine::scheduler;
 use crate::engine::sync_shim::Arc;
@@ -116,6 +118,12 @@ where
     T: Send + 'static,
 {
     expect("spawn_blocking").spawn_blocking(f)
+}
+
+/// Cancelled when the current runtime begins to end. `None`: the thread is in none.
+#[cfg(unix)]
+pub(crate) fn ending() -> Option<CancellationToken> {
+    with(|handle| handle.map(|handle| handle.inner.ending.clone()))
 }
 
 /// As [`spawn_blocking`], for the function `what`; an error says why the pool has not taken `f`. If it has

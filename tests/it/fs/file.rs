@@ -115,31 +115,47 @@ fn a_directory_is_no_file() {
 
 /// The file is open for reading only: the write is accepted, and fails on the pool.
 #[test]
-fn an_error_of_a_write_comes_out_once_and_at_a_place_for_it() {
+fn an_error_of_a_write_comes_out_at_a_place_for_it() {
+    run(|| async {
+        let folder = Folder::new();
+        let path = folder.file("file", "0123456789");
+        for case in 0..5 {
+            let mut file = File::open(&path).await.unwrap();
+            assert_eq!(file.write(b"abc").await.unwrap(), 3);
+            for _ in 0..2 {
+                // None of these is the place, before the error has come out and afterwards.
+                let mut one = [0];
+                assert_eq!(file.read(&mut one).await.unwrap(), 1);
+                assert_eq!(file.seek(SeekFrom::Start(0)).await.unwrap(), 0);
+                assert_eq!(file.metadata().await.unwrap().len(), 10);
+                drop(file.try_clone().await.unwrap());
+                let error = match case {
+                    0 => file.flush().await.unwrap_err(),
+                    1 => file.write(b"def").await.unwrap_err(),
+                    2 => file.sync_all().await.unwrap_err(),
+                    3 => file.close().await.unwrap_err(),
+                    _ => file.sync_data().await.unwrap_err(),
+                };
+                let mut std = std::fs::File::open(&path).unwrap();
+                same_error(Err::<(), _>(error), std::io::Write::write(&mut std, b"abc"));
+            }
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), b"0123456789");
+    });
+}
+
+/// Cutting the file off needs the error told first, and its own error is another one.
+#[test]
+fn an_error_of_a_write_comes_out_before_a_file_is_cut_off() {
     run(|| async {
         let folder = Folder::new();
         let path = folder.file("file", "0123456789");
         let mut file = File::open(&path).await.unwrap();
-        for case in 0..5 {
-            assert_eq!(file.write(b"abc").await.unwrap(), 3);
-            // None of these is the place.
-            let mut one = [0];
-            assert_eq!(file.read(&mut one).await.unwrap(), 1);
-            assert_eq!(file.seek(SeekFrom::Start(0)).await.unwrap(), 0);
-            assert_eq!(file.metadata().await.unwrap().len(), 10);
-            drop(file.try_clone().await.unwrap());
-            let error = match case {
-                0 => file.flush().await.unwrap_err(),
-                1 => file.write(b"def").await.unwrap_err(),
-                2 => file.sync_all().await.unwrap_err(),
-                3 => file.close().await.unwrap_err(),
-                _ => file.set_len(0).await.unwrap_err(),
-            };
-            let mut std = std::fs::File::open(&path).unwrap();
-            same_error(Err::<(), _>(error), std::io::Write::write(&mut std, b"abc"));
-            file.flush().await.unwrap();
-        }
-        assert_eq!(std::fs::read(&path).unwrap(), b"0123456789");
+        assert_eq!(file.write(b"abc").await.unwrap(), 3);
+        let mut std = std::fs::File::open(&path).unwrap();
+        same_error(file.set_len(0).await, std::io::Write::write(&mut std, b"abc"));
+        same_error(file.set_len(0).await, std.set_len(0));
+        assert!(file.flush().await.is_err(), "the bytes are not in the file");
     });
 }
 

@@ -1,6 +1,14 @@
 //! Work that blocks, under the names that tokio's files know: on liten's pool for it.
+//!
+//! What is read and written there are the standard streams, and on Windows the pipes to children. On Unix the
+//! former may be in non-blocking mode, which any process can set that shares the open file; then a call
+//! waits as it would in blocking mode ([`Reads`], [`Writes`]). tokio returns `WouldBlock`, and loses what was
+//! to be written.
 
 pub(crate) use liten::task::JoinHandle;
+#[cfg(unix)]
+use liten::io::wait;
+use std::io::{self, Read, Write};
 
 use liten::runtime::door::boxed_if_large;
 
@@ -28,4 +36,59 @@ where
 {
     crate::runtime::context::assert_inside();
     boxed_if_large!(function f: F => liten::task::spawn_unfailing(f).ok())
+}
+
+/// Reads on a thread that may block.
+pub(crate) trait Reads: Read {
+    fn read_waiting(&mut self, buf: &mut [u8]) -> io::Result<usize>;
+}
+
+/// Writes on a thread that may block.
+pub(crate) trait Writes: Write {
+    fn write_all_waiting(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    fn flush_waiting(&mut self) -> io::Result<()>;
+}
+
+#[cfg(unix)]
+impl Reads for io::Stdin {
+    fn read_waiting(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        wait::read(&mut self.lock(), buf)
+    }
+}
+
+/// Under one lock, so that no other thread writes into the middle, also while this one waits for room.
+macro_rules! output {
+    ($($stream:ty)*) => {$(
+        #[cfg(unix)]
+        impl Writes for $stream {
+            fn write_all_waiting(&mut self, bytes: &[u8]) -> io::Result<()> {
+                wait::write_all(&mut self.lock(), bytes)
+            }
+
+            fn flush_waiting(&mut self) -> io::Result<()> {
+                wait::flush(&mut self.lock())
+            }
+        }
+    )*};
+}
+
+output!(io::Stdout io::Stderr);
+
+#[cfg(not(unix))]
+impl<T: Read> Reads for T {
+    fn read_waiting(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        liten::io::wait::read(self, buf)
+    }
+}
+
+#[cfg(not(unix))]
+impl<T: Write> Writes for T {
+    fn write_all_waiting(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn flush_waiting(&mut self) -> io::Result<()> {
+        self.flush()
+    }
 }

@@ -66,6 +66,56 @@ const EDITS: &[Edit] = &[
             }
             let stream = TcpStream::new(sys)?;",
     },
+    // The descriptor is told to the driver, which asks the system about it.
+    Edit {
+        path: "src/io/async_fd.rs",
+        from: "match Registration::new_with_interest_and_handle(",
+        to: Some("            Ok(registration) => Ok(AsyncFd {"),
+        with: "match Registration::of_descriptor(fd, interest, scheduler::Handle::current()) {\n",
+    },
+    // The standard streams wait where they are in non-blocking mode.
+    Edit {
+        path: "src/io/blocking.rs",
+        from: "    T: Read + Unpin + Send + 'static,",
+        to: None,
+        with: "    T: crate::blocking::Reads + Unpin + Send + 'static,",
+    },
+    Edit {
+        path: "src/io/blocking.rs",
+        from: "    T: Write + Unpin + Send + 'static,",
+        to: None,
+        with: "    T: crate::blocking::Writes + Unpin + Send + 'static,",
+    },
+    Edit {
+        path: "src/io/blocking.rs",
+        from: "let res = inner.flush().map(|()| 0);",
+        to: None,
+        with: "let res = inner.flush_waiting().map(|()| 0);",
+    },
+    Edit {
+        path: "src/io/blocking.rs",
+        from: "pub(crate) unsafe fn read_from<T: Read>(",
+        to: None,
+        with: "pub(crate) unsafe fn read_from<T: crate::blocking::Reads>(",
+    },
+    Edit {
+        path: "src/io/blocking.rs",
+        from: "let res = uninterruptibly!(rd.read(buf));",
+        to: None,
+        with: "let res = rd.read_waiting(buf);",
+    },
+    Edit {
+        path: "src/io/blocking.rs",
+        from: "pub(crate) fn write_to<T: Write>(",
+        to: None,
+        with: "pub(crate) fn write_to<T: crate::blocking::Writes>(",
+    },
+    Edit {
+        path: "src/io/blocking.rs",
+        from: "let res = wr.write_all(&self.buf);",
+        to: None,
+        with: "let res = wr.write_all_waiting(&self.buf);",
+    },
     // The end of a child process is told by liten, in `unix/child.rs`.
     Edit {
         path: "src/process/unix/mod.rs",

@@ -34,6 +34,25 @@ use std::os::fd::AsRawFd;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{ready, Context, Poll};
 
+/// The number that a source has in the process.
+trait Descriptor {
+    fn descriptor(&self) -> Option<i32>;
+}
+
+#[cfg(unix)]
+impl<E: AsRawFd> Descriptor for E {
+    fn descriptor(&self) -> Option<i32> {
+        Some(self.as_raw_fd())
+    }
+}
+
+#[cfg(not(unix))]
+impl<E> Descriptor for E {
+    fn descriptor(&self) -> Option<i32> {
+        None
+    }
+}
+
 /// What a read of fewer bytes than there was room for tells of a source. One of a new kind has to say it.
 pub(crate) trait ShortRead {
     /// Whether it proves that nothing is left, so that the next read may wait for an event.
@@ -69,7 +88,8 @@ pub(crate) struct PollEvented<E: Source> {
     registration: Registration,
 }
 
-impl<E: Source> PollEvented<E> {
+#[allow(private_bounds)]
+impl<E: Source + Descriptor> PollEvented<E> {
     #[track_caller]
     pub(crate) fn new(io: E) -> io::Result<Self> {
         Self::new_with_interest(io, Interest::READABLE | Interest::WRITABLE)
@@ -86,10 +106,23 @@ impl<E: Source> PollEvented<E> {
         interest: Interest,
         handle: scheduler::Handle,
     ) -> io::Result<Self> {
-        let registration = Registration::new_with_interest_and_handle(&mut io, interest, handle)?;
+        let descriptor = io.descriptor();
+        let registration = Registration::new(&mut io, descriptor, interest, handle)?;
         Ok(Self { io: Some(io), registration })
     }
 
+    /// A connection that has been made, or a socket for datagrams. It counts as ready for writing, and for
+    /// reading if `is_readable`. Where sources have descriptors, that it has room for writing is an event only
+    /// after a write that found none.
+    #[track_caller]
+    pub(crate) fn with_room(mut io: E, is_readable: bool) -> io::Result<Self> {
+        let descriptor = io.descriptor();
+        let registration = Registration::with_room(&mut io, descriptor, is_readable)?;
+        Ok(Self { io: Some(io), registration })
+    }
+}
+
+impl<E: Source> PollEvented<E> {
     pub(crate) fn registration(&self) -> &Registration {
         &self.registration
     }
@@ -148,29 +181,6 @@ impl<E: Source> PollEvented<E> {
     {
         let mut source: &'a E = self;
         self.registration.poll_write_io(cx, || source.write_vectored(bufs))
-    }
-}
-
-#[cfg(unix)]
-impl<E: Source + AsRawFd> PollEvented<E> {
-    /// A connection that has been made, or a socket for datagrams. It counts as ready for writing, and for
-    /// reading if `is_readable`. That it has room for writing is an event only after a write that found none.
-    #[track_caller]
-    pub(crate) fn with_room(mut io: E, is_readable: bool) -> io::Result<Self> {
-        let descriptor = io.as_raw_fd();
-        let registration = Registration::with_room(&mut io, Some(descriptor), is_readable)?;
-        Ok(Self { io: Some(io), registration })
-    }
-}
-
-#[cfg(windows)]
-impl<E: Source> PollEvented<E> {
-    /// A connection that has been made, or a socket for datagrams. It counts as ready for writing, and for
-    /// reading if `is_readable`.
-    #[track_caller]
-    pub(crate) fn with_room(mut io: E, is_readable: bool) -> io::Result<Self> {
-        let registration = Registration::with_room(&mut io, None, is_readable)?;
-        Ok(Self { io: Some(io), registration })
     }
 }
 

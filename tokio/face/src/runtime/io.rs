@@ -65,15 +65,34 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
+    /// `descriptor`: the number that the source has in the process, if it has one.
+    #[track_caller]
+    pub(crate) fn new(
+        source: &mut impl Source,
+        descriptor: Option<i32>,
+        interest: Interest,
+        handle: Handle,
+    ) -> io::Result<Self> {
+        context::assert_io_of(&handle);
+        let interest = interest.to_mio();
+        let registered = Registered::unassumed(handle.inner(), source, interest, descriptor)?;
+        Ok(Self { registered })
+    }
+
+    /// Registers a source of which nothing else is known.
     #[track_caller]
     pub(crate) fn new_with_interest_and_handle(
         source: &mut impl Source,
         interest: Interest,
         handle: Handle,
     ) -> io::Result<Self> {
-        context::assert_io_of(&handle);
-        let registered = Registered::unassumed(handle.inner(), source, interest.to_mio())?;
-        Ok(Self { registered })
+        Self::new(source, None, interest, handle)
+    }
+
+    #[cfg(unix)]
+    #[track_caller]
+    pub(crate) fn of_descriptor(fd: i32, interest: Interest, handle: Handle) -> io::Result<Self> {
+        Self::new(&mut mio::unix::SourceFd(&fd), Some(fd), interest, handle)
     }
 
     /// Registers a source that has room for writing. It is ready for that, and for reading if `is_readable`.
@@ -98,6 +117,9 @@ impl Registration {
         self.registered.assume(to_bits(ready));
     }
 
+    /// The program says that the source is not ready for what the event shows. tokio keeps closed sides then.
+    /// liten asks the system, and keeps those that it still reports: the others have passed, such as that of
+    /// a socket that was not connected yet, and would end each wait at once for ever.
     pub(crate) fn clear_readiness(&self, event: ReadyEvent) {
         self.registered.clear(event.event, to_bits(event.ready));
     }

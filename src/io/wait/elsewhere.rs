@@ -1,0 +1,53 @@
+//! Reading and writing on a thread that may block, where no other process can change the mode.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+/// What can be waited for.
+pub trait Waitable {}
+
+impl<T: ?Sized> Waitable for T {}
+
+/// Reads some bytes.
+///
+/// # Errors
+///
+/// The error of the read other than `Interrupted`.
+pub fn read(source: &mut impl Read, buf: &mut [u8]) -> io::Result<usize> {
+    uninterrupted(|| source.read(buf))
+}
+
+/// Writes some bytes.
+///
+/// # Errors
+///
+/// The error of the write other than `Interrupted`.
+pub fn write(to: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
+    uninterrupted(|| to.write(bytes))
+}
+
+/// Writes all of the bytes.
+///
+/// # Errors
+///
+/// The errors of [`Write::write_all`].
+pub fn write_all(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    to.write_all(bytes)
+}
+
+/// Flushes what `to` has buffered.
+///
+/// # Errors
+///
+/// The error of the flush other than `Interrupted`.
+pub fn flush(to: &mut impl Write) -> io::Result<()> {
+    uninterrupted(|| to.flush())
+}
+
+fn uninterrupted<R>(mut call: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}

@@ -121,6 +121,7 @@ fn a_number_of_spare_workers_that_is_none_is_refused_by_name() {
         for value in ["abc", "", "-1", "1.5", "4097"] {
             alone_with(test, &[(SPARES, value)], || {
                 names(Runtime::new(), SPARES);
+                let value = std::env::var(SPARES).unwrap();
                 names(Runtime::new(), &format!("{value:?}"));
                 assert_eq!(workers(2).metrics().num_workers(), 2, "not asked for");
                 assert!(LocalRuntime::new().is_ok(), "it has none");

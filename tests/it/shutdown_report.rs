@@ -279,6 +279,7 @@ fn hooks_are_called_on_each_thread_and_may_panic() {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .max_spare_workers(0)
+            .thread_keep_alive(Duration::from_secs(1_000))
             .on_thread_start(move || {
                 starts.add();
                 assert!(liten::runtime::Handle::try_current().is_ok());
@@ -292,10 +293,12 @@ fn hooks_are_called_on_each_thread_and_may_panic() {
         runtime.block_on(runtime.spawn_blocking(|| ())).unwrap();
         until(|| started.get() == 3);
         runtime.handle().set_worker_threads(1).unwrap();
-        until(|| stopped.get() == 1);
+        until(|| runtime.metrics().num_resting_workers() == 1);
+        // The same thread as before.
         runtime.handle().set_worker_threads(2).unwrap();
         runtime.block_on(runtime.spawn(async {})).unwrap();
+        assert_eq!((started.get(), stopped.get()), (3, 0));
         drop(runtime);
-        assert_eq!((started.get(), stopped.get()), (4, 4));
+        assert_eq!((started.get(), stopped.get()), (3, 3));
     });
 }

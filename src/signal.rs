@@ -54,8 +54,8 @@ use std::io;
 ///
 /// # Cancel safety
 ///
-/// Cancel safe on Unix: a ctrl-c after the last poll of this future completes the next one that the task polls.
-/// On Windows a ctrl-c between the two may be lost.
+/// Cancel safe on Unix: a ctrl-c after the last poll of this future completes the next one that the task
+/// polls. On Windows a ctrl-c between the two may be lost.
 ///
 /// # Errors
 ///

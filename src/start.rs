@@ -21,8 +21,9 @@ impl Builder {
     /// # Errors
     ///
     /// `InvalidInput` naming the option if a number is 0 or beyond its bound, or a name is empty, or
-    /// `LITEN_WORKER_THREADS` or `LITEN_MAX_SPARE_WORKERS` is not a number; or if [`Builder::worker_threads`] is set for a runtime without
-    /// workers. The operating system's error if the poller or a thread cannot be made.
+    /// `LITEN_WORKER_THREADS` or `LITEN_MAX_SPARE_WORKERS` is not a number; or if [`Builder::worker_threads`]
+    /// is set for a runtime without workers. The operating system's error if the poller or a thread cannot be
+    /// made.
     ///
     /// # Examples
     ///

@@ -366,6 +366,7 @@ const MIO: Confined = Confined {
         ("src/process/unix/pipe.rs", "mio's pipes"),
         ("src/process/unix/reaper.rs", "a poller for processes whose runtime has ended"),
         ("src/insight/server", "its sockets, without all that `net` brings along"),
+        ("src/signal/unix/source.rs", "what its pair of sockets is registered for"),
     ],
 };
 
@@ -390,6 +391,10 @@ const CFG: Confined = Confined {
         ("src/engine/scheduler/watchdog/report.rs", "a warning where a collector listens"),
         ("src/engine/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
+        (
+            "src/runtime/door.rs",
+            "a debug build copies a value in each call, so the limit is lower there",
+        ),
         ("src/runtime/slow_polls/event.rs", "a warning where a collector listens"),
         ("src/start.rs", "a page where there is insight"),
         ("src/runtime/thread_activity.rs", "what Linux says of a thread; elsewhere nothing"),

@@ -53,7 +53,7 @@ pub(crate) mod waker;
 pub use hooks::TaskMeta;
 pub use id::TaskId;
 pub use join::{AbortHandle, JoinHandle};
-pub(crate) use join::{Ended, Ending};
+pub(crate) use join::{Ended, JoinEnded};
 pub use join_error::JoinError;
 pub(crate) use primitive_kind::PrimitiveKind;
 pub use running::RunningTask;

@@ -5,8 +5,8 @@
 //! socket whether it is readable. A face is a struct with one field, `io: Async<the mio socket>`.
 
 /// `from_std`, the conversion that is the same, `into_std`, `adopt` and `Debug` for a face over `$mio`,
-/// registered for `$interest` by `$register`: by `register_with_room` if each such socket has room for writing,
-/// otherwise by `register`.
+/// registered for `$interest` by `$register`: by `register_with_room` if each such socket has room for
+/// writing, otherwise by `register`.
 macro_rules! conversions {
     ($face:ident, $mio:ty, $std:ty, $interest:expr, $register:ident) => {
         impl $face {

@@ -35,15 +35,15 @@ const WORKERS_VARIABLE: &str = "LITEN_WORKER_THREADS";
 /// bound on memory.
 const MAX_BLOCKING: usize = 512;
 
-/// The most spare workers by default on a large machine, where there is one for each worker whose task blocks,
-/// and one for what waits beside them. Some tasks that block are a mistake to live with, more are a pool for
-/// blocking work, and there is one.
+/// The most spare workers by default on a large machine, where there is one for each worker whose task
+/// blocks, and one for what waits beside them. Some tasks that block are a mistake to live with, more are a
+/// pool for blocking work, and there is one.
 const SPARES: usize = 16;
 
-/// The least of them. How many places of a program block does not depend on the processors: in a container with
-/// one, three exporters that are flushed at the end may each wait for a task of this runtime. A thread that
-/// blocks costs some memory and no processor. Rejected: [`SPARES`] for all. Tasks that compute in polls of 20
-/// ms and more get as many spares as there may be, and then so many have their memory at the same time.
+/// The least of them. How many places of a program block does not depend on the processors: in a container
+/// with one, three exporters that are flushed at the end may each wait for a task of this runtime. A thread
+/// that blocks costs some memory and no processor. Rejected: [`SPARES`] for all. Tasks that compute in polls
+/// of 20 ms and more get as many spares as there may be, and then so many have their memory at the same time.
 const LEAST_SPARES: usize = 4;
 
 /// Polls that last this long are reported by default: a request that waits for such a poll is late.
@@ -129,8 +129,8 @@ impl Builder {
         /// workers, and 32 at least; at most 4096. Without meaning for a runtime without workers.
         max_worker_threads(count: usize) => this.max_worker_threads = Some(count);
 
-        /// Sets how many spare workers may run at a time. 0: none, ever. Default: `LITEN_MAX_SPARE_WORKERS` if
-        /// it is set, else one more than there are workers, but 4 at least and 16 at most; never more than
+        /// Sets how many spare workers may run at a time. 0: none, ever. Default: `LITEN_MAX_SPARE_WORKERS`
+        /// if it is set, else one more than there are workers, but 4 at least and 16 at most; never more than
         /// 4096. Without meaning for a runtime without workers.
         ///
         /// When all workers are busy with long polls (at the time of writing, of 150 µs and more) while other
@@ -142,10 +142,11 @@ impl Builder {
         ///
         /// If as many tasks block as there are workers and spares, no task runs until one of them goes on: if
         /// they wait for other tasks, for ever. A dump says so
-        /// ([`Finding::AllWorkersBlocked`](crate::insight::Finding::AllWorkersBlocked)), and names this limit.
+        /// ([`Finding::AllWorkersBlocked`](crate::insight::Finding::AllWorkersBlocked)), and names this
+        /// limit.
         ///
-        /// What a task does to its thread lasts until the runtime ends. So the thread of a spare that has left
-        /// does not end: it [rests](super::RuntimeMetrics::num_resting_workers), and is the next spare.
+        /// What a task does to its thread lasts until the runtime ends. So the thread of a spare that has
+        /// left does not end: it [rests](super::RuntimeMetrics::num_resting_workers), and is the next spare.
         max_spare_workers(count: usize) => this.max_spare_workers = Some(count);
 
         /// Sets the most threads of the blocking pool. Default: 512. They are made when needed.

@@ -27,8 +27,8 @@ pub const fn is_large<T>() -> bool {
 
 /// Evaluates an expression in which a value lies in a box if it is large.
 ///
-/// The first word says what the value is. A `function` comes into a `Box`, a `root` into a pinned one. So does
-/// a `task`, whose origin says then that the program has spawned what is in the box.
+/// The first word says what the value is. A `function` comes into a `Box`, a `root` into a pinned one. So
+/// does a `task`, whose origin says then that the program has spawned what is in the box.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! boxed_if_large {

@@ -6,7 +6,7 @@
 
 use super::{AbortHandle, JoinError, JoinHandle, TaskId};
 use crate::engine::impls::{impl_debug, impl_default};
-use crate::engine::task::{Ended, Ending, budget};
+use crate::engine::task::{Ended, JoinEnded, budget};
 use crate::engine::tokio_note::NOTE;
 use crate::runtime::{Handle, LocalSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -37,7 +37,7 @@ use std::task::{Context, Poll, Waker};
 /// ```
 #[must_use = "dropping a set aborts its tasks"]
 pub struct JoinSet<T> {
-    tasks: FuturesUnordered<Ending<T>>,
+    tasks: FuturesUnordered<JoinEnded<T>>,
 }
 
 impl<T> JoinSet<T> {
@@ -119,7 +119,7 @@ impl<T> JoinSet<T> {
     #[doc(hidden)]
     pub fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
-        self.tasks.push(Ending::new(handle));
+        self.tasks.push(JoinEnded::new(handle));
         abort
     }
 

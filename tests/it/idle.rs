@@ -254,8 +254,8 @@ fn an_event_costs_no_change_of_thread() {
     });
 }
 
-/// The system has room for the next datagram again when a receiver takes one. As long as no task has found the
-/// socket full, no thread wakes for that.
+/// The system has room for the next datagram again when a receiver takes one. As long as no task has found
+/// the socket full, no thread wakes for that.
 #[test]
 fn a_datagram_that_a_receiver_takes_wakes_no_thread_of_its_sender() {
     guarded(|| {

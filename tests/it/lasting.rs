@@ -1,5 +1,5 @@
-//! What a task does to its thread lasts: a thread that runs tasks stays until the runtime ends, whether it is a
-//! worker's, a spare's, or that of a worker that `set_worker_threads` has sent away.
+//! What a task does to its thread lasts: a thread that runs tasks stays until the runtime ends, whether it is
+//! a worker's, a spare's, or that of a worker that `set_worker_threads` has sent away.
 
 #![allow(unsafe_code)]
 
@@ -110,7 +110,8 @@ fn thread_locals_of_a_worker_that_was_sent_away_live_until_the_runtime_ends() {
     });
 }
 
-/// Burst after burst, each with a spare, that is let go at once or when the workers have been free for a while.
+/// Burst after burst, each with a spare, that is let go at once or when the workers have been free for a
+/// while.
 #[test]
 fn spares_are_used_again_before_a_new_thread_is_started() {
     guarded(|| {
@@ -287,7 +288,8 @@ mod children {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::TryRecvError;
 
-    /// A program that does not end by itself, and that the system kills when the thread ends that has started it.
+    /// A program that does not end by itself, and that the system kills when the thread ends that has started
+    /// it.
     fn mortal() -> Child {
         let mut command = Command::new("sleep");
         command.arg("100").kill_on_drop(true);

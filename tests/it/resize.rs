@@ -13,8 +13,8 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-/// Waits until `count` workers are at work, and the threads of the others rest: of those there have been `most`
-/// at a time.
+/// Waits until `count` workers are at work, and the threads of the others rest: of those there have been
+/// `most` at a time.
 fn until_at_work(runtime: &Runtime, count: usize, most: usize) {
     until(|| runtime.metrics().num_resting_workers() == most - count);
 }

@@ -116,8 +116,8 @@ fn spares_that_are_blocked_too_are_followed_by_others_up_to_the_bound() {
     });
 }
 
-/// As on a machine with one processor: synchronous calls that wait for tasks of the same runtime, three at the
-/// same time.
+/// As on a machine with one processor: synchronous calls that wait for tasks of the same runtime, three at
+/// the same time.
 #[test]
 fn three_tasks_that_block_on_their_own_runtime_do_not_stop_one_worker() {
     guarded(|| {

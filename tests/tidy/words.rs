@@ -16,6 +16,7 @@ const ORDINARY: &[&str] = &[
     // Rust's.
     "Abort",
     "Atomic",
+    "Boxed",
     "Cell",
     "Drop",
     "Error",

@@ -1,8 +1,8 @@
 //! Relays: what a message costs that is passed on by tasks which wake each other.
 //!
-//! Two runtimes lie between the load and an echo server by hand. Each of them takes a message from one socket,
-//! sends it over a channel to another task, and that task writes it to a second socket; answers come back in
-//! the same way. One message is under way at a time, so each event finds a runtime at rest.
+//! Two runtimes lie between the load and an echo server by hand. Each of them takes a message from one
+//! socket, sends it over a channel to another task, and that task writes it to a second socket; answers come
+//! back in the same way. One message is under way at a time, so each event finds a runtime at rest.
 
 use super::lane::{Connections, Loaded};
 use super::load::Protocol;

@@ -3,9 +3,10 @@
 //!
 //! A source is registered once, edge-triggered, for all directions it will ever be used in: no
 //! system call per wait. Connections and sockets for datagrams are the exception (`write_interest.rs`): that
-//! one of them has room for writing is reported after a write that found none. The token is the key in the table, with its generation. An event
-//! fetched before the deregistration and dispatched after it therefore finds nothing, even if a new source
-//! has taken the place (model `a_late_event_never_reaches_the_next_source_in_the_place`).
+//! one of them has room for writing is reported after a write that found none. The token is the key in the
+//! table, with its generation. An event fetched before the deregistration and dispatched after it therefore
+//! finds nothing, even if a new source has taken the place (model
+//! `a_late_event_never_reaches_the_next_source_in_the_place`).
 //!
 //! # What clears what
 //!
@@ -84,9 +85,9 @@ impl Driver {
         self.register_for(source, interest, interest, WriteInterest::reported(interest))
     }
 
-    /// Registers a source that has room for writing, such as a connection: as [`register`](Self::register) for
-    /// `interest`. But where the selector knows sources by their descriptors, of which this one has the given
-    /// one, room is reported only after a write that found none.
+    /// Registers a source that has room for writing, such as a connection: as [`register`](Self::register)
+    /// for `interest`. But where the selector knows sources by their descriptors, of which this one has the
+    /// given one, room is reported only after a write that found none.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@
 //! | from | to | by | when |
 //! |---|---|---|---|
 //! | missing | works | `occupy`, in any thread | the slot is below `staying` |
-//! | works | rests | `rest`, in the thread itself | the slot is not below `staying`, and the runtime is open |
+//! | works | rests | `rest`, in the thread itself | it is not below `staying`, and the runtime is open |
 //! | rests | works | `occupy`, in any thread | the slot is below `staying` |
 //! | works | its end | `worker_ends`, in the thread itself | the runtime is closed; it drains |
 //! | rests | its end | `rest`, in the thread itself | the runtime is closed; there is nothing for it to do |
@@ -509,7 +509,8 @@ impl Shared {
 fn worker_thread(shared: &Arc<Shared>, index: usize) {
     let mut has_short_slices = false;
     loop {
-        // It may have been a regular worker before it rested. Once, or it would take back what a task has set.
+        // It may have been a regular worker before it rested. Once, or it would take back what a task has
+        // set.
         if !has_short_slices && shared.size.is_helper(index) {
             slice::shorten();
             has_short_slices = true;

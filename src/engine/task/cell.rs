@@ -129,8 +129,8 @@ where
             schedule: schedule::<S>,
             free: free::<F, O::Name>,
             name: name::<F, O::Name>,
-            type_name: std::any::type_name::<O::Spawned<F>>,
-            future_size: size_of::<O::Spawned<F>>(),
+            type_name: std::any::type_name::<O::Future<F>>,
+            future_size: size_of::<O::Future<F>>(),
         };
         /// In a runtime with hooks.
         const HOOKED: &'static Vtable = &Vtable {
@@ -425,8 +425,8 @@ unsafe fn drop_output<F: Future, N>(header: NonNull<Header>) {
     }
     // SAFETY: the header is alive.
     let id = unsafe { header.as_ref().id };
-    // SAFETY: what is left in the stage is an output or nothing. It is dropped once, in place, because a large
-    // one would be copied to the stack otherwise.
+    // SAFETY: what is left in the stage is an output or nothing. It is dropped once, in place, because a
+    // large one would be copied to the stack otherwise.
     current::named(id, || wakers::guard(|| unsafe { ptr::drop_in_place(stage) }));
 }
 

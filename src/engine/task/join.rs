@@ -155,12 +155,12 @@ impl<T> Future for JoinHandle<T> {
 
 /// Waits for the end of a task and leaves its result where it is, for a set that hands futures' outputs from
 /// function to function: a large result is moved only once it has left the set.
-pub(crate) struct Ending<T>(JoinHandle<T>);
+pub(crate) struct JoinEnded<T>(JoinHandle<T>);
 
 /// A task that has ended, with its result.
 pub(crate) struct Ended<T>(JoinHandle<T>);
 
-impl<T> Ending<T> {
+impl<T> JoinEnded<T> {
     pub(crate) fn new(handle: JoinHandle<T>) -> Self {
         Self(handle)
     }
@@ -170,7 +170,7 @@ impl<T> Ending<T> {
     }
 }
 
-impl<T> Future for Ending<T> {
+impl<T> Future for JoinEnded<T> {
     type Output = Ended<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended<T>> {
@@ -189,7 +189,7 @@ impl<T> Ended<T> {
     }
 
     pub(crate) fn into_result(self) -> Result<T, JoinError> {
-        // SAFETY: `Ending` has made this of a handle whose task is complete, and `T` is as above.
+        // SAFETY: `JoinEnded` has made this of a handle whose task is complete, and `T` is as above.
         match unsafe { self.0.task().take_output() } {
             Poll::Ready(result) => result,
             Poll::Pending => unreachable!("the task has ended"),

@@ -15,7 +15,7 @@ pub trait Origin {
 
     /// What the program has spawned, if the task polls an `F`: the lists of tasks show the name and the size
     /// of this type.
-    type Spawned<F>;
+    type Future<F>;
 
     /// Returns the place of the spawn, and the name.
     fn into_parts(self) -> (&'static Location<'static>, Self::Name);
@@ -30,7 +30,7 @@ pub trait Name: Send + Sync + 'static {
 /// A task without a name.
 impl Origin for &'static Location<'static> {
     type Name = ();
-    type Spawned<F> = F;
+    type Future<F> = F;
 
     #[inline]
     fn into_parts(self) -> (&'static Location<'static>, ()) {
@@ -41,7 +41,7 @@ impl Origin for &'static Location<'static> {
 /// A task with a name.
 impl<O: Origin<Name = ()>> Origin for (O, Arc<str>) {
     type Name = Arc<str>;
-    type Spawned<F> = O::Spawned<F>;
+    type Future<F> = O::Future<F>;
 
     fn into_parts(self) -> (&'static Location<'static>, Arc<str>) {
         let (origin, name) = self;
@@ -64,7 +64,7 @@ impl<O, T> Boxed<O, T> {
 
 impl<O: Origin, T> Origin for Boxed<O, T> {
     type Name = O::Name;
-    type Spawned<F> = T;
+    type Future<F> = T;
 
     fn into_parts(self) -> (&'static Location<'static>, O::Name) {
         self.origin.into_parts()

@@ -5,9 +5,9 @@
 //! listeners is not lost; from which count on the next one listens is said by `positions`.
 //!
 //! A wake is not lost, because the two sides take the same lock. A listener leaves its waker and *then* looks
-//! at the count. The source (`source.rs`) calls `report` after each signal; this looks at the count, and takes
-//! the wakers if it has changed. Either the listener comes first, then `report` finds its waker. Or `report`
-//! comes first, then the listener sees the count that `report` saw, or a later one.
+//! at the count. The source (`source.rs`) calls `report` after each signal; this looks at the count, and
+//! takes the wakers if it has changed. Either the listener comes first, then `report` finds its waker. Or
+//! `report` comes first, then the listener sees the count that `report` saw, or a later one.
 
 use super::kind::SignalKind;
 use super::positions::{Asker, Positions};

@@ -1,9 +1,10 @@
 //! `Positions`: up to which signal a task was told, so that its next listener goes on from there.
 //!
-//! A loop over a `select!` with `ctrl_c` in it makes a listener in each round, and does its other work while it
-//! has none. It must not lose a signal that comes meanwhile, although other tasks may have been told of it. So
-//! a listener that is dropped leaves its position to the task that has polled it, and the next listener which
-//! that task makes begins there. Outside of tasks the thread stands for the task: a root has no number.
+//! A loop over a `select!` with `ctrl_c` in it makes a listener in each round, and does its other work while
+//! it has none. It must not lose a signal that comes meanwhile, although other tasks may have been told of
+//! it. So a listener that is dropped leaves its position to the task that has polled it, and the next
+//! listener which that task makes begins there. Outside of tasks the thread stands for the task: a root has
+//! no number.
 //!
 //! A task without a position begins with the signals that no listener was told of. That is right for a task
 //! that is made for the purpose of listening, and keeps a second ctrl-c, which ends a program at once, from

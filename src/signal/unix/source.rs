@@ -7,8 +7,8 @@
 //! has changed. Nothing else is needed: no thread, no task, no code in the driver.
 //!
 //! The source is opened with the first listener of the runtime and lasts as long as the runtime, also without
-//! listeners. Its waker lies with the driver and keeps it; the driver gives it up when it is closed. So `ctrl_c`
-//! in a loop opens nothing, and the counts go on between two listeners.
+//! listeners. Its waker lies with the driver and keeps it; the driver gives it up when it is closed. So
+//! `ctrl_c` in a loop opens nothing, and the counts go on between two listeners.
 //!
 //! Rejected:
 //!
@@ -31,8 +31,8 @@
 //! # Fork
 //!
 //! A child that has not reached its `exec` shares the sockets but not the counts. A signal to it therefore
-//! wakes a thread of the parent, which finds the counts unchanged. A runtime that the child makes has a source
-//! of its own.
+//! wakes a thread of the parent, which finds the counts unchanged. A runtime that the child makes has a
+//! source of its own.
 
 #![allow(unsafe_code)]
 
@@ -53,9 +53,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// The sources of all runtimes, by the addresses of their drivers. A source keeps its driver, so no two runtimes
-/// have had the same address as long as a `Weak` can be upgraded. Not the shim's lock, because no model has a
-/// process to itself.
+/// The sources of all runtimes, by the addresses of their drivers. A source keeps its driver, so no two
+/// runtimes have had the same address as long as a `Weak` can be upgraded. Not the shim's lock, because no
+/// model has a process to itself.
 static SIGNAL_SOURCES: Mutex<BTreeMap<usize, Weak<SignalSource>>> = Mutex::new(BTreeMap::new());
 
 struct SignalSource {

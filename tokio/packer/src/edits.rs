@@ -54,8 +54,8 @@ const EDITS: &[Edit] = &[
         to: None,
         with: "-> io::Result<UnixDatagram> {\n        let io = PollEvented::with_room(socket, false)?;",
     },
-    // A connection that is made at once, as a rule to a peer on this machine, has no event to wait for. tokio's tests
-    // want the first poll of a Unix connection to be pending, so those wait.
+    // A connection that is made at once, as a rule to a peer on this machine, has no event to wait for.
+    // tokio's tests want the first poll of a Unix connection to be pending, so those wait.
     Edit {
         path: "src/net/tcp/stream.rs",
         from: "let stream = TcpStream::new(sys)?;",

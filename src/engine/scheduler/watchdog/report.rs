@@ -23,7 +23,8 @@ pub(super) fn blocked(
         task.id = task.map(|task| display(task.id())),
         task.spawned_at = task.map(|task| display(task.spawned_at())),
         blocked_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
-        "a task blocks its worker and no other worker is free; use spawn_blocking, or yield more often{limit}",
+        "a task blocks its worker and no other worker is free; use spawn_blocking, or yield more \
+         often{limit}",
     );
 }
 

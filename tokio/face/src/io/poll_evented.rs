@@ -8,14 +8,14 @@
 //! * After a short write a source counts as full, and after a short read a TCP connection counts as drained.
 //!   That saves the call that would only say `WouldBlock` ([`Registration::poll_read_some`]). Of a Unix
 //!   socket and a pipe a short read tells nothing ([`ShortRead`]).
-//! * A connection that has been made, or a socket for datagrams, is registered for reading only, until a write
-//!   finds no room. That saves an event per connection and per datagram, and the wake of the thread that waits
-//!   for it ([`PollEvented::with_room`]). A `connect` over
-//!   TCP that has its connection at once does not wait for an event. `packer/src/edits.rs` puts both into
-//!   tokio's files. A connection that is made, used for one message and closed (row `connect` of
-//!   `tokio/bars`) waits 2.6 to 2.9 times in the poller with both, and 3.4 times without. The question
-//!   whether it is there is one more call. Its time did not change by more than the noise: seven runs of one
-//!   against the other gave 0.68 to 1.65 of the time, and 0.87 to 1.02 of the processors' time.
+//! * A connection that has been made, or a socket for datagrams, is registered for reading only, until a
+//!   write finds no room. That saves an event per connection and per datagram, and the wake of the thread
+//!   that waits for it ([`PollEvented::with_room`]). A `connect` over TCP that has its connection at once
+//!   does not wait for an event. `packer/src/edits.rs` puts both into tokio's files. A connection that is
+//!   made, used for one message and closed (row `connect` of `tokio/bars`) waits 2.6 to 2.9 times in the
+//!   poller with both, and 3.4 times without. The question whether it is there is one more call. Its time did
+//!   not change by more than the noise: seven runs of one against the other gave 0.68 to 1.65 of the time,
+//!   and 0.87 to 1.02 of the processors' time.
 //!
 //! Under a server of axum a request costs one read and one `writev`, as on tokio. There are more futex calls
 //! than on tokio. The figures of the servers are in `tokio/README.md`.
@@ -112,8 +112,8 @@ impl<E: Source + Descriptor> PollEvented<E> {
     }
 
     /// A connection that has been made, or a socket for datagrams. It counts as ready for writing, and for
-    /// reading if `is_readable`. Where sources have descriptors, that it has room for writing is an event only
-    /// after a write that found none.
+    /// reading if `is_readable`. Where sources have descriptors, that it has room for writing is an event
+    /// only after a write that found none.
     #[track_caller]
     pub(crate) fn with_room(mut io: E, is_readable: bool) -> io::Result<Self> {
         let descriptor = io.descriptor();

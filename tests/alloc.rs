@@ -8,6 +8,9 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
+#[path = "alloc/bursts.rs"]
+mod bursts;
+
 use liten::insight::FlightRecorder;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::{TcpListener, TcpStream, UdpSocket};

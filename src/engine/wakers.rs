@@ -28,11 +28,16 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
-/// Wakes all of `wakers`, in order. The vector is empty then, and keeps its memory.
+/// How many places a vector keeps that is used again and again: more than one round brings, unless very many
+/// tasks wait for the same moment.
+const MOST_PLACES: usize = 1024;
+
+/// Wakes all of `wakers`, in order. The vector is empty then, and keeps its memory if that is not much.
 pub(crate) fn wake_all(wakers: &mut Vec<Waker>) {
     for waker in wakers.drain(..) {
         guard(|| waker.wake());
     }
+    wakers.shrink_to(MOST_PLACES);
 }
 
 /// Drops `wakers`. A panic of a destructor does not reach the caller, because the wakers are not the caller's

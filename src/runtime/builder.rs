@@ -18,6 +18,7 @@ use crate::engine::blocking;
 use crate::engine::cancellation::CancellationToken;
 use crate::engine::driver::Driver;
 use crate::engine::impls::{impl_debug, impl_unwind_safe, setters};
+use crate::engine::recycler;
 use crate::engine::scheduler::{
     MAX_WORKERS, SPARES_VARIABLE, Shared, Sleeps, ThreadConfig, ThreadSetup,
 };
@@ -418,6 +419,7 @@ impl Builder {
             )),
             ending: CancellationToken::new(),
             blocking_tasks: BlockingTasks::new(),
+            memory: recycler::User::new(),
             tokio,
         });
         Ok(Handle { inner })

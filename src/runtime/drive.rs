@@ -4,6 +4,7 @@
 use super::local_thread::in_local;
 use super::tokio_context;
 use crate::engine::driver::Driver;
+use crate::engine::recycler::{self, QUIET};
 use crate::engine::scheduler::{SleepHooks, Sleeps};
 use crate::engine::scoped::while_replaced;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
@@ -114,6 +115,7 @@ pub(super) fn drive<F: Future>(
     let mut wakes = Vec::new();
     let mut patience = Patience::new();
     let mut busy = Busy::begin(around);
+    let mut trim_at = busy.since + QUIET;
     loop {
         // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees
         // what was written before it.
@@ -121,6 +123,8 @@ pub(super) fn drive<F: Future>(
         let poll = || in_local(|| budget::with_budget(|| future.as_mut().poll(&mut cx)));
         let polled = awake(&flag, poll);
         if let Poll::Ready(output) = polled {
+            // No thread of this runtime sleeps after that, to do it later.
+            recycler::trim_if_alone();
             return output;
         }
         // Ordering: Acquire pairs with `wake`. A wake after this load finds the flag false and wakes the
@@ -130,7 +134,7 @@ pub(super) fn drive<F: Future>(
         if !driver.clock().is_stopped() {
             match limit {
                 Some(_) => collect(driver, limit, &mut wakes),
-                None => busy.sleep(|| collect(driver, None, &mut wakes)),
+                None => busy.sleep(|| sleep(driver, &is_woken, &mut trim_at, &mut wakes)),
             }
             awake(&flag, || wakers::wake_all(&mut wakes));
         } else if limit.is_some() {
@@ -177,6 +181,32 @@ impl Patience {
     fn new() -> Self {
         Self { turns: TURNS, looks: LOOKS }
     }
+}
+
+/// Waits for events without a limit. If bursts of tasks have left memory, then at first until `trim_at` only, and
+/// the thread gives that memory back, in pieces: at most once in [`QUIET`], so that bursts that follow each other
+/// sooner find it again.
+fn sleep(
+    driver: &Driver,
+    is_woken: &dyn Fn() -> bool,
+    trim_at: &mut Instant,
+    wakes: &mut Vec<Waker>,
+) {
+    if recycler::is_filled() {
+        let mut limit = trim_at.saturating_duration_since(clock::now());
+        loop {
+            collect(driver, Some(limit), wakes);
+            if !wakes.is_empty() || is_woken() {
+                return;
+            }
+            if !recycler::trim_some() {
+                break;
+            }
+            limit = Duration::ZERO;
+        }
+        *trim_at = clock::now() + QUIET;
+    }
+    collect(driver, None, wakes);
 }
 
 /// A turn while the clock stands still and there is more to run.

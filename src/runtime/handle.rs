@@ -18,6 +18,7 @@ use crate::engine::cancellation::CancellationToken;
 use crate::engine::driver::Driver;
 use crate::engine::impls::impl_unwind_safe;
 use crate::engine::park::Parker;
+use crate::engine::recycler;
 use crate::engine::scheduler::{self, MAX_WORKERS, Shared, SleepHooks, Sleeps, ThreadConfig};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::hooks::TaskHooks;
@@ -54,6 +55,8 @@ pub(super) struct RuntimeState {
     pub(super) slow_polls: Arc<SlowPolls>,
     /// Cancelled when the runtime begins to end.
     pub(super) ending: CancellationToken,
+    /// Keeps the memory of ended tasks for new ones until the runtime ends.
+    pub(super) memory: recycler::User,
     pub(super) tokio: tokio_context::Door,
 }
 

@@ -5,6 +5,7 @@ use super::blocking_task::BlockingTasks;
 use super::handle::{Flavor, Handle};
 use crate::engine::cancellation::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 use crate::engine::impls::impl_debug;
+use crate::engine::recycler;
 use crate::engine::sync_shim::clock;
 use crate::engine::task::RunningTask;
 use crate::engine::wakers;
@@ -14,9 +15,10 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 impl Handle {
-    /// Takes no more blocking work and no more pinned tasks, calls the function for slow polls no more, and
-    /// tells threads of the pool that wait for something to read.
+    /// Takes no more blocking work and no more pinned tasks, calls the function for slow polls no more, tells
+    /// threads of the pool that wait for something to read, and keeps no memory for tasks to come.
     fn close_pools(&self) {
+        self.inner.memory.end();
         self.inner.slow_polls.close();
         self.inner.blocking.close();
         self.inner.pinned.close();
@@ -28,6 +30,13 @@ impl Handle {
     ///
     /// On one of the runtime's own threads nothing is waited for.
     pub(super) fn shutdown(&self, timeout: Option<Duration>) -> Vec<RunningTask> {
+        let running = self.shut_down(timeout);
+        // What the tasks have left that were dropped on this thread.
+        recycler::trim_here();
+        running
+    }
+
+    fn shut_down(&self, timeout: Option<Duration>) -> Vec<RunningTask> {
         let inner = &*self.inner;
         // A deadline beyond the clock's range is none.
         let deadline = timeout.map(|timeout| clock::now().checked_add(timeout));

@@ -30,6 +30,7 @@
 
 use super::job::Job;
 use super::pool_state::{NextStep, PoolState, Submitted};
+use crate::engine::recycler;
 use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
 use crate::engine::wakers;
 use std::time::Instant;
@@ -66,6 +67,13 @@ impl<J: Job> LockedState<J> {
             state = match state.next_step(timed_out) {
                 NextStep::Run(job) => self.unlocked(state, || job.run()),
                 NextStep::Cancel(job) => self.unlocked(state, || job.cancel()),
+                NextStep::Wait if recycler::is_kept_here() => {
+                    // There may be many threads, and each would keep memory for as long as it waits.
+                    drop(state);
+                    recycler::trim_here();
+                    state = self.state.lock();
+                    continue;
+                }
                 NextStep::Wait => {
                     (state, timed_out) = wait(state);
                     continue;

@@ -45,6 +45,9 @@
 
 use std::collections::VecDeque;
 
+/// How many places for jobs stay when none waits.
+const MOST_PLACES: usize = 64;
+
 pub(super) struct PoolState<J> {
     queue: VecDeque<J>,
     /// Jobs that were queued at the close and have yet to be cancelled.
@@ -165,6 +168,8 @@ impl<J> PoolState<J> {
         } else if timed_out || self.closed {
             self.end()
         } else {
+            // A burst of jobs is over.
+            self.queue.shrink_to(MOST_PLACES);
             NextStep::Wait
         }
     }

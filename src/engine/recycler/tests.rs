@@ -1,4 +1,7 @@
-use super::{CHAIN, DEPOTS, LARGEST, allocate, chains_kept, class_of, layout_of, release};
+use super::{
+    DEPOTS, LARGEST, MOST_CELLS, User, allocate, cells, chains_kept, class_of, layout_of, release,
+    trim_here, trim_some,
+};
 use std::alloc::Layout;
 use std::collections::HashSet;
 use std::ptr::NonNull;
@@ -53,10 +56,11 @@ fn what_is_freed_is_used_again() {
 
 #[test]
 fn cells_never_overlap_whatever_is_kept_where() {
+    let _user = User::new();
     for size in [64, 88, 128, 504, 512] {
-        let kept = class_of(layout(size)).map_or(10, chains_kept) * CHAIN as usize;
+        let kept = class_of(layout(size)).map_or(10, |class| chains_kept(class) * cells(class));
         // Some must go back to the allocator.
-        let crowd = kept + 10 * CHAIN as usize;
+        let crowd = kept + 10 * MOST_CELLS;
         for round in 0..3_u8 {
             let all: Vec<_> = (0..crowd).map(|_| filled(size, round)).collect();
             let addresses: HashSet<_> = all.iter().map(|memory| memory.0).collect();
@@ -81,9 +85,37 @@ fn one_thread_may_allocate_and_another_one_free() {
     assert_eq!(consumer.join().unwrap(), COUNT);
 }
 
+/// How many chains the depot for cells of this size has.
+fn chains(size: usize) -> usize {
+    DEPOTS[class_of(layout(size)).unwrap()].lock().0.len()
+}
+
+/// One class that no other test here uses, because tests run side by side; but each of them may empty all.
+#[test]
+fn what_a_burst_leaves_is_given_back() {
+    let user = User::new();
+    let size = 248;
+    let burst = || {
+        let all: Vec<_> = (0..1_000).map(|_| filled(size, 6)).collect();
+        all.into_iter().for_each(|memory| free(memory, size, 6));
+    };
+    burst();
+    while trim_some() {}
+    assert_eq!(chains(size), 0);
+    user.end();
+    // No longer a user; others may be there, for which it is kept.
+    user.end();
+    burst();
+    while trim_some() {}
+    trim_here();
+    assert_eq!(chains(size), 0);
+    burst();
+}
+
 /// In a forked child a thread may hold it that does not exist there, so it would hold it for ever.
 #[test]
 fn a_depot_that_another_thread_holds_is_not_waited_for() {
+    let _user = User::new();
     let size = 312;
     let held = DEPOTS[class_of(layout(size)).unwrap()].lock();
     let (send, ended) = mpsc::channel::<()>();
@@ -91,7 +123,7 @@ fn a_depot_that_another_thread_holds_is_not_waited_for() {
         // More than a thread keeps, both ways, so the depot is asked each time that a chain is full or empty;
         // and once more when the thread ends.
         for _ in 0..2 {
-            let all: Vec<_> = (0..4 * CHAIN).map(|_| filled(size, 5)).collect();
+            let all: Vec<_> = (0..4 * MOST_CELLS).map(|_| filled(size, 5)).collect();
             all.into_iter().for_each(|memory| free(memory, size, 5));
         }
         drop(send);

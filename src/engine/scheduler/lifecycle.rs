@@ -575,7 +575,7 @@ fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> AfterTasks {
     let _ = shared.size.count_out();
     drop(threads);
     // It may be long until the next task.
-    recycler::empty();
+    recycler::trim_here();
     let hooks = shared.threads.sleep_hooks();
     hooks.into_iter().for_each(SleepHooks::before);
     let after = rest_until_called(shared, index, parker);

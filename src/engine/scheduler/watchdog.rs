@@ -51,6 +51,9 @@
 //! `a_worker_that_leaves_its_park_wakes_the_watchdog`, `a_worker_that_is_back_wakes_the_watchdog`). It does
 //! not sleep before it has seen the end of each poll that it has told of as slow.
 //!
+//! Before it sleeps without a limit, it gives back the memory that the tasks of a burst have left
+//! (`engine/recycler.rs`), in pieces, and stops when it is roused.
+//!
 //! A new worker counts as alive before its thread starts, fences before its first task, and reads `asleep`
 //! (model `a_worker_with_its_first_task_wakes_the_watchdog`). So the thread is not needed before: a runtime
 //! begins with `asleep` set and without it, and the worker that would wake it starts it (`start_stop` in
@@ -69,7 +72,9 @@ use super::shared::Shared;
 use super::slice;
 use super::slots::position;
 use super::stall_hook::WorkerStall;
+use crate::engine::driver::seat::SeatGuard;
 use crate::engine::park::{Announced, Parker};
+use crate::engine::recycler::{self, QUIET};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::wakers;
@@ -234,6 +239,7 @@ impl WatchdogThread {
         }
         if self.idle_looks >= IDLE_LOOKS {
             if announce_sleep(shared, || is_idle(shared)) == AfterLook::Sleep {
+                while shared.watchdog.is_asleep() && recycler::trim_some() {}
                 self.parker.park();
             }
             self.idle_looks = 0;
@@ -375,12 +381,17 @@ impl WatchdogThread {
         shared.add_awake();
         while self.wakes.is_empty() && !shared.shutdown.is_drained() {
             let may_sleep = || nothing_to_do(shared) && !self.history.awaits_end();
-            let after = announce_sleep(shared, may_sleep);
-            let limit = (after == AfterLook::LookAgain).then_some(LOOK);
+            let limit = match announce_sleep(shared, may_sleep) {
+                AfterLook::LookAgain => Some(LOOK),
+                AfterLook::Sleep => recycler::is_filled().then_some(QUIET),
+            };
             if self.parker.enter_seat() == Announced::Sleep {
                 shared.turn(&mut seat, limit, &mut self.wakes);
             }
             self.parker.leave_seat();
+            if limit == Some(QUIET) {
+                self.trim(shared, &mut seat);
+            }
             shared.watchdog.end_sleep();
             if self.wakes.is_empty() {
                 self.look_if_due(shared);
@@ -391,6 +402,14 @@ impl WatchdogThread {
             }
         }
         AfterSeat::Awake
+    }
+
+    /// In the seat, after a sleep in which nothing came: gives back the memory that bursts of tasks have left.
+    #[cold]
+    fn trim(&mut self, shared: &Shared, seat: &mut SeatGuard<'_>) {
+        while self.wakes.is_empty() && shared.watchdog.is_asleep() && recycler::trim_some() {
+            seat.turn(Some(Duration::ZERO), &mut self.wakes);
+        }
     }
 
     /// The next look, if it is due. This thread has the seat or will take it, so nothing is to be fetched.

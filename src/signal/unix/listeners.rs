@@ -51,7 +51,7 @@ pub(super) struct Listener {
 
 impl Listeners {
     pub(super) fn new(kind: SignalKind) -> Self {
-        Self { kind, count: AtomicUsize::new(0), state: Mutex::default() }
+        Self { kind, count: AtomicUsize::new(0), state: Mutex::new(State::default()) }
     }
 
     pub(super) fn kind(&self) -> SignalKind {

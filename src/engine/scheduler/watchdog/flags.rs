@@ -58,6 +58,12 @@ impl WatchdogFlags {
         self.asleep.store(false, Ordering::Relaxed);
     }
 
+    /// Whether no worker has roused the thread since it said that it sleeps. To be asked by the thread.
+    pub(super) fn is_asleep(&self) -> bool {
+        // Ordering: Relaxed, a hint: the thread does something that can wait.
+        self.asleep.load(Ordering::Relaxed)
+    }
+
     /// Whether the thread sleeps, or has not been started. Says so to one caller, which wakes or starts it.
     ///
     /// The caller has executed a SeqCst fence after what it wants the thread to see.
